@@ -4,11 +4,9 @@ import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
 import { counted, safeLine } from "../shared/text.mjs";
-import copies from "../store/copies.js";
 import local from "../store/local.js";
 import redactions from "../store/redact-files.js";
 import redacted from "../store/redaction-file.js";
-import lineHashes from "../store/redaction-rules.js";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
@@ -17,8 +15,9 @@ import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
+/** @typedef {import("../../index.js").RedactReport["lines"]} RedactedLines */
 /** @typedef {{ file: string, lines: number, backups: string[], stored: number, left: number, isLocked: boolean, isCatalogClean: boolean, isStored: boolean, error?: string }} Row */
-/** @typedef {import("../../index.js").RedactReport & { stored?: { id: string | null, hash: string }[], error?: Error }} Done `stored`: what only the store had */
+/** @typedef {import("../../index.js").RedactReport & { stored?: RedactedLines, error?: Error }} Done `stored`: what only the store had */
 
 /**
  * @param {string} query
@@ -40,10 +39,10 @@ export async function redact(query, options) {
 		const lines = [...planned.lines, ...(planned.stored ?? [])];
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
 		const others = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
-		const inCopies = await ofCopies(path, what, lines);
-		for (const other of others) if (other !== path) for (const row of await rowsOf(other, () => inCopies(other), connection, options)) rows.push(row);
+		const inCopies = ofCopies(path, what, lines);
+		for (const other of others) if (other !== path) rows.push(...(await rowsOf(other, inCopies(other), connection, options)));
 		// A store may still have to be told of an earlier run.
-		for (const row of await rowsOf(path, () => what, connection, options, true)) rows.push(row);
+		rows.push(...(await rowsOf(path, what, connection, options, true)));
 		await report(path, rows, connection, silence, options);
 	});
 	if (isSilent) return 1;
@@ -67,21 +66,15 @@ function whatOf(path, { text, entry, replacement }) {
  * What is to be taken out of another session that may have copies of the entries.
  * @param {string} path
  * @param {RedactInput} what
- * @param {{ id: string | null, hash: string }[]} lines
- * @returns {Promise<(other: string) => Promise<RedactInput>>}
+ * @param {RedactedLines} lines
+ * @returns {(other: string) => RedactInput}
  */
-async function ofCopies(path, { text, replacement }, lines) {
-	const ids = new Set(lines.flatMap(({ id }) => id ?? []));
+function ofCopies(path, { text, replacement }, lines) {
+	if (text === undefined) return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
+	const entries = lines.flatMap(({ id }) => id ?? []);
 	// What the session's subagents were told is what it says.
 	const own = new Set(subagentFiles(path));
-	if (text !== undefined) return async (other) => ({ text, ...(own.has(other) ? {} : { entries: [...ids] }), replacement });
-	// Another session may have another entry of the same id.
-	const identities = new Set((await copies.entriesWith(path, ids)).map(({ identity }) => identity));
-	const hashes = lines.map(({ hash }) => hash);
-	return async (other) => {
-		const found = (await copies.entriesWith(other, ids)).filter(({ identity }) => identities.has(identity));
-		return { lines: [...hashes, ...found.map(({ line }) => lineHashes.hashOf(line))].map((hash) => ({ hash })), replacement };
-	};
+	return (other) => ({ text, entries: own.has(other) ? undefined : entries, replacement });
 }
 
 /**
@@ -101,16 +94,15 @@ async function done(file, what, connection, options) {
 
 /**
  * @param {string} file
- * @param {() => RedactInput | Promise<RedactInput>} whatIn
+ * @param {RedactInput} what
  * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
  * @param {boolean} [isAsked] this session was named: the store is asked, whatever the file holds
  * @returns {Promise<Row[]>} empty if there is nothing to take out
  */
-async function rowsOf(file, whatIn, connection, options, isAsked = false) {
+async function rowsOf(file, what, connection, options, isAsked = false) {
 	const row = { file, isLocked: false, isCatalogClean: true, isStored: false };
 	try {
-		const what = await whatIn();
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
 		if (!isThere && !isAsked) return [];

@@ -401,7 +401,7 @@ export class SessionSync {
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
-	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: { id: string | null; hash: string }[]; error?: Error }>;
+	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: RedactReport["lines"]; error?: Error }>;
 	/**
 	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
 	 * That of a session that was deleted from the store has an error with code `deleted`.

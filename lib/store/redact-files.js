@@ -3,10 +3,10 @@
 // What a redaction of a session file is going to change is in a redaction file (redaction-file.js), with what is to stand in its place, before
 // the session file is changed, and goes to each store before anything else of the session does: until the store knows of it, its old lines
 // would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
-const { promises: fs } = require("node:fs");
-const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
+const { existsSync, promises: fs } = require("node:fs");
+const { unlessAbsent } = require("./calls.js");
 const { asError } = require("./errors.js");
-const { entryOf } = require("./lines.js");
+const { buffer } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
 const { hashOf } = require("./redaction-rules.js");
@@ -15,6 +15,7 @@ const { hashOf } = require("./redaction-rules.js");
 /** @typedef {import("./redaction-file").ReplacedLine} ReplacedLine */
 /** @typedef {import("./redaction-file").RedactionFile} RedactionFile */
 /** @typedef {import("../../index").RedactInput} RedactInput */
+/** @typedef {import("../../index").RedactReport["lines"]} RedactedLines */
 /**
  * @typedef {object} Redacting
  * @property {RedactionFile} [redacted] keeps what is changed, for the stores; none for a file that no store takes
@@ -34,43 +35,34 @@ async function redactFile(file, what, { redacted, call = callHere }) {
 	if (!redacted) return change(file, what, call);
 	return redacted.withLock(async () => {
 		const left = await finish(file, redacted, call);
-		const planned = async () => {
-			const old = await linesOf(file, new Set((await plan()).lines.map(({ hash }) => hash)));
-			return redactLines([...old.values()], what);
-		};
 		// Another process may append to it meanwhile.
-		while (await redacted.add(await planned()));
+		while (await redacted.add(entriesAmong((await plan()).lines)));
 		const done = await change(file, what, call);
 		// So it may in the moment in which the file is changed.
-		const known = new Set(redacted.all().map(({ hash }) => hash));
-		const late = done.lines.filter(({ hash }) => !known.has(hash));
-		await redacted.add(replacedBy(late, await linesOf(file, new Set(late.map(({ newHash }) => newHash)))));
+		await redacted.add(entriesAmong(done.lines));
 		return { ...done, lines: [...left, ...done.lines] };
 	});
 }
 
-/**
- * What stands in the places of redacted lines.
- * @param {import("../../index").RedactReport["lines"]} lines
- * @param {Map<string, Buffer>} now lines by hash
- */
-const replacedBy = (lines, now) =>
-	lines.flatMap(({ id, hash, newHash }) => {
-		const line = now.get(newHash);
-		return line ? [{ id, hash, line }] : [];
-	});
+/** What is not an entry is not stored. @param {RedactedLines} lines */
+const entriesAmong = (lines) => lines.filter(({ id }) => id !== null);
 
 /**
  * Does in a file what its redaction file says, within `withLock`.
  * @param {string} file
  * @param {RedactionFile} redacted
  * @param {import("./local").CallManager} [call]
+ * @returns {Promise<RedactedLines>}
  */
 async function finish(file, redacted, call = callHere) {
 	const kept = redacted.all();
-	const there = await linesOf(file, new Set(kept.map(({ hash }) => hash)));
-	const lines = kept.filter(({ hash }) => there.has(hash));
-	return lines.length === 0 ? [] : (await change(file, { lines }, call)).lines;
+	if (kept.length === 0) return [];
+	// What was redacted leaves the store though the file is gone.
+	const planned = await unlessAbsent(callHere("redact", file, { lines: kept, dryRun: true }));
+	if (!planned || planned.lines.length === 0) return [];
+	const { lines } = planned;
+	await redacted.add(lines);
+	return (await change(file, { lines }, call)).lines;
 }
 
 /**
@@ -94,29 +86,18 @@ async function change(file, what, call) {
  * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not
  */
 async function applyRedactions({ session, file }, redactions, options) {
-	/** @type {Map<string, string>} */
-	const owners = new Map();
+	const lines = [...redactions].flatMap(([owner, some]) => some.map((one) => ({ ...one, session: owner === session ? undefined : owner })));
+	const ownersOf = (/** @type {RedactedLines} */ found) => found.map(({ session: owner = session }) => String(owner)).filter((owner) => redactions.has(owner));
 	/** @type {Map<string, number | Error>} */
 	const counts = new Map();
 	// Where it is not known whose lines a file has, it may have everybody's.
-	let concerned = new Set(redactions.keys());
+	let concerned = [...redactions.keys()];
 	try {
-		/** @type {Map<string, import("./index").Redaction>} */
-		const lines = new Map();
-		const others = new Map([...redactions].filter(([owner]) => owner !== session));
-		const originals = [...redactions].flatMap(([owner, some]) => some.map((redaction) => ({ owner, redaction })));
-		for (const { owner, redaction } of [...(await copiesIn(file, others)), ...originals]) {
-			lines.set(redaction.hash, redaction);
-			owners.set(redaction.hash, owner);
-		}
-		const what = { lines: [...lines.values()] };
-		const planned = await callHere("redact", file, { ...what, dryRun: true });
+		const planned = await callHere("redact", file, { lines, dryRun: true });
 		if (planned.lines.length + planned.backups.length === 0) return counts;
-		if (planned.lines.length > 0) concerned = new Set(planned.lines.flatMap(({ hash }) => owners.get(hash) ?? []));
-		for (const { hash } of (await redactFile(file, what, options)).lines) {
-			const owner = owners.get(hash);
-			if (owner !== undefined) counts.set(owner, Number(counts.get(owner) ?? 0) + 1);
-		}
+		if (planned.lines.length > 0) concerned = ownersOf(planned.lines);
+		const done = await redactFile(file, { lines }, options);
+		for (const owner of ownersOf(done.lines)) counts.set(owner, Number(counts.get(owner) ?? 0) + 1);
 	} catch (error) {
 		for (const owner of concerned) counts.set(owner, asError(error));
 	}
@@ -142,37 +123,21 @@ async function applyRedactions({ session, file }, redactions, options) {
  * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
-	const { store, redacted, isAsked, isPrivate, secretIn, call } = options;
-	const all = redacted.all();
-	const isUnfinished = isAsked || redacted.isUnfinished();
-	if (all.length === 0 && !isUnfinished) return false;
-	let known = await redactionsIn(store, session);
-	const isUnknown = (/** @type {ReplacedLine} */ { hash }) => !known.has(hash);
-	const wasSent = isUnfinished || all.some(isUnknown);
+	const { store, redacted, call } = options;
+	const isAsked = options.isAsked || redacted.isUnfinished();
+	if (redacted.all().length === 0 && !isAsked) return false;
 	// Also where the store knows all: the file may have been put back as it was before.
 	await redacted.withLock(() => finish(file, redacted, call));
-	if (wasSent) {
-		const unknown = all.filter(isUnknown);
-		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
-		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
-		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
-		// What stands in the place of a line is held back if it holds a secret.
-		const isSent = (/** @type {ReplacedLine} */ { hash, line }) => isStored(hash) && secretIn?.(line) === undefined;
-		await redacted.redactInStore(() => store.redact(session, given.map((one) => ({ hash: one.hash, ...(isSent(one) && { line: one.line }) }))));
+	const all = redacted.all();
+	let known = await redactionsIn(store, session);
+	const unknown = all.filter(({ hash }) => !known.has(hash));
+	const isSent = isAsked || unknown.length > 0;
+	if (isSent) {
+		await send(session, unknown, options);
 		known = await redactionsIn(store, session);
 	}
-	const differing = all.flatMap(({ hash, line }) => {
-		const other = known.get(hash);
-		// The store may have redacted the line itself that stands here.
-		return other === undefined || other.equals(line) || known.has(hashOf(line)) ? [] : { line, other };
-	});
-	if (differing.length === 0) return wasSent;
-	const ours = differing.map(({ line }) => line);
-	const empty = new Map(redactLines(ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
-	const emptied = differing.flatMap(({ line, other }) => {
-		const last = empty.get(hashOf(line)) ?? line;
-		return [line, other].filter((one) => !one.equals(last)).map((one) => ({ hash: hashOf(one), line: last }));
-	});
+	const emptied = emptyDiffering(all, known);
+	if (emptied.length === 0) return isSent;
 	const isMore = await redacted.withLock(async () => {
 		const isAdded = await redacted.add(emptied);
 		await finish(file, redacted, call);
@@ -180,6 +145,35 @@ async function pushRedactions({ session, file }, options) {
 	});
 	// The store has redacted it, and takes nothing of what it does not have of a private session.
 	return isMore ? pushRedactions({ session, file }, { ...options, isAsked: false }) : true;
+}
+
+/**
+ * Redacts in the store what it does not know. What stands in the place of a line is held back if it holds a secret.
+ * @param {string} session
+ * @param {readonly ReplacedLine[]} unknown
+ * @param {ToStore & { redacted: RedactionFile }} options
+ */
+async function send(session, unknown, { store, redacted, isPrivate, secretIn }) {
+	const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
+	const isStored = (/** @type {ReplacedLine} */ { hash }) => stored?.has(hash) ?? true;
+	const given = isPrivate ? unknown.filter(isStored) : unknown;
+	const redactions = given.map((one) => (isStored(one) && secretIn?.(one.line) === undefined ? one : { hash: one.hash }));
+	await redacted.redactInStore(() => store.redact(session, redactions));
+}
+
+/**
+ * The redactions after which an entry has lost all that it says, of each in whose place another line stands in the store.
+ * @param {readonly ReplacedLine[]} all
+ * @param {Map<string, Buffer | undefined>} known what stands in the places of lines in the store, by their hashes
+ */
+function emptyDiffering(all, known) {
+	return all.flatMap(({ hash, line }) => {
+		const other = known.get(hash);
+		// The store may have redacted the line itself that stands here.
+		if (other === undefined || other.equals(line) || known.has(hashOf(line))) return [];
+		const [{ line: empty } = { line }] = redactLines([line], { lines: [{ hash: hashOf(line) }] });
+		return [line, other].filter((one) => !one.equals(empty)).map((one) => ({ hash: hashOf(one), line: empty }));
+	});
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
@@ -191,48 +185,27 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
  * @param {LineStore} store
- * @returns {Promise<{ id: string | null, hash: string, line: Buffer }[]>}
  */
 async function planStored({ session, file }, what, store) {
-	const old = new Map((await loadAll(store, session)).lines.map(({ line }) => [hashOf(line), line]));
-	const changed = redactLines([...old.values()], what);
-	const here = new Map((await entriesWith(file, new Set(changed.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
-	return changed.flatMap(({ id, hash, line }) => {
-		const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
-		return { id, hash, line: own && hashOf(own) !== hash ? own : line };
-	});
+	const { lines } = await loadAll(store, session);
+	return redactLines(lines.map(({ line }) => line), what, existsSync(file) ? file : undefined);
 }
 
 /**
- * What lines become when they are redacted: those that change.
+ * What lines become when they are redacted: those that change. Where a file has the entry of such a line, what its own line becomes.
  * @param {Buffer[]} lines
  * @param {RedactInput} what
+ * @param {string} [file]
  */
-function redactLines(lines, what) {
-	/** @type {{ redactLines: (lines: Buffer[], what: RedactInput) => { id: string | null, hash: string, line: Uint8Array<ArrayBuffer> }[] }} */
+function redactLines(lines, what, file) {
+	/** @type {{ redactLines: (lines: Buffer[], what: RedactInput, file?: string) => RedactedLines }} */
 	const addon = /** @type {any} */ (require("../../index.js"));
-	return addon.redactLines(lines, what).map((one) => ({ ...one, line: Buffer.from(one.line.buffer) }));
+	return addon.redactLines(lines, what, file).map((one) => ({ ...one, line: buffer(one.line) }));
 }
 
-/**
- * The lines of a file that have these hashes, by hash. What was redacted leaves the store though the file is gone.
- * @param {string} path
- * @param {Set<string>} hashes
- */
-async function linesOf(path, hashes) {
-	/** @type {Map<string, Buffer>} */
-	const found = new Map();
-	if (hashes.size === 0) return found;
-	await eachLine(path, (line) => {
-		const hash = hashOf(line);
-		// What is not an entry is not stored.
-		if (hashes.has(hash) && entryOf(line)) found.set(hash, Buffer.from(line));
-	});
-	return found;
-}
-
+exports.applyRedactions = applyRedactions;
 exports.finish = finish;
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
-exports.applyRedactions = applyRedactions;
+exports.redactLines = redactLines;

@@ -4,10 +4,9 @@ const { createHash } = require("node:crypto");
 const { readFileSync, statSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
-const { entriesIn } = require("./copies.js");
 const { StoreError, isGone } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
-const { isObject, parse } = require("./lines.js");
+const { buffer, isObject, parse } = require("./lines.js");
 const { checkId, nameOf } = require("./names.js");
 const { Notes } = require("./notes.js");
 const { settleRedactions } = require("./redaction-rules.js");
@@ -16,7 +15,7 @@ const { namesIn, unlessAbsentSync, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
 /** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
-/** What redaction files say, by path; `version` changes when the file is replaced. @typedef {Map<string, { version: string, entries: import("./copies").RedactedEntry[] }>} DirectoryCache */
+/** What redaction files say, by path; `version` changes when the file is replaced. @typedef {Map<string, { version: string, lines: ReplacedLine[] }>} DirectoryCache */
 
 class RedactionFile {
 	#session;
@@ -61,11 +60,11 @@ class RedactionFile {
 			if (!stat) return [];
 			const version = `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
 			const known = cache.get(path);
-			if (known?.version === version) return known.entries;
+			if (known?.version === version) return known.lines;
 			try {
-				const entries = entriesIn(this.#read(path).lines);
-				cache.set(path, { version, entries });
-				return entries;
+				const { lines } = this.#read(path);
+				cache.set(path, { version, lines });
+				return lines;
 			} catch (error) {
 				if (path === this.#path) throw error;
 				return [];
@@ -100,12 +99,12 @@ class RedactionFile {
 	/**
 	 * Keeps more, within `withLock`. A file is redacted only after that: so it goes to the stores however this process, or the machine, ends.
 	 * Gives whether there was more.
-	 * @param {readonly ReplacedLine[]} lines
+	 * @param {readonly { hash: string, line: Uint8Array }[]} lines
 	 * @param {{ isStored?: boolean }} [options] `isStored`: the store has redacted them, and its note holds
 	 */
 	async add(lines, { isStored = false } = {}) {
 		const { lines: known, unfinished } = this.#read();
-		const more = settleRedactions(this.#session, lines, known);
+		const more = settleRedactions(this.#session, lines.map(({ hash, line }) => ({ hash, line: buffer(line) })), known);
 		if (more.length === 0) return false;
 		const all = new Map([...known, ...more].map((one) => [one.hash, one]));
 		await this.#write({ lines: [...all.values()], unfinished });

@@ -12,11 +12,10 @@
 // | has it, or not | that of another session of the directory has it | has the old line, in a fork | the next pull or push of the fork (`redactAgain`) |
 const { join } = require("node:path");
 const { unlessAbsent } = require("./calls.js");
-const { copiesAmong } = require("./copies.js");
 const { asError, isGone } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, filesIn } = require("./local.js");
-const { finish, planStored, pushRedactions, redactFile, applyRedactions } = require("./redact-files.js");
+const { applyRedactions, finish, planStored, pushRedactions, redactFile, redactLines } = require("./redact-files.js");
 const { RedactionFile } = require("./redaction-file.js");
 const { NotASession } = require("./session-file.js");
 
@@ -131,7 +130,9 @@ class RedactionSync {
 	 */
 	async redactAgain(local, lines) {
 		const redacted = this.redactedOf(local);
-		const copies = copiesAmong(lines, redacted.ofDirectory(this.#directoryCache));
+		const known = redacted.ofDirectory(this.#directoryCache);
+		// As in most directories: then no line is looked at.
+		const copies = known.length > 0 ? redactLines(lines, { lines: known }) : [];
 		if (copies.length === 0) return false;
 		await redacted.withLock(async () => {
 			await redacted.add(copies);
@@ -187,7 +188,7 @@ class RedactionSync {
 				await redacted.withLock(() => redacted.add(stored));
 				await this.push(local, true);
 			}
-			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
+			return { ...done, stored };
 		} catch (error) {
 			return { ...done, stored: [], error: asError(error) };
 		}

@@ -223,9 +223,11 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		const others = { "notes.jsonl": `not a session\n${SECRET}\n`, "data.jsonl": `{"of": "something else"}\n${SECRET}\n` };
 		for (const [name, content] of Object.entries(others)) writeFileSync(join(b.dir, name), content);
 		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
-		const open = fs.promises.open;
-		const opening = vi.spyOn(fs.promises, "open").mockImplementation((path, ...args) =>
-			String(path).endsWith("odd.jsonl") ? Promise.reject(Object.assign(new Error(`EACCES: permission denied, open '${path}'`), { code: "EACCES" })) : open(path, ...args));
+		const { redact } = api.SessionManager;
+		const opening = vi.spyOn(api.SessionManager, "redact").mockImplementation((path, what) => {
+			if (path.endsWith("odd.jsonl")) throw Object.assign(new Error(`EACCES: permission denied, open '${path}'`), { code: "EACCES" });
+			return redact(path, what);
+		});
 		expect(await b.again().pull()).toMatchObject([{ session: SESSION, error: { message: expect.stringMatching(/EACCES.*odd\.jsonl/) } }]);
 		opening.mockRestore();
 		expect((await b.again().pull()).map(({ session, error }) => ({ session, error }))).toEqual([{ session: SESSION, error: undefined }]);

@@ -116,7 +116,7 @@ const STATICS = {
 	"redact, lines": (size, { file }) => {
 		const [, old = ""] = readFileSync(file, "utf8").split("\n");
 		const hash = createHash("sha256").update(old).digest("hex");
-		return [file, { lines: [{ hash, line: bytes(entry("a", size / 2)) }, { hash: "0".repeat(64), line: bytes(entry("x", size)) }] }];
+		return [file, { lines: [{ hash, line: bytes(entry("a", size / 2)) }, { hash: "0".repeat(64), line: bytes(entry("x", size)), session: "other" }] }];
 	},
 	search: (_, { dir }) => ["z", { sessionDir: dir, limit: 2, signal: new AbortController().signal }],
 	usage: (_, { dir }) => [{ sessionDir: dir, by: ["day", "model"], signal: new AbortController().signal }],
@@ -129,12 +129,13 @@ const FUNCTIONS = {
 	getDefaultSessionDir: (_, { dir }) => ["/here", dir, { create: false }],
 	getLatestCompactionEntry: (size) => [entries(size)],
 	migrateSessionEntries: (size) => [[{ type: "session", id: "s" }, ...entries(size).slice(1)]],
-	redactLines: (size) => [[bytes(entry("a", size)), bytes(entry("b", size))], { text: "z", entries: ["a"], replacement: "y", dryRun: false }],
+	redactLines: (size, { file }) => [[bytes(entry("a", size)), bytes(entry("b", size))], { text: "z", entries: ["a"], replacement: "y", dryRun: false }, file],
+	"redactLines, lines": (size) => [[bytes(entry("a", size))], { lines: [{ hash: "0".repeat(64), line: bytes(entry("a", size / 2)), session: "other" }] }],
 	projectContextEntry: (size) => [entries(size)[1], { type: "context_edit", targetId: "a", replacement: { content: content(size) } }],
 	sessionEntryToContextMessages: (size) => [entries(size)[1]],
 };
 /** What reads the numbers of typed arrays itself. */
-const READ = [...Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines"), "redactLines"];
+const READ = [...Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines"), "redactLines", "redactLines, lines"];
 /** They take text, numbers, a listener or nothing. */
 const WITHOUT_OBJECTS = `
 	appendLabelChange appendModelChange appendSessionInfo appendThinkingLevelChange branch buildContextEntries

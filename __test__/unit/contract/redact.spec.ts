@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
+import type { RedactReport } from "../../../index.js";
 import { api, root, scratch } from "../../support/scratch.js";
 import { isWindows } from "../../support/windows.js";
 
@@ -36,7 +37,7 @@ test("a text leaves the file, its backups and the catalog, and nothing else chan
 	expect(readFileSync(file, "utf8")).toBe(expected);
 	expect(readFileSync(`${file}.bak`, "utf8")).toBe(expected);
 	expect(report).toEqual({
-		lines: [{ id: "a", hash: sha(line("a", null, "the password is hunter2")), newHash: sha(line("a", null, "the password is [redacted]")) }],
+		lines: [{ id: "a", hash: sha(line("a", null, "the password is hunter2")), newHash: sha(line("a", null, "the password is [redacted]")), line: new Uint8Array(Buffer.from(line("a", null, "the password is [redacted]"))) }],
 		backups: [`${file}.bak`],
 		left: 0,
 		isCatalogClean: true,
@@ -114,6 +115,7 @@ test("wrong arguments are named, and change nothing", () => {
 		[{ lines: [{ hash: "x", line: "a\nb" }] }, /line break/],
 		[{ lines: [{ hash: "x", line: Buffer.from("a\nb") }] }, /line break/],
 		[{ lines: [{ hash: "x", line: new Uint16Array(1) }] }, /line must be a string/],
+		[{ lines: [{ hash: "x", session: 5 }] }, /session must be a string/],
 		[{ text: "hunter2", lines: [] }, /needs text, entries/],
 		[{ text: "hunter2", txt: 1 }, /no option "txt"/],
 		[{ text: "hunter2", dryRun: 1 }, /dryRun/],
@@ -158,14 +160,20 @@ test("getters and proxies are asked once, and what they do to the session meanwh
 });
 
 test("lines without a file are redacted as those of a file, to the byte, and only those that change are given", () => {
-	const { redactLines } = api as unknown as { redactLines: (lines: Uint8Array[], what: object) => { id: string | null; hash: string; line: Uint8Array }[] };
+	const { redactLines } = api as unknown as { redactLines: (lines: Uint8Array[], what: object, path?: unknown) => RedactReport["lines"] };
 	const bytes = (text: string) => Buffer.from(text, "latin1");
 	const lines = [line("a", null, "hunter2 \xff"), line("b", "a", "stays"), "torn { hunter2", HEADER.replace("/", "hunter2")];
-	const redacted = (what: object) => redactLines(lines.map(bytes), what).map((one) => ({ ...one, line: Buffer.from(one.line).toString("latin1") }));
+	const redacted = (what: object, path?: string) => redactLines(lines.map(bytes), what, path).map((one) => ({ ...one, line: Buffer.from(one.line).toString("latin1") }));
 	const hash = (text: string) => createHash("sha256").update(bytes(text)).digest("hex");
-	const replaced = (text: string, id: string | null) => ({ id, hash: hash(text), line: text.replace("hunter2", "*") });
+	const replaced = (old: string, now: string, id: string | null) => ({ id, hash: hash(old), newHash: hash(now), line: now });
+	const cleaned = (text: string, id: string | null) => replaced(text, text.replace("hunter2", "*"), id);
 	const [first = "", , torn = ""] = lines;
-	expect(redacted({ text: "hunter2", replacement: "*" })).toEqual([replaced(first, "a"), replaced(torn, null)]);
-	expect(redacted({ lines: [{ hash: hash(first) }], replacement: "*" })).toEqual([{ id: "a", hash: hash(first), line: line("a", null, "*") }]);
+	expect(redacted({ text: "hunter2", replacement: "*" })).toEqual([cleaned(first, "a"), cleaned(torn, null)]);
+	expect(redacted({ lines: [{ hash: hash(first) }], replacement: "*" })).toEqual([replaced(first, line("a", null, "*"), "a")]);
+	const other = { hash: hash(line("a", "x", "of another session")), line: line("a", "x", "***"), session: "other" };
+	expect(redacted({ lines: [other], replacement: "*" })).toEqual([{ ...replaced(first, line("a", null, "*"), "a"), session: "other" }]);
+	// Where a file has the entry, its line takes the place.
+	expect(redacted({ text: "hunter2", replacement: "*" }, file)).toEqual([replaced(first, line("a", null, "the password is *"), "a"), cleaned(torn, null)]);
 	expect(redactLines([], { text: "hunter2" })).toEqual([]);
+	expect(() => redactLines([], { text: "hunter2" }, 5)).toThrow(/path must be a string/);
 });

@@ -54,7 +54,7 @@ static LONG_LINES: Mutex<()> = Mutex::new(());
 const TELLING: usize = 256;
 
 /// The key of an entry's copies: of its id, its time, its role and the beginnings of its texts. A redaction goes by id and time
-/// (`lib/store/copies.js`): a copy that was edited by hand may still hold the secret, but here is another hit.
+/// (`rewrite/redact/copies.rs`): a copy that was edited by hand may still hold the secret, but here is another hit.
 #[derive(Default)]
 struct CopiesKey(Xxh3);
 

@@ -15,7 +15,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::lists::list::catalog_and_cwd;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::catalog::forget_file;
-use pi_session_core::rewrite::redact::{self, RedactReport, Redaction};
+use pi_session_core::rewrite::redact::{self, LineRedaction, RedactReport, RedactedLine, Redaction};
 
 /// What replaces a text if the caller names nothing else.
 const REPLACEMENT: &[u8] = b"[redacted]";
@@ -60,37 +60,46 @@ fn ids_of<'env>(js: JsEnv<'env>, entries: JsVal<'env>) -> Result<HashSet<Vec<u8>
     (0..js.len(list)?).map(|at| args::text(js, js.at(list, at)?, "each of entries")).collect()
 }
 
-fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<(String, Option<Vec<u8>>)>> {
+fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<LineRedaction>> {
     let list = args::list(js, lines, "lines")?;
     let line = |at| {
         let one = args::object(js, js.at(list, at)?, "each of lines")?;
         let hash = args::text(js, js.get(one, c"hash")?, "hash")?;
         let line = js.get(one, c"line")?;
         let line = if js.is_nullish(line)? { None } else { Some(args::text_or_bytes(js, line, "line")?) };
-        Ok((to_string_lossy(&hash).into_owned(), line))
+        let session = optional_text(js, js.get(one, c"session")?, "session")?;
+        let owned = |text: Vec<u8>| to_string_lossy(&text).into_owned();
+        Ok(LineRedaction { hash: owned(hash), line, session: session.map(owned) })
     };
     (0..js.len(list)?).map(line).collect()
 }
 
-/// What lines become that are in no session file, such as those of a store: those that change, each with its entry's id, the hash of the
-/// old line, and the new one. For `lib/store`, and not public.
+/// What lines become that are in no session file, such as those of a store: those that change, as a report has them. Where the file at
+/// `path` has the entry of such a line, what its line becomes takes the place. For `lib/store`, and not public.
 #[napi(catch_unwind, skip_typescript)]
-pub fn redact_lines<'env>(env: &'env Env, lines: JsVal<'env>, what: JsVal<'env>) -> Result<JsVal<'env>> {
+pub fn redact_lines<'env>(
+    env: &'env Env,
+    lines: JsVal<'env>,
+    what: JsVal<'env>,
+    path: JsVal<'env>,
+) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
+    let path = if js.is_undefined(path)? { None } else { Some(resolved(js, path, "path")?) };
     let list = args::list(js, lines, "lines")?;
     let lines: Result<Vec<_>> =
         (0..js.len(list)?).map(|at| args::bytes(js, js.at(list, at)?, "each of lines")).collect();
     let (lines, (redaction, _)) = (lines?, redaction_of(js, what)?);
-    let changed = redact::redact_lines(&lines, &redaction).or_throw(js)?;
-    let found = js.array(changed.len())?;
-    for (at, (line, new)) in (0..).zip(&changed) {
-        js.scoped(|js, _| {
-            let id = line.id.as_ref().map_or_else(|| js.null(), |id| js.string(id.as_bytes()))?;
-            let hash = js.string(line.hash.as_bytes())?;
-            js.set_at(found, at, js.record(&[(c"id", id), (c"hash", hash), (c"line", js.u8s(new)?)])?)
-        })?;
+    let changed = redact::redact_lines(&lines, &redaction, path.as_deref()).or_throw(js)?;
+    let list = reported(js, Ok(&changed))?;
+    with_new_lines(js, list, &changed)
+}
+
+/// Adds the bytes of the new lines to a report's list.
+fn with_new_lines<'env>(js: JsEnv<'env>, list: JsVal<'env>, lines: &[RedactedLine]) -> Result<JsVal<'env>> {
+    for (at, line) in (0..).zip(lines) {
+        js.scoped(|js, _| js.set(js.at(list, at)?, c"line", js.u8s(&line.line)?))?;
     }
-    Ok(found)
+    Ok(list)
 }
 
 #[napi]
@@ -125,6 +134,9 @@ impl SessionManager {
             let is_catalog_clean = is_dry_run || location.is_none_or(|location| forget_file(&location, &path));
             Report { redacted, is_catalog_clean }
         });
-        reported(js, report)
+        let report = report.or_throw(js)?;
+        let object = reported(js, Ok(&report))?;
+        with_new_lines(js, js.get(object, c"lines")?, &report.redacted.lines)?;
+        Ok(object)
     }
 }

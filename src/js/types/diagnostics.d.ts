@@ -318,8 +318,12 @@ export interface RedactInput {
 	text?: string | undefined;
 	/** Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in the tree. */
 	entries?: readonly string[] | undefined;
-	/** Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. */
-	lines?: readonly { hash: string; line?: string | Uint8Array | undefined }[] | undefined;
+	/**
+	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. A line that
+	 * differs from such a one only in its parent gets the new line, too, below its own parent. `session` names the session that a line is of,
+	 * if that is another one: then copies of its entry, which have its id and its timestamp, lose what they say if they were changed.
+	 */
+	lines?: readonly { hash: string; line?: string | Uint8Array | undefined; session?: string | undefined }[] | undefined;
 	/** What takes the place of a text; `[redacted]` by default. */
 	replacement?: string | undefined;
 	/** Only tells what would be changed. */
@@ -336,8 +340,11 @@ export interface RedactInput {
  * ```
  */
 export interface RedactReport {
-	/** The changed lines of the file, each by its entry's id (null if it is not an entry with one) and the SHA-256 of its bytes before and after. */
-	lines: { id: string | null; hash: string; newHash: string }[];
+	/**
+	 * The changed lines of the file, each by its entry's id (null if it is not an entry with one), the SHA-256 of its bytes before and after,
+	 * and its bytes after; `session` as it was given with `lines`.
+	 */
+	lines: { id: string | null; hash: string; newHash: string; line: Uint8Array; session?: string }[];
 	/** The paths of the backups that were changed. */
 	backups: string[];
 	/** How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long to be read. */

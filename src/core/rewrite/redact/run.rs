@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::copies::{copy_key, key_of, LineRedaction, RedactedLines};
 use super::entry::{blanked, Identity};
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
-use crate::base::memory::{self, copy_of_bytes, insert_into, push};
+use crate::base::memory::{self, copy_of, copy_of_bytes, insert_into, push};
 use crate::base::paths::absolute_text;
 use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
@@ -29,8 +30,8 @@ enum Target {
     Text(Needle, Option<HashSet<Vec<u8>>>),
     /// What the entries with these ids say.
     Entries(HashSet<Vec<u8>>),
-    /// Lines, by the SHA-256 of their bytes in lower-case hexadecimal digits, each with what replaces it.
-    Lines(HashMap<String, Option<Vec<u8>>>),
+    /// Lines, and copies of them.
+    Lines(RedactedLines),
 }
 
 /// What is taken out, and what takes its place. Texts and ids are WTF-8.
@@ -56,22 +57,14 @@ impl Redaction {
         Self::new(Target::Entries(entries), replacement)
     }
 
-    /// Takes out lines, by the SHA-256 of their bytes in hexadecimal digits. Each is replaced by the line that is given for it; without
-    /// one the entry loses what it says.
+    /// Takes out lines. What differs from such a line only in its parent gets what replaces the line, below its own parent. Other copies
+    /// of an entry (they have its id and its timestamp) stay as they are, unless the line is of another session.
     ///
     /// # Errors
     ///
     /// `InvalidArgument`: a new line has a line break.
-    pub fn lines(lines: impl IntoIterator<Item = (String, Option<Vec<u8>>)>, replacement: &[u8]) -> Result<Self> {
-        let mut by_hash = HashMap::new();
-        for (mut hash, line) in lines {
-            if line.as_ref().is_some_and(|line| line.contains(&b'\n')) {
-                return Err(Error::argument("line must not have a line break"));
-            }
-            hash.make_ascii_lowercase();
-            by_hash.insert(hash, line);
-        }
-        Self::new(Target::Lines(by_hash), replacement)
+    pub fn lines(lines: impl IntoIterator<Item = LineRedaction>, replacement: &[u8]) -> Result<Self> {
+        Self::new(Target::Lines(RedactedLines::new(lines)?), replacement)
     }
 
     fn new(target: Target, replacement: &[u8]) -> Result<Self> {
@@ -89,6 +82,12 @@ pub struct RedactedLine {
     pub hash: String,
     /// See `hash`.
     pub new_hash: String,
+    /// The line as it is.
+    #[serde(skip)]
+    pub line: Vec<u8>,
+    /// The session for which it was changed: that of the `LineRedaction`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// The report on a redaction.
@@ -133,18 +132,34 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
     Ok(RedactReport { lines, backups, left })
 }
 
-/// What lines that are in no session file become: those that change, each with the line that takes its place.
-pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction) -> Result<Vec<(RedactedLine, Vec<u8>)>> {
+/// What lines that are in no session file become, such as those of a store: those that change. Where the file at `path` has a copy of such
+/// a line, which may have been edited, what that becomes takes the line's place.
+pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction, path: Option<&str>) -> Result<Vec<RedactedLine>> {
     let mut identities = Identities::default();
-    let (is_backup, identities, changed) = (false, &mut identities, Vec::new());
-    let mut redactor = Redactor { redaction, is_backup, identities, changed, left: 0 };
-    let mut new_lines = Vec::new();
+    let mut redactor = Redactor::new(redaction, false, &mut identities);
+    let mut keys = Vec::new();
     for line in lines {
-        if let Some(new) = redactor.line(line)? {
-            push(&mut new_lines, new)?;
+        if redactor.line(line)?.is_some() {
+            push(&mut keys, key_of(line)?)?;
         }
     }
-    Ok(memory::collect(redactor.changed.into_iter().zip(new_lines))?)
+    let mut changed = redactor.changed;
+    let Some(path) = path.filter(|_| !changed.is_empty()) else { return Ok(changed) };
+    let mut own: HashMap<_, _> = keys.iter().flatten().map(|key| (*key, None)).collect();
+    let mut identities = Identities::default();
+    let mut redactor = Redactor::new(redaction, false, &mut identities);
+    write_lines(RewriteTarget::hold(path)?.storage(), &mut io::sink(), false, |line| {
+        if let Some(found) = key_of(line.bytes)?.and_then(|key| own.get_mut(&key)) {
+            *found = Some(redactor.line(line.bytes)?.map_or_else(|| copy_of_bytes(line.bytes), Ok)?);
+        }
+        Ok(None)
+    })?;
+    for (one, key) in changed.iter_mut().zip(&keys) {
+        if let Some(line) = key.as_ref().and_then(|key| own.get(key)?.as_ref()) {
+            (one.new_hash, one.line) = (hash_of(line), copy_of_bytes(line)?);
+        }
+    }
+    Ok(changed)
 }
 
 /// The files that a migration and repairs left beside a session file.
@@ -167,12 +182,12 @@ fn redact_file(
     identities: &mut Identities,
 ) -> Result<(Vec<RedactedLine>, u64)> {
     retried(path, "it is redacted", |original| {
-        let mut redactor = Redactor { redaction, is_backup, identities, changed: Vec::new(), left: 0 };
+        let mut redactor = Redactor::new(redaction, is_backup, identities);
         redactor.write(original.storage(), &mut io::sink())?;
         if is_dry_run || redactor.changed.is_empty() {
             return Ok(Some((redactor.changed, redactor.left)));
         }
-        let mut redactor = Redactor { redaction, is_backup, identities, changed: Vec::new(), left: 0 };
+        let mut redactor = Redactor::new(redaction, is_backup, identities);
         if original.replace(Backup::None, &mut redactor)?.is_none() {
             return Ok(None);
         }
@@ -181,7 +196,7 @@ fn redact_file(
 }
 
 /// What the lines of an entry have in common, in a file and its backups: type, timestamp, and the id but in version 1, hashed.
-/// Forks never have version 1, so there id and time tell copies (`lib/store/copies.js`).
+/// Forks never have version 1, so there id and time tell copies (`CopyKey`).
 type LineIdentity = [u8; 32];
 
 fn identity_hash((kind, timestamp): (&str, &str), id: Option<&[u8]>) -> LineIdentity {
@@ -206,7 +221,11 @@ struct Redactor<'a> {
     left: u64,
 }
 
-impl Redactor<'_> {
+impl<'a> Redactor<'a> {
+    fn new(redaction: &'a Redaction, is_backup: bool, identities: &'a mut Identities) -> Self {
+        Self { redaction, is_backup, identities, changed: Vec::new(), left: 0 }
+    }
+
     /// The new version of a line; None if it stays.
     fn line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
@@ -218,7 +237,7 @@ impl Redactor<'_> {
         let hashes = names.map(|names| [id.as_deref(), None].map(|id| identity_hash(names, id)));
         let is_other_line = hashes.is_some_and(|hashes| self.is_other_line(hashes, id.is_some()));
         let is_one_of = |ids: &HashSet<Vec<u8>>| id.as_ref().is_some_and(|id| ids.contains(&**id));
-        let (mut hash, mut is_found) = (None, false);
+        let (mut hash, mut is_found, mut session) = (None, false, None);
         let new = match &self.redaction.target {
             _ if is_header => None,
             Target::Text(needle, None) => needle.redacted(line)?,
@@ -231,13 +250,14 @@ impl Redactor<'_> {
                 blanked(&text, &self.redaction.replacement)?
             }
             Target::Lines(lines) => {
-                let new = lines.get(hash.insert(hash_of(line)));
-                is_found = new.is_some();
-                match new {
-                    Some(Some(new)) => Some(copy_of_bytes(new)?),
-                    // A redaction that was stopped may have put it there.
-                    None if !is_other_line || lines.values().flatten().any(|new| new == line) => None,
-                    Some(None) | None => blanked(&text, &self.redaction.replacement)?,
+                let key = identity.as_ref().map_or(Ok(None), copy_key)?;
+                match lines.replacement(line, hash.insert(hash_of(line)), key)? {
+                    Some((new, of)) => {
+                        (is_found, session) = (true, of);
+                        new.map_or_else(|| blanked(&text, &self.redaction.replacement), |new| Ok(Some(new)))?
+                    }
+                    None if is_other_line => blanked(&text, &self.redaction.replacement)?,
+                    None => None,
                 }
             }
             Target::Entries(_) if is_other_line => blanked(&text, &self.redaction.replacement)?,
@@ -256,7 +276,9 @@ impl Redactor<'_> {
         if let Some(new) = &new {
             let id = id.map(|id| copy_of_bytes(&id).and_then(owned_text)).transpose()?;
             let hash = hash.unwrap_or_else(|| hash_of(line));
-            push(&mut self.changed, RedactedLine { id, hash, new_hash: hash_of(new) })?;
+            let session = session.map(copy_of).transpose()?;
+            let (new_hash, line) = (hash_of(new), copy_of_bytes(new)?);
+            push(&mut self.changed, RedactedLine { id, hash, new_hash, line, session })?;
         }
         Ok(new)
     }

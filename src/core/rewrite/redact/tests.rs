@@ -32,6 +32,16 @@ fn entries(ids: &[&str]) -> Redaction {
     Redaction::entries(set_of(ids), b"[redacted]").expect("memory")
 }
 
+/// A redaction of lines: each with what replaces it, and the session that it is of.
+fn lines(lines: &[(&str, Option<&str>, Option<&str>)]) -> Redaction {
+    let lines = lines.iter().map(|&(old, new, session)| LineRedaction {
+        hash: hash_of(old.as_bytes()),
+        line: new.map(|new| new.as_bytes().to_vec()),
+        session: session.map(str::to_owned),
+    });
+    Redaction::lines(lines, b"*").expect("no line breaks")
+}
+
 fn redacted(line: &str, secret: &str) -> String {
     let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
     let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.into());
@@ -173,6 +183,7 @@ fn lines_are_replaced_by_their_hashes() {
     let [first, second] = &planned.lines[..] else { panic!("two lines") };
     let new = a.replace("hunter2", "[redacted]");
     let lines = [(first.hash.to_ascii_uppercase(), Some(new.clone().into_bytes())), (second.hash.clone(), None)];
+    let lines = lines.map(|(hash, line)| LineRedaction { hash, line, session: None });
     let redaction = Redaction::lines(lines, b"").expect("no line breaks");
     let report = redact(&path, &redaction, false).expect("redacted");
     assert_eq!(report.lines[0], planned.lines[0]);
@@ -193,13 +204,11 @@ fn backups_lose_the_other_lines_of_an_entry_whose_line_is_replaced() {
         fs::write(dir.path().join(name), [HEADER, line, b, ""].join("\n")).expect("written");
     }
     let new = a.replace("hunter2", "[redacted]");
-    let redaction =
-        Redaction::lines([(hash_of(a.as_bytes()), Some(new.clone().into_bytes()))], b"*").expect("one line");
-    let report = redact(&path, &redaction, false).expect("redacted");
+    let report = redact(&path, &lines(&[(a, Some(&new), None)]), false).expect("redacted");
     assert_eq!((report.lines.len(), report.backups.len()), (1, 2));
     assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &new, b, &twin, ""].join("\n"));
-    for (name, line) in [("s.jsonl.v1.bak", &old), ("s.jsonl.bak", &relinked)] {
-        let expected = [HEADER, &line.replace("hunter2", "*"), b, ""].join("\n");
+    for (name, line, left) in [("s.jsonl.v1.bak", &old, "*"), ("s.jsonl.bak", &relinked, "[redacted]")] {
+        let expected = [HEADER, &line.replace("hunter2", left), b, ""].join("\n");
         assert_eq!(fs::read_to_string(dir.path().join(name)).expect("read"), expected);
     }
 }
@@ -212,8 +221,7 @@ fn a_line_that_a_stopped_redaction_has_put_into_a_backup_stays() {
     let (dir, path) = file(&[a]);
     let backup = dir.path().join("s.jsonl.bak");
     fs::write(&backup, [HEADER, &new, ""].join("\n")).expect("written");
-    let line = (hash_of(a.as_bytes()), Some(new.clone().into_bytes()));
-    redact(&path, &Redaction::lines([line], b"*").expect("one line"), false).expect("redacted");
+    redact(&path, &lines(&[(a, Some(&new), None)]), false).expect("redacted");
     for path in [Path::new(&path), &backup] {
         assert_eq!(fs::read_to_string(path).expect("read"), [HEADER, &new, ""].join("\n"));
     }
@@ -227,7 +235,8 @@ fn no_redaction_breaks_a_line() {
     redact(&path, &redaction, false).expect("redacted");
     let all = fs::read_to_string(&path).expect("read");
     assert_eq!((all.lines().count(), all.lines().all(is_json)), (2, true), "{all}");
-    let error = Redaction::lines([("00".to_owned(), Some(b"a\nb".to_vec()))], b"").expect_err("two lines");
+    let two = LineRedaction { hash: "00".to_owned(), line: Some(b"a\nb".to_vec()), session: None };
+    let error = Redaction::lines([two], b"").expect_err("two lines");
     assert_eq!(error.code(), ErrorCode::InvalidArgument);
 }
 
@@ -343,4 +352,94 @@ fn numbered_backups_of_a_long_name_are_redacted() {
     }
     let report = redact(path.to_str().expect("text"), &entries(&["a"]), false).expect("redacted");
     assert_eq!((report.lines.len(), report.backups.len(), report.left), (1, 5, 0));
+}
+
+/// What lines become, by their numbers; those that stay are left out.
+fn changed(all: &[&str], redaction: &Redaction) -> Vec<(usize, String, Option<String>)> {
+    let bytes: Vec<_> = all.iter().map(|line| line.as_bytes().to_vec()).collect();
+    let changed = redact_lines(&bytes, redaction, None).expect("memory");
+    let number = |hash: &str| all.iter().position(|line| hash_of(line.as_bytes()) == hash).expect("one of them");
+    let told = |one: RedactedLine| (number(&one.hash), String::from_utf8(one.line).expect("text"), one.session);
+    changed.into_iter().map(told).collect()
+}
+
+fn said(parent: &str, time: &str, data: &str) -> String {
+    format!(r#"{{"type":"custom","id":"b","parentId":{parent},"timestamp":"{time}","data":"{data}"}}"#)
+}
+
+#[test]
+fn a_copy_has_the_id_and_the_timestamp_and_one_below_another_entry_gets_the_new_line_there() {
+    let secret = said(r#""a""#, "1", "the word is hunter2");
+    let clean = |parent: &str| said(parent, "1", "the word is [redacted]");
+    let copies = [
+        secret.clone(),
+        said(r#""z""#, "1", "the word is hunter2"),
+        said("null", "1", "the word is hunter2"),
+        said(r#""a""#, "1", "hunter2, edited"),
+        said(r#""a""#, "2", "the word is hunter2"),
+        clean(r#""z""#),
+        secret.replace(r#""id":"b""#, r#""id":"c""#),
+    ];
+    let all: Vec<_> = copies.iter().map(String::as_str).collect();
+    let below = |session: Option<&str>| {
+        [r#""a""#, r#""z""#, "null"]
+            .into_iter()
+            .enumerate()
+            .map(|(at, parent)| (at, clean(parent), session.map(str::to_owned)))
+            .collect::<Vec<_>>()
+    };
+    let [own, others] = [None, Some("s")].map(|of| changed(&all, &lines(&[(&secret, Some(&clean(r#""a""#)), of)])));
+    assert_eq!(own, below(None));
+    // Of an entry of another session a copy that was changed loses what it says.
+    let edited = (3, said(r#""a""#, "1", "*"), Some("s".to_owned()));
+    assert_eq!(others, below(Some("s")).into_iter().chain([edited]).collect::<Vec<_>>());
+    // Without a new line nobody knows whose copies to look for.
+    assert_eq!(changed(&all, &lines(&[(&secret, None, Some("s"))])).len(), 1);
+}
+
+/// Regression: the parent was looked for as text, and a copy with a space after the colon lost all that it says.
+#[test]
+fn a_copy_is_known_however_its_parent_is_written() {
+    for [theirs, own] in
+        [["\"parentId\": \"a\"", "\"parentId\": \"z\""], ["\"parent\\u0049d\":null", "\"parent\\u0049d\":\"z\""]]
+    {
+        let line = |parent: &str, data: &str| said("@", "1", data).replace("\"parentId\":@", parent);
+        let redaction = lines(&[(&line(theirs, "hunter2"), Some(&line(theirs, "[redacted]")), Some("s"))]);
+        let copy = line(own, "hunter2");
+        assert_eq!(changed(&[&copy], &redaction), [(0, line(own, "[redacted]"), Some("s".to_owned()))]);
+    }
+}
+
+/// Each session counts for itself: what one left of an entry may be what another one took out.
+#[test]
+fn a_copy_that_one_session_has_redacted_loses_what_it_says_for_another() {
+    let line = |data: &str| said("null", "1", data);
+    let [one, other] = [("hunter2 and 5", "[redacted] and 5"), ("hunter2, 5", "hunter2, [redacted]")]
+        .map(|(old, new)| (line(old), line(new)));
+    let redaction = lines(&[(&one.0, Some(&one.1), Some("s")), (&other.0, Some(&other.1), Some("t"))]);
+    assert_eq!(changed(&[&one.1], &redaction), [(0, line("*"), Some("t".to_owned()))]);
+    // Its own redaction comes first.
+    assert_eq!(changed(&[&one.0], &redaction), [(0, one.1.clone(), Some("s".to_owned()))]);
+    let same = lines(&[(&one.0, Some(&one.1), Some("s")), (&one.0, Some(&one.1), Some("t"))]);
+    assert_eq!(changed(&[&one.1], &same), []);
+}
+
+#[test]
+fn where_a_file_has_the_entry_of_a_line_its_own_line_takes_the_place() {
+    let (edited, with_secret) =
+        (said("null", "1", "edited"), said("null", "2", "hunter2, edited").replace("\"b\"", "\"c\""));
+    let (_dir, path) = file(&[&edited, &with_secret]);
+    let stored = [
+        said("null", "1", "hunter2"),
+        said("null", "2", "hunter2").replace("\"b\"", "\"c\""),
+        said("null", "3", "hunter2"),
+    ];
+    let bytes: Vec<_> = stored.iter().map(|line| line.as_bytes().to_vec()).collect();
+    let changed = redact_lines(&bytes, &text("hunter2"), Some(&path)).expect("redacted");
+    let expected = [edited, with_secret.replace("hunter2", "[redacted]"), stored[2].replace("hunter2", "[redacted]")];
+    for ((one, old), new) in changed.iter().zip(&stored).zip(&expected) {
+        let new = (hash_of(old.as_bytes()), hash_of(new.as_bytes()), new.as_bytes());
+        assert_eq!((one.hash.clone(), one.new_hash.clone(), &one.line[..]), new);
+    }
+    assert_eq!(changed.len(), expected.len());
 }

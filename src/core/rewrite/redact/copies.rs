@@ -1,0 +1,138 @@
+//! Which lines are those that were redacted, or copies of them, and what becomes of each.
+//!
+//! A fork copies entries with their ids and times, and may put one below another entry than the original is below, so that its line is
+//! another one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::entry::Identity;
+use super::run::hash_of;
+use crate::base::error::{Error, Result};
+use crate::base::memory::{self, copy_of_bytes, joined, push};
+use crate::io::line_reader::line_text;
+use crate::json::reader::{read, Raw};
+use crate::json::scanner::Scanner;
+use crate::json::string_bytes;
+
+/// A line that was redacted, or is to be.
+#[derive(Debug)]
+pub struct LineRedaction {
+    /// The SHA-256 of its bytes in hexadecimal digits.
+    pub hash: String,
+    /// What replaces it; without that the entry loses what it says.
+    pub line: Option<Vec<u8>>,
+    /// The session that it is of, if that is another one: a copy that was changed loses what it says.
+    pub session: Option<String>,
+}
+
+/// What copies of an entry have in common, whatever they are below: its id and its timestamp, hashed.
+pub(super) type CopyKey = [u8; 32];
+
+/// The key of an entry's copies; None without an id.
+pub(super) fn copy_key(identity: &Identity<Raw<'_>>) -> memory::Result<Option<CopyKey>> {
+    let Some(id) = identity.id.map_or(Ok(None), |id| string_bytes(id.get()))? else { return Ok(None) };
+    let timestamp = identity.timestamp.map_or("", |timestamp| timestamp.get());
+    Ok(Some(Sha256::new().chain_update(timestamp).chain_update(b"\n").chain_update(id).finalize().into()))
+}
+
+/// As `copy_key`, of a line that need not be an entry.
+pub(super) fn key_of(line: &[u8]) -> memory::Result<Option<CopyKey>> {
+    read(&line_text(line)?).map_or(Ok(None), |identity| copy_key(&identity))
+}
+
+/// What takes the place of a line, and the session for which it does. Without a new line the entry loses what it says.
+pub(super) type Replacement<'a> = (Option<Vec<u8>>, Option<&'a str>);
+
+/// Lines that are redacted.
+#[derive(Debug, Default)]
+pub(super) struct RedactedLines {
+    by_hash: HashMap<String, Arc<LineRedaction>>,
+    /// Those that a new line shows the entry of, by session: each session may have redacted it in another way.
+    by_entry: HashMap<CopyKey, BTreeMap<Option<String>, Vec<Arc<LineRedaction>>>>,
+}
+
+impl RedactedLines {
+    pub fn new(lines: impl IntoIterator<Item = LineRedaction>) -> Result<Self> {
+        let mut all = Self::default();
+        for mut one in lines {
+            if one.line.as_ref().is_some_and(|line| line.contains(&b'\n')) {
+                return Err(Error::argument("line must not have a line break"));
+            }
+            one.hash.make_ascii_lowercase();
+            let one = Arc::new(one);
+            if let Some(key) = key_of(one.line.as_deref().unwrap_or_default())? {
+                push(all.by_entry.entry(key).or_default().entry(one.session.clone()).or_default(), one.clone())?;
+            }
+            all.by_hash.entry(one.hash.clone()).or_insert(one);
+        }
+        Ok(all)
+    }
+
+    /// What takes the place of a line: of one that is redacted itself, of one that differs from such a line only in its parent, or of any
+    /// other copy of an entry of another session. None for any other line.
+    pub fn replacement(
+        &self,
+        line: &[u8],
+        hash: &str,
+        key: Option<CopyKey>,
+    ) -> memory::Result<Option<Replacement<'_>>> {
+        if let Some(one) = self.by_hash.get(hash) {
+            return Ok(Some((one.line.as_deref().map(copy_of_bytes).transpose()?, one.session.as_deref())));
+        }
+        let mut found: Option<Replacement<'_>> = None;
+        for (session, originals) in key.and_then(|key| self.by_entry.get(&key)).into_iter().flatten() {
+            let new = in_place_of(line, originals)?;
+            if new.is_none() && session.is_some() {
+                // Of what it holds nobody knows anything.
+                return Ok(Some((None, session.as_deref())));
+            }
+            if new.is_some() && found.as_ref().is_none_or(|(other, _)| other.as_deref() == Some(line)) {
+                found = Some((new, session.as_deref()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What takes the place of a line that differs from one of these only in its parent; the line itself if it is already in such a place.
+fn in_place_of(line: &[u8], originals: &[Arc<LineRedaction>]) -> memory::Result<Option<Vec<u8>>> {
+    let mut is_redacted = false;
+    for one in originals {
+        let Some(new) = &one.line else { continue };
+        let own = below_parent_of(line, new)?;
+        if hash_of(&below_parent_of(new, line)?) == one.hash {
+            return Ok(Some(own));
+        }
+        is_redacted |= own == line;
+    }
+    is_redacted.then(|| copy_of_bytes(line)).transpose()
+}
+
+/// The line of an entry, below the entry that another one is below. Its other bytes stay as they are: they may not be UTF-8.
+fn below_parent_of(other: &[u8], line: &[u8]) -> memory::Result<Vec<u8>> {
+    let (Some(from), Some(to)) = (parent_in(other), parent_in(line)) else { return copy_of_bytes(line) };
+    let parts = [line.get(..to.start), other.get(from), line.get(to.end..)];
+    joined(&parts.map(Option::unwrap_or_default), b"")
+}
+
+/// Where the value of an entry's `parentId` is in its line.
+fn parent_in(line: &[u8]) -> Option<Range<usize>> {
+    let mut scanner = Scanner::new(line);
+    scanner.next_token().ok()?;
+    let mut parent = None;
+    let passed = scanner.members(
+        |key| (key == b"parentId").then_some(()),
+        |scanner, is_parent| {
+            scanner.next_token()?;
+            let from = scanner.at();
+            scanner.skip_value()?;
+            parent = is_parent.map_or(parent.take(), |()| Some(from..scanner.at()));
+            Ok(())
+        },
+    );
+    passed.ok().and(parent)
+}
