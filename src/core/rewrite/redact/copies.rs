@@ -29,19 +29,21 @@ pub struct LineRedaction {
     pub session: Option<String>,
 }
 
-/// What copies of an entry have in common, whatever they are below: its id and its timestamp, hashed.
-pub(super) type CopyKey = [u8; 32];
+/// What the lines of an entry have in common, in a file, its backups and copies: type, timestamp, and the id but in version 1, hashed.
+pub(super) type LineIdentity = [u8; 32];
 
-/// The key of an entry's copies; None without an id.
-pub(super) fn copy_key(identity: &Identity<Raw<'_>>) -> memory::Result<Option<CopyKey>> {
-    let Some(id) = identity.id.map_or(Ok(None), |id| string_bytes(id.get()))? else { return Ok(None) };
-    let timestamp = identity.timestamp.map_or("", |timestamp| timestamp.get());
-    Ok(Some(Sha256::new().chain_update(timestamp).chain_update(b"\n").chain_update(id).finalize().into()))
+pub(super) fn identity_hash(identity: &Identity<Raw<'_>>, id: Option<&[u8]>) -> Option<LineIdentity> {
+    let names = Sha256::new().chain_update(identity.kind?.get()).chain_update(b"\n");
+    let names = names.chain_update(identity.timestamp?.get());
+    Some(id.map_or(names.clone(), |id| names.chain_update(b"\n").chain_update(id)).finalize().into())
 }
 
-/// As `copy_key`, of a line that need not be an entry.
-pub(super) fn key_of(line: &[u8]) -> memory::Result<Option<CopyKey>> {
-    read(&line_text(line)?).map_or(Ok(None), |identity| copy_key(&identity))
+/// The identity of an entry with an id; None of any other line.
+pub(super) fn identity_of(line: &[u8]) -> memory::Result<Option<LineIdentity>> {
+    let text = line_text(line)?;
+    let Some(identity) = read::<Identity<Raw<'_>>>(&text) else { return Ok(None) };
+    let id = identity.id.map_or(Ok(None), |id| string_bytes(id.get()))?;
+    Ok(id.and_then(|id| identity_hash(&identity, Some(&id))))
 }
 
 /// What takes the place of a line, and the session for which it does. Without a new line the entry loses what it says.
@@ -52,7 +54,7 @@ pub(super) type Replacement<'a> = (Option<Vec<u8>>, Option<&'a str>);
 pub(super) struct RedactedLines {
     by_hash: HashMap<String, Arc<LineRedaction>>,
     /// Those that a new line shows the entry of, by session: each session may have redacted it in another way.
-    by_entry: HashMap<CopyKey, BTreeMap<Option<String>, Vec<Arc<LineRedaction>>>>,
+    by_entry: HashMap<LineIdentity, BTreeMap<Option<String>, Vec<Arc<LineRedaction>>>>,
 }
 
 impl RedactedLines {
@@ -64,8 +66,8 @@ impl RedactedLines {
             }
             one.hash.make_ascii_lowercase();
             let one = Arc::new(one);
-            if let Some(key) = key_of(one.line.as_deref().unwrap_or_default())? {
-                push(all.by_entry.entry(key).or_default().entry(one.session.clone()).or_default(), one.clone())?;
+            if let Some(entry) = identity_of(one.line.as_deref().unwrap_or_default())? {
+                push(all.by_entry.entry(entry).or_default().entry(one.session.clone()).or_default(), one.clone())?;
             }
             all.by_hash.entry(one.hash.clone()).or_insert(one);
         }
@@ -78,13 +80,13 @@ impl RedactedLines {
         &self,
         line: &[u8],
         hash: &str,
-        key: Option<CopyKey>,
+        entry: Option<LineIdentity>,
     ) -> memory::Result<Option<Replacement<'_>>> {
         if let Some(one) = self.by_hash.get(hash) {
             return Ok(Some((one.line.as_deref().map(copy_of_bytes).transpose()?, one.session.as_deref())));
         }
         let mut found: Option<Replacement<'_>> = None;
-        for (session, originals) in key.and_then(|key| self.by_entry.get(&key)).into_iter().flatten() {
+        for (session, originals) in entry.and_then(|entry| self.by_entry.get(&entry)).into_iter().flatten() {
             let new = in_place_of(line, originals)?;
             if new.is_none() && session.is_some() {
                 // Of what it holds nobody knows anything.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::copies::{copy_key, key_of, LineRedaction, RedactedLines};
+use super::copies::{identity_hash, identity_of, LineIdentity, LineRedaction, RedactedLines};
 use super::entry::{blanked, Identity};
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
@@ -132,30 +132,30 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
     Ok(RedactReport { lines, backups, left })
 }
 
-/// What lines that are in no session file become, such as those of a store: those that change. Where the file at `path` has a copy of such
-/// a line, which may have been edited, what that becomes takes the line's place.
+/// What lines that are in no session file become, such as those of a store: those that change. Where the file at an
+/// absolute path has the entry, whose line may have been edited there, what that becomes takes the place.
 pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction, path: Option<&str>) -> Result<Vec<RedactedLine>> {
     let mut identities = Identities::default();
     let mut redactor = Redactor::new(redaction, false, &mut identities);
-    let mut keys = Vec::new();
+    let mut entries = Vec::new();
     for line in lines {
         if redactor.line(line)?.is_some() {
-            push(&mut keys, key_of(line)?)?;
+            push(&mut entries, identity_of(line)?)?;
         }
     }
     let mut changed = redactor.changed;
     let Some(path) = path.filter(|_| !changed.is_empty()) else { return Ok(changed) };
-    let mut own: HashMap<_, _> = keys.iter().flatten().map(|key| (*key, None)).collect();
+    let mut own: HashMap<_, _> = entries.iter().flatten().map(|entry| (*entry, None)).collect();
     let mut identities = Identities::default();
     let mut redactor = Redactor::new(redaction, false, &mut identities);
     write_lines(RewriteTarget::hold(path)?.storage(), &mut io::sink(), false, |line| {
-        if let Some(found) = key_of(line.bytes)?.and_then(|key| own.get_mut(&key)) {
+        if let Some(found) = identity_of(line.bytes)?.and_then(|entry| own.get_mut(&entry)) {
             *found = Some(redactor.line(line.bytes)?.map_or_else(|| copy_of_bytes(line.bytes), Ok)?);
         }
         Ok(None)
     })?;
-    for (one, key) in changed.iter_mut().zip(&keys) {
-        if let Some(line) = key.as_ref().and_then(|key| own.get(key)?.as_ref()) {
+    for (one, entry) in changed.iter_mut().zip(&entries) {
+        if let Some(line) = entry.as_ref().and_then(|entry| own.get(entry)?.as_ref()) {
             (one.new_hash, one.line) = (hash_of(line), copy_of_bytes(line)?);
         }
     }
@@ -195,15 +195,6 @@ fn redact_file(
     })
 }
 
-/// What the lines of an entry have in common, in a file and its backups: type, timestamp, and the id but in version 1, hashed.
-/// Forks never have version 1, so there id and time tell copies (`CopyKey`).
-type LineIdentity = [u8; 32];
-
-fn identity_hash((kind, timestamp): (&str, &str), id: Option<&[u8]>) -> LineIdentity {
-    let names = Sha256::new().chain_update(kind).chain_update(b"\n").chain_update(timestamp);
-    id.map_or(names.clone(), |id| names.chain_update(b"\n").chain_update(id)).finalize().into()
-}
-
 /// What tells which lines of backups are those of an entry that is taken out.
 #[derive(Default)]
 struct Identities {
@@ -233,8 +224,8 @@ impl<'a> Redactor<'a> {
         let id = identity.as_ref().and_then(|identity| identity.id).map_or(Ok(None), |id| string_bytes(id.get()))?;
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
-        let names = identity.as_ref().and_then(|identity| Some((identity.kind?.get(), identity.timestamp?.get())));
-        let hashes = names.map(|names| [id.as_deref(), None].map(|id| identity_hash(names, id)));
+        let hash_with = |id| identity_hash(identity.as_ref()?, id);
+        let hashes = hash_with(id.as_deref()).zip(hash_with(None)).map(<[_; 2]>::from);
         let is_other_line = hashes.is_some_and(|hashes| self.is_other_line(hashes, id.is_some()));
         let is_one_of = |ids: &HashSet<Vec<u8>>| id.as_ref().is_some_and(|id| ids.contains(&**id));
         let (mut hash, mut is_found, mut session) = (None, false, None);
@@ -250,8 +241,8 @@ impl<'a> Redactor<'a> {
                 blanked(&text, &self.redaction.replacement)?
             }
             Target::Lines(lines) => {
-                let key = identity.as_ref().map_or(Ok(None), copy_key)?;
-                match lines.replacement(line, hash.insert(hash_of(line)), key)? {
+                let entry = hashes.filter(|_| id.is_some()).map(|[with_id, _]| with_id);
+                match lines.replacement(line, hash.insert(hash_of(line)), entry)? {
                     Some((new, of)) => {
                         (is_found, session) = (true, of);
                         new.map_or_else(|| blanked(&text, &self.redaction.replacement), |new| Ok(Some(new)))?
