@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 /** What the engine's JSON made and took. */
 const texts: { written: string[]; parsed: string[] } = { written: [], parsed: [] };
 const { parse, stringify } = JSON;
-JSON.stringify = (...args: Parameters<typeof stringify>): string => {
+JSON.stringify = ((...args: Parameters<typeof stringify>) => {
 	const text = stringify(...args);
 	texts.written.push(text);
 	return text;
-};
+}) as typeof stringify;
 JSON.parse = (text: string, ...rest: []) => {
 	texts.parsed.push(text);
 	return parse(text, ...rest);
