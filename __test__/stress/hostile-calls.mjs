@@ -187,7 +187,7 @@ const look = (clear) => {
 		const original = path.replace(/(\.v1)?\.bak(\.\d+)?$/, "");
 		const mode = original in FOREIGN ? 0o100644 : 0o100600;
 		if (stat.mode !== mode) strange(`a file of mode ${stat.mode.toString(8)}`);
-		if (path.startsWith(join(agent, "session-catalog-"))) return;
+		if (path.startsWith(join(agent, "session-catalog"))) return;
 		// The original that a repair or a migration keeps beside the session.
 		if (original !== path && existsSync(original)) return doomed.push(path);
 		files++;

@@ -69,7 +69,7 @@ const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be don
 export function buildProgram(asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, redact, pull and sync change sessions; fork and export make new files. What they read is kept in the catalog, session-catalog-13.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).")
+		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, redact, pull and sync change sessions; fork and export make new files. What they read is kept in the catalog, session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see pi-sessions --help)")

@@ -34,7 +34,7 @@ test("looking writes the catalog and no other file, and with PI_SESSION_NATIVE_C
 	for (const args of looks) await good(at, args, { PI_SESSION_NATIVE_CATALOG: "off" });
 	expect(snapshot(home)).toEqual(before);
 	for (const args of looks) await good(at, args);
-	const catalog = ["", "-shm", "-wal"].map((part) => `session-catalog-13.sqlite${part}`);
+	const catalog = ["", "-shm", "-wal"].map((part) => `session-catalog.sqlite${part}`);
 	expect(readdirSync(at.agent).sort()).toEqual([...catalog, "sessions"]);
 	for (const name of catalog) expect(modeOf(join(at.agent, name))).toBe(0o600);
 	const others = Object.entries(snapshot(home)).filter(([name]) => !catalog.some((one) => name === `./agent/${one}`));
@@ -42,7 +42,7 @@ test("looking writes the catalog and no other file, and with PI_SESSION_NATIVE_C
 	// The page and the help say so.
 	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
 	for (const said of [page, await good(at, ["--help"])]) {
-		expect(said).toContain("session-catalog-13.sqlite");
+		expect(said).toContain("session-catalog.sqlite");
 		expect(said).toContain("PI_SESSION_NATIVE_CATALOG=off");
 	}
 });

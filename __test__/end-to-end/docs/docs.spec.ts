@@ -217,7 +217,7 @@ describe("pages", () => {
 
 	test("the catalog's file has the same name on every page and in the command's help", () => {
 		const name = /FILE_NAME: &str = "(.*)"/.exec(read(join(root, "src/core/catalog/file.rs")))?.[1];
-		const told = [...pages.map(textOf), read(join(root, "lib/cli/program.mjs"))].flatMap((text) => text.match(/session-catalog-\d+\.sqlite/g) ?? []);
+		const told = [...pages.map(textOf), read(join(root, "lib/cli/program.mjs"))].flatMap((text) => text.match(/session-catalog[\w-]*\.sqlite/g) ?? []);
 		expect(told.length).toBeGreaterThan(4);
 		expect([...new Set(told)]).toEqual([name]);
 	});

@@ -21,7 +21,7 @@ function tree(side: Side): Tree {
 				result.dirs.push(path);
 				walk(path);
 				// The catalog beside the sessions is ours alone, and on purpose.
-			} else if (!item.name.startsWith("session-catalog-")) result.files.push(path);
+			} else if (!item.name.startsWith("session-catalog")) result.files.push(path);
 		}
 	};
 	walk(side.root);

@@ -23,7 +23,7 @@ export function agentDir(count = 12): AgentDir {
 	const dir = api.getDefaultSessionDir("/project");
 	const other = api.getDefaultSessionDir("/other");
 	for (let n = 0; n < count; n++) session(n % 4 === 3 ? other : dir, n);
-	return { agent, dir, other, catalog: join(agent, "session-catalog-13.sqlite") };
+	return { agent, dir, other, catalog: join(agent, "session-catalog.sqlite") };
 }
 
 /** Writes a session whose texts tell its number. */

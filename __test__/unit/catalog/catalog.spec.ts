@@ -13,7 +13,7 @@ testWith("modes")("it is the owner's alone, in the agent's directory, and nothin
 	const at = agentDir();
 	await listed();
 	await settled(at);
-	expect(namesIn(at.agent).filter((name) => !name.startsWith("session-catalog-13.sqlite"))).toEqual(["sessions"]);
+	expect(namesIn(at.agent).filter((name) => !name.startsWith("session-catalog.sqlite"))).toEqual(["sessions"]);
 	for (const name of namesIn(at.agent).filter((name) => name !== "sessions")) {
 		expect(modeOf(join(at.agent, name)), name).toBe(0o600);
 	}

@@ -26,7 +26,7 @@ async function after(change: (at: AgentDir) => void | Promise<void>, count?: num
 	const at = agentDir(count);
 	await tick();
 	expect(await listed()).toEqual(await listedByReference());
-	expect(namesIn(at.agent)).toContain("session-catalog-13.sqlite");
+	expect(namesIn(at.agent)).toContain("session-catalog.sqlite");
 	await change(at);
 	expect(await listed()).toEqual(await listedByReference());
 	await tick();

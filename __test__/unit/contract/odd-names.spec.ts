@@ -84,5 +84,5 @@ test.each(["a.", "a "])("on Windows there is no catalog in a directory whose nam
 	mkdirSync(project, { recursive: true });
 	writeSession(project, [header({ cwd: "/project" }), message("a", null, user("hello"))], "s.jsonl");
 	for (let times = 0; times < 2; times++) expect(await api.SessionManager.listAll()).toMatchObject([{ firstMessage: "hello" }]);
-	expect([readdirSync(dir), existsSync(join(agent, "session-catalog-13.sqlite"))]).toEqual([[name], !isWindows]);
+	expect([readdirSync(dir), existsSync(join(agent, "session-catalog.sqlite"))]).toEqual([[name], !isWindows]);
 });

@@ -25,7 +25,7 @@ beforeEach(() => {
 
 test("a text leaves the file, its backups and the catalog, and nothing else changes", async () => {
 	const agent = process.env.PI_CODING_AGENT_DIR ?? "";
-	const catalog = join(agent, "session-catalog-13.sqlite");
+	const catalog = join(agent, "session-catalog.sqlite");
 	writeFileSync(`${file}.bak`, readFileSync(file));
 	const [before] = await SessionManager.list("/", dir);
 	expect(before?.firstMessage).toBe("the password is hunter2");

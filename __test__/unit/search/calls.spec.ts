@@ -52,7 +52,7 @@ test("a search writes no session, and does not use the catalog", async () => {
 	expect(readdirSync(agent)).toEqual(["sessions"]);
 	await tick();
 	await SessionManager.listAll();
-	const catalog = join(agent, "session-catalog-13.sqlite");
+	const catalog = join(agent, "session-catalog.sqlite");
 	await settled({ agent, dir: agent, other: agent, catalog });
 	for (const name of readdirSync(agent)) if (name.startsWith("session-catalog")) writeFileSync(join(agent, name), "not a database");
 	const names = readdirSync(agent);

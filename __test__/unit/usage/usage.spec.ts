@@ -229,7 +229,7 @@ describe("usage", () => {
 		const [one] = largest;
 		const line = readFileSync(path).subarray(one?.offset, (one?.offset ?? 0) + (one?.bytes ?? 0));
 		expect(JSON.parse(String(line))).toMatchObject({ id: one?.entryId });
-		expect(existsSync(join(agent, "session-catalog-13.sqlite"))).toBe(true);
+		expect(existsSync(join(agent, "session-catalog.sqlite"))).toBe(true);
 	});
 
 	test("of a file that grew only the rest is read", async () => {

@@ -7,9 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_corrupt, CatalogResult};
-use super::file::{
-    create_private, inspect, is_in_trusted_dir, remove_earlier, remove_own, set_connected, CatalogFileState,
-};
+use super::file::{create_private, inspect, is_in_trusted_dir, remove_own, set_connected, CatalogFileState};
 use super::location::CatalogLocation;
 use super::schema;
 use crate::base::options::Durability;
@@ -78,11 +76,6 @@ impl Catalog {
         if is_corrupt(error) {
             remove_own(&path);
         }
-    }
-
-    /// Deletes the catalogs of earlier formats beside it: another release may have made one meanwhile.
-    pub fn remove_earlier(&self) {
-        remove_earlier(&self.path);
     }
 
     /// Whether it can only be read.

@@ -11,9 +11,8 @@ use crate::base::threads::locked;
 use crate::io::open::{self, Access};
 use crate::io::{fs, owner};
 
-/// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
-/// not rebuild each other's catalog.
-pub const FILE_NAME: &str = "session-catalog-13.sqlite";
+/// The catalog's file in the agent's directory.
+pub const FILE_NAME: &str = "session-catalog.sqlite";
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -47,32 +46,13 @@ pub fn set_connected(path: &Path) {
 /// made a new catalog meanwhile, that is made again.
 pub fn remove_own(path: &Path) {
     locked(&CONNECTED).remove(path);
-    if matches!(inspect_header(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
-        remove_files(path);
+    if !matches!(inspect_header(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
+        return;
     }
-}
-
-fn remove_files(path: &Path) {
     for ending in ["-wal", "-shm", "-journal", ""] {
         let mut name = path.as_os_str().to_owned();
         name.push(ending);
         let _ = fs::remove(Path::new(&name));
-    }
-}
-
-/// Deletes the catalogs of earlier format versions beside a catalog of this one: most of them hold what was said in sessions.
-pub fn remove_earlier(path: &Path) {
-    if path.file_name().is_none_or(|name| name != FILE_NAME) {
-        return;
-    }
-    for version in 1..FORMAT_VERSION {
-        let earlier = path.with_file_name(format!("session-catalog-{version}.sqlite"));
-        // Under such a name only a catalog is ours.
-        if read_header(&earlier)
-            .is_ok_and(|bytes| application_and_version(&bytes).is_some_and(|(id, _)| id == APPLICATION_ID))
-        {
-            remove_files(&earlier);
-        }
     }
 }
 
@@ -181,24 +161,6 @@ mod tests {
             });
             assert_eq!(fs::read(&path).expect("left alone"), bytes);
         }
-    }
-
-    /// Regression: what was said in sessions stayed in the catalog of an earlier release.
-    #[test]
-    fn a_new_catalog_removes_those_of_earlier_formats() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let at = |name: &str| dir.path().join(name);
-        assert_eq!(FILE_NAME, format!("session-catalog-{FORMAT_VERSION}.sqlite"));
-        for name in [&format!("session-catalog-{}.sqlite", FORMAT_VERSION - 1), "session-catalog-1.sqlite"] {
-            fs::write(at(name), database(APPLICATION_ID, FORMAT_VERSION - 1)).expect("written");
-            fs::write(at(&format!("{name}-wal")), "log").expect("written");
-        }
-        fs::write(at("session-catalog-5.sqlite"), "another program's").expect("written");
-        remove_earlier(&at("named.sqlite"));
-        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 5);
-        remove_earlier(&at(FILE_NAME));
-        let left: Vec<_> = fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
-        assert_eq!(left, ["session-catalog-5.sqlite"]);
     }
 
     /// Regression: a setting deleted the file it named.

@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use super::connection::Catalog;
-use super::file::remove_earlier;
 use super::location::CatalogLocation;
 use crate::io::fs;
 
 /// Deletes what the catalog has of a file, whatever directory it was listed by, so that none of it is left in the catalog's files.
 /// False if another process keeps some of it there, or the catalog cannot be written.
 pub fn forget_file(location: &CatalogLocation, path: &str) -> bool {
-    // Those of earlier releases are caches, too, and may hold whole texts.
-    remove_earlier(&location.path);
     if !fs::exists(&location.path) {
         return true;
     }

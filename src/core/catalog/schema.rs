@@ -7,8 +7,8 @@ use super::error::{corrupt, foreign, is_busy, CatalogResult};
 /// Marks a database as a catalog: "pisc".
 pub const APPLICATION_ID: i32 = 0x7069_7363;
 
-/// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
-/// older version is rebuilt, one of a newer version is left alone.
+/// The version of the tables. Raise it with every change of them: a catalog of an older version is rebuilt, one of a newer version is
+/// left alone.
 pub const FORMAT_VERSION: i32 = 13;
 
 /// `session` has one row per session file. `file` is what a list shows of it and which state of it that was read from, packed. `usage`

@@ -256,10 +256,8 @@ fn write_rows(catalog: Option<Catalog>, location: Option<&CatalogLocation>, upda
     tidy(&mut catalog, gone, has_deleted);
 }
 
-/// Deletes the rows of directories that are gone, what is left of deleted rows in the log, and catalogs of earlier formats. What fails
-/// is done by a later list.
+/// Deletes the rows of directories that are gone, and what is left of deleted rows in the log. What fails is done by a later list.
 fn tidy(catalog: &mut Catalog, listed: &Rows, has_deleted: bool) {
-    catalog.remove_earlier();
     let listed = listed.keys().map(String::as_str).collect();
     if rows::forget_empty_dirs(catalog, &listed).unwrap_or(false) || has_deleted {
         let _ = catalog.checkpoint();
