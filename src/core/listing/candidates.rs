@@ -35,14 +35,9 @@ pub fn dirs_in(root: &str) -> io::Result<Vec<String>> {
 
 /// The session files of one directory, in name order, without their fingerprints. `cwd` is what a relative path starts from.
 pub fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
-    let absolute = absolute(dir, cwd);
+    let absolute = resolve_from(cwd, dir);
     let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, fingerprint: None };
     Ok(session_files(dir)?.into_iter().map(candidate).collect())
-}
-
-/// A directory as the catalog names it.
-pub fn absolute(dir: &str, cwd: &str) -> String {
-    resolve_from(cwd, dir)
 }
 
 /// Reads the files' fingerprints.

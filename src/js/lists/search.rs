@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use napi::Result;
 
-use super::task::{self, Deferred, Held, Task};
+use super::task::{self, Held, Task};
 use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::on_paths;
-use crate::js::engine::{JsEnv, JsVal};
+use crate::js::engine::{Deferred, JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use crate::js::manager::session_dir::configured_session_dir;
 use pi_session_core::base::paths;

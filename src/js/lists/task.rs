@@ -11,8 +11,7 @@ use std::thread;
 use napi::{Error, Result, ValueType};
 
 use crate::js::convert::errors::{thrown, wrong_argument, OrThrow};
-pub use crate::js::engine::Deferred;
-use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender};
+use crate::js::engine::{queue, Deferred, JsEnv, JsVal, Persistent, Sender};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, ErrorCode, Result as CoreResult};
 use pi_session_core::base::threads::panicked;

@@ -6,13 +6,13 @@ use napi::Result;
 
 use super::list::catalog_and_cwd;
 use super::search;
-use super::task::{self, Deferred, Task};
+use super::task::{self, Task};
 use crate::js::convert::args::Options;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
 use crate::js::convert::values::parse;
-use crate::js::engine::{JsEnv, JsVal};
+use crate::js::engine::{Deferred, JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::json::json_of;

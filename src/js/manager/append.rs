@@ -17,8 +17,7 @@ use crate::js::factory::process::now;
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::NewHead;
-pub use pi_session_core::session::ParentChoice;
-use pi_session_core::session::{AppendPlan, NewEntry};
+use pi_session_core::session::{AppendPlan, NewEntry, ParentChoice};
 use pi_session_core::tree::RowNo;
 
 /// How often an append starts over because the caller's own code changed the session under it.

@@ -15,8 +15,7 @@ use pi_session_core::base::time::{iso, Time};
 use pi_session_core::base::wtf8::push_json_string;
 use pi_session_core::format::agent_message::Role;
 use pi_session_core::format::entry::EntryKind;
-use pi_session_core::tree::Row;
-use pi_session_core::tree::{RowNo, Tree};
+use pi_session_core::tree::{Row, RowNo, Tree};
 
 /// The tree, and the ids of the branch of the leaf.
 pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {

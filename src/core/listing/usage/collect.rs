@@ -10,12 +10,12 @@ use super::add_up::sort_sessions;
 use super::report::{LeftOutFile, UsageSession};
 use super::subagents::subagent_files;
 use crate::base::error::{Error, ErrorCode, Result};
-use crate::base::paths::{self, Process};
+use crate::base::paths::{self, resolve_from, Process};
 use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
 use crate::io::fs;
 use crate::io::open::{self, Access};
-use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
+use crate::listing::candidates::{read_fingerprints, Candidate};
 use crate::listing::read_all::read_all;
 use crate::listing::scope::ListScope;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
@@ -127,7 +127,7 @@ fn left_out(file: &Candidate, is_below: bool) -> Option<LeftOutFile> {
 }
 
 fn candidate(path: &str, cwd: &str) -> Candidate {
-    let file = absolute(path, cwd);
+    let file = resolve_from(cwd, path);
     let (dir, name) = (paths::parent(&file), paths::file_name(&file).to_owned());
     let mut candidate = Candidate { path: path.to_owned(), dir, name, fingerprint: None };
     read_fingerprints(slice::from_mut(&mut candidate));

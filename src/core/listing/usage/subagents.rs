@@ -6,11 +6,11 @@ use std::fs::FileType;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
-use crate::base::paths::{join, parent};
+use crate::base::paths::{join, parent, resolve_from};
 use crate::io::fs;
 use crate::io::open::is_exhausted;
 use crate::io::session_files::{session_file_name, ENDING};
-use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
+use crate::listing::candidates::{read_fingerprints, Candidate};
 
 /// The session files of the subagents of these sessions, each with the position of its session. An error if no file descriptor is
 /// left; those of folders that cannot be read are added to `unreadable`. `cwd` is what a relative path starts from.
@@ -39,7 +39,7 @@ pub fn subagent_files(
                 continue;
             }
         };
-        let dir = absolute(&folder, cwd);
+        let dir = resolve_from(cwd, &folder);
         for name in names {
             files.push(Candidate { path: join(&folder, &name), dir: dir.clone(), name, fingerprint: None });
             owners.push(session);
