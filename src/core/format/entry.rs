@@ -333,11 +333,6 @@ impl<T> HeadAs<T> {
             has_summary: self.has_summary,
         })
     }
-
-    /// Whether this entry is a user's or assistant's message.
-    pub fn is_conversation(&self) -> bool {
-        self.message.is_some_and(|message| message.role.is_conversation())
-    }
 }
 
 impl EntryHead<'_> {

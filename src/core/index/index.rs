@@ -13,7 +13,7 @@ use crate::format::entry::{Damage, EntryHead};
 use crate::io::line_reader::{LineReader, RawLine, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::storage::storage::Storage;
-use crate::tree::{RowNo, Tree};
+use crate::tree::{Row, RowNo, Tree};
 
 /// A line that is not an entry. It may be longer than any line that is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -112,21 +112,10 @@ impl Index {
         u64::from(row) + 1 + last.map_or(HEADER_ONLY, |(_, others)| *others)
     }
 
-    /// Indexes what other processes appended; the leaf stays. Returns whether the last line lacks its newline.
-    pub(crate) fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
-        let reader = storage.reader(self.end.offset)?;
-        let size = storage.size()?.saturating_sub(self.end.offset);
-        self.read_on(storage, reader, size)
-    }
-
-    /// Indexes what other processes appended before `end`, the start of a line of ours.
-    pub(crate) fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
-        let reader = storage.reader(self.end.offset)?;
-        let size = end.saturating_sub(self.end.offset);
-        self.read_on(storage, reader.take(size), size)
-    }
-
-    fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
+    /// Indexes what other processes appended, as far as it is before `end`; the leaf stays. Returns whether the last line lacks its newline.
+    pub(crate) fn read_more(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
+        let source = storage.reader(self.end.offset)?.take(end.saturating_sub(self.end.offset));
+        let size = storage.size()?.min(end).saturating_sub(self.end.offset);
         // Mostly a line or two, for which a small buffer is enough.
         let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE).next_power_of_two();
         let mut reader = LineReader::new(source, self.end.offset, chunk);
@@ -138,14 +127,13 @@ impl Index {
         Ok(is_unterminated)
     }
 
-    /// How many bytes of memory it takes, about.
+    /// How many bytes of memory it takes, about: ids and labels are taken to be of the usual length and number.
     #[doc(hidden)]
     pub fn memory(&self) -> usize {
-        let spans = self.spans.capacity() * std::mem::size_of::<Option<LineSpan>>();
-        let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
-        let damaged = self.damaged.capacity() * std::mem::size_of::<DamagedLine>();
-        let other_lines = self.other_lines.capacity() * std::mem::size_of::<(RowNo, u64)>();
-        self.tree.memory() + spans + bodies + damaged + other_lines
+        const ID: usize = 64;
+        let rows = self.spans.capacity() * (size_of::<Row>() + size_of::<Option<LineSpan>>() + ID);
+        let bodies = self.bodies.capacity() * size_of::<(RowNo, Body)>();
+        rows + bodies + self.damaged.capacity() * size_of::<DamagedLine>()
     }
 
     /// How far the storage was read, in bytes.

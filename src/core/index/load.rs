@@ -87,7 +87,9 @@ mod tests {
                 let start = [start, after, blank].concat();
                 let whole = [&*start, more, "\ntorn\n"].concat();
                 let mut early = load_text(start.as_bytes()).expect("a session").index;
-                early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes())).expect("readable");
+                early
+                    .read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes()), u64::MAX)
+                    .expect("readable");
                 let index = load_text(whole.as_bytes()).expect("a session").index;
                 if after.is_empty() || blank.contains('\n') {
                     assert_eq!(ids(&early), ids(&index), "{whole:?}");
@@ -103,7 +105,7 @@ mod tests {
         let whole = format!("{start}\ntorn\n{{\"id\":\"a\"}}\n");
         let mut early = load_text(start.as_bytes()).expect("a session").index;
         assert_eq!((early.indexed_end(), early.is_after_unterminated_line()), (start.len() as u64, true));
-        early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes())).expect("readable");
+        early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes()), u64::MAX).expect("readable");
         let index = load_text(whole.as_bytes()).expect("a session").index;
         assert_eq!((ids(&early), early.damaged()), (ids(&index), index.damaged()));
     }
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(ids(&loaded.index), ["a"]);
         let grown =
             MemoryStorage::new("test".into(), format!("{head}{{\"id\":\"b\"}}\n{{\"id\":\"c\"}}\n").into_bytes());
-        assert!(!loaded.index.read_more(&grown).expect("read"));
+        assert!(!loaded.index.read_more(&grown, u64::MAX).expect("read"));
         assert_eq!(ids(&loaded.index), ["a", "b", "c"]);
         assert_eq!(loaded.index.tree.leaf(), Some(0));
         assert!(loaded.index.damaged().is_empty());

@@ -283,7 +283,7 @@ impl Session {
         let Some(storage) = self.storage.as_ref() else {
             return Ok(false);
         };
-        let read = self.index.read_more_until(&**storage, span.offset);
+        let read = self.index.read_more(&**storage, span.offset);
         let has_room = |is_unterminated| self.reserve(&head.with(new.kind, envelope)).map(|()| is_unterminated);
         let is_unterminated = match read.and_then(has_room) {
             Ok(is_unterminated) => is_unterminated,

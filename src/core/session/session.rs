@@ -317,7 +317,7 @@ impl Session {
             return Ok(());
         };
         let before = self.index.tree.len();
-        let is_unterminated = self.index.read_more(&**storage)?;
+        let is_unterminated = self.index.read_more(&**storage, u64::MAX)?;
         // The line that lacks its newline may have been read before, by an append that then failed.
         storage.set_unterminated(is_unterminated || self.index.is_after_unterminated_line());
         let grown = size - self.size;
@@ -418,9 +418,7 @@ impl Session {
 
     /// Adds an entry that the caller keeps, or whose line is at `span`.
     pub fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
-        if self.is_persisted() {
-            reserve(&mut self.appended, 1)?;
-        }
+        reserve(&mut self.appended, 1)?;
         let row = self.index.push(head, span)?;
         if self.is_persisted() {
             self.appended.push(row);

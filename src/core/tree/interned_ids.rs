@@ -51,12 +51,6 @@ impl InternedIds {
     pub fn bytes_of(&self, id_no: IdNo) -> &[u8] {
         bytes_of(&self.spans, &self.bytes, id_no)
     }
-
-    /// How many bytes of memory they take, about.
-    pub fn memory(&self) -> usize {
-        let spans = self.spans.capacity() * std::mem::size_of::<(u64, u32)>();
-        self.bytes.capacity() + spans + self.lookup.capacity() * (std::mem::size_of::<IdNo>() + 1)
-    }
 }
 
 fn bytes_of<'a>(spans: &[(u64, u32)], bytes: &'a [u8], id_no: IdNo) -> &'a [u8] {

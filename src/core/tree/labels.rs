@@ -51,9 +51,4 @@ impl Labels {
         all.sort_unstable();
         collect(all.into_iter().map(|(_, id_no, row)| (id_no, row)))
     }
-
-    /// How many bytes of memory they take, about.
-    pub(super) fn memory(&self) -> usize {
-        self.by_target.capacity() * (std::mem::size_of::<(IdNo, Label)>() + 1)
-    }
 }

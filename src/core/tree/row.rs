@@ -48,7 +48,7 @@ pub struct Row {
     pub target: Option<IdNo>,
     /// When it was made, by its timestamp.
     pub time: Time,
-    /// The next row with the same parent.
+    /// The next row whose parent has the same id.
     pub(super) next_sibling: RowNo,
 }
 

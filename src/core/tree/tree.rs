@@ -9,38 +9,20 @@ use std::collections::HashSet;
 use super::ancestors::{cycles, path_to};
 use super::interned_ids::InternedIds;
 use super::labels::Labels;
-use super::row::NONE;
-use super::row::{IdNo, ParentRef, Row, RowNo};
+use super::row::{IdNo, ParentRef, Row, RowNo, NONE};
 use crate::base::memory::{self, collect, insert_into, push, reserve, with_capacity, OutOfMemory};
+use crate::format::agent_message::Role;
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 
 /// How many ids an entry has at most: its own, its parent's, and the one that it points at.
 const IDS_OF_ROW: usize = 3;
 
-/// The rows with one parent, a list linked through `next_sibling`.
-#[derive(Debug, Clone, Copy)]
-struct Children {
-    first: RowNo,
-    last: RowNo,
-}
-
-impl Default for Children {
-    fn default() -> Self {
-        Self { first: NONE, last: NONE }
-    }
-}
-
-/// The rows of an id: the last that carries it, and those whose parent it is.
+/// The rows of an id: the last that carries it, and the first and the last whose parent it is, which are linked through `next_sibling`.
 #[derive(Debug, Clone, Copy)]
 struct RowsOfId {
     last: RowNo,
-    children: Children,
-}
-
-impl Default for RowsOfId {
-    fn default() -> Self {
-        Self { last: NONE, children: Children::default() }
-    }
+    first_child: RowNo,
+    last_child: RowNo,
 }
 
 /// Whose children are asked for.
@@ -64,17 +46,9 @@ pub struct Tree {
     ids: InternedIds,
     /// By the number of the id.
     rows_of_ids: Vec<RowsOfId>,
-    /// The rows whose `parentId` is null.
-    null_children: Children,
-    /// The rows without a `parentId`.
-    missing_children: Children,
-    /// How many different ids rows have.
-    distinct: usize,
     labels: Labels,
     leaf: Option<RowNo>,
     last_info: Option<RowNo>,
-    /// Whether an entry is a message of a user or an assistant.
-    has_conversation_entry: bool,
 }
 
 impl Tree {
@@ -121,7 +95,6 @@ impl Tree {
         });
         self.link_child(parent, no);
         if let Some(rows) = self.rows_of_ids.get_mut(id.0 as usize) {
-            self.distinct += usize::from(rows.last == NONE);
             rows.last = no;
         }
         if let (EntryKind::Label, Some(target)) = (head.kind, target) {
@@ -130,7 +103,6 @@ impl Tree {
         if head.kind == EntryKind::SessionInfo {
             self.last_info = Some(no);
         }
-        self.has_conversation_entry |= head.is_conversation();
         if advance || self.leaf.and_then(|leaf| self.row(leaf)).is_some_and(|leaf| leaf.id == id) {
             self.leaf = Some(no);
         }
@@ -146,23 +118,17 @@ impl Tree {
     fn intern(&mut self, id: &[u8]) -> IdNo {
         let id_no = self.ids.intern(id);
         if self.rows_of_ids.len() <= id_no.0 as usize {
-            self.rows_of_ids.push(RowsOfId::default());
+            self.rows_of_ids.push(RowsOfId { last: NONE, first_child: NONE, last_child: NONE });
         }
         id_no
     }
 
     fn link_child(&mut self, parent: ParentRef, row: RowNo) {
-        let children = match parent {
-            ParentRef::Null => Some(&mut self.null_children),
-            ParentRef::Missing => Some(&mut self.missing_children),
-            ParentRef::Id(id_no) => self.rows_of_ids.get_mut(id_no.0 as usize).map(|rows| &mut rows.children),
-            ParentRef::Number(_) | ParentRef::Other => None,
-        };
-        let Some(children) = children else { return };
-        let before = children.last;
-        children.last = row;
+        let ParentRef::Id(id_no) = parent else { return };
+        let Some(parent) = self.rows_of_ids.get_mut(id_no.0 as usize) else { return };
+        let before = std::mem::replace(&mut parent.last_child, row);
         if before == NONE {
-            children.first = row;
+            parent.first_child = row;
         } else if let Some(sibling) = self.rows.get_mut(before as usize) {
             sibling.next_sibling = row;
         }
@@ -178,16 +144,9 @@ impl Tree {
         self.rows.is_empty()
     }
 
-    /// How many bytes of memory it takes, about.
-    pub(crate) fn memory(&self) -> usize {
-        let rows = self.rows.capacity() * std::mem::size_of::<Row>();
-        let of_ids = self.rows_of_ids.capacity() * std::mem::size_of::<RowsOfId>();
-        rows + of_ids + self.ids.memory() + self.labels.memory()
-    }
-
     /// How many different ids entries have.
     pub fn distinct_ids(&self) -> usize {
-        self.distinct
+        self.rows_of_ids.iter().filter(|rows| rows.last != NONE).count()
     }
 
     /// A row by number; None if there is no such row.
@@ -282,7 +241,7 @@ impl Tree {
 
     /// Whether any entry is a user's or assistant's message.
     pub fn has_conversation(&self) -> bool {
-        self.has_conversation_entry
+        self.rows.iter().any(|row| row.role().is_some_and(Role::is_conversation))
     }
 
     /// The row that a walk towards the root visits after this one. An empty id leads nowhere, as in JavaScript.
@@ -313,24 +272,20 @@ impl Tree {
 
     /// The entries whose parent is `of`, in file order; of entries with one id only the last.
     pub fn children(&self, of: ChildrenOf<'_>) -> Result<Vec<RowNo>, OutOfMemory> {
-        let list = match of {
-            ChildrenOf::Missing => self.missing_children,
-            ChildrenOf::Null => self.null_children,
+        let parent = match of {
+            ChildrenOf::Missing => ParentRef::Missing,
+            ChildrenOf::Null => ParentRef::Null,
+            ChildrenOf::Number(number) => ParentRef::Number(number),
             ChildrenOf::Id(id) => {
                 let rows = self.id_no(id).and_then(|id_no| self.rows_of_ids.get(id_no.0 as usize));
-                rows.map(|rows| rows.children).unwrap_or_default()
-            }
-            ChildrenOf::Number(number) => {
-                let is_child = |no: &RowNo| self.row(*no).is_some_and(|row| row.parent == ParentRef::Number(number));
-                return collect((0..self.rows.len() as RowNo).filter(|no| is_child(no) && self.is_current(*no)));
+                let some = |no: RowNo| (no != NONE).then_some(no);
+                let first = rows.and_then(|rows| some(rows.first_child));
+                let linked = std::iter::successors(first, |&no| some(self.row(no)?.next_sibling));
+                return collect(linked.filter(|&no| self.is_current(no)));
             }
         };
-        collect(self.linked(list).filter(|&no| self.is_current(no)))
-    }
-
-    fn linked(&self, list: Children) -> impl Iterator<Item = RowNo> + '_ {
-        let step = |no: RowNo| (no != NONE).then_some(no);
-        std::iter::successors(step(list.first), move |&no| step(self.row(no)?.next_sibling))
+        let rows = (0..).zip(&self.rows).filter(|(_, row)| row.parent == parent).map(|(no, _)| no);
+        collect(rows.filter(|&no| self.is_current(no)))
     }
 
     /// The labels of entries.

@@ -8,10 +8,9 @@ use crate::format::header::{Header, Version};
 use crate::index::load::load;
 use crate::index::{DamagedLine, Index};
 use crate::io::line_reader::line_text;
+use crate::session::Session;
 use crate::storage::storage::bytes_at;
 use crate::tree::{IdNo, ParentRef, RowNo};
-
-use crate::session::Session;
 
 impl Session {
     /// Whether the header and the last known entry are where they were.

@@ -12,14 +12,13 @@ use crate::format::header::Version;
 use crate::index::load::{load, Loaded};
 use crate::index::Index;
 use crate::io::owner;
-use crate::session::ForeignChangeKind;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{read_into, Storage};
 use crate::tree::{IdNo, RowNo};
 
 use super::{CheckDepth, PreviousFile};
 use crate::session::append::TRIES;
-use crate::session::{Persistence, RowRemap, Session};
+use crate::session::{ForeignChangeKind, Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
 
 impl Session {
@@ -234,7 +233,7 @@ fn add_entry(line: &str, head: &EntryHead<'_>, storage: &mut FileStorage, index:
         let span = storage.append(&mut copy_of_bytes(line.as_bytes())?)?;
         let (mut is_continuation, mut is_there) = (false, false);
         if span.offset > index.indexed_end() {
-            is_continuation = index.read_more_until(storage, span.offset)?;
+            is_continuation = index.read_more(storage, span.offset)?;
             is_there = index.tree.find(&head.id).is_some();
         }
         if !is_continuation && !is_there {

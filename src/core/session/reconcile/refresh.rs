@@ -6,13 +6,12 @@ use std::cmp::Ordering;
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
 use crate::io::file_fingerprint::Nanos;
-use crate::session::ForeignChangeKind;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::tree::RowNo;
 
 use super::{CheckDepth, PreviousFile};
-use crate::session::{Persistence, RowRemap, Session};
+use crate::session::{ForeignChangeKind, Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
 
 /// How often the check is repeated when another file takes its name meanwhile.

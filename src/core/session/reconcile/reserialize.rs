@@ -7,9 +7,8 @@ use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
 use crate::io::line_reader::line_text;
 use crate::json::{quoted, ObjectText};
-use crate::tree::{ParentRef, RowNo};
-
 use crate::session::Session;
+use crate::tree::{ParentRef, RowNo};
 
 #[doc(hidden)]
 impl Session {
