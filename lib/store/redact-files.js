@@ -87,7 +87,8 @@ async function change(file, what, call) {
  */
 async function applyRedactions({ session, file }, redactions, options) {
 	const lines = [...redactions].flatMap(([owner, some]) => some.map((one) => ({ ...one, session: owner === session ? undefined : owner })));
-	const ownersOf = (/** @type {RedactedLines} */ found) => found.map(({ session: owner = session }) => String(owner)).filter((owner) => redactions.has(owner));
+	// What an earlier run has left may be of a session that is not among these.
+	const ownersOf = (/** @type {RedactedLines} */ found) => found.map((one) => one.session ?? session ?? "").filter((owner) => redactions.has(owner));
 	/** @type {Map<string, number | Error>} */
 	const counts = new Map();
 	// Where it is not known whose lines a file has, it may have everybody's.
