@@ -71,7 +71,7 @@ async function isWanted(session, { store }, syncs, files) {
  * @returns {Promise<Project>}
  */
 async function statusOf(sync, list, errors) {
-	const { items, deleted } = list ? await sync.compare(undefined, list) : { items: [], deleted: [] };
+	const { items, deleted } = list ? await sync.compare({ list }) : { items: [], deleted: [] };
 	const gone = new Set(deleted.map(({ session }) => session));
 	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) => errors.find((one) => one.session === session)?.message ?? otherwise;
 	const local = await sync.local();

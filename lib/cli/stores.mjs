@@ -134,7 +134,7 @@ async function pulled(connection, query, options) {
 	/** @type {Set<string>} */
 	const listed = new Set();
 	for (const sync of syncs) {
-		const { items, problems, deleted } = await sync.compare(session);
+		const { items, problems, deleted } = await sync.compare({ session });
 		for (const item of items) listed.add(item.session);
 		for (const problem of problems) rows.push(problemRow(problem));
 		for (const one of deleted) rows.push(deletedRow(one));

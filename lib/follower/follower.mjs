@@ -1,30 +1,27 @@
 // The follower: the process beside pi that alone talks to its store, for as long as pi runs (messages.mjs has the messages). It
-// pulls for pi's start (pulls.mjs), follows what pi has open and stores the rest at pi's end (sessions.mjs), and shows
-// others what is open here (presence.mjs). What it does again and again is in one table (schedule.mjs):
+// pulls for pi's start (pulls.mjs), stores what pi has open, and the rest at pi's end (sessions.mjs), and shows others what is
+// open here (presence.mjs). These are done again and again (schedule.mjs):
 //
-//   task            is done again                                       when it failed
-//   pull            after 5 s, after a minute where nobody says         after a minute; a session that fails or is left out: when it has
-//                   anything, at once where there is more               changed, or after a minute
-//   pending         after 5 s                                           after a minute
-//   follow <file>   after 0.4 s; once the store has the session         after 0.4 s; what is stored while it is followed: as Push says
-//                   every 20 s, to show that it is open; until pi has   (lib/store/push.js)
-//                   closed the file, and it is stored
-import { createRequire } from "node:module";
+//   what            is done again
+//   a pull          after 5 s, after a minute where nobody says anything, at once where there is more; a session that fails or is left out:
+//                   when it has changed, or after a minute
+//   pending ones    after 5 s
+//   an open file    after 0.25 s, at once if it grew meanwhile; every 20 s others are shown that it is open; until pi has closed
+//                   it, and it is stored
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { getConfiguredSessionDir } from "../../index.mjs";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
+import { asError } from "../store/errors.js";
+import { hostId, openStore } from "../store/index.js";
+import { LastErrors } from "../store/last-errors.js";
+import { Pending } from "../store/pending.js";
+import { pushRules, readSettings } from "../store/settings.js";
 import { Reports, takeAnswer } from "./messages.mjs";
 import { Presence } from "./presence.mjs";
 import { Pulls } from "./pulls.mjs";
 import { Schedule } from "./schedule.mjs";
 import { Sessions } from "./sessions.mjs";
-
-const require = createRequire(import.meta.url);
-const { getConfiguredSessionDir } = require("../../index.js");
-const { hostId, openStore } = require("../store/index.js");
-const { LastErrors } = require("../store/last-errors.js");
-const { Pending } = require("../store/pending.js");
-const { pushRules, readSettings } = require("../store/settings.js");
 
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
@@ -107,12 +104,11 @@ class StoreFollower {
 		const { schedule, settings, timeout } = this.#context;
 		const place = await this.#placeHere();
 		const pulls = new Pulls(this.#context, this.#sessions, place);
-		const pulled = schedule.add("pull", () => pulls.pull(), (error) => pulls.showFailure(error));
+		const pulled = settings.pull ? schedule.add(() => pulls.pull(), (error) => pulls.showFailure(error)) : Promise.resolve();
 		// After the pull, which notices that a store was set back. What is on a drive that hangs keeps nothing else waiting.
 		await pulled.catch(() => {});
 		await Promise.race([this.#sessions.findPending(place), wait(timeout / 4)]);
-		if (settings.push) void schedule.add("pending", () => this.#sessions.storePending()).catch(() => {});
-		await pulls.large;
+		if (settings.push) schedule.add(() => this.#sessions.storePending()).catch(() => {});
 		await pulled;
 	}
 
@@ -138,7 +134,7 @@ class StoreFollower {
 			return list;
 		} catch (error) {
 			// That it did not answer in time counts for a minute.
-			if (!errors.isSilent()) errors.set(undefined, error);
+			if (!errors.isSilent()) errors.set(undefined, asError(error));
 			throw error;
 		}
 	}
@@ -149,5 +145,5 @@ let why;
 process.on("uncaughtExceptionMonitor", (error) => (why = String(error)));
 process.on("exit", (code) => reports.send({ ended: why ?? `exit code ${code}` }));
 const follower = new Promise((resolve) => process.once("message", resolve)).then((first) => StoreFollower.open(first, reports));
-process.on("message", async (message) => (await follower).receive(message));
+process.on("message", async (/** @type {any} */ message) => (await follower).receive(message));
 process.stdin.resume().once("end", async () => (await follower).end());

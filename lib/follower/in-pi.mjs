@@ -78,8 +78,11 @@ class StoreInPi {
 	constructor(address, notesDir, timeout) {
 		const { LastErrors } = require("../store/last-errors.js");
 		const { Pending } = require("../store/pending.js");
-		[this.#address, this.#timeout, this.#notesDir] = [address, timeout, notesDir];
-		[this.#pending, this.#errors] = [new Pending(notesDir, address), new LastErrors(notesDir, address)];
+		this.#address = address;
+		this.#timeout = timeout;
+		this.#notesDir = notesDir;
+		this.#pending = new Pending(notesDir, address);
+		this.#errors = new LastErrors(notesDir, address);
 	}
 
 	/** Pulls what this project's sessions lack, for two seconds at most, before pi starts. */

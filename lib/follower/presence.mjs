@@ -1,8 +1,5 @@
 // Presence in the store: the sessions that this host is shown to have open, and those that others have.
-import { createRequire } from "node:module";
-
-const require = createRequire(import.meta.url);
-const { displayName } = require("../store/names.js");
+import { displayName } from "../store/names.js";
 
 export class Presence {
 	#store;
@@ -12,7 +9,8 @@ export class Presence {
 
 	/** @param {{ store: import("../store/index.js").LineStore, reports: import("./messages.mjs").Reports }} parts */
 	constructor({ store, reports }) {
-		[this.#store, this.#reports] = [store, reports];
+		this.#store = store;
+		this.#reports = reports;
 	}
 
 	/** Shows for a minute that a session is open here. */
@@ -21,7 +19,8 @@ export class Presence {
 		try {
 			await this.#store.setPresence?.(session, true);
 		} catch (error) {
-			if (!error.retryable) this.#reports.show(`others do not see that session ${session} is open here: ${error.message}`, `presence ${error.code}`);
+			const { code, message, retryable } = Object(error);
+			if (!retryable) this.#reports.show(`others do not see that session ${session} is open here: ${message}`, `presence ${code}`);
 		}
 	}
 

@@ -1,33 +1,28 @@
 // The follower's pulls: what the store has of this project and this machine lacks, at pi's start and then again and again.
-import { createRequire } from "node:module";
-import { RETRY_MS } from "./schedule.mjs";
+import { setTimeout as wait } from "node:timers/promises";
+import { messageOf } from "../store/errors.js";
+import { revisionOf } from "../store/notes.js";
+import { isToPull } from "../store/sync.js";
 import { pullCommand } from "./common.mjs";
 
-const require = createRequire(import.meta.url);
-const { revisionOf } = require("../store/notes.js");
-const { isLarge, isToPull } = require("../store/sync.js");
+/** @typedef {import("../store/index.js").PullResult} PullResult */
+/** @typedef {import("../store/index.js").StoredSession} StoredSession */
 
 /** For how long a pull in the background begins more sessions. */
 const DURATION_MS = 5000;
 /** How soon others' lines are asked for again, and where nobody says anything. */
 const PAUSE_MS = 5000;
 const LONG_PAUSE_MS = 60_000;
+/** When a session whose pull failed, or that was left out, is looked at again: each time a whole session may be loaded. */
+const RETRY_MS = 60_000;
 
 export class Pulls {
 	#context;
 	#sessions;
 	#sync;
-	/** The revisions of the last pull; undefined before the first one, "" if the list is to be compared again. */
-	#seen;
-	/**
-	 * When a session whose pull failed, or that was left out, is asked for again, by its revision: an error may last, and each time a whole
-	 * session would be loaded.
-	 */
-	#retries = new Map();
-	/** The revisions that were compared with the files here, and pulled if they were new, or are in `#retries`. */
-	#settled = new Set();
-	/** The pull of large sessions, while there is one: what others say meanwhile does not wait for it. */
-	large;
+	#isFirst = true;
+	/** From when on a session is looked at again, by its revision. One that is up to date is not, while it stays as it is in the list. */
+	#dueAt = new Map();
 
 	/**
 	 * @param {import("./follower.mjs").Context} context
@@ -35,114 +30,73 @@ export class Pulls {
 	 * @param {import("./sessions.mjs").Place} place what is pulled into
 	 */
 	constructor(context, sessions, place) {
-		[this.#context, this.#sessions] = [context, sessions];
+		this.#context = context;
+		this.#sessions = sessions;
 		this.#sync = sessions.syncFor(place);
 	}
 
-	/** Pulls what is new, if pi is to pull. Gives after how many milliseconds that is to be done again. */
-	async pull() {
-		try {
-			if (this.#context.settings.pull && (await this.#pullNew())) return 0;
-			return this.#sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
-		} catch (error) {
-			this.#seen = "";
-			throw error;
-		}
-	}
-
 	/**
-	 * Pulls unless the store's list is the one that was seen before. After a few seconds it begins no more sessions, so that one that was
-	 * begun meanwhile comes before the older ones that are left: gives whether there are some, and others came.
+	 * Pulls what is new, the newest sessions first. After a few seconds no more are begun, so that one that another host begins meanwhile comes
+	 * before the older ones that are left, and those that take longer are not waited for. Gives after how many milliseconds that is to be done
+	 * again.
 	 */
-	async #pullNew() {
-		const sync = this.#sync;
-		const { reports, list, timeout, givenDir } = this.#context;
-		const isFirst = this.#seen === undefined;
-		const stored = await list({ project: sync.project, presence: isFirst });
-		const now = JSON.stringify(stored.sessions.map(revisionOf));
-		for (const [revision, at] of this.#retries) {
-			if (performance.now() < at) continue;
-			this.#retries.delete(revision);
-			this.#settled.delete(revision);
-			this.#seen = "";
-		}
-		if (now === this.#seen) return false;
-		this.#settled = new Set(stored.sessions.map(revisionOf).filter((revision) => this.#settled.has(revision)));
-		const { items, problems } = await sync.compare(undefined, stored, (one) => this.#settled.has(revisionOf(one)));
-		if (isFirst) this.#context.presence.reportOthers(items.map(({ stored }) => stored));
-		const others = items.filter(({ state }) => state !== "same");
-		const wanted = this.#sessions.changeable(others).filter(({ stored }) => !this.#retries.has(revisionOf(stored)));
-		const news = wanted.filter(isToPull);
-		const large = news.filter(isLarge);
-		const small = news.filter((item) => !large.includes(item));
-		// Before any is pulled: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const fetched = await sync.fetchRedactions(wanted);
+	async pull() {
+		const { list, presence, reports, timeout, givenDir } = this.#context;
+		const isFirst = this.#isFirst;
+		const pause = this.#sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
+		const stored = await list({ project: this.#sync.project, presence: isFirst });
+		if (isFirst) presence.reportOthers(stored.sessions);
+		this.#isFirst = false;
+		const only = (/** @type {StoredSession} */ one) => (this.#dueAt.get(revisionOf(one)) ?? 0) <= performance.now();
+		// One that the list does not have any more may have been lost.
+		if (!isFirst && stored.sessions.length === this.#dueAt.size && !stored.sessions.some(only)) return pause;
+		const { items, problems } = await this.#sync.compare({ list: stored, only });
+		const revisions = new Set(stored.sessions.map(revisionOf));
+		for (const revision of this.#dueAt.keys()) if (!revisions.has(revision)) this.#dueAt.delete(revision);
+		const show = (/** @type {string[][]} */ lines) => reports.showFew(lines, (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
+		show(problems.map(described));
+		const changeable = this.#sessions.changeable(items);
+		const news = changeable.filter(isToPull);
+		const report = (/** @type {number} */ left) => isFirst && news.length > 0 && reports.send({ lacking: { left, of: news.length } });
+		for (const item of items) if (!news.includes(item)) this.#lookAgain(item.stored, isToPull(item));
+		report(news.length);
+		const byId = new Map(news.map(({ session, stored }) => [session, stored]));
 		let done = 0;
-		const onResult = () => isFirst && reports.send({ lacking: { left: news.length - ++done, of: news.length } });
-		const pull = async (chosen) => {
-			const results = await sync.pull({ items, chosen, fetched, duration: isFirst ? timeout : DURATION_MS, onResult });
-			this.#take(results, chosen, isFirst);
-			return results;
+		const onResult = (/** @type {PullResult} */ { session, error, problems }) => {
+			this.#lookAgain(byId.get(session), error !== undefined || problems.length > 0);
+			report(news.length - ++done);
 		};
-		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });
-		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
-		this.#seen = now;
-		this.#settle(items.filter((item) => !isToPull(item)));
-		this.#retryLater(others.filter((item) => isToPull(item) && !news.includes(item)));
-		if (large.length > 0) this.large ??= this.#endOf(pull(large), large);
-		const results = await pull(small);
-		if (results.length === small.length) return false;
-		this.#seen = "";
-		return results.some(({ error }) => !error);
+		const duration = isFirst ? timeout : DURATION_MS;
+		const pulling = this.#sync.pull({ items: changeable, signal: AbortSignal.timeout(duration), onResult }).then(
+			(results) => show(results.filter(({ error }) => isFirst || !mayPass(error)).flatMap(outcome)),
+			(error) => {
+				for (const { stored } of news) this.#lookAgain(stored, true);
+				this.showFailure(error);
+			},
+		);
+		await Promise.race([pulling, wait(duration)]);
+		return done > 0 && done < news.length ? 0 : pause;
 	}
 
-	/** The end of a pull of large sessions. Its error is said here. */
-	async #endOf(pulling, large) {
-		try {
-			await pulling;
-			// Something may have been added to them meanwhile.
-			this.#seen = "";
-		} catch (error) {
-			this.showFailure(error);
-			this.#retryLater(large);
-		} finally {
-			this.large = undefined;
-		}
+	/** A session is looked at again when it has changed, and, if it `isOpen`, after a minute. */
+	#lookAgain(stored, isOpen) {
+		this.#dueAt.set(revisionOf(stored), isOpen ? performance.now() + RETRY_MS : Infinity);
 	}
 
 	/** What may pass by itself is not said. */
 	showFailure(error) {
-		if (!error.retryable) this.#context.reports.show(`others' lines are not pulled: ${error.message}`);
-	}
-
-	/** These sessions are asked for again when they have changed, or after a minute. */
-	#retryLater(items) {
-		for (const { stored } of items) {
-			const revision = revisionOf(stored);
-			if (!this.#retries.has(revision)) this.#retries.set(revision, performance.now() + RETRY_MS);
-		}
-		this.#settle(items);
-	}
-
-	#settle(items) {
-		for (const { stored } of items) this.#settled.add(revisionOf(stored));
-	}
-
-	/** Says what there is to say of what was pulled. In the background what may pass by itself is not said. */
-	#take(results, items, isFirst) {
-		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
-		this.#context.reports.showFew(said.flatMap(outcome), (count) => `${count} more problems; ${pullCommand(this.#context.givenDir)} names them`);
-		const pulled = new Set(results.map(({ session }) => session));
-		this.#settle(items.filter(({ session }) => pulled.has(session)));
-		const failed = new Set(results.filter(({ error, problems }) => error || problems.length > 0).map(({ session }) => session));
-		this.#retryLater(items.filter(({ session }) => failed.has(session)));
+		if (!mayPass(error)) this.#context.reports.show(`others' lines are not pulled: ${messageOf(error)}`);
 	}
 }
 
-/** What a pull has to say of a session: lines, and the matter of those whose text may be another one each time. */
+/** Whether an error of a pull may pass by itself. */
+const mayPass = (error) => Boolean(error?.retryable) || error?.code === "ERR_SESSION_LOCKED";
+
+/** What a pull has to say of a session: lines, and the matter of those whose text may be another one each time. @param {PullResult} result */
 const outcome = ({ session, error, redacted, problems }) => [
 	...(redacted > 0 ? [[`session ${session}: what was redacted elsewhere is redacted here`]] : []),
-	...(error ? [[`session ${session}: ${error.message}`, `pull ${session} ${error.code}`]] : []),
+	...(error ? [[`session ${session}: ${error.message}`, `pull ${session} ${Object(error).code}`]] : []),
 	...problems.map(described),
 ];
+/** @param {import("../store/index.js").Problem} problem */
 const described = ({ session, where, message }) => [`session ${session}: ${where}: ${message}`];

@@ -1,33 +1,28 @@
-// The follower's sessions: those that pi has open, which are followed and shown to others, and pending ones of earlier processes. At pi's end
-// the rest of all of them is stored.
+// The follower's sessions: those that pi has open, which are stored as they grow and shown to others, and pending ones of earlier processes. At
+// pi's end the rest of all of them is stored.
 import { promises, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { basename, dirname } from "node:path";
 import { everySessionFile } from "../shared/session-dir.mjs";
+import { PING, unlessAbsent } from "../store/calls.js";
+import { SessionSync } from "../store/index.js";
+import { inParallel } from "../store/in-parallel.js";
+import { callHere, filesIn, localSessions } from "../store/local.js";
+import { Notes } from "../store/notes.js";
+import { lagOf } from "../store/session-file.js";
+import { fileOnDisk, idInName, onDisk } from "../store/session-path.js";
+import { projectIn } from "../store/settings.js";
 import { callPi, endCalls } from "./messages.mjs";
 import { lateness } from "./common.mjs";
 
-const require = createRequire(import.meta.url);
-const { PING } = require("../store/calls.js");
-const { SessionSync } = require("../store/index.js");
-const { inParallel } = require("../store/in-parallel.js");
-const { callHere, filesIn, localSessions } = require("../store/local.js");
-const { Notes } = require("../store/notes.js");
-const { lagOf } = require("../store/session-file.js");
-const { fileOnDisk, idInName, onDisk } = require("../store/session-path.js");
-const { projectIn } = require("../store/settings.js");
-
 /** How many pending sessions are begun at the same time: each takes some megabytes. */
 const SESSIONS_AT_ONCE = 4;
-/** How often it is looked whether a session that is open here is in the store, and how often others are shown that it is open. */
-const FOLLOW_MS = 400;
+/** How often it is looked whether the file of a session that is open here grew, and how often others are shown that it is open. */
+const FOLLOW_MS = 250;
 const PRESENCE_MS = 20_000;
 /** How often pending sessions of earlier processes are looked for: on a slow drive they are found late. */
 const PENDING_MS = 5000;
 /** After how long without a word here others' lines are asked for more rarely. */
 const IDLE_MS = 10 * 60_000;
-/** A session that is open here is pulled up to this size, in bytes: pi waits while its file is written. A larger one waits for the next start. */
-const LARGEST_OPEN = 32 << 20;
 
 /**
  * Where sessions are, and whose they are.
@@ -39,6 +34,7 @@ const LARGEST_OPEN = 32 << 20;
  */
 /** What pi has open. @typedef {{ session: string, file: string, cwd: string }} OpenSession */
 /** @typedef {import("../store/pending.js").PendingSession} PendingSession */
+/** @typedef {import("../store/index.js").SyncItem} SyncItem */
 
 /** Whether another file of its directory has the session, and is the one that is pushed. @param {{ session: string, file: string }} one */
 async function isSuperseded({ session, file }) {
@@ -55,6 +51,8 @@ export class Sessions {
 	#open = [];
 	/** Their files, as pi calls them, by where they are on the disk. @type {Map<string, string>} */
 	#openFiles = new Map();
+	/** The files that are looked at, as pi calls them. @type {Set<string>} */
+	#followed = new Set();
 	#begun = Date.now();
 	/** The pending sessions of earlier processes, by file. @type {Map<string, PendingSession>} */
 	#pending = new Map();
@@ -77,73 +75,74 @@ export class Sessions {
 		return Date.now() - Math.max(this.#begun, ...this.#open.map(({ file }) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0)) > IDLE_MS;
 	}
 
-	/** What may be pulled now: other processes of this machine pull what only they have open. */
+	/** What may be pulled now: other processes of this machine pull what only they have open. @param {SyncItem[]} items */
 	changeable(items) {
 		const elsewhere = this.#context.pending.openElsewhere();
-		const isSmall = ({ file, stored }) => Math.max(stored.bytes, statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_OPEN;
-		const isChangeable = (item) => (this.#openFile(item.file) ? isSmall(item) : !elsewhere.has(fileOnDisk(item.file)));
-		return items.filter((item) => item.file === undefined || isChangeable(item));
+		return items.filter(({ file }) => file === undefined || this.#openFile(file) !== undefined || !elsewhere.has(fileOnDisk(file)));
 	}
 
-	/** Follows what pi has open from now on, and shows others what the store has of it. @param {OpenSession[]} open */
+	/** Stores what is appended to what pi has open, from now on, and shows others that it is open. @param {OpenSession[]} open */
 	follow(open) {
 		this.#open = open;
 		this.#openFiles = new Map(open.map(({ file }) => [onDisk(file), file]));
 		if (!this.#context.settings.push || this.isEnding) return;
-		for (const { file } of open) void this.#context.schedule.add(`follow ${file}`, this.#following(file));
+		for (const one of open.filter(({ file }) => !this.#followed.has(file))) {
+			this.#followed.add(one.file);
+			this.#context.schedule.add(this.#following(one)).catch(() => {});
+		}
 	}
 
 	/**
-	 * Gives what looks at a file that pi has opened, and then gives after how many milliseconds it is to look again: until pi has closed the file,
-	 * and it is stored.
+	 * Gives what stores what a file has, if it grew since, and then gives after how many milliseconds it is to be done again: until pi has closed
+	 * the file. So a single line only waits for the next look, and the slower the store answers, the more lines share a call.
+	 * @param {OpenSession} one
 	 */
-	#following(file) {
+	#following(one) {
 		const { rules, pending, presence } = this.#context;
-		const openOne = () => this.#open.find((one) => one.file === file);
+		const isOpen = () => this.#open.some(({ file }) => file === one.file);
 		/** @type {SessionSync | undefined} */
 		let sync;
-		/** @type {OpenSession | undefined} */
-		let followed;
+		let [storedSize, shownAt] = [-1, -Infinity];
 		return async () => {
-			const one = openOne();
-			if (!one) {
-				if (followed && (await this.#isUnstored(followed))) return PENDING_MS;
-				await sync?.stop();
-				[sync, followed] = [undefined, undefined];
-				// Meanwhile pi may have opened it again.
-				return openOne() && FOLLOW_MS;
-			}
-			try {
+			const wasOpen = isOpen();
+			if (!sync) {
 				const project = await this.cachedProject(one.cwd);
-				if (rules.isPrivate(one) || this.isEnding) return FOLLOW_MS;
-				if (!sync) {
-					const made = this.syncFor({ dir: dirname(file), cwd: one.cwd, project });
-					// Its directory may be gone when a later process is to find its project.
-					pending.add({ ...one, project });
-					made.follow(one);
-					// Last: what fails is tried again.
-					[sync, followed] = [made, one];
-				}
-				if (!sync.isNoted(one.session)) return FOLLOW_MS;
-				await presence.show(one.session);
-				return PRESENCE_MS;
-			} catch (error) {
-				this.#showFailure(error, one.session);
-				return FOLLOW_MS;
+				// Its directory may be gone when a later process is to find its project.
+				if (!rules.isPrivate(one)) pending.add({ ...one, project });
+				sync = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
 			}
+			const size = (await unlessAbsent(promises.stat(one.file)))?.size ?? storedSize;
+			if (size !== storedSize) {
+				const [result] = await sync.push({ local: [one] });
+				if (result?.error) {
+					this.#showFailure(result.error, one.session);
+					throw result.error;
+				}
+				storedSize = size;
+				return 0;
+			}
+			if (!wasOpen && !isOpen()) {
+				this.#followed.delete(one.file);
+				return undefined;
+			}
+			if (performance.now() - shownAt > PRESENCE_MS && !rules.isPrivate(one) && !this.isEnding) {
+				shownAt = performance.now();
+				await presence.show(one.session);
+			}
+			return FOLLOW_MS;
 		};
 	}
 
 	/** A new sync. It lets pi's process change the files that pi has open, until pi ends and answers no more. @param {Place} place */
 	syncFor(place) {
 		const { store, address, notesDir, namedDir, rules } = this.#context;
-		const call = (name, file, input) => {
+		/** @type {import("../store/index.js").CallManager} */
+		const call = async (name, file, input) => {
 			const open = this.isEnding ? undefined : this.#openFile(file);
 			return open ? callPi({ name, file: open, input }) : callHere(name, file, input);
 		};
 		const otherFiles = async () => everySessionFile(namedDir(place.cwd));
-		const onError = (error, session) => this.#showFailure(error, session);
-		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call, onError });
+		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call });
 	}
 
 	/**
@@ -179,7 +178,7 @@ export class Sessions {
 			const note = new Notes(notesDir, address, dirname(one.file)).get(one.session);
 			return !rules.isPrivate(one) && lagOf(one.file, note) > 0 && !(await isSuperseded(one));
 		} catch (error) {
-			if (error.code !== "ENOENT" && error.code !== "ENOTDIR") return true;
+			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
 			// Without its directory it may be on a drive that is away, for a while.
 			return promises.stat(dirname(one.file)).then(() => false, () => !one.isForgotten);
 		}
@@ -259,15 +258,16 @@ export class Sessions {
 	/** Stores what the files of these sessions hold. Gives the errors that may pass. @param {PendingSession[]} sessions */
 	async #store(sessions) {
 		const failures = [];
-		const push = async ({ session, file, cwd, project }) => {
+		const push = async (/** @type {PendingSession} */ one) => {
+			const { file, cwd, project } = one;
 			// A directory may have sessions of several projects: what is set may be another name each time that pi starts.
 			const sync = this.syncFor({ dir: dirname(file), cwd, project: project ?? (await this.cachedProject(cwd)) });
-			const [result] = await sync.push({ session, tries: 1 });
+			const [result] = await sync.push({ local: [one] });
 			return result?.error;
 		};
-		const store = async (one) => {
+		const store = async (/** @type {PendingSession} */ one) => {
 			const error = await push(one).catch((error) => error);
-			if (error?.retryable) return failures.push(error);
+			if (error?.retryable) return void failures.push(error);
 			this.#pending.delete(one.file);
 			if (error) this.#showFailure(error, one.session);
 		};

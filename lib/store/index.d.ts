@@ -1,4 +1,4 @@
-import type { RedactInput, RedactReport } from "../../index.js";
+import type { RedactInput, RedactReport, SessionManager } from "../../index.js";
 
 /** What went wrong, as a code for programs. */
 export type StoreErrorCode =
@@ -344,6 +344,12 @@ export interface SyncOptions {
 	onProgress?: (done: number, total: number) => void;
 }
 
+export type CallManager = <Name extends "merge" | "redact">(
+	name: Name,
+	file: string,
+	input: Parameters<(typeof SessionManager)[Name]>[1],
+) => Promise<ReturnType<(typeof SessionManager)[Name]>>;
+
 export interface SessionSyncOptions {
 	store: LineStore;
 	/** The address of the store. Notes are kept apart for each, and for each `dir`; nothing secret of it is kept. */
@@ -370,8 +376,11 @@ export interface SessionSyncOptions {
 	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
 	/** Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code `held-back`. */
 	secretIn?: (line: Uint8Array) => string | undefined;
-	/** Is called with errors while files are followed, once with a deletion. What failed is tried again. */
-	onError?: (error: Error, session: string) => void;
+	/**
+	 * Calls `SessionManager[name](file, input)`, which changes a session's file: by default here. Where another process has the session open,
+	 * that one is to do it: it may hold the session's lock, and its manager is to take the change in.
+	 */
+	call?: CallManager;
 }
 
 /** The sessions of one project on this machine, and a store. */
@@ -381,15 +390,16 @@ export class SessionSync {
 	readonly dir: string;
 	readonly project: string;
 	/**
-	 * Which stored sessions this machine lacks lines of; no lines are loaded. `known` is what the store lists, if it was asked already.
-	 * `deleted` are the sessions that were deleted from the store and are here.
+	 * Which stored sessions this machine lacks lines of: those of the project, or one; no lines are loaded. `list` is what the store lists, if it
+	 * was asked already; `only` says which of these sessions are looked at, where the others are known to be the same. `deleted` are the sessions that were deleted from the store and are here.
 	 */
-	compare(session?: string, known?: SessionList): Promise<{ items: SyncItem[]; problems: Problem[]; deleted: { session: string; file: string; cwd: string | undefined }[] }>;
+	compare(options?: { session?: string; list?: SessionList; only?: (stored: StoredSession) => boolean }): Promise<{ items: SyncItem[]; problems: Problem[]; deleted: { session: string; file: string; cwd: string | undefined }[] }>;
 	/** Those of the sessions that `compare` gave which lack something here. Where the list does not tell, as after a push, the store is asked. */
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
 	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave; the newest first.
-	 * What was redacted elsewhere is redacted here. What fails is in the result of its session, whose file is as it was.
+	 * What was redacted elsewhere is redacted here, and sessions with such redactions come last, `signal` or not. What fails is in the result of
+	 * its session, whose file is as it was. A session that another call is pulling has no result.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
@@ -403,10 +413,11 @@ export class SessionSync {
 	 */
 	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: RedactReport["lines"]; error?: Error }>;
 	/**
-	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
+	 * Stores what the files of this machine hold: of the project, of one session, or of those that `local` gave; none of a private one. What
+	 * fails is in the result of its session, and may be tried again.
 	 * That of a session that was deleted from the store has an error with code `deleted`.
 	 */
-	push(options?: SyncOptions & { tries?: number }): Promise<PushResult[]>;
+	push(options?: SyncOptions & { local?: readonly { session: string; file: string; cwd?: string }[] }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether a session was stored from here, or pulled. */
@@ -415,14 +426,6 @@ export class SessionSync {
 	isPrivate(local: { session: string; file?: string; cwd?: string }): boolean;
 	/** How many bytes of a session's file are not known to be stored; none of a private one's. */
 	lagOf(local: { session: string; file: string }): number;
-	/** Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later. */
-	follow(local: { session: string; file: string }): void;
-	/** Stores what the followed files hold, now. Gives false if that takes longer than so many milliseconds, or `stop` comes first. */
-	flush(options: { timeout: number }): Promise<boolean>;
-	/** How many bytes of the followed files are not known to be stored. */
-	lag(): number;
-	/** Follows no file any more. */
-	stop(): Promise<void>;
 }
 
 /**

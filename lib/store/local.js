@@ -10,12 +10,6 @@ const { NotASession, readHeader } = require("./session-file.js");
 const { fileName, isSessionName } = require("./session-path.js");
 
 /** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
-/** @typedef {typeof import("../../index").SessionManager} Manager */
-/**
- * Calls a static of the session manager that changes a file: here, or in the process that has the session open. It holds the session's lock,
- * and an append of another process fails if it has to wait for that too long.
- * @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) => Promise<ReturnType<Manager[Name]>>} CallManager
- */
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -69,7 +63,7 @@ function fileFor(dir, { session, header }) {
 }
 
 // The addon is loaded here, because those who only read do not need it.
-/** @type {CallManager} */
+/** @type {import("./index").CallManager} */
 const callHere = async (name, file, input) => /** @type {any} */ (require("../../index.js").SessionManager)[name](file, input);
 
 exports.callHere = callHere;

@@ -4,7 +4,7 @@
 // A note says how much is known to be stored: a cursor of the store, an offset in the file, and a fingerprint of the bytes just
 // before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
 // is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
-// there: that is reported, and asked for again now and then.
+// there: that is an error.
 const { promises: fs } = require("node:fs");
 const { isDeepStrictEqual } = require("node:util");
 const { unlessAbsent } = require("./calls.js");
@@ -24,7 +24,7 @@ const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
  * @property {() => Note | undefined} readNote gives the newest note: a pull, or another process, may have made it
  * @property {(note: Note | undefined) => unknown} onNote keeps a note when it holds, or that none does any more, and is waited for
  * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
- * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
+ * @property {() => Promise<unknown>} [beforePortion] is called before each portion, as the store may have been set back during the one before, and waited for
  * @property {(lines: Buffer[]) => Promise<boolean>} [redactAgain] redacts those of the lines that were redacted here before; gives whether there are any
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {() => boolean} [isPrivate] whether nothing more is to be stored
@@ -33,7 +33,7 @@ const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
 
 class Outbox {
 	#options;
-	/** Lines that the store had when there was no note, until the file was read to its end. @type {Set<string>} */
+	/** Lines that the store had when there was no note. @type {Set<string>} */
 	#storedLines = new Set();
 	/** Whether the store has seen the cursor since this outbox was made. */
 	#isCompared = false;
@@ -45,8 +45,15 @@ class Outbox {
 		this.#options = options;
 	}
 
+	/** Stores what the file holds. */
+	async store() {
+		do {
+			await this.#options.beforePortion?.();
+		} while (await this.#storePortion());
+	}
+
 	/** Stores one portion. Gives whether there may be more. */
-	async storePortion() {
+	async #storePortion() {
 		try {
 			return await this.#tryPortion();
 		} catch (error) {
@@ -83,7 +90,7 @@ class Outbox {
 			const { lines, bytes, goesOn } = this.#beforeSecret(read);
 			if (bytes === 0) {
 				await this.#compare(note);
-				return this.#atEnd();
+				return false;
 			}
 			const { line: header } = readHeader(file);
 			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
@@ -107,7 +114,7 @@ class Outbox {
 			await onNote({ ...note, cursor, offset, fingerprint, needsAll });
 			for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
 			onProgress?.(bytes);
-			return goesOn || this.#atEnd();
+			return goesOn;
 		} finally {
 			await file.close();
 		}
@@ -133,16 +140,9 @@ class Outbox {
 		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), goesOn: true };
 	}
 
-	#atEnd() {
-		this.#storedLines.clear();
-		return false;
-	}
-
-	/** Shows the store the cursor, where nothing was appended that did so. @param {Note} note */
+	/** Shows the store the cursor, where nothing was appended that did so: one that was made anew or put back is noticed. @param {Note} note */
 	async #compare({ cursor }) {
-		const { verifiesCursor, store, session } = this.#options;
-		if (!verifiesCursor || this.#isCompared) return;
-		await store.load(session, cursor);
+		if (!this.#isCompared) await this.#options.store.load(this.#options.session, cursor);
 		this.#isCompared = true;
 	}
 }

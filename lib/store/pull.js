@@ -26,7 +26,7 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("./sessio
  * @property {import("./notes").Notes} notes
  * @property {(lines: Buffer[]) => Promise<boolean>} redactAgain redacts the session here and in the store, if lines were loaded that were redacted here
  *   before, in this session or another one; gives whether there are any
- * @property {import("./local").CallManager} [call] calls the session manager
+ * @property {import("./index").CallManager} [call] calls the session manager
  */
 
 const NEWLINE = Buffer.from("\n");

@@ -19,7 +19,7 @@ const { hashOf } = require("./redaction-rules.js");
 /**
  * @typedef {object} Redacting
  * @property {RedactionFile} [redacted] keeps what is changed, for the stores; none for a file that no store takes
- * @property {import("./local").CallManager} [call]
+ * @property {import("./index").CallManager} [call]
  */
 
 /**
@@ -51,7 +51,7 @@ const entriesAmong = (lines) => lines.filter(({ id }) => id !== null);
  * Does in a file what its redaction file says, within `withLock`.
  * @param {string} file
  * @param {RedactionFile} redacted
- * @param {import("./local").CallManager} [call]
+ * @param {import("./index").CallManager} [call]
  * @returns {Promise<RedactedLines>}
  */
 async function finish(file, redacted, call = callHere) {
@@ -69,7 +69,7 @@ async function finish(file, redacted, call = callHere) {
  * Changes a file. Its time stays: pi continues the session whose file changed last.
  * @param {string} file
  * @param {RedactInput} what
- * @param {import("./local").CallManager} call
+ * @param {import("./index").CallManager} call
  */
 async function change(file, what, call) {
 	const { atime, mtime } = await fs.stat(file);

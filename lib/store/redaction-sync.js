@@ -37,7 +37,7 @@ class RedactionSync {
 	#directoryCache = new Map();
 
 	/**
-	 * @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options
+	 * @param {import("./index").SessionSyncOptions} options
 	 * @param {import("./notes").Notes} notes
 	 * @param {import("./last-errors").LastErrors} errors
 	 */

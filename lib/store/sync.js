@@ -3,13 +3,13 @@ const fs = require("node:fs");
 const { join } = require("node:path");
 const { StoreError, asError, privateError } = require("./errors.js");
 const { isObject } = require("./lines.js");
-const { inParallel } = require("./in-parallel.js");
+const { PARALLEL, inParallel } = require("./in-parallel.js");
 const { fileFor, localSessions } = require("./local.js");
 const { LastErrors } = require("./last-errors.js");
 const { Notes, revisionOf } = require("./notes.js");
 const { projectOf } = require("./project.js");
+const { Outbox } = require("./outbox.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
-const { Push } = require("./push.js");
 const { RedactionSync } = require("./redaction-sync.js");
 const { lagOf } = require("./session-file.js");
 const { idInName } = require("./session-path.js");
@@ -22,8 +22,6 @@ const { idInName } = require("./session-path.js");
 /** A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
 const LARGE_BYTES = 4 << 20;
 const LARGE_PARALLEL = 2;
-/** How often a push that was asked for is tried in a row, some seconds in all. */
-const TRIES = 5;
 
 /** Whether a session lacks much here, as far as its sizes tell. @param {SyncItem} item */
 const isLarge = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)) > LARGE_BYTES;
@@ -36,15 +34,14 @@ class SessionSync {
 	#notes;
 	#errors;
 	#redactions;
-	/** @type {Map<string, Push>} by file */
-	#pushes = new Map();
-	/** The sessions that `compare` found last, by file. @type {Map<string, LocalSession>} */
-	#found = new Map();
+	/** The sessions whose headers were read, by file: these stay. @type {Map<string, LocalSession>} */
+	#known = new Map();
+	/** The sessions that the store's list had when it was last compared. @type {Set<string>} */
+	#listed = new Set();
+	/** The sessions that are being pulled, and whether each is large. @type {Map<string, boolean>} */
+	#pulling = new Map();
 
-	/**
-	 * @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options `call` is internal, for
-	 *   the follower: another process may have a session open
-	 */
+	/** @param {import("./index").SessionSyncOptions} options */
 	constructor(options) {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
@@ -56,30 +53,31 @@ class SessionSync {
 		this.project = options.project ?? projectOf(options.cwd, options.store.host);
 	}
 
-	/**
-	 * @param {string} [session]
-	 * @param {import("./index").SessionList} [known]
-	 * @param {(stored: StoredSession) => boolean} [isSettled] internal, for the follower, which compares again and again: whether a session was
-	 *   pulled as it is in the list. Its file is not looked at, nor are headers read again
-	 * @returns {ReturnType<Sync["compare"]>}
-	 */
-	async compare(session, known, isSettled) {
-		const { store, dir } = this.#options;
-		const local = await localSessions(dir, undefined, isSettled && this.#found);
-		this.#found = new Map([...local.values()].map((one) => [one.file, one]));
+	/** @type {Sync["compare"]} */
+	async compare({ session, list: known, only = () => true } = {}) {
+		const { store } = this.#options;
+		const local = await this.#localSessions();
 		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false } : { session });
 		const { sessions, problems } = list;
-		const items = await inParallel(sessions, async (stored) => {
+		this.#listed = new Set(sessions.map((one) => one.session));
+		const items = await inParallel(sessions.filter(only), async (stored) => {
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
 			let state = "new";
-			if (file !== undefined) state = isSettled?.(stored) || (await this.#isSame(stored, file)) ? "same" : "changed";
+			if (file !== undefined) state = (await this.#isSame(stored, file)) ? "same" : "changed";
 			// A session that was deleted here comes back if it is named.
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
 		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isHere(cwd)) : []);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
+	}
+
+	/** The sessions of the directory, by id. */
+	async #localSessions() {
+		const local = await localSessions(this.dir, undefined, this.#known);
+		this.#known = new Map([...local.values()].map((one) => [one.file, one]));
+		return local;
 	}
 
 	/** Whether a file has what is stored. One that was put back from a backup lacks lines. @param {StoredSession} stored @param {string} file */
@@ -130,53 +128,51 @@ class SessionSync {
 		return !this.#options.isShared || cwd === this.#options.cwd;
 	}
 
-	/**
-	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
-	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
-	 * @param {import("./index").SyncOptions & { items?: SyncItem[], chosen?: SyncItem[], fetched?: import("./redaction-sync").FetchedRedactions, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
-	 *   Internal, for the follower, are `chosen`: those of the items that are pulled, where others may be their parent sessions; `fetched`:
-	 *   what `fetchRedactions` gave, where several pulls are made of some items; `duration`: no more sessions are begun after so many
-	 *   milliseconds, counted again for those that were redacted elsewhere
-	 * @returns {Promise<import("./index").PullResult[]>}
-	 */
-	async pull({ session, items: compared, chosen, fetched: given, signal, duration, onProgress, onResult } = {}) {
-		const items = compared ?? (await this.compare(session)).items;
-		const files = new Map(items.map(({ session, file }) => [session, file]));
-		const wanted = (chosen ?? items).filter(isToPull).sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
+	/** @type {Sync["pull"]} */
+	async pull({ session, items, signal, onProgress, onResult } = {}) {
+		const all = items ?? (await this.compare({ session })).items;
+		const wanted = all.filter((item) => isToPull(item) && !this.#pulling.has(item.session));
+		wanted.sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const fetched = given ?? (await this.fetchRedactions(items));
+		const redactions = await this.#redactions.fetch(all);
 		/** @type {Map<string, number | Error>} */
 		let applied = new Map();
 		/** @type {Map<SyncItem, import("./index").PullResult>} */
 		const results = new Map();
-		const work = async (/** @type {SyncItem} */ item) => {
-			const result = await this.#pullOne(item, files, applied.get(item.session));
-			this.#errors.set(item.session, result.error);
+		const pullOne = async (/** @type {SyncItem} */ item) => {
+			const { session } = item;
+			// Another call may have begun it meanwhile.
+			if (this.#pulling.has(session)) return;
+			this.#pulling.set(session, isLarge(item));
+			const result = await this.#pullOne(item, applied.get(session)).finally(() => this.#pulling.delete(session));
+			this.#errors.set(session, result.error);
 			results.set(item, result);
 			onProgress?.(results.size, wanted.length);
 			onResult?.(result);
 		};
-		const pullAll = async (/** @type {SyncItem[]} */ some) => {
-			const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
-			await Promise.all([
-				inParallel(some.filter((item) => !isLarge(item)), work, { signal: ends }),
-				inParallel(some.filter(isLarge), work, { signal: ends, limit: LARGE_PARALLEL }),
-			]);
+		const pullAll = (/** @type {SyncItem[]} */ some, /** @type {AbortSignal | undefined} */ signal) => {
+			const pullLane = (/** @type {boolean} */ lane, /** @type {number} */ limit) => {
+				const busy = [...this.#pulling.values()].filter((isLarge) => isLarge === lane).length;
+				return inParallel(some.filter((item) => isLarge(item) === lane), pullOne, { signal, limit: limit - busy });
+			};
+			return Promise.all([pullLane(false, PARALLEL), pullLane(true, LARGE_PARALLEL)]);
 		};
-		const isRedacted = (/** @type {SyncItem} */ { session }) => fetched.sessions.has(session);
-		await pullAll(wanted.filter((item) => !isRedacted(item)));
-		if (!signal?.aborted) applied = await fetched.apply();
-		await pullAll(wanted.filter(isRedacted));
+		const isRedacted = (/** @type {SyncItem} */ { session }) => redactions.sessions.has(session);
+		await pullAll(wanted.filter((item) => !isRedacted(item)), signal);
+		if (!signal?.aborted) {
+			applied = await redactions.apply();
+			// Applying them may have taken all of the time.
+			await pullAll(wanted.filter(isRedacted), undefined);
+		}
 		return wanted.flatMap((item) => results.get(item) ?? []);
 	}
 
 	/**
 	 * @param {SyncItem} item
-	 * @param {Map<string, string | undefined>} files of the sessions that there are, or will be
 	 * @param {number | Error | undefined} applied how many lines were redacted here as elsewhere, or why not
 	 * @returns {Promise<import("./index").PullResult>}
 	 */
-	async #pullOne(item, files, applied = 0) {
+	async #pullOne(item, applied = 0) {
 		const { session, stored, state } = item;
 		const { store, cwd, dir, call } = this.#options;
 		let file = item.file ?? "";
@@ -185,10 +181,9 @@ class SessionSync {
 			if (typeof applied !== "number") throw applied;
 			let header;
 			if (report.isNew) {
-				const parentOf = (/** @type {string} */ name) => {
-					const id = idInName(name);
-					return files.has(id) ? (files.get(id) ?? join(dir, name)) : undefined;
-				};
+				const here = await this.#localSessions();
+				// One that is listed comes later.
+				const parentOf = (/** @type {string} */ name) => here.get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
 				const described = { ...stored, header: await storedHeader(store, stored) };
 				file = fileFor(dir, described);
 				header = localHeader(described, { cwd, parentOf });
@@ -199,17 +194,9 @@ class SessionSync {
 			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactAgain: (lines) => this.#redactions.redactAgain({ session, file }, lines), call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
-			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, applied);
+			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, applied);
 			return { ...report, file, added: 0, problems: [], error: asError(error) };
 		}
-	}
-
-	/**
-	 * What `RedactionSync` does. Internal: only `pull` and the follower call it.
-	 * @param {SyncItem[]} items
-	 */
-	fetchRedactions(items) {
-		return this.#redactions.fetch(items);
 	}
 
 	/** @type {Sync["redact"]} */
@@ -218,41 +205,45 @@ class SessionSync {
 	}
 
 	/** @type {Sync["push"]} */
-	async push({ session, signal, tries = TRIES, onProgress } = {}) {
-		const all = await this.local(session);
+	async push({ session, local, signal, onProgress } = {}) {
+		const all = local ?? (await this.local(session));
 		const wanted = all.filter((one) => !this.isPrivate(one));
 		if (session !== undefined && wanted.length < all.length) throw privateError(session);
+		const { store, secretIn } = this.#options;
 		const total = onProgress ? wanted.reduce((sum, one) => sum + this.lagOf(one), 0) : 0;
 		let done = 0;
-		return inParallel(wanted, async ({ session, file }) => {
+		return inParallel(wanted, async (one) => {
+			const { session, file } = one;
 			const offset = () => this.#notes.get(session)?.offset ?? 0;
 			let before = offset();
 			/** @type {Error | undefined} */
-			let skipped;
-			const push = this.#pushOf({ session, file }, {
-				verifiesCursor: true,
-				onSkipped: (error) => (skipped = error),
+			let error;
+			const outbox = new Outbox({
+				...{ store, session, file, secretIn, project: this.project },
+				readNote: () => this.#notes.get(session),
 				onNote: (note) => {
 					if (!note) before = 0;
 					return this.#setPushed(session, note);
 				},
+				isPrivate: () => this.isPrivate(one),
+				beforePortion: () => this.#redactions.pushUnknown(one),
+				redactAgain: (lines) => this.#redactions.redactAgain(one, lines),
+				onSkipped: (skipped) => (error = skipped),
 				onProgress: (bytes) => {
 					done += bytes;
 					// What is only compared with the store counts, too.
 					onProgress?.(Math.min(done, total), total);
 				},
 			});
-			const isStored = await push.flush({ timeout: Infinity, tries });
-			await push.stop();
-			const error = isStored ? skipped : push.error;
+			await outbox.store().catch((failure) => (error = asError(failure)));
 			this.#errors.set(session, error);
-			return { session, file, bytes: Math.max(0, offset() - before), lag: push.lag(), ...(error ? { error } : {}) };
+			return { session, file, bytes: Math.max(0, offset() - before), lag: this.lagOf(one), ...(error && { error }) };
 		}, { signal });
 	}
 
 	/** @type {Sync["local"]} */
 	async local(session) {
-		const all = [...(await localSessions(this.#options.dir)).values()];
+		const all = [...(await this.#localSessions()).values()];
 		return all.filter((one) => (session === undefined ? this.#isHere(one.cwd) : one.session === session));
 	}
 
@@ -271,38 +262,6 @@ class SessionSync {
 		return this.#options.isPrivate?.({ session, file, cwd }) ?? false;
 	}
 
-	/** @type {Sync["follow"]} */
-	follow({ session, file }) {
-		if (this.#pushes.has(file) || this.isPrivate({ session, file })) return;
-		const { onError } = this.#options;
-		const push = this.#pushOf({ session, file }, {
-			onStored: () => this.#errors.set(session, undefined),
-			onError: (error) => {
-				this.#errors.set(session, error);
-				onError?.(error, session);
-			},
-			onSkipped: (error) => onError?.(error, session),
-		});
-		this.#pushes.set(file, push);
-		push.follow();
-	}
-
-	/** @type {Sync["flush"]} */
-	async flush({ timeout }) {
-		const done = await Promise.all([...this.#pushes.values()].map((push) => push.flush({ timeout })));
-		return done.every(Boolean);
-	}
-
-	lag() {
-		return [...this.#pushes.values()].reduce((sum, push) => sum + push.lag(), 0);
-	}
-
-	/** After calls that are under way have ended. The store stays open. */
-	async stop() {
-		await Promise.all([...this.#pushes.values()].map((push) => push.stop()));
-		this.#pushes.clear();
-	}
-
 	/**
 	 * The revision before a push is forgotten: a store that was set back to it has it again, and lacks what was pushed. From then on
 	 * this host is the one that wrote last.
@@ -312,24 +271,6 @@ class SessionSync {
 	async #setPushed(session, note) {
 		if (!note) this.#redactions.forget(session);
 		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, revision: undefined, writer: undefined });
-	}
-
-	/**
-	 * @param {{ session: string, file: string }} local
-	 * @param {Partial<import("./push").PushOptions>} more
-	 */
-	#pushOf(local, more) {
-		const { session, file } = local;
-		const { store, secretIn } = this.#options;
-		return new Push({
-			...{ store, session, file, secretIn, project: this.project },
-			readNote: () => this.#notes.get(session),
-			onNote: (note) => this.#setPushed(session, note),
-			isPrivate: () => this.isPrivate(local),
-			onStart: () => this.#redactions.pushUnknown(local),
-			redactAgain: (lines) => this.#redactions.redactAgain(local, lines),
-			...more,
-		});
 	}
 }
 
@@ -346,5 +287,4 @@ async function storedHeader(store, stored) {
 }
 
 exports.SessionSync = SessionSync;
-exports.isLarge = isLarge;
 exports.isToPull = isToPull;
