@@ -15,19 +15,21 @@ export const idsIn = (path: string): string[] => readFileSync(path, "utf8").trim
 
 export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();
-	const errors: string[] = [];
 	/** With the `host` of another one it is another checkout on that machine. */
 	const machine = (name: string, { isShared, host = name }: { isShared?: boolean; host?: string } = {}) => {
 		const dir = join(path, name);
 		const store = open?.(host) ?? new DirectoryStore({ path, host });
 		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared };
-		const sync = () => new SessionSync({ ...options, onError: (error) => errors.push(error.message) });
+		const again = () => new SessionSync(options);
+		const [file, sync] = [join(dir, NAME), again()];
+		/** Gives the error of a push of the file. */
+		const pushFile = async () => (await sync.push({ local: [{ session: SESSION, file }] }))[0]?.error;
 		/** `again` is another process. */
-		return { dir, file: join(dir, NAME), store, notes: options.notes, options, sync: sync(), again: sync };
+		return { dir, file, store, notes: options.notes, options, sync, again, pushFile };
 	};
 	const begin = ({ dir, file }: { dir: string; file: string }, ...lines: Buffer[]) => {
 		mkdirSync(dir, { recursive: true });
 		writeFileSync(file, lined(header(), ...lines));
 	};
-	return { path, machine, begin, errors };
+	return { path, machine, begin };
 }

@@ -34,7 +34,7 @@ class SessionSync {
 	#notes;
 	#errors;
 	#redactions;
-	/** The sessions whose headers were read, by file: these stay. @type {Map<string, LocalSession>} */
+	/** The sessions whose headers were read, by file. @type {Map<string, LocalSession>} */
 	#known = new Map();
 	/** The sessions that the store's list had when it was last compared. @type {Set<string>} */
 	#listed = new Set();
@@ -73,7 +73,7 @@ class SessionSync {
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
 	}
 
-	/** The sessions of the directory, by id. */
+	/** The sessions of the directory, by id. A header that was read stays. */
 	async #localSessions() {
 		const local = await localSessions(this.dir, undefined, this.#known);
 		this.#known = new Map([...local.values()].map((one) => [one.file, one]));
@@ -243,7 +243,7 @@ class SessionSync {
 
 	/** @type {Sync["local"]} */
 	async local(session) {
-		const all = [...(await this.#localSessions()).values()];
+		const all = [...(await localSessions(this.dir)).values()];
 		return all.filter((one) => (session === undefined ? this.#isHere(one.cwd) : one.session === session));
 	}
 

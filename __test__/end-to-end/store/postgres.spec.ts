@@ -64,7 +64,7 @@ test("with 5,000 sessions in a project a start asks for one statement", async ()
 	const query = (statement: pg.QueryConfig) => (asked.push(statement.text), admin.query(statement));
 	const store = new PostgresStore({ client: { query }, host: "b", schema });
 	const sync = new SessionSync({ store, address: server.url(), notes: path, dir: path, cwd: "/x", project: "shop" });
-	expect((await sync.compare(undefined, await store.list({ project: "shop", headers: false }))).items).toHaveLength(5000);
+	expect((await sync.compare({ list: await store.list({ project: "shop", headers: false }) })).items).toHaveLength(5000);
 	// The first one is for the layout of the tables.
 	expect(asked).toHaveLength(2);
 });

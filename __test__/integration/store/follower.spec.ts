@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { expect, test, vi } from "vitest";
-import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/index.js";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { DirectoryStore, type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
 import { LONG, PENDING, beside, endOf } from "../../support/pi-process.js";
@@ -78,28 +78,32 @@ test("a session that is private by now, and stored before, is neither stored nor
 });
 
 // Regression: its file was looked at four times a second until pi ended.
-test("a session that pi has closed is followed until it is stored, and again when it is opened again", async () => {
+test("a session that pi has closed is looked at until it is stored, and again when it is opened again", async () => {
 	const at = await setup();
-	const [preload, stops] = [join(at.path, "stops.cjs"), join(at.path, "stops")];
-	writeFileSync(preload, `
-		const { SessionSync } = require(${JSON.stringify(resolve(__dirname, "../../../lib/store/index.js"))});
-		const { stop } = SessionSync.prototype;
-		SessionSync.prototype.stop = async function () {
-			require("node:fs").appendFileSync(${JSON.stringify(stops)}, \`\${this.lag()}\n\`);
-			return stop.call(this);
-		};`);
-	const stopped = () => (existsSync(stops) ? readFileSync(stops, "utf8") : "");
-	renameSync(at.address, `${at.address}.away`);
-	const { child } = follow(at, { open: [at.one] }, { NODE_OPTIONS: `--require ${preload}` });
-	const pending = new Pending(at.notes, at.address, PENDING);
-	await vi.waitFor(() => expect(pending.own()).toHaveLength(1), LONG);
-	child.send({ open: [] });
-	renameSync(`${at.address}.away`, at.address);
-	await vi.waitFor(() => expect(stopped()).toBe("0\n"), LONG);
+	/** What the follower does again and again. */
+	const works: (() => Promise<number | undefined>)[] = [];
+	const { Sessions } = (await import("../../../lib/follower/sessions.mjs" as string)) as { Sessions: new (context: object) => { follow(open: object[]): void } };
+	const sessions = new Sessions({
+		...{ store: at.laptop, address: at.address, notesDir: at.notes, settings: { push: true }, rules: { isPrivate: () => false } },
+		pending: { add() {} },
+		presence: { renew() {} },
+		reports: { show() {} },
+		schedule: { add: async (work: () => Promise<number | undefined>) => void works.push(work) },
+	});
+	vi.stubEnv("PI_SESSION_NATIVE_PROJECT", "shop");
+	onTestFinished(() => void vi.unstubAllEnvs());
+	const append = vi.spyOn(at.laptop, "append").mockRejectedValueOnce(new StoreError("unreachable", "away"));
+	sessions.follow([at.one]);
+	sessions.follow([]);
+	const [work] = works as [() => Promise<number | undefined>];
+	await expect(work()).rejects.toThrow("away");
+	expect(await work()).toBe(0);
 	expect(await at.stored()).toEqual(["stored", "waits"]);
-	child.send({ open: [at.one] });
-	appendFileSync(at.file, text(entry("late")));
-	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits", "late"]), LONG);
+	expect(await work()).toBeUndefined();
+	sessions.follow([at.one]);
+	sessions.follow([at.one]);
+	expect(works).toHaveLength(2);
+	expect(append).toHaveBeenCalledTimes(2);
 });
 
 // Regression: it ended at once, and the last lines waited for the next start.

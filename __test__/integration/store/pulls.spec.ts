@@ -1,9 +1,8 @@
 // When the follower asks for what the store has, and how often: its pulls, without its process.
 import { createHash } from "node:crypto";
-import fs, { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import fs, { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
-import { type Mock, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { emptyDirectory, entry, header } from "../../support/lines.js";
 import { idsIn, world } from "../../support/machines.js";
@@ -11,11 +10,12 @@ import { idsIn, world } from "../../support/machines.js";
 const require = createRequire(__filename);
 const { SessionSync } = require("../../../lib/store/index.js");
 const { callHere } = require("../../../lib/store/local.js");
+const { RedactionSync } = require("../../../lib/store/redaction-sync.js");
 const MINUTE = 60_000;
 interface Item {
 	session: string;
 }
-const { Pulls } = (await import("../../../lib/follower/pulls.mjs" as string)) as { Pulls: new (context: object, sessions: object, place: object) => { large?: Promise<void>; pull(): Promise<number> } };
+const { Pulls } = (await import("../../../lib/follower/pulls.mjs" as string)) as { Pulls: new (context: object, sessions: object, place: object) => { pull(): Promise<number> } };
 
 beforeEach(() => {
 	vi.useFakeTimers({ toFake: ["performance"] });
@@ -32,12 +32,12 @@ function setup() {
 		if (broken.has(input.session)) throw Object.assign(new Error("EROFS: read-only file system"), { code: "EROFS" });
 		return callHere(name, file, input);
 	};
-	const loads = vi.spyOn(store, "load");
+	const load = store.load.bind(store);
+	const loads = vi.spyOn(store, "load").mockImplementation(load);
 	const shown: string[] = [];
 	const compares = vi.fn((items: Item[]) => items.filter(({ session }) => !open.has(session)));
 	const context = {
 		store,
-		settings: { pull: true },
 		list: (filter: object) => store.list({ headers: false, ...filter }),
 		reports: { send() {}, showFew() {}, show: (line: string) => void shown.push(line) },
 		presence: { reportOthers() {} },
@@ -61,7 +61,7 @@ function setup() {
 	};
 	const fileOf = (session: string) => `${dir}/2025-06-01T09-00-00-000Z_${session}.jsonl`;
 	const redact = other.redact.bind(other);
-	return { broken, open, pulls, pull, put, putLines, putLarge, putFork, redact, shown, fileOf };
+	return { broken, open, loads, pulls, pull, put, putLines, putLarge, putFork, redact, shown, fileOf };
 }
 
 const NOTHING = { loaded: [], hasCompared: false };
@@ -132,37 +132,50 @@ test("what another host says in one session costs no look at the files of others
 });
 
 // Regression: nobody heard of it, and it was tried again every five seconds.
-test("a pull of large sessions that fails is said, and tried again after a minute", async () => {
-	const { pulls, pull, put, putLarge, shown, fileOf } = setup();
-	await putLarge("large");
-	await put("small", "a");
+test("a pull that fails is said, and tried again after a minute", async () => {
+	const { pull, put, shown, fileOf } = setup();
+	await put("one", "a");
 	vi.spyOn(SessionSync.prototype, "pull").mockRejectedValueOnce(new Error("EACCES: permission denied"));
-	expect(await pull()).toEqual({ loaded: ["small"], hasCompared: true });
-	await pulls.large;
+	expect(await pull()).toEqual({ loaded: [], hasCompared: true });
 	expect(shown).toEqual(["others' lines are not pulled: EACCES: permission denied"]);
 	expect(await pull()).toEqual(NOTHING);
 	vi.advanceTimersByTime(MINUTE);
-	expect((await pull()).hasCompared).toBe(true);
-	await pulls.large;
-	expect(readFileSync(fileOf("large"), "utf8").length).toBeGreaterThan(5 << 20);
-	// Something may have been added to it meanwhile.
-	expect(await pull()).toEqual({ loaded: [], hasCompared: true });
-	vi.advanceTimersByTime(MINUTE);
-	await pull();
+	expect(await pull()).toEqual({ loaded: ["one"], hasCompared: true });
+	expect(idsIn(fileOf("one"))).toEqual(["a"]);
 	expect(await pull()).toEqual(NOTHING);
 });
 
+test("a session that is being pulled keeps no other one waiting, and is not pulled a second time meanwhile", async () => {
+	const { loads, pulls, pull, put, putLarge, fileOf } = setup();
+	for (const session of ["large0", "large1", "large2"]) await putLarge(session);
+	let release = () => {};
+	const released = new Promise<void>((resolve) => (release = resolve));
+	const load = loads.getMockImplementation() as DirectoryStore["load"];
+	loads.mockImplementation(async (...args) => {
+		if (args[0].startsWith("large")) await released;
+		return load(...args);
+	});
+	const first = pulls.pull();
+	await vi.waitFor(() => expect(loads).toHaveBeenCalledTimes(2), { timeout: 500_000 });
+	await put("small", "a");
+	loads.mockClear();
+	expect(await pulls.pull()).toBe(0);
+	expect(loads.mock.calls.map(([session]) => session)).toEqual(["small"]);
+	expect(idsIn(fileOf("small"))).toEqual(["a"]);
+	release();
+	await first;
+	expect(["large0", "large1", "large2"].map((session) => idsIn(fileOf(session)))).toEqual([["a"], ["a"], ["a"]]);
+});
+
 // Regression: of two pulls at the same time the one of the fork, which is small, did not wait for it.
-test("what was redacted in a large session is taken out of its fork before that is pulled", async () => {
-	const { pulls, pull, putLarge, put } = setup();
+test("what was redacted in a large session is known before its fork is pulled", async () => {
+	const { loads, pull, putLarge, put } = setup();
 	await putLarge("large");
 	await put("fork", "a");
-	const [redactions, pulled] = (["fetchRedactions", "pull"] as const).map((name) => vi.spyOn(SessionSync.prototype, name).mockClear()) as [Mock, Mock];
+	const fetched = vi.spyOn(RedactionSync.prototype, "fetch").mockClear();
 	await pull();
-	await pulls.large;
-	expect(redactions.mock.calls.map(([items]) => (items as Item[]).map(({ session }) => session).sort())).toEqual([["fork", "large"]]);
-	expect(pulled).toHaveBeenCalledTimes(2);
-	expect(redactions.mock.invocationCallOrder[0]).toBeLessThan(pulled.mock.invocationCallOrder[0] as number);
+	expect(fetched.mock.calls.map(([items]) => (items as Item[]).map(({ session }) => session).sort())).toEqual([["fork", "large"]]);
+	expect(fetched.mock.invocationCallOrder[0]).toBeLessThan(loads.mock.invocationCallOrder[0] as number);
 });
 
 test("what another host redacts while pi runs is taken out of what is here, whenever it comes", async () => {
@@ -177,18 +190,4 @@ test("what another host redacts while pi runs is taken out of what is here, when
 		expect(idsIn(fileOf("s")).sort()).toEqual(["a", "b", "more0", "more1"].slice(0, 3 + nth));
 		expect(readFileSync(fileOf("s"), "utf8")).not.toContain(content);
 	}
-});
-
-// Regression: only the size of its file was asked for, and pi waited while what was stored was written into that.
-test("an open session is pulled up to 32 MiB, here and in the store", async () => {
-	const { Sessions } = (await import("../../../lib/follower/sessions.mjs" as string)) as { Sessions: new (context: object) => { follow(open: object[]): void; changeable(items: object[]): object[] } };
-	const [small, large, closed] = ["small", "large", "closed"].map((name) => join(emptyDirectory(), name)) as [string, string, string];
-	const LARGEST = 32 << 20;
-	for (const file of [small, large, closed]) writeFileSync(file, "");
-	truncateSync(large, LARGEST + 1);
-	const sessions = new Sessions({ settings: { push: false }, pending: { openElsewhere: () => new Set() } });
-	sessions.follow([{ file: small }, { file: large }]);
-	const item = (file: string, bytes: number) => ({ file, stored: { bytes } });
-	const pulled = [item(small, LARGEST), item(closed, LARGEST + 1)];
-	expect(sessions.changeable([...pulled, item(small, LARGEST + 1), item(large, 1)])).toEqual(pulled);
 });

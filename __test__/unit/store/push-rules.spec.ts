@@ -62,7 +62,7 @@ test("without the setting everything is pushed, and a file adds rules of the use
 	expect(() => pushRules(settingsOf({ secrets: "none.json" }))).toThrow(/cannot be read/);
 });
 
-test("private sessions are neither pushed nor followed, by directory and by id", async () => {
+test("private sessions are not pushed, by directory and by id", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("a"));
@@ -73,9 +73,8 @@ test("private sessions are neither pushed nor followed, by directory and by id",
 		writeFileSync(a.file, text(header().toString().replace("/home/me/shop", "/work/secret/app"), entry("a")));
 		expect(await sync.push()).toEqual([]);
 		await expect(sync.push({ session: SESSION })).rejects.toThrow(/is private/);
-		sync.follow({ session: SESSION, file: a.file });
-		expect([await sync.flush({ timeout: 1000 }), sync.lagOf({ session: SESSION, file: a.file })]).toEqual([true, 0]);
-		await sync.stop();
+		expect(await sync.push({ local: [{ session: SESSION, file: a.file }] })).toEqual([]);
+		expect(sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
 		expect((await a.store.list()).sessions).toEqual([]);
 	}
 	const { isPrivate } = rules({ private: ["~/secret", "/work/app"] });
@@ -135,22 +134,20 @@ test("a session that becomes private while it is followed is not stored any furt
 	const [first, second] = [{ session: "fork-1", file: join(a.dir, "x_fork-1.jsonl") }, { session: "fork-2", file: join(a.dir, "x_fork-2.jsonl") }];
 	const forkOf = (parent: string, { session, file }: { session: string; file: string }) =>
 		writeFileSync(file, text(JSON.stringify({ ...JSON.parse(header(session).toString()), parentSession: parent }), entry("a"), entry("own")));
-	sync.follow({ session: SESSION, file: a.file });
-	await sync.flush({ timeout: 300_000 });
+	const local = [{ session: SESSION, file: a.file }];
+	await sync.push({ local });
 	expect(await makePrivate(agent, SESSION)).toBe(true);
 	appendFileSync(a.file, text(entry("b")));
-	expect([await sync.flush({ timeout: 300_000 }), sync.lagOf({ session: SESSION, file: a.file })]).toEqual([true, 0]);
+	expect(await sync.push({ local })).toEqual([]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["a"]);
 	// A fork of a fork, and one whose parent's file is gone.
 	forkOf(a.file, first);
 	forkOf(first.file, second);
-	for (const fork of [first, second]) sync.follow(fork);
-	await sync.flush({ timeout: 300_000 });
-	expect((await sync.push()).length).toBe(0);
+	expect(await sync.push({ local: [first, second] })).toEqual([]);
+	expect(await sync.push()).toEqual([]);
 	rmSync(a.file);
 	expect([first, second].map((fork) => sync.isPrivate(fork))).toEqual([true, true]);
 	await expect(sync.push({ session: "fork-2" })).rejects.toThrow(/forked from, is private/);
-	await sync.stop();
 	expect((await a.store.list()).sessions.map(({ session }) => session)).toEqual([SESSION]);
 	// Forks of forks of each other end, too.
 	forkOf(second.file, first);

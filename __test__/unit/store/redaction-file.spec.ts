@@ -15,7 +15,6 @@ const { redactFile } = createRequire(library)("./redact-files.js");
 const { RedactionFile } = createRequire(library)("./redaction-file.js");
 const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
-const patient = { timeout: 500_000 };
 afterEach(() => vi.restoreAllMocks());
 
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
@@ -229,24 +228,21 @@ test("of a line whose batch was never written whole nothing is left in the store
 });
 
 test("what another process redacts while a file is followed leaves the store with the next line, each time", async () => {
-	const { machine, begin, errors } = world();
+	const { machine, begin } = world();
 	const a = machine("a");
 	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
 	begin(a, said("a", "hunter2"), said("b", "swordfish"));
-	a.sync.follow({ session: SESSION, file: a.file });
-	expect(await a.sync.flush(patient)).toBe(true);
+	await a.pushFile();
 	for (const [at, secret] of ["hunter2", "swordfish"].entries()) {
 		const again = machine("a");
 		vi.spyOn(again.store, "redact").mockRejectedValue(new StoreError("unreachable", "away"));
 		expect((await again.sync.redact({ session: SESSION, file: a.file }, { text: secret })).error?.message).toBe("away");
 		appendFileSync(a.file, text(entry(`c${at}`)));
-		expect(await a.sync.flush(patient)).toBe(true);
+		expect(await a.pushFile()).toBeUndefined();
 		const { lines } = await a.store.load(SESSION);
 		expect(lines).toHaveLength(3 + at);
 		expect(lines.map(({ line }) => line.toString()).join()).not.toContain(secret);
 	}
-	await a.sync.stop();
-	expect(errors).toEqual([]);
 });
 
 // Regression: the store was told only where there was a file, and gave the line to the new one.
