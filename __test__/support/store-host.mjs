@@ -45,7 +45,14 @@ while (!isHere()) {
 // Some processes know of no store, and give short ids.
 const ids = random() < 0.7 ? "long" : "short";
 const manager = SessionManager.open(file, { ids });
-sync.follow({ session, file });
+const local = [{ session, file }];
+/** Stores what is appended, again and again. */
+const following = (async () => {
+	while (!isEnding) {
+		await sync.push({ local }).catch(() => {});
+		await pause(20);
+	}
+})();
 while (!isEnding) {
 	if (random() < 0.7) {
 		const name = randomUUID();
@@ -57,10 +64,10 @@ while (!isEnding) {
 	}
 	// What fails is tried again; a partition ends.
 	if (random() < 0.2) for (const { error } of await sync.pull().catch((error) => [{ error }])) if (error && !error.retryable) say({ failed: error.message });
-	if (random() < 0.2) await sync.flush({ timeout: 200 });
+	if (random() < 0.2) await sync.push({ local }).catch(() => {});
 	await pause(random() * 10);
 }
-await sync.stop();
+await following;
 await store.close();
 // All is well again, and however busy this computer is, it has an answer.
 const last = await open();

@@ -44,33 +44,6 @@ test("what talks to the store makes more calls to a drive at the same time than 
 	expect(seen()).toContain("follower.mjs 5");
 });
 
-test("while git is slow to name the project of another directory, its session is not followed twice", async () => {
-	const at = machine({ PI_SESSION_NATIVE_PROJECT: "" });
-	const bin = join(at.path, "bin");
-	mkdirSync(bin);
-	// Longer than several looks at the managers.
-	writeFileSync(join(bin, "git"), "#!/bin/sh\nsleep 1.5\nexit 1\n", { mode: 0o755 });
-	const followed = join(at.path, "followed");
-	const preload = join(at.path, "counting.cjs");
-	writeFileSync(preload, `
-		const { SessionSync } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
-		const { follow } = SessionSync.prototype;
-		const followers = new Set();
-		SessionSync.prototype.follow = function (...args) {
-			followers.add(this);
-			require("node:fs").writeFileSync(${JSON.stringify(followed)}, String(followers.size));
-			return follow.apply(this, args);
-		};`);
-	const { end } = await pi(
-		{ ...at, env: { ...at.env, PATH: `${bin}:${process.env.PATH}`, NODE_OPTIONS: `--require ${preload}` } },
-		`import { existsSync } from "node:fs";
-		SessionManager.create(${JSON.stringify(at.path)}).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
-		while (!existsSync(${JSON.stringify(followed)})) await new Promise((resolve) => setTimeout(resolve, 20));
-		await new Promise((resolve) => setTimeout(resolve, 1000));`,
-	);
-	expect([end, readFileSync(followed, "utf8")]).toEqual([0, "1"]);
-});
-
 // Regression: it was an uncaught exception in pi.
 test.each([
 	["from its start", "fs.fstatSync", "EIO: i/o error, fstat"],

@@ -86,7 +86,7 @@ test("a session that pi has closed is looked at until it is stored, and again wh
 	const sessions = new Sessions({
 		...{ store: at.laptop, address: at.address, notesDir: at.notes, settings: { push: true }, rules: { isPrivate: () => false } },
 		pending: { add() {} },
-		presence: { renew() {} },
+		presence: { show() {} },
 		reports: { show() {} },
 		schedule: { add: async (work: () => Promise<number | undefined>) => void works.push(work) },
 	});
