@@ -12,10 +12,14 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { Schedule } from "../lib/follower/schedule.mjs";
+import { Sessions } from "../lib/follower/sessions.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 
 const require = createRequire(import.meta.url);
 const { DirectoryStore, PostgresStore, SessionSync, openStore } = require("../lib/store/index.js");
+const { lagOf } = require("../lib/store/session-file.js");
+const { Notes } = require("../lib/store/notes.js");
 const { SessionManager } = require("../index.js");
 
 const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, "in-a-process": { type: "string" }, store: { type: "string" } };
@@ -25,6 +29,7 @@ if (hosts && !/^postgres(ql)?:/.test(address ?? "")) {
 	console.error("--hosts needs a PostgreSQL: --store postgres://…");
 	process.exit(2);
 }
+process.env.PI_SESSION_NATIVE_PROJECT = "bench";
 const scratch = mkdtempSync(join(tmpdir(), "store-bench-"));
 
 const quantile = (numbers, share) => numbers.sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))];
@@ -35,9 +40,27 @@ const folder = (name) => {
 	return path;
 };
 
-function syncOf(store, name, onError = console.error) {
+function syncOf(store, name) {
 	const dir = folder(name);
-	return { dir, sync: new SessionSync({ store, address: "bench", notes: folder(`${name}-notes`), dir, cwd: dir, project: "bench", onError }) };
+	return { dir, sync: new SessionSync({ store, address: "bench", notes: folder(`${name}-notes`), dir, cwd: dir, project: "bench" }) };
+}
+
+/** Stores what a manager appends, as the follower does beside pi. `flushed` waits until all is stored. */
+function follow(store, name, manager) {
+	const [notesDir, schedule] = [folder(`${name}-notes`), new Schedule()];
+	const sessions = new Sessions({
+		...{ store, address: "bench", notesDir, schedule, settings: { push: true }, rules: { isPrivate: () => false }, namedDir: () => undefined },
+		pending: { add() {} },
+		presence: { show() {} },
+		reports: { show: console.error },
+	});
+	const one = { session: manager.getSessionId(), file: manager.getSessionFile(), cwd: manager.getCwd() };
+	sessions.follow([one]);
+	const notes = new Notes(notesDir, "bench", folder(name));
+	const flushed = async () => {
+		while (lagOf(one.file, notes.get(one.session)) > 0) await pause(10);
+	};
+	return { flushed, stop: () => schedule.stop() };
 }
 
 async function appends() {
@@ -45,10 +68,10 @@ async function appends() {
 	const store = new DirectoryStore({ path: folder("store"), host: "bench", locks: folder("locks") });
 	for (let round = 0; round < 40; round++) {
 		const way = round % 2 === 0 ? "alone" : "followed";
-		const { dir, sync } = syncOf(store, `append-${round}`);
+		const dir = folder(`append-${round}`);
 		const manager = SessionManager.create(dir, dir);
 		manager.appendMessage({ role: "user", content: "begin", timestamp: 0 });
-		if (way === "followed") sync.follow({ session: manager.getSessionId(), file: manager.getSessionFile() });
+		const following = way === "followed" ? follow(store, `append-${round}`, manager) : undefined;
 		await pause(20);
 		const begin = performance.now();
 		// The event loop turns, as in an agent: what follows has its share of this thread.
@@ -57,7 +80,7 @@ async function appends() {
 			if (n % 20 === 19) await new Promise(setImmediate);
 		}
 		rounds[way].push(performance.now() - begin);
-		await sync.stop();
+		following?.stop();
 	}
 	const [alone, followed] = [quantile(rounds.alone, 0.5), quantile(rounds.followed, 0.5)];
 	console.log(`append: alone ${milliseconds(alone)}, followed ${milliseconds(followed)} for 2,000 (median of 20 each): ${(followed / alone).toFixed(3)} times`);
@@ -115,28 +138,28 @@ async function storedHere() {
 				for (const bytes of what.lines) times.push(performance.now() - begun.get(JSON.parse(bytes).id));
 				return done;
 			};
-			const { dir, sync } = syncOf(store, name);
+			const dir = folder(name);
 			const manager = SessionManager.create(dir, dir, { ids: "long" });
 			const say = (n) => begun.set(manager.appendMessage({ role: "user", content: `words ${n}`, timestamp: n }), performance.now());
 			// An entry may be stored before its id is given.
 			say(0);
-			sync.follow({ session: manager.getSessionId(), file: manager.getSessionFile() });
-			await sync.flush({ timeout: 60_000 });
-			return { store, sync, say };
+			const following = follow(store, name, manager);
+			await following.flushed();
+			return { store, following, say };
 		}),
 	);
 	times.length = 0;
 	process.send([]);
 	await once(process, "message");
 	await Promise.all(
-		machines.map(async ({ sync, say }) => {
+		machines.map(async ({ following, say }) => {
 			const begin = performance.now() + Math.random() * 50;
 			for (let n = 1; n <= seconds * 20; n++) {
 				await pause(Math.max(0, begin + n * 50 - performance.now()));
 				say(n);
 			}
-			await sync.flush({ timeout: 60_000 });
-			await sync.stop();
+			await following.flushed();
+			following.stop();
 		}),
 	);
 	await Promise.all(machines.map(({ store }) => store.close()));
