@@ -104,7 +104,7 @@ export class Sessions {
 		let sync;
 		let [storedSize, shownAt] = [-1, -Infinity];
 		return async () => {
-			const wasOpen = isOpen();
+			const [begun, wasOpen] = [performance.now(), isOpen()];
 			if (!sync) {
 				const project = await this.cachedProject(one.cwd);
 				// Its directory may be gone when a later process is to find its project.
@@ -119,9 +119,7 @@ export class Sessions {
 					throw result.error;
 				}
 				storedSize = size;
-				return 0;
-			}
-			if (!wasOpen && !isOpen()) {
+			} else if (!wasOpen && !isOpen()) {
 				this.#followed.delete(one.file);
 				return undefined;
 			}
@@ -129,7 +127,7 @@ export class Sessions {
 				shownAt = performance.now();
 				await presence.show(one.session);
 			}
-			return FOLLOW_MS;
+			return Math.max(0, FOLLOW_MS - (performance.now() - begun));
 		};
 	}
 
