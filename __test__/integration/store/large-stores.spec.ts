@@ -58,7 +58,7 @@ test("with 5,000 sessions of 20 hosts a start asks for ten things at most, and a
 	onTestFinished(() => void vi.unstubAllEnvs());
 	const store = await openStore(bucket.address, { host: "laptop" });
 	const sync = new SessionSync({ store, address: bucket.address, notes: emptyDirectory(), dir: join(emptyDirectory(), "none"), cwd: "/x", project: "shop" });
-	const { items } = await sync.compare(undefined, await store.list({ project: "shop", headers: false, presence: true }));
+	const { items } = await sync.compare({ list: await store.list({ project: "shop", headers: false, presence: true }) });
 	expect(items).toHaveLength(5000);
 	expect(bucket.asked.length, bucket.asked.join()).toBeLessThanOrEqual(10);
 	bucket.asked.length = 0;
