@@ -12,7 +12,6 @@ const { buffer, isCount, isObject, parse, sha256, splitLines } = require("./line
  * @typedef {object} Batch
  * @property {string} sum
  * @property {string} prev
- * @property {string} host
  * @property {number} clock
  * @property {{ checksum: string, line: Buffer }[]} lines the checksum is that of the line as it was appended
  * @property {number} start where the batch is in the log's part
@@ -70,7 +69,7 @@ function decodeBatches(read, offset, of) {
 		if (fault !== undefined) return { batches, end: offset + start, fault };
 		const lines = splitLines(bytes, content, end).map((line, nth) => ({ checksum: meta.lines[nth] ?? "", line }));
 		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says", isLast: !hasBatch(bytes, content) };
-		batches.push({ sum: meta.sum, prev: meta.prev, host: meta.host, clock: meta.clock, lines, start: offset + start, end: offset + end });
+		batches.push({ sum: meta.sum, prev: meta.prev, clock: meta.clock, lines, start: offset + start, end: offset + end });
 		start = end;
 	}
 	return { batches, end: offset + start };

@@ -6,7 +6,6 @@
 //   verify  that the session was not deleted meanwhile; what was redacted meanwhile loses its bytes
 //
 // If the log is not what it was in the first step, nothing is written, and log-store.js tries it again.
-const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
 const { checksumOf, encodeBatch } = require("./log-batches.js");
@@ -29,10 +28,6 @@ const { LAST_CLOCK, checkCursor } = require("./log-reader.js");
  * @property {import("./log-redactions").LogRedactions} redactions
  */
 
-/** How often a drive is asked for what was written there; after that it counts as not there. */
-const LOOKS = 5;
-const LOOK_MS = 20;
-
 class LogWriter {
 	#parts;
 	#session;
@@ -51,7 +46,7 @@ class LogWriter {
 	 */
 	#passedOnlyGiven = true;
 	/** How large the log's last part is. */
-	#size = 0;
+	#size;
 	/** Whether nothing says yet which project the session is of. */
 	#isNew = false;
 	/** @type {SessionListing} */
@@ -73,6 +68,7 @@ class LogWriter {
 		this.#last = last;
 		this.#after = new LogCursor(append.after);
 		this.#own = new LogCursor(append.after);
+		this.#size = this.#own.of(parts.host).end;
 		this.#listing = newListing(folderOf(append.project), session);
 	}
 
@@ -82,7 +78,8 @@ class LogWriter {
 	 */
 	async run() {
 		await this.#look();
-		await this.#plan();
+		if (!this.#last) await this.#passLog();
+		await this.#dropRedacted();
 		if (this.#lines.size === 0) return { appended: this.#appended(0) };
 		const written = await this.#write();
 		if (!written) return undefined;
@@ -104,12 +101,6 @@ class LogWriter {
 		const { hosts, deleted } = this.#listing;
 		if (deleted) throw deletedError(this.#session);
 		if (!this.#after.isEmpty && hosts.size === 0) throw resetError(this.#session);
-	}
-
-	async #plan() {
-		this.#size = this.#own.of(this.#parts.host).end;
-		if (!this.#last) await this.#passLog();
-		await this.#dropRedacted();
 	}
 
 	/**
@@ -188,12 +179,9 @@ class LogWriter {
 	/** Gives the listing after a batch was written. @param {string} path */
 	async #verify(path) {
 		const { host, objects } = this.#parts;
-		for (let looks = 0; looks < LOOKS; looks++) {
-			const listing = await this.#listingUnlessDeleted(path);
-			if (listing.hosts.has(host)) return listing;
-			// A drive may list what was written a moment later. A deletion leaves its mark for ever.
-			await pause(LOOK_MS);
-		}
+		const listing = await this.#listingUnlessDeleted(path);
+		if (listing.hosts.has(host)) return listing;
+		// A drive may list what was written a moment later. A deletion leaves its mark for ever.
 		throw new StoreError("unreachable", `Session ${this.#session}: ${objects.name} does not list ${path}, which was written: it is tried again`);
 	}
 }

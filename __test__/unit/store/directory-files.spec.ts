@@ -421,16 +421,11 @@ test("where a drive does not list yet what was written, nothing is removed, and 
 	const path = emptyDirectory();
 	const store = open(path);
 	const { cursor } = await append(store, entries("a", 1));
-	const { readdir } = fs.promises;
-	let late = 1;
-	vi.spyOn(fs.promises, "readdir").mockImplementation((async (folder: string) => (late-- > 0 ? [] : readdir(folder))) as never);
-	const next = await append(store, entries("b", 1), cursor);
-	expect(next.stored).toBe(1);
-	late = Infinity;
-	expect(await failure(append(store, entries("c", 1), next.cursor))).toMatchObject({ code: "unreachable", retryable: true });
-	late = 0;
-	expect((await append(store, entries("c", 1), next.cursor)).stored).toBe(0);
-	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0", "c0"]);
+	const spy = vi.spyOn(fs.promises, "readdir").mockImplementation((async () => []) as never);
+	expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+	spy.mockRestore();
+	expect((await append(store, entries("b", 1), cursor)).stored).toBe(0);
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0"]);
 });
 
 // Regression: a push ended as complete.
