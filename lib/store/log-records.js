@@ -3,7 +3,7 @@
 // the session's lines.
 const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
-const { buffer, isObject, parse } = require("./lines.js");
+const { buffer, headerFault, isObject, parse } = require("./lines.js");
 const { folderOf, headerPath, listingsOf, newListing, prefixOf, projectPath } = require("./log-names.js");
 const { checkId } = require("./names.js");
 
@@ -94,13 +94,20 @@ class LogRecords {
 
 	/** Stores the header of a session if it has none: a backup may lack it. @param {SessionListing} listing @param {Uint8Array} header */
 	async setHeader({ session, hosts }, header) {
-		if (hosts.size > 0 && (await this.headerOf(session))) return;
+		if (hosts.size > 0 && (await this.#objects.get(headerPath(session)))) return;
 		await this.#objects.create(headerPath(session), buffer(header));
 	}
 
-	/** @param {string} session */
-	async headerOf(session) {
-		return (await this.#objects.get(headerPath(session)))?.bytes;
+	/**
+	 * The header of a session, or what is wrong with it. That it is missing is not if the session was deleted since it was listed.
+	 * @param {SessionListing} listing
+	 * @returns {Promise<{ header?: Buffer, fault?: string }>}
+	 */
+	async readHeader({ session, folder }) {
+		const header = (await this.#objects.get(headerPath(session)))?.bytes;
+		if (header) return { header, fault: headerFault(header, session) };
+		const { deleted } = await this.listingOf(folder, session);
+		return deleted ? {} : { fault: "its header is missing" };
 	}
 }
 

@@ -12,7 +12,7 @@ const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
-const { checkAppend, checkProject, compareText, headerFault, sha256 } = require("./lines.js");
+const { checkAppend, checkProject, compareText, sha256 } = require("./lines.js");
 const { checksumOf } = require("./log-batches.js");
 const { LINES, deletedPath, folderOf, headerPath, listingsOf, logsOf, movedIn, movedPath, projectPath, redactionsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
@@ -158,31 +158,19 @@ class LogStore {
 	 */
 	async #recordsOf(listing, problems) {
 		const { session } = listing;
-		const header = await this.#records.headerOf(session);
+		const { header, fault } = await this.#records.readHeader(listing);
 		const named = await this.#records.readProject(session);
-		const faults = { [headerPath(session)]: await this.#headerFault(listing, header), [projectPath(session)]: projectFault(listing, named) };
+		const faults = { [headerPath(session)]: fault, [projectPath(session)]: projectFault(listing, named) };
 		const found = Object.entries(faults).flatMap(([where, message]) => (message === undefined ? [] : { session, where, message }));
 		problems.push(...found);
 		return header && found.length === 0 ? { header, project: named.project || undefined } : undefined;
-	}
-
-	/**
-	 * What is wrong with a session's header. That it is missing is not if the session was deleted since it was listed.
-	 * @param {SessionListing} listing
-	 * @param {Buffer} [header]
-	 */
-	async #headerFault({ session, folder }, header) {
-		if (header) return headerFault(header, session);
-		const { deleted } = await this.#records.listingOf(folder, session);
-		return deleted ? undefined : "its header is missing";
 	}
 
 	/** @type {Store["header"]} */
 	async header(session, stored) {
 		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.look(session));
 		if (!listing || listing.hosts.size === 0) return undefined;
-		const header = await this.#records.headerOf(session);
-		const fault = await this.#headerFault(listing, header);
+		const { header, fault } = await this.#records.readHeader(listing);
 		if (fault !== undefined) throw new StoreError("failed", `${headerPath(session)}: ${fault}`);
 		return header;
 	}
@@ -203,7 +191,7 @@ class LogStore {
 	async redact(session, redactions) {
 		settleRedactions(session, redactions, []);
 		const before = await this.#thereOf(session);
-		await this.#redactions.add(before, settleRedactions(session, redactions, await this.#redactionsIn(before)));
+		await this.#redactions.add(before, settleRedactions(session, redactions, await this.redactions(session)));
 		// All of them are applied, because whoever made the others may have been stopped here.
 		const listing = await this.#thereOf(session);
 		await this.#objects.remove([...listing.redacted.values()].flatMap(({ unused }) => unused));
@@ -220,11 +208,7 @@ class LogStore {
 	/** @type {Store["redactions"]} */
 	async redactions(session) {
 		const listing = await this.#records.look(session);
-		return listing ? this.#redactionsIn(listing) : [];
-	}
-
-	/** @param {SessionListing} listing */
-	async #redactionsIn(listing) {
+		if (!listing) return [];
 		return toRedactions(new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])));
 	}
 
