@@ -1617,7 +1617,7 @@ export interface RedactInput {
 	/**
 	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. A line that
 	 * differs from such a one only in its parent gets the new line, too, below its own parent. `session` names the session that a line is of,
-	 * if that is another one: then copies of its entry, which have its id and its timestamp, lose what they say if they were changed.
+	 * if that is another one: then copies of its entry (lines with its type, timestamp and id) lose what they say if they were changed.
 	 */
 	lines?: readonly { hash: string; line?: string | Uint8Array | undefined; session?: string | undefined }[] | undefined;
 	/** What takes the place of a text; `[redacted]` by default. */

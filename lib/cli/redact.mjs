@@ -47,7 +47,7 @@ export async function redact(query, options) {
 	});
 	if (isSilent) return 1;
 	if (rows.length === 0 || dryRun) return 0;
-	return rows.some(({ error, left }) => error !== undefined || left > 0) ? 1 : 0;
+	return rows.some(({ error, left, isCatalogClean }) => error !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
 }
 
 /** @param {string} path @param {Options} options @returns {RedactInput} */
@@ -107,7 +107,7 @@ async function rowsOf(file, what, connection, options, isAsked = false) {
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
 		if (!isThere && !isAsked) return [];
 		const { lines, backups, left, isCatalogClean, stored, error } = await done(file, { ...what, dryRun: options.dryRun }, connection, options);
-		if (!isThere && !stored?.length && error === undefined) return [];
+		if (!isThere && !stored?.length && error === undefined && isCatalogClean) return [];
 		return [{ ...row, lines: lines.length, backups, stored: stored?.length ?? 0, left, isLocked: SessionManager.isLocked(file), isCatalogClean, isStored: stored !== undefined && error === undefined, error: error?.message }];
 	} catch (error) {
 		const { code, message } = Object(error);
@@ -137,7 +137,7 @@ async function report(path, rows, connection, silence, { json, dryRun }) {
 		await write(error === undefined ? `${paint.green(dryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about}\n` : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}\n`);
 		if (isLocked && error !== undefined) await write("  a pi that has a store takes it out before it stores the next line, and when it ends; without a store, end it and run this again\n");
 		if (left > 0) await write(`  ${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read\n`);
-		if (!isCatalogClean) await write("  the catalog may still hold it: end what uses it, and run this again\n");
+		if (!isCatalogClean) await write("  the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here\n");
 	}
 	if (!dryRun) await write(`Not reached:\n${notReached.map((line) => `  ${line}\n`).join("")}`);
 }

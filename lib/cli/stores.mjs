@@ -50,7 +50,7 @@ const command = (work, nothing) => async (query, options) => {
 };
 
 export const push = command(async (connection, query, options) => {
-	// A store that does not answer is reported once, and at once, not after several tries with each session.
+	// A store that does not answer is reported once, not once for each session.
 	await connection.store.list(PING);
 	return pushed(connection, query, options);
 }, "Everything is stored");

@@ -1,4 +1,4 @@
-// A session's tree, drawn: a line for each entry, in the order and with the indents of `layout.mjs`.
+// A session's tree, drawn: a line for each entry, in the order and with the indents of `tree-layout.mjs`.
 import { preview, roleOf } from "../shared/entries.mjs";
 import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";

@@ -78,9 +78,9 @@ export class Pulls {
 		return done > 0 && done < news.length ? 0 : pause;
 	}
 
-	/** A session is looked at again when it has changed, and, if it `isOpen`, after a minute. */
-	#lookAgain(stored, isOpen) {
-		this.#dueAt.set(revisionOf(stored), isOpen ? performance.now() + RETRY_MS : Infinity);
+	/** Looks at a session again when it changes; if its pull is not finished, after a minute, too. */
+	#lookAgain(stored, isUnfinished) {
+		this.#dueAt.set(revisionOf(stored), isUnfinished ? performance.now() + RETRY_MS : Infinity);
 	}
 
 	/** What may pass by itself is not said. */

@@ -18,7 +18,7 @@ import { lateness } from "./common.mjs";
 const SESSIONS_AT_ONCE = 4;
 /** How often it is looked whether the file of a session that is open here grew, and how often others are shown that it is open. */
 const FOLLOW_MS = 250;
-const PRESENCE_MS = 20_000;
+const SHOW_AGAIN_MS = 20_000;
 /** How often pending sessions of earlier processes are looked for: on a slow drive they are found late. */
 const PENDING_MS = 5000;
 /** After how long without a word here others' lines are asked for more rarely. */
@@ -93,8 +93,8 @@ export class Sessions {
 	}
 
 	/**
-	 * Gives what stores what a file has, if it grew since, and then gives after how many milliseconds it is to be done again: until pi has closed
-	 * the file. So a single line only waits for the next look, and the slower the store answers, the more lines share a call.
+	 * A task for the schedule: it pushes a file if it grew, and gives the pause until the next look in milliseconds; none once pi has closed the
+	 * file and it is stored. So a single line only waits for the next look, and the slower the store answers, the more lines share a call.
 	 * @param {OpenSession} one
 	 */
 	#following(one) {
@@ -104,15 +104,15 @@ export class Sessions {
 		let sync;
 		let [storedSize, shownAt] = [-1, -Infinity];
 		return async () => {
-			const [begun, wasOpen] = [performance.now(), isOpen()];
-			if (!sync) {
+			const [begun, wasOpen, isPrivate] = [performance.now(), isOpen(), rules.isPrivate(one)];
+			if (!sync && !isPrivate) {
 				const project = await this.cachedProject(one.cwd);
 				// Its directory may be gone when a later process is to find its project.
-				if (!rules.isPrivate(one)) pending.add({ ...one, project });
+				pending.add({ ...one, project });
 				sync = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
 			}
 			const size = (await unlessAbsent(promises.stat(one.file)))?.size ?? storedSize;
-			if (size !== storedSize) {
+			if (sync && !isPrivate && size !== storedSize) {
 				const [result] = await sync.push({ local: [one] });
 				if (result?.error) {
 					this.#showFailure(result.error, one.session);
@@ -123,7 +123,7 @@ export class Sessions {
 				this.#followed.delete(one.file);
 				return undefined;
 			}
-			if (performance.now() - shownAt > PRESENCE_MS && !rules.isPrivate(one) && !this.isEnding) {
+			if (!isPrivate && performance.now() - shownAt > SHOW_AGAIN_MS && !this.isEnding) {
 				shownAt = performance.now();
 				await presence.show(one.session);
 			}
@@ -168,7 +168,7 @@ export class Sessions {
 	}
 
 	/** Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told. */
-	async #isUnstored(one) {
+	async #isUnstored(one, isForgotten = false) {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
 			await promises.stat(one.file);
@@ -178,7 +178,7 @@ export class Sessions {
 		} catch (error) {
 			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
 			// Without its directory it may be on a drive that is away, for a while.
-			return promises.stat(dirname(one.file)).then(() => false, () => !one.isForgotten);
+			return promises.stat(dirname(one.file)).then(() => false, () => !isForgotten);
 		}
 	}
 
@@ -190,8 +190,8 @@ export class Sessions {
 	async findPending(place) {
 		const turns = new Map();
 		// One after the other in a directory: each call to a drive that hangs takes a thread of this process.
-		const take = (one) => {
-			const turn = Promise.resolve(turns.get(dirname(one.file))).then(() => this.#take(one));
+		const take = (one, isForgotten = false) => {
+			const turn = Promise.resolve(turns.get(dirname(one.file))).then(() => this.#take(one, isForgotten));
 			turns.set(dirname(one.file), turn.catch(() => {}));
 			return turn;
 		};
@@ -204,9 +204,13 @@ export class Sessions {
 		await Promise.allSettled([here(), this.#context.pending.visitAbandoned(take)]);
 	}
 
-	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. @param {PendingSession} one */
-	async #take(one) {
-		if (!(await this.#isUnstored(one))) return false;
+	/**
+	 * Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one.
+	 * @param {PendingSession} one
+	 * @param {boolean} isForgotten
+	 */
+	async #take(one, isForgotten) {
+		if (!(await this.#isUnstored(one, isForgotten))) return false;
 		const file = fileOnDisk(one.file);
 		if (this.#pending.has(file)) return true;
 		// The name that is set here is not that of another directory.

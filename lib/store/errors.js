@@ -24,9 +24,6 @@ const resetError = (session) => new StoreError("reset", `Session ${session} is n
 const deletedError = (session) =>
 	new StoreError("deleted", `Session ${session} was deleted from the store, and stays here: pi-sessions fork ${session} makes a session of it that is stored`);
 
-/** @param {unknown} error */
-const isDeleted = (error) => error instanceof StoreError && error.code === "deleted";
-
 /** @param {string} session */
 const privateError = (session) =>
 	new StoreError("invalid", `Session ${session}, or one that it was forked from, is private, and is not pushed: private in session-store.json names it, or its directory`);
@@ -39,7 +36,7 @@ const privateError = (session) =>
 const messageOf = (error) => (error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error instanceof Error ? error.message || error.name : String(error));
 
 /** Whether the store has nothing of the session. @param {unknown} error */
-const isGone = (error) => isDeleted(error) || (error instanceof StoreError && error.code === "not-found");
+const isGone = (error) => error instanceof StoreError && (error.code === "deleted" || error.code === "not-found");
 
 /** @param {unknown} error */
 const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
@@ -47,7 +44,6 @@ const asError = (error) => (error instanceof Error ? error : new Error(String(er
 exports.StoreError = StoreError;
 exports.asError = asError;
 exports.deletedError = deletedError;
-exports.isDeleted = isDeleted;
 exports.isGone = isGone;
 exports.privateError = privateError;
 exports.resetError = resetError;

@@ -14,7 +14,7 @@ export type StoreErrorCode =
 	| "newer-schema"
 	/** What the caller passed cannot be used. */
 	| "invalid"
-	/** The session of a cursor is not that of the store (it was deleted, restored from a backup, or is another store's): load it from the beginning. */
+	/** The session of a cursor is not that of the store (it was deleted, or put back from a backup, or is another store's): load it from the beginning. `append` to a deleted session is refused with `deleted`. */
 	| "reset"
 	/** The session was deleted from the store, and stays so: a fork of it, which has another id, can be stored. */
 	| "deleted"
@@ -116,7 +116,7 @@ export interface Redaction {
 export interface SessionList {
 	/** Sorted by id. */
 	sessions: StoredSession[];
-	/** The sessions that were deleted and not put back, sorted by id. They are kept for ever. */
+	/** The sessions that were deleted, sorted by id. They are kept for ever. */
 	deleted: { session: string; at: Date }[];
 	problems: Problem[];
 	/**

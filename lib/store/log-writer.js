@@ -182,7 +182,7 @@ class LogWriter {
 		const listing = await this.#listingUnlessDeleted(path);
 		if (listing.hosts.has(host)) return listing;
 		// A drive may list what was written a moment later. A deletion leaves its mark for ever.
-		throw new StoreError("unreachable", `Session ${this.#session}: ${objects.name} does not list ${path}, which was written: it is tried again`);
+		throw new StoreError("unreachable", `Session ${this.#session}: ${objects.name} does not list ${path}, which was written: try again`);
 	}
 }
 

@@ -12,11 +12,7 @@ const { isObject, parse } = require("./lines.js");
 const { fileOnDisk } = require("./session-path.js");
 const { namesIn, remove, unlessAbsentSync } = require("./small-file.js");
 
-/**
- * A session of this machine. Without a project it was not known yet. `isForgotten`: nobody waits any longer for a directory of it that is not
- * there.
- * @typedef {{ session: string, file: string, cwd: string, project?: string, isForgotten?: boolean }} PendingSession
- */
+/** A session of this machine. Without a project it was not known yet. @typedef {{ session: string, file: string, cwd: string, project?: string }} PendingSession */
 
 const EXTENSION = ".jsonl";
 const DAY_MS = 86_400_000;
@@ -65,15 +61,15 @@ class Pending {
 	/**
 	 * Asks of each session that processes which have ended had open whether it is still needed, and forgets what a process had open once none
 	 * of it is.
-	 * @param {(one: PendingSession) => Promise<boolean>} isNeeded
+	 * @param {(one: PendingSession, isForgotten: boolean) => Promise<boolean>} isNeeded `isForgotten`: a directory of it that is not there is not
+	 *   waited for any longer
 	 */
 	async visitAbandoned(isNeeded) {
 		await Promise.all(this.#others().map(async (id) => {
 			const isRunning = this.#isRunning(id);
 			if (isRunning) return;
 			const age = this.#ageOf(id);
-			const isForgotten = age > FORGOTTEN_MS;
-			const needed = await Promise.all(this.#read(id).map((one) => isNeeded({ ...one, ...(isForgotten && { isForgotten }) })));
+			const needed = await Promise.all(this.#read(id).map((one) => isNeeded(one, age > FORGOTTEN_MS)));
 			if (!needed.includes(true) && (isRunning === false || age > DAY_MS)) this.#remove(id);
 		}));
 	}

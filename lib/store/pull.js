@@ -69,7 +69,7 @@ async function tryPull(options) {
 		const [problem] = page.problems;
 		if (header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
 		if (header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
-		// It was deleted from the store, and a push must not put it back: the old note stays.
+		// It was deleted from the store meanwhile.
 		return { added: 0, problems: page.problems };
 	}
 	return await done(options, page, await merge(options, page));

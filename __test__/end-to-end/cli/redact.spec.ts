@@ -47,6 +47,23 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 	expect((await run(at, ["redact", "0194aaaa", "--entry", "zzz"])).code).toBe(1);
 });
 
+// Regression: the exit code was 0, and the second run said that nothing of it was left.
+test("as long as the catalog may still hold it the exit code is 1, also of a run that finds nothing more in the files", async () => {
+	const at = world();
+	put(at, ID, [message("a", null, user(SECRET))]);
+	const named = { ...at, env: { ...at.env, PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") } };
+	const page = Buffer.alloc(4096);
+	page.write("SQLite format 3\0", "latin1");
+	page.writeInt32BE(1_000_000, 60);
+	page.writeInt32BE(0x7069_7363, 68);
+	writeFileSync(named.env.PI_SESSION_NATIVE_CATALOG, page);
+	for (const lines of ["1 line", "0 lines"]) {
+		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
+		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
+		expect(out).toContain("the catalog may still hold it");
+	}
+});
+
 // Regression: they were not looked at, and nobody said so.
 test("a text leaves the sessions of a session's subagents, and those of another one have copies of its entries redacted, as a pull does", async () => {
 	const { laptop, desktop } = team();

@@ -57,7 +57,7 @@ test("a session that the store does not have yet is stored, and seen to be open 
 test("a session that another process of this host has closed is soon seen to be open again", async () => {
 	const at = await setup();
 	const preload = join(at.path, "fast.cjs");
-	writeFileSync(preload, "const [now, begun] = [Date.now, Date.now()]; Date.now = () => begun + 50 * (now() - begun);");
+	writeFileSync(preload, "const { now } = Performance.prototype; performance.now = () => 50 * now.call(performance);");
 	follow(at, { open: [at.one] }, { NODE_OPTIONS: `--require ${preload}` });
 	await isOpenOnLaptop(at);
 	await at.laptop.setPresence?.(SESSION, false);
@@ -75,6 +75,21 @@ test("a session that is private by now, and stored before, is neither stored nor
 	expect(heard()).toEqual([]);
 	expect(await at.stored()).toEqual(["stored"]);
 	expect(await hostsOf(at)).toEqual([]);
+});
+
+// Regression: what the store had been given of it by then was all that it got.
+test("a session that is private no longer is stored, and stored at a later start if this one is killed", async () => {
+	const at = await setup();
+	const settings = join(at.path, "session-store.json");
+	writeFileSync(settings, JSON.stringify({ private: [SESSION] }), { mode: 0o600 });
+	const file = join(at.path, "sessions", "2025-06-02T09-00-00-000Z_open.jsonl");
+	writeFileSync(file, text(header("open"), entry("here")));
+	follow(at, { open: [at.one, { session: "open", file, cwd: "/shop" }] });
+	await vi.waitFor(async () => expect((await at.desktop.list({ session: "open", presence: true })).sessions).toMatchObject([{ presence: ["laptop"] }]), LONG);
+	writeFileSync(settings, JSON.stringify({ private: [] }), { mode: 0o600 });
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
+	const pending = readdirSync(join(at.notes, "open"), { recursive: true }).map((name) => join(at.notes, "open", String(name))).filter((name) => name.endsWith(".jsonl"));
+	expect(pending.map((name) => readFileSync(name, "utf8")).join("")).toContain(at.file);
 });
 
 // Regression: its file was looked at four times a second until pi ended.

@@ -58,6 +58,25 @@ describe("sessions of subagents", () => {
 		}
 	});
 
+	test("are the files in which redaction looks for copies, too", async () => {
+		ownAgent();
+		const dir = scratch();
+		const { main, run } = sessions(dir);
+		const below = join(dir, "2025_main");
+		const one = [header({ id: "odd" }), message("o", null, spent(100, at(2)))];
+		writeSession(below, one, "direct.jsonl");
+		writeSession(run, one, "notes.txt");
+		for (const folder of ["folder.jsonl", "a/b/c/d"]) {
+			mkdirSync(join(below, folder), { recursive: true });
+			writeSession(join(below, folder), one, "deep.jsonl");
+		}
+		symlinkSync(run, join(below, "linked"), "junction");
+		const { subagentFiles } = (await import("../../../lib/shared/session-dir.mjs" as string)) as { subagentFiles: (file: string) => string[] };
+		const report = await usage({ path: main, by: "session" });
+		expect(subagentFiles(main)).toHaveLength(5);
+		expect(report.subagents).toBe(5);
+	});
+
 	test("follow the session: by its file, its working directory, its session directory", async () => {
 		ownAgent();
 		const dir = scratch();
