@@ -155,6 +155,27 @@ test("a catalog of a newer form is left alone, one of an older form made anew", 
 	}
 });
 
+// Regression: it stayed, with what was said, and no release that was installed could take it out.
+test("of a redacted session nothing stays in a catalog of an older form, and that of a newer one may have it", async () => {
+	const at = agentDir();
+	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
+	await tick();
+	await used();
+	await settled(at);
+	const [session] = await SessionManager.listAll();
+	const bytes = readFileSync(at.catalog);
+	const redactIn = (form: number) => {
+		bytes.writeInt32BE(form, 60);
+		for (const file of [at.catalog, `${at.catalog}-wal`]) writeFileSync(file, file === at.catalog ? bytes : "");
+		return SessionManager.redact(session?.path ?? "", { text: "question" }).isCatalogClean;
+	};
+	const form = formOf(at.catalog) as number;
+	expect(redactIn(form + 1)).toBe(false);
+	expect(readFileSync(at.catalog).equals(bytes)).toBe(true);
+	expect(redactIn(form - 1)).toBe(true);
+	expect(namesIn(at.agent)).toEqual(["sessions"]);
+});
+
 describe("a link in the catalog's place", () => {
 	testWith("links")("to a file that is something else is left, and so is the file", async () => {
 		const at = agentDir();

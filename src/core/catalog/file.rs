@@ -70,8 +70,8 @@ fn inspect_header(path: &Path) -> CatalogFileState {
     match read_header(path) {
         Ok(bytes) if bytes.is_empty() => CatalogFileState::Missing,
         Ok(bytes) => match application_and_version(&bytes) {
-            Some((APPLICATION_ID, form)) if form == FORMAT_VERSION => CatalogFileState::Catalog,
-            Some((APPLICATION_ID, form)) if form > FORMAT_VERSION => CatalogFileState::Foreign,
+            Some((APPLICATION_ID, FORMAT_VERSION)) => CatalogFileState::Catalog,
+            Some((APPLICATION_ID, version)) if version > FORMAT_VERSION => CatalogFileState::Foreign,
             Some((APPLICATION_ID, _)) => CatalogFileState::Unusable,
             _ if path.file_name().is_some_and(|name| name == FILE_NAME) => CatalogFileState::Unusable,
             _ => CatalogFileState::Foreign,
@@ -136,10 +136,10 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn database(application: i32, form: i32) -> Vec<u8> {
+    fn database(application: i32, version: i32) -> Vec<u8> {
         let mut bytes = vec![0; HEADER_BYTES];
         bytes[..MAGIC.len()].copy_from_slice(MAGIC);
-        bytes[FORMAT_VERSION_AT..FORMAT_VERSION_AT + 4].copy_from_slice(&form.to_be_bytes());
+        bytes[FORMAT_VERSION_AT..FORMAT_VERSION_AT + 4].copy_from_slice(&version.to_be_bytes());
         bytes[APPLICATION_ID_AT..APPLICATION_ID_AT + 4].copy_from_slice(&application.to_be_bytes());
         bytes
     }

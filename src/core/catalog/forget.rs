@@ -3,14 +3,22 @@
 use std::path::Path;
 
 use super::connection::Catalog;
+use super::file::{inspect, remove_own, CatalogFileState};
 use super::location::CatalogLocation;
 use crate::io::fs;
 
 /// Deletes what the catalog has of a file, whatever directory it was listed by, so that none of it is left in the catalog's files.
-/// False if another process keeps some of it there, or the catalog cannot be written.
+/// A catalog of an older
+/// format version is deleted as a whole. False if another process keeps some of it there, or the catalog cannot be written.
 pub fn forget_file(location: &CatalogLocation, path: &str) -> bool {
-    if !fs::exists(&location.path) {
-        return true;
+    match inspect(&location.path) {
+        CatalogFileState::Missing => return true,
+        // Of an older format version: the next list would make it anew.
+        CatalogFileState::Unusable => {
+            remove_own(&location.path);
+            return !fs::exists(&location.path);
+        }
+        CatalogFileState::Catalog | CatalogFileState::Foreign => {}
     }
     let Some(name) = Path::new(path).file_name().and_then(|name| name.to_str()) else { return false };
     let Some(mut catalog) = Catalog::open(location) else { return false };

@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::entry::Identity;
 use super::run::hash_of;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of_bytes, joined, push};
 use crate::io::line_reader::line_text;
 use crate::json::reader::{read, Raw};
 use crate::json::scanner::Scanner;
-use crate::json::string_bytes;
+use crate::json::{fields, string_bytes};
 
 /// A line that was redacted, or is to be.
 #[derive(Debug)]
@@ -29,10 +28,19 @@ pub struct LineRedaction {
     pub session: Option<String>,
 }
 
+fields! {
+    /// The fields that tell which entry a line is of.
+    pub struct IdentityFields<V> {
+        kind: V = "type",
+        id: V = "id",
+        timestamp: V = "timestamp",
+    }
+}
+
 /// What the lines of an entry have in common, in a file, its backups and copies: type, timestamp, and the id but in version 1, hashed.
 pub(super) type LineIdentity = [u8; 32];
 
-pub(super) fn identity_hash(identity: &Identity<Raw<'_>>, id: Option<&[u8]>) -> Option<LineIdentity> {
+pub(super) fn identity_hash(identity: &IdentityFields<Raw<'_>>, id: Option<&[u8]>) -> Option<LineIdentity> {
     let names = Sha256::new().chain_update(identity.kind?.get()).chain_update(b"\n");
     let names = names.chain_update(identity.timestamp?.get());
     Some(id.map_or(names.clone(), |id| names.chain_update(b"\n").chain_update(id)).finalize().into())
@@ -41,7 +49,7 @@ pub(super) fn identity_hash(identity: &Identity<Raw<'_>>, id: Option<&[u8]>) -> 
 /// The identity of an entry with an id; None of any other line.
 pub(super) fn identity_of(line: &[u8]) -> memory::Result<Option<LineIdentity>> {
     let text = line_text(line)?;
-    let Some(identity) = read::<Identity<Raw<'_>>>(&text) else { return Ok(None) };
+    let Some(identity) = read::<IdentityFields<Raw<'_>>>(&text) else { return Ok(None) };
     let id = identity.id.map_or(Ok(None), |id| string_bytes(id.get()))?;
     Ok(id.and_then(|id| identity_hash(&identity, Some(&id))))
 }
@@ -51,13 +59,13 @@ pub(super) type Replacement<'a> = (Option<Vec<u8>>, Option<&'a str>);
 
 /// Lines that are redacted.
 #[derive(Debug, Default)]
-pub(super) struct RedactedLines {
+pub(super) struct LineRedactions {
     by_hash: HashMap<String, Arc<LineRedaction>>,
     /// Those that a new line shows the entry of, by session: each session may have redacted it in another way.
     by_entry: HashMap<LineIdentity, BTreeMap<Option<String>, Vec<Arc<LineRedaction>>>>,
 }
 
-impl RedactedLines {
+impl LineRedactions {
     pub fn new(lines: impl IntoIterator<Item = LineRedaction>) -> Result<Self> {
         let mut all = Self::default();
         for mut one in lines {

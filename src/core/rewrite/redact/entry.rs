@@ -5,18 +5,9 @@ use std::borrow::Cow;
 use crate::base::memory::{self, copy_of, push_str};
 use crate::base::wtf8::into_string_lossy;
 use crate::json::reader::elements;
-use crate::json::{fields, ObjectText};
+use crate::json::ObjectText;
 
 use super::text::is_kept;
-
-fields! {
-    /// The fields that tell which line it is.
-    pub struct Identity<V> {
-        kind: V = "type",
-        id: V = "id",
-        timestamp: V = "timestamp",
-    }
-}
 
 /// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,
 /// and whatever else may say something goes. None if it is not an object.

@@ -1,4 +1,5 @@
-//! Taking a text, or what an entry says, out of a session file and its backups.
+//! Taking a text, or what an entry says, out of a session file and its backups, and out of copies of its lines in other sessions
+//! (`copies.rs`).
 //!
 //! What holds a session together stays: ids, parents, types, roles, times, names of tools and models, and the header. So every entry
 //! keeps its place in the tree, and every byte that is not part of what is taken out stays as it was.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::copies::{identity_hash, identity_of, LineIdentity, LineRedaction, RedactedLines};
-use super::entry::{blanked, Identity};
+use super::copies::{identity_hash, identity_of, IdentityFields, LineIdentity, LineRedaction, LineRedactions};
+use super::entry::blanked;
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of, copy_of_bytes, insert_into, push};
@@ -31,7 +31,7 @@ enum Target {
     /// What the entries with these ids say.
     Entries(HashSet<Vec<u8>>),
     /// Lines, and copies of them.
-    Lines(RedactedLines),
+    Lines(LineRedactions),
 }
 
 /// What is taken out, and what takes its place. Texts and ids are WTF-8.
@@ -58,13 +58,13 @@ impl Redaction {
     }
 
     /// Takes out lines. What differs from such a line only in its parent gets what replaces the line, below its own parent. Other copies
-    /// of an entry (they have its id and its timestamp) stay as they are, unless the line is of another session.
+    /// of an entry (lines with its type, timestamp and id) stay as they are, unless the line is of another session.
     ///
     /// # Errors
     ///
     /// `InvalidArgument`: a new line has a line break.
     pub fn lines(lines: impl IntoIterator<Item = LineRedaction>, replacement: &[u8]) -> Result<Self> {
-        Self::new(Target::Lines(RedactedLines::new(lines)?), replacement)
+        Self::new(Target::Lines(LineRedactions::new(lines)?), replacement)
     }
 
     fn new(target: Target, replacement: &[u8]) -> Result<Self> {
@@ -220,7 +220,7 @@ impl<'a> Redactor<'a> {
     /// The new version of a line; None if it stays.
     fn line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
-        let identity = read::<Identity<Raw<'_>>>(&text);
+        let identity = read::<IdentityFields<Raw<'_>>>(&text);
         let id = identity.as_ref().and_then(|identity| identity.id).map_or(Ok(None), |id| string_bytes(id.get()))?;
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
@@ -274,8 +274,8 @@ impl<'a> Redactor<'a> {
         Ok(new)
     }
 
-    /// Whether a line that is not named itself is one of an entry that is taken out. A backup has other lines of it than the file: from
-    /// before a migration, or before a repair, which may have given the entry another id.
+    /// Whether a line without a match of its own belongs to an entry that is taken out. In a backup, from before a migration or a repair,
+    /// the entry may have no id or another one.
     fn is_other_line(&self, [with_id, without_id]: [LineIdentity; 2], has_id: bool) -> bool {
         let Identities { found, in_file } = &*self.identities;
         if self.is_backup {
