@@ -1,5 +1,6 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
 import { basename, dirname } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 import { PING } from "../store/calls.js";
 import { privateError } from "../store/errors.js";
@@ -21,6 +22,10 @@ import { table } from "./table.mjs";
  *   that have no directory here; `kept`: how many private sessions were left out, where nothing else is said
  */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
+
+/** How often a push is tried, with pauses of 0.4 s at first, which double. */
+const TRIES = 5;
+const FIRST_PAUSE_MS = 200;
 
 /**
  * The session here that an id, its beginning or a path names.
@@ -97,12 +102,33 @@ async function pushed(connection, query, options) {
 			for (const { session, file, lag } of waiting) rows.push({ session, file, what: `${size(lag)} to be stored` });
 			continue;
 		}
-		const pushes = await withProgress("Storing bytes", ({ update }) => sync.push({ session, onProgress: update }));
+		const pushes = await withProgress("Storing bytes", ({ update }) => pushPatiently(sync, session, update));
 		for (const { session: id, file, bytes, error } of pushes) if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
 	}
 	if (rows.length > 0) return { rows };
 	const all = await Promise.all(syncs.map(async (sync) => (await sync.local(session)).filter((one) => sync.isPrivate(one))));
 	return { rows, kept: all.flat().length };
+}
+
+/**
+ * Stores what the files hold. What fails by an error that may pass is tried again, until some tries in a row have stored nothing.
+ * @param {SessionSync} sync
+ * @param {string | undefined} session
+ * @param {(done: number, total: number) => void} onProgress
+ */
+async function pushPatiently(sync, session, onProgress) {
+	/** @type {Map<string, import("../store/index.js").PushResult>} */
+	const results = new Map();
+	let left = await sync.local(session);
+	for (let failures = 0; left.length > 0 && failures < TRIES; failures++) {
+		if (failures > 0) await wait(FIRST_PAUSE_MS * 2 ** failures);
+		for (const one of await sync.push({ session, local: left, onProgress })) {
+			if (one.bytes > 0) failures = 0;
+			results.set(one.session, { ...one, bytes: one.bytes + (results.get(one.session)?.bytes ?? 0) });
+		}
+		left = left.filter(({ session }) => Object(results.get(session)?.error).retryable);
+	}
+	return [...results.values()];
 }
 
 /**

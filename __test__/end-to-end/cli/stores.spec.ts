@@ -6,7 +6,7 @@ import { DirectoryStore } from "../../../lib/store/index.js";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
 import { fakeBucket } from "../../support/fake-s3.js";
 import { hangingDrive } from "../../support/hanging-drive.js";
-import { headerFileOf, logOf } from "../../support/lines.js";
+import { headerFileOf, library, logOf } from "../../support/lines.js";
 import { message, scratch, snapshot, user } from "../../support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
@@ -50,6 +50,26 @@ test("a session goes from here to the store and from there to another machine", 
 	expect(await good(laptop, ["sync", "--all"])).toMatch(/^1 line added/);
 	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
 	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
+});
+
+// Regression: it gave up at the first error.
+test("a push goes on after errors of the store that pass, and gives up where it stores nothing any more", async () => {
+	const { laptop, desktop } = team();
+	put(laptop, ID, ["a", "b", "c"].map((id) => message(id, null, user(id.repeat(1 << 20)))));
+	const preload = join(laptop.cwd, "flaky.cjs");
+	writeFileSync(preload, `
+		const { DirectoryStore, StoreError } = require(${JSON.stringify(library)});
+		const { append } = DirectoryStore.prototype;
+		let calls = 0;
+		DirectoryStore.prototype.append = function (...args) {
+			const isAway = calls++ % 2 === 0 || process.env.IS_AWAY;
+			return isAway ? Promise.reject(new StoreError("unreachable", "away, call " + calls)) : append.apply(this, args);
+		};`);
+	const env = { NODE_OPTIONS: `--require ${preload}` };
+	const failed = await run(laptop, ["push"], { ...env, IS_AWAY: "1" });
+	expect(failed).toMatchObject({ code: 1, out: expect.stringMatching(/^failed .*: away, call 5\n$/) });
+	expect(await good(laptop, ["push"], env)).toMatch(/^3\.0 MiB stored {2}0194aaaa/);
+	expect(await good(desktop, ["pull"])).toMatch(/^3 lines added/);
 });
 
 test("a file that only its owner may read names the store where the variable does not", async () => {
