@@ -29,11 +29,10 @@ export class Presence {
 		await Promise.allSettled([...this.#shown].map((session) => this.#store.setPresence?.(session, false)));
 	}
 
-	/** Says which of these stored sessions other hosts have open. */
+	/** Says which of these stored sessions other hosts have open, once of each session and host. */
 	reportOthers(stored) {
-		const others = ({ presence = [] }) => presence.filter((host) => host !== this.#store.host);
-		const used = stored.filter((one) => others(one).length > 0);
-		const lines = used.map((one) => [`session ${one.session} is in use on ${others(one).map(displayName).join(", ")}`]);
-		this.#reports.showFew(lines, (count) => `${count} more sessions are in use on other hosts; pi-sessions remote shows them`);
+		const others = stored.flatMap(({ session, presence = [] }) => presence.filter((host) => host !== this.#store.host).map((host) => ({ session, host })));
+		const lines = others.map(({ session, host }) => [`session ${session} is in use on ${displayName(host)}`]);
+		this.#reports.showFew(lines, (count) => `${count} more uses of sessions on other hosts; pi-sessions remote shows them`);
 	}
 }

@@ -1,5 +1,5 @@
 // The follower's pulls: what the store has of this project and this machine lacks, at pi's start and then again and again.
-import { setTimeout as wait } from "node:timers/promises";
+import { once } from "node:events";
 import { messageOf } from "../store/errors.js";
 import { revisionOf } from "../store/notes.js";
 import { isToPull } from "../store/sync.js";
@@ -7,6 +7,7 @@ import { pullCommand } from "./common.mjs";
 
 /** @typedef {import("../store/index.js").PullResult} PullResult */
 /** @typedef {import("../store/index.js").StoredSession} StoredSession */
+/** @typedef {import("../store/index.js").SyncItem} SyncItem */
 
 /** For how long a pull in the background begins more sessions. */
 const DURATION_MS = 5000;
@@ -15,6 +16,8 @@ const PAUSE_MS = 5000;
 const LONG_PAUSE_MS = 60_000;
 /** When a session whose pull failed, or that was left out, is looked at again: each time a whole session may be loaded. */
 const RETRY_MS = 60_000;
+/** How often it is asked, while a session is open here, which other hosts have it open. */
+const PRESENCE_MS = 20_000;
 
 export class Pulls {
 	#context;
@@ -23,6 +26,9 @@ export class Pulls {
 	#isFirst = true;
 	/** From when on a session is looked at again, by its revision. One that is up to date is not, while it stays as it is in the list. */
 	#dueAt = new Map();
+	/** When lines were last pulled into a session. @type {Map<string, number>} */
+	#pulledAt = new Map();
+	#presenceAt = -Infinity;
 
 	/**
 	 * @param {import("./follower.mjs").Context} context
@@ -44,8 +50,13 @@ export class Pulls {
 		const { list, presence, reports, timeout, givenDir } = this.#context;
 		const isFirst = this.#isFirst;
 		const pause = this.#sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
-		const stored = await list({ project: this.#sync.project, presence: isFirst });
-		if (isFirst) presence.reportOthers(stored.sessions);
+		const open = this.#sessions.openIds();
+		const wantsPresence = isFirst || (open.size > 0 && performance.now() - this.#presenceAt >= PRESENCE_MS);
+		const stored = await list({ project: this.#sync.project, presence: wantsPresence });
+		if (wantsPresence) {
+			presence.reportOthers(stored.sessions.filter(({ session }) => isFirst || open.has(session)));
+			this.#presenceAt = performance.now();
+		}
 		this.#isFirst = false;
 		const only = (/** @type {StoredSession} */ one) => (this.#dueAt.get(revisionOf(one)) ?? 0) <= performance.now();
 		// One that the list does not have any more may have been lost.
@@ -55,26 +66,32 @@ export class Pulls {
 		for (const revision of this.#dueAt.keys()) if (!revisions.has(revision)) this.#dueAt.delete(revision);
 		const show = (/** @type {string[][]} */ lines) => reports.showFew(lines, (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
 		show(problems.map(described));
-		const changeable = this.#sessions.changeable(items);
+		const isTooSoon = (/** @type {SyncItem} */ { session, file }) =>
+			performance.now() - (this.#pulledAt.get(session) ?? -Infinity) < RETRY_MS && this.#sessions.isLargeOpen(file);
+		const changeable = this.#sessions.changeable(items).filter((item) => !isTooSoon(item));
 		const news = changeable.filter(isToPull);
 		const report = (/** @type {number} */ left) => isFirst && news.length > 0 && reports.send({ lacking: { left, of: news.length } });
 		for (const item of items) if (!news.includes(item)) this.#lookAgain(item.stored, isToPull(item));
 		report(news.length);
 		const byId = new Map(news.map(({ session, stored }) => [session, stored]));
 		let done = 0;
-		const onResult = (/** @type {PullResult} */ { session, error, problems }) => {
+		const onResult = (/** @type {PullResult} */ { session, added, error, problems }) => {
+			if (added > 0) this.#pulledAt.set(session, performance.now());
 			this.#lookAgain(byId.get(session), error !== undefined || problems.length > 0);
 			report(news.length - ++done);
 		};
 		const duration = isFirst ? timeout : DURATION_MS;
-		const pulling = this.#sync.pull({ items: changeable, signal: AbortSignal.timeout(duration), onResult }).then(
+		const over = new AbortController();
+		// Not before: where fetching what was redacted takes longer, nothing would ever be begun.
+		const onBegin = () => void setTimeout(() => over.abort(), duration);
+		const pulling = this.#sync.pull({ items: changeable, signal: over.signal, onBegin, onResult }).then(
 			(results) => show(results.filter(({ error }) => isFirst || !mayPass(error)).flatMap(outcome)),
 			(error) => {
 				for (const { stored } of news) this.#lookAgain(stored, true);
 				this.showFailure(error);
 			},
 		);
-		await Promise.race([pulling, wait(duration)]);
+		await Promise.race([pulling, once(over.signal, "abort")]);
 		return done > 0 && done < news.length ? 0 : pause;
 	}
 

@@ -23,6 +23,8 @@ const SHOW_AGAIN_MS = 20_000;
 const PENDING_MS = 5000;
 /** After how long without a word here others' lines are asked for more rarely. */
 const IDLE_MS = 10 * 60_000;
+/** What is pulled into an open file that is larger is written at most once a minute: pi's process stands still meanwhile. */
+const LARGE_BYTES = 32 << 20;
 
 /**
  * Where sessions are, and whose they are.
@@ -84,6 +86,16 @@ export class Sessions {
 	/** Stores what is appended to what pi has open, from now on, and shows others that it is open. @param {OpenSession[]} open */
 	follow(open) {
 		this.#open = open;
+	/** The ids of the sessions that pi has open. */
+	openIds() {
+		return new Set(this.#open.map(({ session }) => session));
+	}
+
+	/** Whether pi has a file open that is large. @param {string | undefined} file */
+	isLargeOpen(file) {
+		return file !== undefined && this.#openFile(file) !== undefined && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LARGE_BYTES;
+	}
+
 		this.#openFiles = new Map(open.map(({ file }) => [onDisk(file), file]));
 		if (!this.#context.settings.push || this.isEnding) return;
 		for (const one of open.filter(({ file }) => !this.#followed.has(file))) {

@@ -399,11 +399,12 @@ export class SessionSync {
 	/**
 	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave; the newest first.
 	 * What was redacted elsewhere is redacted here, and sessions with such redactions come last, `signal` or not. What fails is in the result of
-	 * its session, whose file is as it was. A session that another call is pulling has no result.
+	 * its session, whose file is as it was. A session that another call is pulling has no result. `onBegin` is called before the first session is
+	 * begun: what was redacted is fetched by then, which takes its time.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
-	pull(options?: SyncOptions & { items?: SyncItem[]; onResult?: (result: PullResult) => void }): Promise<PullResult[]>;
+	pull(options?: SyncOptions & { items?: SyncItem[]; onBegin?: () => void; onResult?: (result: PullResult) => void }): Promise<PullResult[]>;
 	/**
 	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored` are the lines that the
 	 * store had and the file had not, such as those of an entry that was edited by hand: where the file has the entry, its line takes their

@@ -129,12 +129,13 @@ class SessionSync {
 	}
 
 	/** @type {Sync["pull"]} */
-	async pull({ session, items, signal, onProgress, onResult } = {}) {
+	async pull({ session, items, signal, onBegin, onProgress, onResult } = {}) {
 		const all = items ?? (await this.compare({ session })).items;
 		const wanted = all.filter((item) => isToPull(item) && !this.#pulling.has(item.session));
 		wanted.sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const redactions = await this.#redactions.fetch(all);
+		onBegin?.();
 		/** @type {Map<string, number | Error>} */
 		let applied = new Map();
 		/** @type {Map<SyncItem, import("./index").PullResult>} */

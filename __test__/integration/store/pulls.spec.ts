@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import fs, { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { setTimeout as wait } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { emptyDirectory, entry, header } from "../../support/lines.js";
@@ -15,6 +16,8 @@ const MINUTE = 60_000;
 interface Item {
 	session: string;
 }
+const { Presence } = (await import("../../../lib/follower/presence.mjs" as string)) as { Presence: new (parts: object) => object };
+const { Reports } = (await import("../../../lib/follower/messages.mjs" as string)) as { Reports: new () => object };
 const { Pulls } = (await import("../../../lib/follower/pulls.mjs" as string)) as { Pulls: new (context: object, sessions: object, place: object) => { pull(): Promise<number> } };
 
 beforeEach(() => {
@@ -22,12 +25,12 @@ beforeEach(() => {
 	onTestFinished(() => void vi.useRealTimers());
 });
 
-/** Pulls of a machine whose files of the sessions in `broken` cannot be written, and which leaves out those in `open`. */
-function setup() {
+/** Pulls of a machine whose files of the sessions in `broken` cannot be written, which leaves out those in `open`, and has those in `large` open. */
+function setup({ timeout = 300_000 } = {}) {
 	const { machine } = world();
 	const { options, store, dir } = machine("laptop");
 	const other = machine("desktop").store;
-	const [broken, open] = [new Set<string>(), new Set<string>()];
+	const [broken, open, large] = [new Set<string>(), new Set<string>(), new Set<string>()];
 	const call = async (name: "merge", file: string, input: { session: string }) => {
 		if (broken.has(input.session)) throw Object.assign(new Error("EROFS: read-only file system"), { code: "EROFS" });
 		return callHere(name, file, input);
@@ -36,14 +39,11 @@ function setup() {
 	const loads = vi.spyOn(store, "load").mockImplementation(load);
 	const shown: string[] = [];
 	const compares = vi.fn((items: Item[]) => items.filter(({ session }) => !open.has(session)));
-	const context = {
-		store,
-		list: (filter: object) => store.list({ headers: false, ...filter }),
-		reports: { send() {}, showFew() {}, show: (line: string) => void shown.push(line) },
-		presence: { reportOthers() {} },
-		timeout: 300_000,
-	};
-	const sessions = { isIdle: () => false, changeable: compares, syncFor: (place: object) => new SessionSync({ ...place, call }) };
+	const reports = Object.assign(new Reports(), { send: ({ show }: { show?: string }) => show && shown.push(show) });
+	const lists = vi.fn((filter: object) => store.list({ headers: false, ...filter }));
+	const context = { store, list: lists, reports, presence: new Presence({ store, reports }), timeout };
+	const isLargeOpen = (file = "") => [...large].some((session) => file.includes(session));
+	const sessions = { isIdle: () => false, changeable: compares, openIds: () => large, isLargeOpen, syncFor: (place: object) => new SessionSync({ ...place, call }) };
 	const pulls = new Pulls(context, sessions, options);
 	/** What a pull asked the store for, and whether it looked at this machine's files. */
 	const pull = async () => {
@@ -61,7 +61,7 @@ function setup() {
 	};
 	const fileOf = (session: string) => `${dir}/2025-06-01T09-00-00-000Z_${session}.jsonl`;
 	const redact = other.redact.bind(other);
-	return { broken, open, loads, pulls, pull, put, putLines, putLarge, putFork, redact, shown, fileOf };
+	return { broken, open, large, store, other, lists, loads, pulls, pull, put, putLines, putLarge, putFork, redact, shown, fileOf };
 }
 
 const NOTHING = { loaded: [], hasCompared: false };
@@ -172,10 +172,67 @@ test("what was redacted in a large session is known before its fork is pulled", 
 	const { loads, pull, putLarge, put } = setup();
 	await putLarge("large");
 	await put("fork", "a");
-	const fetched = vi.spyOn(RedactionSync.prototype, "fetch").mockClear();
-	await pull();
+	const { fetch } = RedactionSync.prototype;
+	const loadsBefore: number[] = [];
+	const fetched = vi.spyOn(RedactionSync.prototype, "fetch").mockImplementation(async function (this: unknown, ...args) {
+		const redactions = await fetch.apply(this, args);
+		// What did not wait has loaded something by then.
+		await wait(50);
+		loadsBefore.push(loads.mock.calls.length);
+		return redactions;
+	});
+	onTestFinished(() => fetched.mockRestore());
+	expect(await pull()).toEqual({ loaded: ["fork", "large"], hasCompared: true });
 	expect(fetched.mock.calls.map(([items]) => (items as Item[]).map(({ session }) => session).sort())).toEqual([["fork", "large"]]);
-	expect(fetched.mock.invocationCallOrder[0]).toBeLessThan(loads.mock.invocationCallOrder[0] as number);
+	expect(loadsBefore).toEqual([0]);
+});
+
+// Regression: its time was over by then, nothing was begun, and the same was asked for again, for ever.
+test("a pull whose time is shorter than it takes to fetch what was redacted begins sessions all the same", async () => {
+	const { store, pulls, put, redact, fileOf } = setup({ timeout: 1 });
+	for (const session of ["redacted", "plain"]) await put(session, "a");
+	await redact("redacted", [{ hash: createHash("sha256").update("another").digest("hex") }]);
+	const { redactions } = store;
+	store.redactions = async (...args) => {
+		await wait(50);
+		return redactions.apply(store, args);
+	};
+	await pulls.pull();
+	await vi.waitFor(() => expect(idsIn(fileOf("plain"))).toEqual(["a"]), { timeout: 500_000 });
+});
+
+// Regression: pi's process stood still every five seconds.
+test("what another host says in a large session that is open here is pulled once a minute", async () => {
+	const { large, pull, put, fileOf } = setup();
+	large.add("large");
+	await put("large", "a");
+	await put("small", "a");
+	await pull();
+	for (const id of ["b", "c"]) {
+		await put("large", id);
+		await put("small", id);
+		expect((await pull()).loaded).toEqual(["small"]);
+	}
+	expect(await pull()).toEqual(NOTHING);
+	vi.advanceTimersByTime(MINUTE);
+	expect((await pull()).loaded).toEqual(["large"]);
+	expect(idsIn(fileOf("large"))).toEqual(["a", "b", "c"]);
+	expect(await pull()).toEqual(NOTHING);
+});
+
+// Regression: it was asked at pi's start alone.
+test("that another host opens a session that is open here is said once, and soon", async () => {
+	const { large: open, other, lists, pull, put, shown } = setup();
+	for (const session of ["open", "closed"]) await put(session, "a");
+	await pull();
+	open.add("open");
+	for (const session of ["open", "closed"]) await other.setPresence?.(session, true);
+	for (let n = 0; n < 12; n++) {
+		vi.advanceTimersByTime(5000);
+		await pull();
+	}
+	expect(lists.mock.calls.filter(([filter]) => (filter as { presence: boolean }).presence)).toHaveLength(4);
+	expect(shown).toEqual(["session open is in use on desktop"]);
 });
 
 test("what another host redacts while pi runs is taken out of what is here, whenever it comes", async () => {
