@@ -5,7 +5,7 @@
 //   what            is done again
 //   a pull          after 5 s, after a minute where nobody says anything, at once where there is more; a session that fails or is left out:
 //                   when it has changed, or after a minute
-//   pending ones    after 5 s
+//   pending ones    after 5 s, after 0.25 s where something was stored before it failed
 //   an open file    every 0.25 s, at once if a push took longer; every 20 s others are shown that it is open; until pi has closed
 //                   it, and it is stored
 import { dirname } from "node:path";

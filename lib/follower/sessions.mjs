@@ -47,6 +47,9 @@ async function isSuperseded({ session, file }) {
 	return pushed !== undefined && basename(pushed.file) !== basename(file);
 }
 
+/** Whether a push that failed may go on at once: its error may pass, and something was stored. @param {{ error?: any, bytes: number } | undefined} result */
+const isProgress = (result) => result?.error?.retryable && result.bytes > 0;
+
 export class Sessions {
 	isEnding = false;
 	/** @type {OpenSession[]} */
@@ -83,9 +86,6 @@ export class Sessions {
 		return items.filter(({ file }) => file === undefined || this.#openFile(file) !== undefined || !elsewhere.has(fileOnDisk(file)));
 	}
 
-	/** Stores what is appended to what pi has open, from now on, and shows others that it is open. @param {OpenSession[]} open */
-	follow(open) {
-		this.#open = open;
 	/** The ids of the sessions that pi has open. */
 	openIds() {
 		return new Set(this.#open.map(({ session }) => session));
@@ -96,6 +96,9 @@ export class Sessions {
 		return file !== undefined && this.#openFile(file) !== undefined && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LARGE_BYTES;
 	}
 
+	/** Stores what is appended to what pi has open, from now on, and shows others that it is open. @param {OpenSession[]} open */
+	follow(open) {
+		this.#open = open;
 		this.#openFiles = new Map(open.map(({ file }) => [onDisk(file), file]));
 		if (!this.#context.settings.push || this.isEnding) return;
 		for (const one of open.filter(({ file }) => !this.#followed.has(file))) {
@@ -124,21 +127,25 @@ export class Sessions {
 				sync = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
 			}
 			const size = (await unlessAbsent(promises.stat(one.file)))?.size ?? storedSize;
+			let failure;
 			if (sync && !isPrivate && size !== storedSize) {
-				const [result] = await sync.push({ local: [one] });
-				if (result?.error) {
-					this.#showFailure(result.error, one.session);
-					throw result.error;
-				}
-				storedSize = size;
+				// What a pull added is known to be stored. That the store was set back is noticed by the first push, and by the next line.
+				const isStored = storedSize >= 0 && sync.lagOf(one) === 0;
+				const [result] = isStored ? [] : await sync.push({ local: [one] });
+				if (result?.error) this.#showFailure(result.error, one.session);
+				else storedSize = size;
+				// The rest of what a flaky store took a part of is not waited for.
+				if (!isProgress(result)) failure = result?.error;
 			} else if (!wasOpen && !isOpen()) {
 				this.#followed.delete(one.file);
 				return undefined;
 			}
-			if (!isPrivate && performance.now() - shownAt > SHOW_AGAIN_MS && !this.isEnding) {
+			const isInStore = !failure || sync?.isNoted(one.session);
+			if (!isPrivate && isInStore && performance.now() - shownAt > SHOW_AGAIN_MS && !this.isEnding) {
 				shownAt = performance.now();
 				await presence.show(one.session);
 			}
+			if (failure) throw failure;
 			return Math.max(0, FOLLOW_MS - (performance.now() - begun));
 		};
 	}
@@ -179,14 +186,17 @@ export class Sessions {
 		return project;
 	}
 
-	/** Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told. */
+	/**
+	 * Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told. One whose session
+	 * was deleted from the store has none.
+	 */
 	async #isUnstored(one, isForgotten = false) {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
 			await promises.stat(one.file);
 			const { address, notesDir, rules } = this.#context;
 			const note = new Notes(notesDir, address, dirname(one.file)).get(one.session);
-			return !rules.isPrivate(one) && lagOf(one.file, note) > 0 && !(await isSuperseded(one));
+			return !note?.isDeleted && !rules.isPrivate(one) && lagOf(one.file, note) > 0 && !(await isSuperseded(one));
 		} catch (error) {
 			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
 			// Without its directory it may be on a drive that is away, for a while.
@@ -237,7 +247,8 @@ export class Sessions {
 	 */
 	async storePending() {
 		const failures = await this.#store([...this.#pending.values()]);
-		if (failures.length > 0) throw failures[0];
+		if (failures.some(isProgress)) return FOLLOW_MS;
+		if (failures.length > 0) throw failures[0].error;
 		return PENDING_MS;
 	}
 
@@ -258,7 +269,7 @@ export class Sessions {
 			if (rest.length > 0) await list(PING);
 			const [failed] = await this.#store(rest);
 			await presence.end();
-			if (failed) throw failed;
+			if (failed) throw failed.error;
 		} finally {
 			if ((await this.#unstoredOf(unstored)).length === 0) pending.remove();
 		}
@@ -269,19 +280,19 @@ export class Sessions {
 		return found.flat();
 	}
 
-	/** Stores what the files of these sessions hold. Gives the errors that may pass. @param {PendingSession[]} sessions */
+	/** Stores what the files of these sessions hold. Gives the results whose errors may pass. @param {PendingSession[]} sessions */
 	async #store(sessions) {
 		const failures = [];
 		const push = async (/** @type {PendingSession} */ one) => {
 			const { file, cwd, project } = one;
 			// A directory may have sessions of several projects: what is set may be another name each time that pi starts.
 			const sync = this.syncFor({ dir: dirname(file), cwd, project: project ?? (await this.cachedProject(cwd)) });
-			const [result] = await sync.push({ local: [one] });
-			return result?.error;
+			return (await sync.push({ local: [one] }))[0];
 		};
 		const store = async (/** @type {PendingSession} */ one) => {
-			const error = await push(one).catch((error) => error);
-			if (error?.retryable) return void failures.push(error);
+			const result = await push(one).catch((error) => ({ error, bytes: 0 }));
+			const { error } = Object(result);
+			if (error?.retryable) return void failures.push(result);
 			this.#pending.delete(one.file);
 			if (error) this.#showFailure(error, one.session);
 		};

@@ -17,6 +17,7 @@ const { readJson, writeWhole } = require("./small-file.js");
  * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
  * @property {string} [revision] that of the session in the store then
  * @property {number} [redactions] how many of the store's are taken over
+ * @property {boolean} [isDeleted] the session was deleted from the store when it was pushed; the next note of a push or a pull is without that
  * @property {string} [elsewhere] the id of the store, if that has the session under the name of another project
  */
 

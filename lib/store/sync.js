@@ -236,10 +236,21 @@ class SessionSync {
 					onProgress?.(Math.min(done, total), total);
 				},
 			});
-			await outbox.store().catch((failure) => (error = asError(failure)));
+			const storing = outbox.store().catch((failure) => this.#noteDeletion(session, failure));
+			await storing.catch((failure) => (error = asError(failure)));
 			this.#errors.set(session, error);
 			return { session, file, bytes: Math.max(0, offset() - before), lag: this.lagOf(one), ...(error && { error }) };
 		}, { signal });
+	}
+
+	/**
+	 * Notes that a push failed because the session was deleted from the store: nothing is known of it any more, and no follower pushes it again.
+	 * @param {string} session
+	 * @param {unknown} failure is thrown
+	 */
+	async #noteDeletion(session, failure) {
+		if (failure instanceof StoreError && failure.code === "deleted") await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", isDeleted: true });
+		throw failure;
 	}
 
 	/** @type {Sync["local"]} */

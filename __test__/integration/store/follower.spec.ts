@@ -1,11 +1,11 @@
 // The process beside pi, without pi: what it follows and stores at the end, what others see to be open here, and what it says.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { DirectoryStore, type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
+import { DirectoryStore, type LineStore, SessionSync, StoreError, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
 import { LONG, PENDING, beside, endOf } from "../../support/pi-process.js";
@@ -92,21 +92,144 @@ test("a session that is private no longer is stored, and stored at a later start
 	expect(pending.map((name) => readFileSync(name, "utf8")).join("")).toContain(at.file);
 });
 
-// Regression: its file was looked at four times a second until pi ended.
-test("a session that pi has closed is looked at until it is stored, and again when it is opened again", async () => {
-	const at = await setup();
-	/** What the follower does again and again. */
+/** The follower's sessions without its process, and what they do again and again. */
+async function sessionsOf(at: World) {
+	interface Sessions {
+		follow(open: object[]): void;
+		isLargeOpen(file: string): boolean;
+		findPending(place: object): Promise<void>;
+		storePending(): Promise<number>;
+	}
+	const { Sessions } = (await import("../../../lib/follower/sessions.mjs" as string)) as { Sessions: new (context: object) => Sessions };
 	const works: (() => Promise<number | undefined>)[] = [];
-	const { Sessions } = (await import("../../../lib/follower/sessions.mjs" as string)) as { Sessions: new (context: object) => { follow(open: object[]): void } };
+	const [show, showPresence] = [vi.fn(), vi.fn()];
 	const sessions = new Sessions({
 		...{ store: at.laptop, address: at.address, notesDir: at.notes, settings: { push: true }, rules: { isPrivate: () => false } },
-		pending: { add() {} },
-		presence: { show() {} },
-		reports: { show() {} },
+		...{ pending: new Pending(at.notes, at.address, PENDING), presence: { show: showPresence }, reports: { show }, namedDir: () => undefined },
 		schedule: { add: async (work: () => Promise<number | undefined>) => void works.push(work) },
 	});
 	vi.stubEnv("PI_SESSION_NATIVE_PROJECT", "shop");
 	onTestFinished(() => void vi.unstubAllEnvs());
+	return { sessions, works, show, showPresence };
+}
+
+/** Adds two megabytes to the file, which take two calls to the store. */
+const addTwoPortions = (at: World) =>
+	appendFileSync(at.file, text(...["b", "c"].map((id) => JSON.stringify({ type: "message", id, parentId: null, text: "x".repeat(1 << 20) }))));
+
+// Regression: the pauses doubled as if nothing had been stored: more than two minutes for 40 MiB where every fifth call failed.
+test("a push that stored something before it failed by an error that may pass goes on soon", async () => {
+	const at = await setup();
+	addTwoPortions(at);
+	const { sessions, works } = await sessionsOf(at);
+	const flaky = () => {
+		const { append } = DirectoryStore.prototype;
+		return vi.spyOn(at.laptop, "append").mockImplementationOnce((...args) => append.apply(at.laptop as DirectoryStore, args)).mockRejectedValueOnce(new StoreError("unreachable", "away"));
+	};
+	flaky();
+	sessions.follow([at.one]);
+	const [work] = works as [() => Promise<number | undefined>];
+	expect(await work()).toBeLessThanOrEqual(250);
+	expect(await at.stored()).toEqual(["stored", "waits"]);
+	expect(await work()).toBeLessThanOrEqual(250);
+	expect(await at.stored()).toEqual(["stored", "waits", "b", "c"]);
+	// So it is with what an earlier process left.
+	addTwoPortions(at);
+	appendFileSync(at.file, text(entry("last")));
+	new Pending(at.notes, at.address, "earlier").add({ ...at.one, project: "shop" });
+	await sessions.findPending({ dir: join(at.path, "none"), cwd: "/shop", project: "shop" });
+	flaky();
+	expect(await sessions.storePending()).toBeLessThanOrEqual(250);
+	vi.mocked(at.laptop.append).mockRejectedValueOnce(new StoreError("unreachable", "away"));
+	await expect(sessions.storePending()).rejects.toThrow("away");
+	expect(await sessions.storePending()).toBe(5000);
+	expect((await at.stored()).at(-1)).toBe("last");
+});
+
+// Regression: each of others' lines was asked for twice.
+test("what a pull added to a session that is open here is not compared with the store", async () => {
+	const at = await setup();
+	const { sessions, works } = await sessionsOf(at);
+	sessions.follow([at.one]);
+	const [work] = works as [() => Promise<number | undefined>];
+	const load = vi.spyOn(at.laptop, "load");
+	await work();
+	const { cursor } = await loadAll(at.desktop, SESSION);
+	await append(at.desktop, [entry("theirs")], cursor);
+	const options = { store: at.laptop, address: at.address, notes: at.notes, dir: join(at.path, "sessions"), cwd: "/shop", project: "shop" };
+	await new SessionSync(options).pull({ session: SESSION });
+	expect(readFileSync(at.file, "utf8")).toContain("theirs");
+	load.mockClear();
+	await work();
+	expect(load).not.toHaveBeenCalled();
+	appendFileSync(at.file, text(entry("mine")));
+	await work();
+	expect(await at.stored()).toEqual(["stored", "waits", "theirs", "mine"]);
+});
+
+// Regression: nobody saw it until something was stored.
+test("a session that the store has is seen to be open here though it cannot be stored now; one that it has not is not", async () => {
+	const at = await setup();
+	const { sessions, works, showPresence } = await sessionsOf(at);
+	vi.spyOn(at.laptop, "append").mockRejectedValue(new StoreError("full", "no room"));
+	sessions.follow([at.one]);
+	const [work] = works as [() => Promise<number | undefined>];
+	await expect(work()).rejects.toThrow("no room");
+	expect(showPresence).not.toHaveBeenCalled();
+	vi.mocked(at.laptop.append).mockRestore();
+	await work();
+	expect(showPresence).toHaveBeenCalledTimes(1);
+	appendFileSync(at.file, text(entry("more")));
+	vi.spyOn(at.laptop, "append").mockRejectedValue(new StoreError("full", "no room"));
+	vi.spyOn(performance, "now").mockReturnValue(performance.now() + 20_001);
+	onTestFinished(() => void vi.restoreAllMocks());
+	await expect(work()).rejects.toThrow("no room");
+	expect(showPresence).toHaveBeenCalledTimes(2);
+});
+
+test("a file that pi has open is large above 32 MiB", async () => {
+	const at = await setup();
+	const { sessions } = await sessionsOf(at);
+	sessions.follow([at.one]);
+	truncateSync(at.file, 32 << 20);
+	expect(sessions.isLargeOpen(at.file)).toBe(false);
+	truncateSync(at.file, (32 << 20) + 1);
+	expect(sessions.isLargeOpen(at.file)).toBe(true);
+	sessions.follow([]);
+	expect(sessions.isLargeOpen(at.file)).toBe(false);
+});
+
+// Regression: each start of pi pushed it, in vain, and said so.
+test("a session that was deleted from the store is pushed by one start of pi, and again once the store does not know that any more", async () => {
+	const at = await setup();
+	for (const name of readdirSync(at.address)) rmSync(join(at.address, name), { recursive: true });
+	await at.desktop.append(SESSION, { header: header(), lines: [entry("stored")], project: "shop" });
+	// A session of the directory in which the process runs.
+	writeFileSync(at.file, readFileSync(at.file, "utf8").replace("/home/me/shop", () => JSON.stringify(process.cwd()).slice(1, -1)));
+	const backup = emptyDirectory();
+	cpSync(at.address, backup, { recursive: true });
+	await at.desktop.delete(SESSION);
+	const first = follow(at, left(at, at.one));
+	await first.hears("show");
+	expect(first.heard()).toContainEqual({ show: expect.stringContaining(`session ${SESSION} is not stored: Session ${SESSION} was deleted from the store`) });
+	await first.close();
+	writeFileSync(join(at.path, "session-store.json"), "{}", { mode: 0o600 });
+	const second = follow(at, { start: { dir: join(at.path, "sessions") } });
+	await second.hears("done");
+	await second.close();
+	expect(second.heard().filter(({ show }) => show)).toEqual([]);
+	expect(new Pending(at.notes, at.address, "earlier").own()).toEqual([]);
+	rmSync(at.address, { recursive: true });
+	cpSync(backup, at.address, { recursive: true });
+	const third = follow(at, { start: { dir: join(at.path, "sessions") } });
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
+	await third.close();
+});
+
+// Regression: its file was looked at four times a second until pi ended.
+test("a session that pi has closed is looked at until it is stored, and again when it is opened again", async () => {
+	const at = await setup();
+	const { sessions, works } = await sessionsOf(at);
 	const append = vi.spyOn(at.laptop, "append").mockRejectedValueOnce(new StoreError("unreachable", "away"));
 	sessions.follow([at.one]);
 	sessions.follow([]);
