@@ -186,17 +186,14 @@ export class Sessions {
 		return project;
 	}
 
-	/**
-	 * Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told. One whose session
-	 * was deleted from the store has none.
-	 */
+	/** Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told. */
 	async #isUnstored(one, isForgotten = false) {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
 			await promises.stat(one.file);
 			const { address, notesDir, rules } = this.#context;
 			const note = new Notes(notesDir, address, dirname(one.file)).get(one.session);
-			return !note?.isDeleted && !rules.isPrivate(one) && lagOf(one.file, note) > 0 && !(await isSuperseded(one));
+			return !rules.isPrivate(one) && lagOf(one.file, note) > 0 && !(await isSuperseded(one));
 		} catch (error) {
 			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
 			// Without its directory it may be on a drive that is away, for a while.

@@ -425,7 +425,7 @@ export class SessionSync {
 	isNoted(session: string): boolean;
 	/** Whether a session is never pushed. */
 	isPrivate(local: { session: string; file?: string; cwd?: string }): boolean;
-	/** How many bytes of a session's file are not known to be stored; none of a private one's. */
+	/** How many bytes of a session's file are not known to be stored; none of a private one's, or where a push found the session deleted. */
 	lagOf(local: { session: string; file: string }): number;
 }
 

@@ -50,12 +50,13 @@ async function fingerprintAt(file, offset, inode) {
 const checksumOf = (tail) => sha256(tail).toString("hex");
 
 /**
- * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none. Its
- * inode does not count: drives give others after each mount, and then every session would count as unstored.
+ * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none, nor has one
+ * whose session was deleted from the store. Its inode does not count: drives give others after each mount, and then every session would count as unstored.
  * @param {string} path
- * @param {{ offset: number, fingerprint: string } | undefined} note
+ * @param {{ offset: number, fingerprint: string, isDeleted?: boolean } | undefined} note
  */
 function lagOf(path, note) {
+	if (note?.isDeleted) return 0;
 	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
 	return note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0] ? size - note.offset : size;
 }
