@@ -90,6 +90,15 @@ test("20 MB of newlines take no memory each", () => {
 	expect(peak).toBeLessThan(250);
 });
 
+// Regression: they were in memory three times: from the pass that plans, from the one that looks, and from the one that writes.
+test("the new lines of a redaction are in memory once, beside what the report has of them", () => {
+	const lines = Array.from({ length: 16 }, (_, at) => message(`m${at}`, null, user(`secret ${"x".repeat(4 * MB)}`)));
+	const file = writeSession(scratch(), [header(), ...lines]);
+	const { said, peak } = within(4_000_000, file, 'return SessionManager.redact(file, { text: "secret" }).lines.length;');
+	expect(said).toBe(16);
+	expect(peak).toBeLessThan(220);
+});
+
 test("two million damaged lines are counted, the first thousand told, and a repair leaves them out", () => {
 	const count = 2_000_000;
 	const file = goingOn("x\n", 2 * count);

@@ -117,7 +117,8 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
     }
     let mut identities = Identities::default();
     // The file says which entries the lines of a backup are. It is changed last: once it is, nothing of this is left to do.
-    let planned = redact_file(path, false, redaction, true, &mut identities)?;
+    // The new lines are in memory once.
+    let planned = Some(redact_file(path, false, redaction, true, &mut identities)?).filter(|_| is_dry_run);
     let mut backups = Vec::new();
     let mut left = 0;
     for backup in backups_of(path)? {
@@ -127,7 +128,7 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
             backups.push(backup);
         }
     }
-    let (lines, more) = if is_dry_run { planned } else { redact_file(path, false, redaction, false, &mut identities)? };
+    let (lines, more) = planned.map_or_else(|| redact_file(path, false, redaction, false, &mut identities), Ok)?;
     left += more;
     Ok(RedactReport { lines, backups, left })
 }
@@ -187,7 +188,7 @@ fn redact_file(
         if is_dry_run || redactor.changed.is_empty() {
             return Ok(Some((redactor.changed, redactor.left)));
         }
-        let mut redactor = Redactor::new(redaction, is_backup, identities);
+        redactor = Redactor::new(redaction, is_backup, identities);
         if original.replace(Backup::None, &mut redactor)?.is_none() {
             return Ok(None);
         }
