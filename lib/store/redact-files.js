@@ -61,7 +61,7 @@ async function finish(file, redacted, call = callHere) {
 	const planned = await unlessAbsent(callHere("redact", file, { lines: kept, dryRun: true }));
 	if (!planned || planned.lines.length === 0) return [];
 	const { lines } = planned;
-	await redacted.add(lines);
+	await redacted.add(entriesAmong(lines));
 	return (await change(file, { lines }, call)).lines;
 }
 

@@ -6,7 +6,7 @@ const { dirname, join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
 const { StoreError, isGone } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
-const { buffer, isObject, parse } = require("./lines.js");
+const { buffer, entryOf, isObject, parse } = require("./lines.js");
 const { checkId, nameOf } = require("./names.js");
 const { Notes } = require("./notes.js");
 const { settleRedactions } = require("./redaction-rules.js");
@@ -15,7 +15,8 @@ const { namesIn, unlessAbsentSync, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
 /** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
-/** What redaction files say, by path; `version` changes when the file is replaced. @typedef {Map<string, { version: string, lines: ReplacedLine[] }>} DirectoryCache */
+/** `keys`: its hash and its entry's id, one of which every line has that it concerns. @typedef {ReplacedLine & { keys: string[] }} KeyedLine */
+/** What redaction files say, by path; `version` changes when the file is replaced. @typedef {Map<string, { version: string, lines: KeyedLine[] }>} DirectoryCache */
 
 class RedactionFile {
 	#session;
@@ -62,7 +63,7 @@ class RedactionFile {
 			const known = cache.get(path);
 			if (known?.version === version) return known.lines;
 			try {
-				const { lines } = this.#read(path);
+				const lines = this.#read(path).lines.map((one) => ({ ...one, keys: keysOf(one.hash, one.line) }));
 				cache.set(path, { version, lines });
 				return lines;
 			} catch (error) {
@@ -149,4 +150,8 @@ class RedactionFile {
 	}
 }
 
+/** @param {string} hash @param {Buffer} line */
+const keysOf = (hash, line) => [hash, entryOf(line)?.id ?? hash];
+
 exports.RedactionFile = RedactionFile;
+exports.keysOf = keysOf;

@@ -16,7 +16,8 @@ const { asError, isGone } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, filesIn } = require("./local.js");
 const { applyRedactions, finish, planStored, pushRedactions, redactFile, redactLines } = require("./redact-files.js");
-const { RedactionFile } = require("./redaction-file.js");
+const { RedactionFile, keysOf } = require("./redaction-file.js");
+const { hashOf } = require("./redaction-rules.js");
 const { NotASession } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
@@ -132,7 +133,7 @@ class RedactionSync {
 		const redacted = this.redactedOf(local);
 		const known = redacted.ofDirectory(this.#directoryCache);
 		// As in most directories: then no line is looked at.
-		const copies = known.length > 0 ? redactLines(lines, { lines: known }) : [];
+		const copies = known.length > 0 ? copiesAmong(lines, known) : [];
 		if (copies.length === 0) return false;
 		await redacted.withLock(async () => {
 			await redacted.add(copies);
@@ -195,4 +196,19 @@ class RedactionSync {
 	}
 }
 
+/**
+ * What becomes of the lines that were redacted, and of copies of them. The addon gets the lines that may be such, and what concerns them: it reads
+ * all that it gets.
+ * @param {Buffer[]} lines
+ * @param {import("./redaction-file").KeyedLine[]} known
+ */
+function copiesAmong(lines, known) {
+	const redacted = new Set(known.flatMap(({ keys }) => keys));
+	const concerned = lines.filter((line) => keysOf(hashOf(line), line).some((key) => redacted.has(key)));
+	if (concerned.length === 0) return [];
+	const keys = new Set(concerned.flatMap((line) => keysOf(hashOf(line), line)));
+	return redactLines(concerned, { lines: known.filter((one) => one.keys.some((key) => keys.has(key))) });
+}
+
 exports.RedactionSync = RedactionSync;
+exports.copiesAmong = copiesAmong;

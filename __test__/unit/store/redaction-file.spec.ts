@@ -8,6 +8,8 @@ import { SESSION, emptyDirectory, entry, header, library, logOf } from "../../su
 import { idsIn, lined, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
+const addon = createRequire(import.meta.url)("../../../index.js");
+const { copiesAmong } = createRequire(library)("./redaction-sync.js");
 const { StoreError } = createRequire(library)("./errors.js");
 const { callHere } = createRequire(library)("./local.js");
 const { loadAll } = createRequire(library)("./load-all.js");
@@ -318,6 +320,39 @@ test("a redaction in a store is unfinished until it has succeeded, whatever anot
 	await expect(inStore("/store").redactInStore(() => Promise.reject(new StoreError("unreachable", "no answer")))).rejects.toThrow("no answer");
 	await inStore("/other").redactInStore(async () => {});
 	expect([inStore("/store").isUnfinished(), inStore("/other").isUnfinished()]).toEqual([true, false]);
+});
+
+// Regression: what became of it was kept for the stores, which is refused, and the session neither went nor came any more.
+test("a line without an id that has the type and time of a redacted entry is redacted, and stops nothing", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	const said = (ids: string) => Buffer.from(`{"type":"message",${ids}"timestamp":"2025-06-01T09:00:00.000Z","message":{"role":"user","content":"hunter2"}}`);
+	begin(a, entry("a"), said('"id":"b","parentId":"a",'));
+	await a.sync.push();
+	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+	for (const goesOn of [() => a.again().push(), () => a.again().pull({ session: SESSION })]) {
+		appendFileSync(a.file, text(said(""), entry("c")));
+		for (const { error } of await goesOn()) expect(error).toBeUndefined();
+		expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
+	}
+});
+
+// Regression: every redaction of the directory went to the addon with every line that was pushed or pulled, tens of milliseconds each time.
+test("the addon is given the lines that may be redacted ones, and the redactions that concern them", async () => {
+	const redactLines = vi.spyOn(addon, "redactLines");
+	const notes = join(emptyDirectory(), "notes");
+	const local = { session: SESSION, file: "/sessions/one.jsonl" };
+	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"timestamp":"t","message":{"role":"user","content":"${content}"}}`);
+	const hash = (of: Buffer) => createHash("sha256").update(of).digest("hex");
+	const redacted = ["a", "b", "c"].map((id) => ({ hash: hash(said(id, "hunter2")), line: said(id, "*") }));
+	const own = redactedIn(notes);
+	await own.withLock(() => own.add(redacted));
+	const known = own.ofDirectory(new Map());
+	expect(copiesAmong([said("d", "hunter2"), entry("e")], known)).toEqual([]);
+	expect(redactLines).not.toHaveBeenCalled();
+	const copy = said("b", "hunter2");
+	expect(copiesAmong([said("d", "hunter2"), copy], known)).toMatchObject([{ id: "b", line: said("b", "*") }]);
+	expect(redactLines.mock.calls).toMatchObject([[[copy], { lines: [redacted[1]] }, undefined]]);
 });
 
 // Regression: the text stayed in the file, beside the line that the pull brought in its place.
