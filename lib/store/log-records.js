@@ -2,9 +2,10 @@
 // of them ever changes. A session that was deleted keeps its project, and loses its header. The project's name leads to the folder that has
 // the session's lines.
 const { randomUUID } = require("node:crypto");
-const { StoreError } = require("./errors.js");
+const { StoreError, deletedError } = require("./errors.js");
+const { inParallel } = require("./in-parallel.js");
 const { buffer, headerFault, isObject, parse } = require("./lines.js");
-const { folderOf, headerPath, listingsOf, newListing, prefixOf, projectPath } = require("./log-names.js");
+const { folderOf, headerPath, listingsOf, logsOf, newListing, prefixOf, projectPath, redactionsOf } = require("./log-names.js");
 const { checkId } = require("./names.js");
 
 /** @typedef {import("./log-names").SessionListing} SessionListing */
@@ -85,6 +86,21 @@ class LogRecords {
 	async listingOf(folder, session) {
 		const listings = listingsOf(await this.#objects.list(prefixOf(folder, session)));
 		return listings.find((listing) => listing.session === session) ?? newListing(folder, session);
+	}
+
+	/** The paths of what a deletion removes. @param {SessionListing} listing */
+	async removable(listing) {
+		const objects = [...(await this.#objects.list(logsOf(listing))), ...(await this.#objects.list(redactionsOf(listing)))];
+		return [...objects.map(({ path }) => path), headerPath(listing.session)];
+	}
+
+	/**
+	 * Gives the error that says that a session was deleted. What came after the lists of the deletion goes before, as far as this host may remove it.
+	 * @param {SessionListing} listing
+	 */
+	async finishDeletion(listing) {
+		await inParallel(await this.removable(listing), (path) => this.#objects.remove([path]).catch(() => {}));
+		return deletedError(listing.session);
 	}
 
 	/** Gives false if the session has a project already. @param {string} session @param {string} [project] */

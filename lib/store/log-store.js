@@ -14,7 +14,7 @@ const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, compareText, sha256 } = require("./lines.js");
 const { checksumOf } = require("./log-batches.js");
-const { LINES, deletedPath, folderOf, headerPath, listingsOf, logsOf, movedIn, movedPath, projectPath, redactionsOf } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, listingsOf, movedIn, movedPath, projectPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { presencePath, readPresence, removePresence } = require("./log-presence.js");
 const { LogReader } = require("./log-reader.js");
@@ -182,9 +182,8 @@ class LogStore {
 		if (!before) return;
 		// First: so lists say that it is deleted, however this is stopped. What that leaves is removed by the next deletion.
 		if (!before.deleted) await this.#objects.create(deletedPath(before), Buffer.alloc(0));
-		// Who appends looks once more after writing, and removes what these lists do not have.
-		const objects = [...(await this.#objects.list(logsOf(before))), ...(await this.#objects.list(redactionsOf(before)))];
-		await this.#objects.remove([...objects.map(({ path }) => path), headerPath(session)]);
+		// Who appends or redacts looks once more after writing, and removes what these lists do not have.
+		await this.#objects.remove(await this.#records.removable(before));
 	}
 
 	/** @type {Store["redact"]} */
@@ -202,7 +201,7 @@ class LogStore {
 	async #thereOf(session) {
 		const listing = await this.#records.look(session);
 		if (listing && listing.hosts.size > 0) return listing;
-		throw listing?.deleted ? deletedError(session) : new StoreError("not-found", `There is no session ${session}`);
+		throw listing?.deleted ? await this.#records.finishDeletion(listing) : new StoreError("not-found", `There is no session ${session}`);
 	}
 
 	/** @type {Store["redactions"]} */

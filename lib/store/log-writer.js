@@ -7,9 +7,9 @@
 //
 // If the log is not what it was in the first step, nothing is written, and log-store.js tries it again.
 const { LogCursor } = require("./cursor.js");
-const { StoreError, deletedError, resetError } = require("./errors.js");
+const { StoreError, resetError } = require("./errors.js");
 const { checksumOf, encodeBatch } = require("./log-batches.js");
-const { folderOf, headerPath, newListing, partPath } = require("./log-names.js");
+const { folderOf, newListing, partPath } = require("./log-names.js");
 const { LAST_CLOCK, checkCursor } = require("./log-reader.js");
 
 /** @typedef {import("./log-batches").Batch} Batch */
@@ -99,7 +99,8 @@ class LogWriter {
 		if (found) this.#listing = found;
 		this.#isNew = !found;
 		const { hosts, deleted } = this.#listing;
-		if (deleted) throw deletedError(this.#session);
+		// What this host wrote beside the deletion is still there if its look afterwards failed.
+		if (deleted) throw await this.#parts.records.finishDeletion(this.#listing);
 		if (!this.#after.isEmpty && hosts.size === 0) throw resetError(this.#session);
 	}
 
@@ -172,8 +173,9 @@ class LogWriter {
 	async #listingUnlessDeleted(path) {
 		const listing = await this.#parts.records.listingOf(this.#listing.folder, this.#session);
 		if (!listing.deleted) return listing;
-		await this.#parts.objects.remove([path, headerPath(this.#session)]);
-		throw deletedError(this.#session);
+		// A drive may list it a moment later.
+		await this.#parts.objects.remove([path]);
+		throw await this.#parts.records.finishDeletion(listing);
 	}
 
 	/** Gives the listing after a batch was written. @param {string} path */

@@ -8,9 +8,13 @@ import { SESSION, append, emptyDirectory, entries, entry, filesOf, header, heade
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 const { deletedPath, folderOf } = createRequire(library)("./log-names.js");
+const { hashOf } = createRequire(library)("./redaction-rules.js");
 
 afterEach(() => vi.restoreAllMocks());
 
+/** What there is of sessions but their projects. */
+const storedIn = (path: string) => filesOf(path).filter((file) => /^(headers|lines)/.test(file));
+const markOf = (session: string) => deletedPath({ folder: folderOf(), session });
 const open = (path: string, host = "a") => new DirectoryStore({ path, host });
 
 const openFile = fs.promises.open;
@@ -65,10 +69,14 @@ test("an append during which its session was deleted is not acknowledged, and le
 	await open(path).append("other", other);
 	beforeWrite(() => open(path, "b").delete("other"));
 	await expect(open(path, "c").append("other", other)).rejects.toMatchObject({ code: "deleted" });
-	expect(filesOf(path).filter((file) => /^(headers|lines)/.test(file))).toEqual([SESSION, "other"].map((session) => deletedPath({ folder: folderOf(), session })));
+	expect(storedIn(path)).toEqual([SESSION, "other"].map(markOf));
 });
 
-test("what a deletion that was killed left is gone when it is repeated, and nobody appends to it", async () => {
+test.each([
+	["repeated", (path: string) => open(path, "b").delete(SESSION)],
+	["followed by an append", (path: string) => expect(append(open(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" })],
+	["followed by a redaction", (path: string) => expect(open(path).redact(SESSION, [])).rejects.toMatchObject({ code: "deleted" })],
+])("what a deletion that was killed left is gone when it is %s", async (_, next) => {
 	const path = emptyDirectory();
 	await append(open(path), [entry("a1")]);
 	const { rm } = fs.promises;
@@ -78,11 +86,38 @@ test("what a deletion that was killed left is gone when it is repeated, and nobo
 	});
 	await expect(open(path, "b").delete(SESSION)).rejects.toMatchObject({ code: "unreachable" });
 	vi.restoreAllMocks();
-	await expect(append(open(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" });
 	expect(fs.existsSync(join(path, logOf("a")))).toBe(true);
-	await open(path, "b").delete(SESSION);
+	await next(path);
 	expect(await open(path).list()).toMatchObject({ sessions: [], deleted: [{ session: SESSION }] });
 	expect(fs.existsSync(join(path, logOf("a")))).toBe(false);
+});
+
+// Regression: it stayed for ever, as the host that had written it only ever heard that the session was deleted.
+test("what was stored beside a deletion goes with the next append if the look after writing failed", async () => {
+	const path = emptyDirectory();
+	await append(open(path), [entry("a1")]);
+	beforeWrite(async () => {
+		await open(path, "b").delete(SESSION);
+		vi.spyOn(fs.promises, "readdir").mockRejectedValueOnce(Object.assign(new Error("away"), { code: "EIO" }));
+	});
+	await expect(append(open(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "unreachable" });
+	expect(fs.existsSync(join(path, logOf("c")))).toBe(true);
+	await expect(append(open(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "deleted" });
+	expect(storedIn(path)).toEqual([markOf(SESSION)]);
+});
+
+// Regression: the line that was to stand in the place of another one stayed.
+test("a redaction during which its session was deleted leaves nothing", async () => {
+	const path = emptyDirectory();
+	const [secret] = entries("a", 1) as [Buffer];
+	await append(open(path), [secret]);
+	const { link } = fs.promises;
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (...args) => {
+		await open(path, "b").delete(SESSION);
+		return link(...args);
+	});
+	await expect(open(path).redact(SESSION, [{ hash: hashOf(secret), line: entry("redacted") }])).rejects.toMatchObject({ code: "deleted" });
+	expect(storedIn(path)).toEqual([markOf(SESSION)]);
 });
 
 test("what another machine of the same id wrote is not read again at every append, once it was loaded", async () => {
