@@ -33,8 +33,8 @@ const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
 
 class Outbox {
 	#options;
-	/** Lines that the store had when there was no note. @type {Set<string>} */
-	#storedLines = new Set();
+	/** The lines of the store, once all of them were loaded. @type {Set<string> | undefined} */
+	#storedLines;
 	/** Whether the store has seen the cursor since this outbox was made. */
 	#isCompared = false;
 	/** Whether the store did not know the cursor since a portion was stored. */
@@ -77,9 +77,8 @@ class Outbox {
 			const noted = readNote();
 			let note = noted;
 			if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
-				const page = await loadAll(store, session);
+				const page = await this.#loadStored();
 				this.#isCompared = true;
-				this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
 				note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), needsAll: page.lines.length > 0 };
 			}
 			const read = await readLines(file, note.offset);
@@ -87,14 +86,14 @@ class Outbox {
 			if (this.#options.isPrivate?.()) return false;
 			// Then the file is another one.
 			if (await redactAgain?.(read.lines)) return true;
-			const { lines, bytes, goesOn } = this.#beforeSecret(read);
+			const { lines, bytes, goesOn } = await this.#beforeSecret(read, note);
 			if (bytes === 0) {
 				await this.#compare(note);
 				return false;
 			}
 			const { line: header } = readHeader(file);
 			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
-			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
+			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#isStored(line));
 			let { cursor, needsAll } = note;
 			if (fresh.length > 0) {
 				const append = { header, lines: fresh, project, after: cursor };
@@ -124,12 +123,18 @@ class Outbox {
 	 * What is read, up to the first line that holds a secret; throws if that is the first one. What follows it stays here, too: its
 	 * entries would have no parents elsewhere.
 	 * @param {Awaited<ReturnType<typeof readLines>>} read
+	 * @param {Note} note
 	 */
-	#beforeSecret(read) {
+	async #beforeSecret(read, note) {
 		const { secretIn, session } = this.#options;
 		if (!secretIn) return read;
-		const isStored = (/** @type {Uint8Array} */ line) => this.#storedLines.has(lineKey(line));
-		const at = read.lines.findIndex((line) => !isStored(line) && secretIn(line) !== undefined);
+		const firstHeld = () => read.lines.findIndex((line) => !this.#isStored(line) && secretIn(line) !== undefined);
+		let at = firstHeld();
+		// The push that compared the file may have ended before this line, which is stored then.
+		if (at === 0 && note.needsAll && !this.#storedLines) {
+			await this.#loadStored();
+			at = firstHeld();
+		}
 		const held = read.lines[at];
 		if (held === undefined) return read;
 		if (at === 0) {
@@ -138,6 +143,17 @@ class Outbox {
 		}
 		const lines = read.lines.slice(0, at);
 		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), goesOn: true };
+	}
+
+	async #loadStored() {
+		const page = await loadAll(this.#options.store, this.#options.session);
+		this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
+		return page;
+	}
+
+	/** Whether a line is known to be stored. @param {Uint8Array} line */
+	#isStored(line) {
+		return this.#storedLines?.has(lineKey(line)) ?? false;
 	}
 
 	/** Shows the store the cursor, where nothing was appended that did so: one that was made anew or put back is noticed. @param {Note} note */

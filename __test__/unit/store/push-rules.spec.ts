@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
 import { SessionSync, loadAll } from "../../../lib/store/index.js";
-import { SESSION, emptyDirectory, entry, header, ids } from "../../support/lines.js";
+import { SESSION, emptyDirectory, entry, header, ids, library } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
+const { Outbox } = createRequire(library)("./outbox.js");
 const { makePrivate, pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../../lib/store/settings.js");
 const said = (id: string, content: string) => Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
 const settingsOf = (value: unknown, agent = emptyDirectory()) => {
@@ -35,6 +36,26 @@ test("a line that holds a key of a provider stays here with what follows it, is 
 		expect(await sync().push()).toMatchObject([{ lag: 0 }]);
 		expect(ids(await loadAll(a.store, SESSION))).toEqual(["a", "b", "c", "d"]);
 	}
+});
+
+// Regression: the second push had a note, did not compare, and held back what the store has, with all that follows it.
+test("a line that is stored already is not held back, though the push that compared the file with the store ended before it", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, said("a", "x".repeat(600_000)), said("b", "x".repeat(600_000)), said("c", KEYS[0] as string), entry("d"));
+	await a.sync.push();
+	const { secretIn } = pushRules(settingsOf({ secrets: true }));
+	let note: { offset: number } | undefined;
+	const store = (beforePortion?: () => void) =>
+		new Outbox({ store: a.store, session: SESSION, file: a.file, project: "shop", secretIn, readNote: () => note, onNote: (one: typeof note) => (note = one), beforePortion }).store();
+	const end = () => {
+		if (note) throw new Error("killed");
+	};
+	await expect(store(end)).rejects.toThrow("killed");
+	await store();
+	expect(note?.offset).toBe(statSync(a.file).size);
+	appendFileSync(a.file, text(said("e", KEYS[0] as string)));
+	await expect(store()).rejects.toMatchObject({ code: "held-back" });
 });
 
 // Regression: JSON writes a line break as \n, whose n belonged to the word.
