@@ -398,9 +398,9 @@ export class SessionSync {
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
 	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave; the newest first.
-	 * What was redacted elsewhere is redacted here, and sessions with such redactions come last, `signal` or not. What fails is in the result of
-	 * its session, whose file is as it was. A session that another call is pulling has no result. `onBegin` is called before the first session is
-	 * begun: what was redacted is fetched by then, which takes its time.
+	 * What was redacted elsewhere is redacted here, and sessions with such redactions come last: none if `signal` is aborted by then, all if it is
+	 * aborted later. What fails is in the result of its session, whose file is as it was. A session that another call is pulling has no result.
+	 * `onBegin` is called before the first session is begun: what was redacted is fetched by then, which takes its time.
 	 *
 	 * @throws If the store cannot be asked.
 	 */

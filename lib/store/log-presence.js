@@ -1,5 +1,6 @@
 // Which hosts have which sessions open, in a directory or a bucket: an empty object for each, `presence/<host>/<session>`. It counts for a
 // minute from its time, by this machine's clock.
+const { inParallel } = require("./in-parallel.js");
 const { compareText } = require("./lines.js");
 const { idOf, nameOf } = require("./names.js");
 
@@ -7,13 +8,15 @@ const { idOf, nameOf } = require("./names.js");
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 
 const PRESENCE_MS = 60_000;
+/** An object of this age was left by a process that was killed. */
+const ABANDONED_MS = 24 * 3600 * 1000;
 const PRESENCE = /^presence\/([^/]+)\/([^/]+)$/;
 
-/** Without a session, what those of the host begin with. @param {string} host @param {string} [session] */
-const presencePath = (host, session = "") => `presence/${nameOf(host)}/${nameOf(session)}`;
+/** @param {string} host @param {string} session */
+const presencePath = (host, session) => `presence/${nameOf(host)}/${nameOf(session)}`;
 
 /** @param {ObjectInfo} object */
-const isOver = ({ modified }) => Date.now() - modified.getTime() >= PRESENCE_MS;
+const ageOf = ({ modified }) => Date.now() - modified.getTime();
 
 /** The hosts that have sessions open, by session. @param {Objects} objects */
 async function readPresence(objects) {
@@ -21,16 +24,23 @@ async function readPresence(objects) {
 	const presence = new Map();
 	for (const object of await objects.list("presence/")) {
 		const [, host, session] = (PRESENCE.exec(object.path) ?? []).map(idOf);
-		if (host === undefined || session === undefined || isOver(object)) continue;
+		if (host === undefined || session === undefined || ageOf(object) >= PRESENCE_MS) continue;
 		presence.set(session, [...(presence.get(session) ?? []), host].sort(compareText));
 	}
 	return presence;
 }
 
-/** With a session that was closed goes what killed processes of the host left. @param {Objects} objects @param {string} host @param {string} session */
+/**
+ * With a session that was closed goes what killed processes left, of whatever host: that of a container does not come back.
+ * @param {Objects} objects
+ * @param {string} host
+ * @param {string} session
+ */
 async function removePresence(objects, host, session) {
-	const left = (await objects.list(presencePath(host))).filter(isOver);
-	await objects.remove([presencePath(host, session), ...left.map(({ path }) => path)]);
+	await objects.remove([presencePath(host, session)]);
+	const abandoned = (await objects.list("presence/")).filter((object) => ageOf(object) >= ABANDONED_MS);
+	// They may be another user's, and then nobody else's to remove.
+	await inParallel(abandoned, ({ path }) => objects.remove([path]).catch(() => {}));
 }
 
 exports.presencePath = presencePath;

@@ -213,7 +213,7 @@ class PostgresStore {
 		checkId(session, "session");
 		const statement = isPresent
 			? "INSERT INTO $.presence VALUES ($1, $2) ON CONFLICT (session, host) DO UPDATE SET written = now()"
-			: "DELETE FROM $.presence WHERE host = $2 AND (session = $1 OR written < now() - interval '1 minute')";
+			: "DELETE FROM $.presence WHERE session = $1 AND host = $2 OR written < now() - interval '1 day'";
 		await this.#query(statement, [session, this.host]);
 	}
 

@@ -1,9 +1,11 @@
 // Which hosts have a session open, in a directory. That all of them are listed is part of the conformance suite.
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import fs, { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, header } from "../../support/lines.js";
+
+afterEach(() => vi.restoreAllMocks());
 
 async function stored(): Promise<{ path: string; laptop: DirectoryStore; desktop: DirectoryStore }> {
 	const path = emptyDirectory();
@@ -29,13 +31,26 @@ test.each([[30, true], [61, false], [-3600, true]])("a host that wrote that it h
 	expect(await presenceIn(desktop)).toEqual(["laptop"]);
 });
 
-// Regression: it stayed for ever, and each list read it.
-test("what a killed process of a host left goes when the host closes a session, and that of others stays", async () => {
+// Regression: it stayed for ever, as a container that is killed does not come back, and each list read it.
+test("what processes left that were killed more than a day ago goes when any host closes a session", async () => {
 	const { path, laptop, desktop } = await stored();
-	for (const [host, session] of [[laptop, "killed"], [laptop, "open"], [laptop, SESSION], [desktop, "killed"]] as const) await host.setPresence(session, true);
-	for (const host of ["laptop", "desktop"]) age(path, host, "killed", 61);
+	for (const host of [laptop, desktop]) for (const session of ["killed", "late", "open"]) await host.setPresence(session, true);
+	for (const host of ["laptop", "desktop"]) {
+		age(path, host, "killed", 24 * 3600 + 60);
+		age(path, host, "late", 61);
+	}
+	await laptop.setPresence(SESSION, true);
+	const { rm } = fs.promises;
+	// Of another user.
+	vi.spyOn(fs.promises, "rm").mockImplementation(async (name, options) => {
+		if (String(name).endsWith(join("laptop", "killed"))) throw Object.assign(new Error("not yours"), { code: "EACCES" });
+		return rm(name, options);
+	});
 	await laptop.setPresence(SESSION, false);
-	expect(["laptop", "desktop"].map((host) => readdirSync(join(path, "presence", host)))).toEqual([["open"], ["killed"]]);
+	expect(["laptop", "desktop"].map((host) => readdirSync(join(path, "presence", host)).sort())).toEqual([["killed", "late", "open"], ["late", "open"]]);
+	vi.restoreAllMocks();
+	await desktop.setPresence(SESSION, false);
+	expect(readdirSync(join(path, "presence", "laptop")).sort()).toEqual(["late", "open"]);
 });
 
 test("a name that no host made counts for nothing", async () => {
