@@ -99,7 +99,12 @@ class LogRecords {
 	 * @param {SessionListing} listing
 	 */
 	async finishDeletion(listing) {
-		await inParallel(await this.removable(listing), (path) => this.#objects.remove([path]).catch(() => {}));
+		await inParallel(await this.removable(listing), async (path) => {
+			await this.#objects.remove([path]).catch((error) => {
+				// Who hears that a session was deleted may not come again.
+				if (error.retryable) throw error;
+			});
+		});
 		return deletedError(listing.session);
 	}
 
