@@ -182,12 +182,11 @@ class SessionSync {
 			if (typeof applied !== "number") throw applied;
 			let header;
 			if (report.isNew) {
-				const here = await this.#localSessions();
-				// One that is listed comes later.
-				const parentOf = (/** @type {string} */ name) => here.get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
 				const described = { ...stored, header: await storedHeader(store, stored) };
+				// One that is listed comes later.
+				const parentOf = async (/** @type {string} */ name) => (await this.#localSessions()).get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
 				file = fileFor(dir, described);
-				header = localHeader(described, { cwd, parentOf });
+				header = await localHeader(described, { cwd, parentOf });
 				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
