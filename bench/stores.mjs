@@ -18,8 +18,8 @@ import { optionsOf } from "../scripts/options.mjs";
 
 const require = createRequire(import.meta.url);
 const { DirectoryStore, PostgresStore, SessionSync, openStore } = require("../lib/store/index.js");
-const { lagOf } = require("../lib/store/session-file.js");
-const { Notes } = require("../lib/store/notes.js");
+const { lagOf } = require("../lib/store/machine/session-file.js");
+const { Notes } = require("../lib/store/machine/notes.js");
 const { SessionManager } = require("../index.js");
 
 const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, "in-a-process": { type: "string" }, store: { type: "string" } };

@@ -6,9 +6,9 @@ import { onTestFinished } from "vitest";
 import { library } from "./lines.js";
 
 const require = createRequire(library);
-const { encodeBatch } = require("./log-batches.js");
-const { folderOf, headerPath, projectPath, partPath } = require("./log-names.js");
-const { presencePath } = require("./log-presence.js");
+const { encodeBatch } = require("./logs/log-batches.js");
+const { folderOf, headerPath, projectPath, partPath } = require("./logs/log-names.js");
+const { presencePath } = require("./logs/log-presence.js");
 
 const PAGE = 1000;
 

@@ -13,7 +13,7 @@ process.env.HOME = process.env.USERPROFILE = join(tmpdir(), "psn-home");
 /** The module, for processes of a test's own. */
 export const library = resolve(__dirname, "../../lib/store/index.js");
 
-const { folderOf, headerPath, partPath } = createRequire(library)("./log-names.js");
+const { folderOf, headerPath, partPath } = createRequire(library)("./logs/log-names.js");
 
 /** Where a directory has the log of a host. */
 export const logOf = (host: string, { session = SESSION, project }: { session?: string; project?: string } = {}): string => partPath({ folder: folderOf(project), session }, host, 1);

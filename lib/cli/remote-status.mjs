@@ -1,10 +1,10 @@
 // `pi-sessions remote status`: what is stored, what waits to be stored or pulled and why, who is using what, and what failed last.
 import { everySessionFile } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
-import parallel from "../store/in-parallel.js";
-import lastErrors from "../store/last-errors.js";
-import { displayName } from "../store/names.js";
-import { idInName } from "../store/session-path.js";
+import parallel from "../store/base/in-parallel.js";
+import lastErrors from "../store/machine/last-errors.js";
+import { displayName } from "../store/base/names.js";
+import { idInName } from "../store/machine/session-path.js";
 import { paint, write, writeJson } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
@@ -67,7 +67,7 @@ async function isWanted(session, { store }, syncs, files) {
 /**
  * @param {import("../store/index.js").SessionSync} sync
  * @param {import("../store/index.js").SessionList | undefined} list what is stored of its project; undefined if it is not known
- * @param {import("../store/last-errors.js").LastError[]} errors
+ * @param {import("../store/machine/last-errors.js").LastError[]} errors
  * @returns {Promise<Project>}
  */
 async function statusOf(sync, list, errors) {
@@ -134,5 +134,5 @@ function some(what, waiting) {
 	return [`  ${counted(waiting.length, "session")} ${what}`, ...named, ...(waiting.length > SHOWN ? [`    and ${waiting.length - SHOWN} more`] : [])];
 }
 
-/** @param {import("../store/last-errors.js").LastError[]} errors */
+/** @param {import("../store/machine/last-errors.js").LastError[]} errors */
 const failures = (errors) => errors.slice(0, SHOWN).map(({ session, at, message }) => `${paint.red("failed")}   ${ago(new Date(at))}${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`);

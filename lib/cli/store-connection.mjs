@@ -2,12 +2,12 @@
 import { dirname } from "node:path";
 import { defaultDir, everySessionFile, pathOf, sessionFiles, sessionsRoot } from "../shared/session-dir.mjs";
 import { safeLine } from "../shared/text.mjs";
-import { readAddress } from "../store/address.js";
-import answers from "../store/answers.js";
+import { readAddress } from "../store/base/address.js";
+import answers from "../store/logs/answers.js";
 import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
-import local from "../store/local.js";
-import settingNames from "../store/setting-names.js";
-import settings from "../store/settings.js";
+import local from "../store/machine/local.js";
+import settingNames from "../store/machine/setting-names.js";
+import settings from "../store/machine/settings.js";
 import { UsageError } from "./errors.mjs";
 import { writeWarning } from "./output.mjs";
 import { cwdOf, sessionDir, workingDirectory } from "./dir-options.mjs";
@@ -151,7 +151,7 @@ export async function sessionHere(session, options) {
 /**
  * The session that a file has.
  * @param {Connection} connection
- * @param {import("../store/local.js").LocalSession} local
+ * @param {import("../store/machine/local.js").LocalSession} local
  * @param {Options} options
  */
 export const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);

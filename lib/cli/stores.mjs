@@ -2,11 +2,11 @@
 import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
-import { PING } from "../store/calls.js";
-import { privateError } from "../store/errors.js";
-import local from "../store/local.js";
-import { displayName, isId } from "../store/names.js";
-import { isToPull } from "../store/sync.js";
+import { PING } from "../store/base/calls.js";
+import { privateError } from "../store/base/errors.js";
+import local from "../store/machine/local.js";
+import { displayName, isId } from "../store/base/names.js";
+import { isToPull } from "../store/sync/sync.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
 import { workingDirectory } from "./dir-options.mjs";
@@ -181,7 +181,7 @@ async function pulled(connection, query, options) {
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
 }
 
-/** @param {import("../store/local.js").LocalSession} one @returns {Row} */
+/** @param {import("../store/machine/local.js").LocalSession} one @returns {Row} */
 const deletedRow = ({ session, file }) => ({ session, file, what: "deleted from the store, stays here" });
 
 /** @param {import("../store/index.js").Problem} problem @returns {Row} */

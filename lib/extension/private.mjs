@@ -13,13 +13,13 @@ const require = createRequire(import.meta.url);
 export async function markPrivate(pi, ctx) {
 	const file = ctx.sessionManager.getSessionFile();
 	if (file === undefined) return answer(ctx, "This session is kept in no file, and is pushed to no store.");
-	const { makePrivate, storeAddress } = require("../store/settings.js");
+	const { makePrivate, storeAddress } = require("../store/machine/settings.js");
 	const session = ctx.sessionManager.getSessionId();
 	const agentDir = pi.getAgentDir();
 	const isNew = await makePrivate(agentDir, session);
 	const address = storeAddress(agentDir);
-	const { Notes } = require("../store/notes.js");
-	const { SETTINGS_FILE, notesIn } = require("../store/setting-names.js");
+	const { Notes } = require("../store/machine/notes.js");
+	const { SETTINGS_FILE, notesIn } = require("../store/machine/setting-names.js");
 	const mayBeStored = address !== undefined && new Notes(notesIn(agentDir), address, dirname(file)).has(session);
 	await answer(
 		ctx,

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 
-export const { STORE_VARIABLE, agentDirOf, notesIn } = require("../store/setting-names.js");
+export const { STORE_VARIABLE, agentDirOf, notesIn } = require("../store/machine/setting-names.js");
 
 /** What is said of a store that did not answer for `timeout` milliseconds. */
 export const lateness = (timeout) => `the store did not answer within ${timeout / 1000} s`;

@@ -12,11 +12,11 @@ import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { getConfiguredSessionDir } from "../../index.mjs";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
-import { asError } from "../store/errors.js";
+import { asError } from "../store/base/errors.js";
 import { hostId, openStore } from "../store/index.js";
-import { LastErrors } from "../store/last-errors.js";
-import { Pending } from "../store/pending.js";
-import { pushRules, readSettings } from "../store/settings.js";
+import { LastErrors } from "../store/machine/last-errors.js";
+import { Pending } from "../store/machine/pending.js";
+import { pushRules, readSettings } from "../store/machine/settings.js";
 import { Reports, takeAnswer } from "./messages.mjs";
 import { Presence } from "./presence.mjs";
 import { Pulls } from "./pulls.mjs";
@@ -35,10 +35,10 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {number} timeout how long pi waits for the store, in milliseconds
  * @property {string | undefined} givenDir pi's argument `--session-dir`
  * @property {(cwd: string) => string | undefined} namedDir the session directory that it, the environment or pi's settings name
- * @property {import("../store/settings.js").Settings} settings
- * @property {ReturnType<typeof import("../store/settings.js").pushRules>} rules what may leave this machine
- * @property {import("../store/pending.js").Pending} pending pi's pending sessions, and those of other processes
- * @property {import("../store/last-errors.js").LastErrors} errors
+ * @property {import("../store/machine/settings.js").Settings} settings
+ * @property {ReturnType<typeof import("../store/machine/settings.js").pushRules>} rules what may leave this machine
+ * @property {import("../store/machine/pending.js").Pending} pending pi's pending sessions, and those of other processes
+ * @property {import("../store/machine/last-errors.js").LastErrors} errors
  * @property {Reports} reports
  * @property {Presence} presence
  * @property {Schedule} schedule

@@ -1,10 +1,10 @@
 // A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: this project's sessions are pulled before pi starts, what pi
 // appends is pushed while it runs, and the rest when it ends. Only another process touches the store, the follower: pi waits for it at
 // its start and at its end, two seconds each, and never between them (process.mjs). This process tells it which sessions are open,
-// and writes down on this machine that they are pending (lib/store/pending.js).
+// and writes down on this machine that they are pending (lib/store/machine/pending.js).
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { messageOf } from "../store/errors.js";
+import { messageOf } from "../store/base/errors.js";
 import { Follower } from "./process.mjs";
 import { STORE_VARIABLE, agentDirOf, lateness, notesIn, pullCommand } from "./common.mjs";
 
@@ -29,8 +29,8 @@ const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "c
  * has the address without its password.
  */
 export function storeOfEnvironment(agentDir = agentDirOf()) {
-	const { readAddress } = require("../store/address.js");
-	const { answerTimeout, publicAddress, storeAddress } = require("../store/settings.js");
+	const { readAddress } = require("../store/base/address.js");
+	const { answerTimeout, publicAddress, storeAddress } = require("../store/machine/settings.js");
 	const show = (address) => {
 		const seen = address && publicAddress(address);
 		if (seen === undefined) delete process.env[STORE_VARIABLE];
@@ -76,8 +76,8 @@ class StoreInPi {
 	#delayed = [];
 
 	constructor(address, notesDir, timeout) {
-		const { LastErrors } = require("../store/last-errors.js");
-		const { Pending } = require("../store/pending.js");
+		const { LastErrors } = require("../store/machine/last-errors.js");
+		const { Pending } = require("../store/machine/pending.js");
 		this.#address = address;
 		this.#timeout = timeout;
 		this.#notesDir = notesDir;

@@ -2,7 +2,7 @@
 //
 // To the follower, values on the channel that Node opens between the two:
 //   address, notesDir, pending, timeout  the first one: the store's address with its password, the directory of this machine's notes, the
-//            name of pi's file of pending sessions there (lib/store/pending.js), and how long pi waits for the store, in milliseconds
+//            name of pi's file of pending sessions there (lib/store/machine/pending.js), and how long pi waits for the store, in milliseconds
 //   start    in the first one, where pi has a start: pull what is lacking in the directory `dir` of it, or pi's own, and store the pending
 //            sessions of earlier processes
 //   open     the sessions that pi has open from now on, as `{ session, file, cwd }`; they are followed, and shown to others

@@ -1,5 +1,5 @@
 // Presence in the store: the sessions that this host is shown to have open, and those that others have.
-import { displayName } from "../store/names.js";
+import { displayName } from "../store/base/names.js";
 
 export class Presence {
 	#store;

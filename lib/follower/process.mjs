@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf } from "../store/errors.js";
+import { messageOf } from "../store/base/errors.js";
 import { reportIn } from "./messages.mjs";
 
 const FOLLOWER = fileURLToPath(new URL("follower.mjs", import.meta.url));

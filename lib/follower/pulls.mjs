@@ -1,8 +1,8 @@
 // The follower's pulls: what the store has of this project and this machine lacks, at pi's start and then again and again.
 import { once } from "node:events";
-import { messageOf } from "../store/errors.js";
-import { revisionOf } from "../store/notes.js";
-import { isToPull } from "../store/sync.js";
+import { messageOf } from "../store/base/errors.js";
+import { revisionOf } from "../store/machine/notes.js";
+import { isToPull } from "../store/sync/sync.js";
 import { pullCommand } from "./common.mjs";
 
 /** @typedef {import("../store/index.js").PullResult} PullResult */

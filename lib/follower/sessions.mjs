@@ -3,14 +3,14 @@
 import { promises, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { everySessionFile } from "../shared/session-dir.mjs";
-import { PING, unlessAbsent } from "../store/calls.js";
+import { PING, unlessAbsent } from "../store/base/calls.js";
 import { SessionSync } from "../store/index.js";
-import { inParallel } from "../store/in-parallel.js";
-import { callHere, filesIn, localSessions } from "../store/local.js";
-import { Notes } from "../store/notes.js";
-import { lagOf } from "../store/session-file.js";
-import { fileOnDisk, idInName, onDisk } from "../store/session-path.js";
-import { projectIn } from "../store/settings.js";
+import { inParallel } from "../store/base/in-parallel.js";
+import { callHere, filesIn, localSessions } from "../store/machine/local.js";
+import { Notes } from "../store/machine/notes.js";
+import { lagOf } from "../store/machine/session-file.js";
+import { fileOnDisk, idInName, onDisk } from "../store/machine/session-path.js";
+import { projectIn } from "../store/machine/settings.js";
 import { callPi, endCalls } from "./messages.mjs";
 import { lateness } from "./common.mjs";
 
@@ -35,7 +35,7 @@ const LARGE_BYTES = 32 << 20;
  * @property {boolean} [isShared] whether the directory has sessions of other working directories, too
  */
 /** What pi has open. @typedef {{ session: string, file: string, cwd: string }} OpenSession */
-/** @typedef {import("../store/pending.js").PendingSession} PendingSession */
+/** @typedef {import("../store/machine/pending.js").PendingSession} PendingSession */
 /** @typedef {import("../store/index.js").SyncItem} SyncItem */
 
 /** Whether another file of its directory has the session, and is the one that is pushed. @param {{ session: string, file: string }} one */

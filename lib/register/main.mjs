@@ -4,13 +4,13 @@ import module from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { messageOf } from "../store/errors.js";
+import { messageOf } from "../store/base/errors.js";
 import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit, readEnvironment } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
-const { agentDirOf, isStoreNamed } = require("../store/setting-names.js");
+const { agentDirOf, isStoreNamed } = require("../store/machine/setting-names.js");
 
 let hooks;
 /** The store that this process's sessions go to, if one is named. */

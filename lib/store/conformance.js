@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const { setImmediate: nextTurn } = require("node:timers/promises");
 const { StoreError, compareLines, loadAll } = require("./index.js");
-const { hashOf } = require("./redaction-rules.js");
+const { hashOf } = require("./base/redaction-rules.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./conformance").StoreUnderTest} StoreUnderTest */

@@ -17,16 +17,16 @@
 //   again, twice within about a second, because a load of it is many requests.
 //
 // `docs/store-adapters.md` has the layouts and what readers and writers may rely on.
-const { readAddress } = require("./address.js");
-const { DirectoryStore } = require("./directory.js");
-const { StoreError } = require("./errors.js");
-const { compareLines } = require("./lines.js");
-const { loadAll } = require("./load-all.js");
-const { hostId } = require("./host-id.js");
-const { PostgresStore } = require("./postgres.js");
-const { projectOf } = require("./project.js");
-const { S3Store, s3Options } = require("./s3.js");
-const { SessionSync } = require("./sync.js");
+const { readAddress } = require("./base/address.js");
+const { DirectoryStore } = require("./logs/directory.js");
+const { StoreError } = require("./base/errors.js");
+const { compareLines } = require("./base/lines.js");
+const { loadAll } = require("./base/load-all.js");
+const { hostId } = require("./machine/host-id.js");
+const { PostgresStore } = require("./postgres/postgres.js");
+const { projectOf } = require("./machine/project.js");
+const { S3Store, s3Options } = require("./logs/s3.js");
+const { SessionSync } = require("./sync/sync.js");
 
 /** @type {typeof import("./index").openStore} */
 async function openStore(address, options) {

@@ -13,8 +13,8 @@ import { crowd } from "../../support/crowd.js";
 import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
 import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
 
-const { encodeBatch } = createRequire(library)("./log-batches.js");
-const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("./log-names.js");
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
+const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("./logs/log-names.js");
 let server: S3;
 beforeAll(async () => {
 	server = await startS3();

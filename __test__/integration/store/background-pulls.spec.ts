@@ -11,7 +11,7 @@ import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/inde
 import { SESSION, emptyDirectory, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
 
-const { RedactionFile } = createRequire(__filename)("../../../lib/store/redaction-file.js");
+const { RedactionFile } = createRequire(__filename)("../../../lib/store/sync/redaction-file.js");
 const root = resolve(__dirname, "../../..");
 const LONG = { timeout: 500_000, interval: 20 };
 const said = (id: string, parentId: string | null) =>
@@ -141,7 +141,7 @@ test("a session that another process of this machine has open is left to that on
 	const one = at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)}); console.log("open");`);
 	await one.says("open");
 	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines).toHaveLength(1), LONG);
-	const { Pending } = (await import("../../../lib/store/pending.js" as string)) as { Pending: new (notes: string, address: string) => { openElsewhere(): Set<string> } };
+	const { Pending } = (await import("../../../lib/store/machine/pending.js" as string)) as { Pending: new (notes: string, address: string) => { openElsewhere(): Set<string> } };
 	const elsewhere = () => [...new Pending(join(at.agent, "session-stores"), join(at.path, "store")).openElsewhere()];
 	expect(elsewhere()).toEqual([file]);
 	await one.end();

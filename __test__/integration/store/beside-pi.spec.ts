@@ -11,7 +11,7 @@ import { emptyDirectory } from "../../support/lines.js";
 import { HELLO, MINUTES, type Machine, machine, node, pi, program, reader, root, silentBucket, silentServer, storedLines } from "../../support/pi-process.js";
 
 const require = createRequire(__filename);
-const { LastErrors } = require("../../../lib/store/last-errors.js");
+const { LastErrors } = require("../../../lib/store/machine/last-errors.js");
 
 test("what follows a session while the process runs stores what is appended", async () => {
 	const at = machine();

@@ -11,8 +11,8 @@ import { NAME, text } from "../../support/machines.js";
 import { LONG, PENDING, beside, endOf } from "../../support/pi-process.js";
 
 const require = createRequire(__filename);
-const { Pending } = require("../../../lib/store/pending.js");
-const { RedactionFile } = require("../../../lib/store/redaction-file.js");
+const { Pending } = require("../../../lib/store/machine/pending.js");
+const { RedactionFile } = require("../../../lib/store/sync/redaction-file.js");
 
 /** A session whose first entry is stored, in a file that has one more that is not. */
 async function setup() {

@@ -11,8 +11,8 @@ import { HELLO, LONG, MINUTES, NAME, PENDING, type Machine, append, endOf, machi
 import { snapshot } from "../../support/scratch.js";
 
 const require = createRequire(__filename);
-const { LastErrors } = require("../../../lib/store/last-errors.js");
-const { Pending } = require("../../../lib/store/pending.js");
+const { LastErrors } = require("../../../lib/store/machine/last-errors.js");
+const { Pending } = require("../../../lib/store/machine/pending.js");
 const notesOf = ({ agent }: Machine) => join(agent, "session-stores");
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
 
@@ -256,7 +256,7 @@ test("settings that only their owner may read name the store; what pi starts use
 	// A pi that was started by pi has the variable, too.
 	const secret = (user: string) => `postgres://${user}@127.0.0.1:1/x`;
 	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ store: secret("me:s3cret") }));
-	const { storeAddress } = createRequire(library)("./settings.js");
+	const { storeAddress } = createRequire(library)("./machine/settings.js");
 	expect(storeAddress(at.agent, secret("me"))).toBe(secret("me:s3cret"));
 	expect(storeAddress(at.agent, `${secret("me")}y`)).toBe(`${secret("me")}y`);
 	if (process.platform === "win32") return;

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { emptyDirectory, library } from "../../support/lines.js";
 import { testIf } from "../../support/windows.js";
 
-const { findProject, normalizeRemote, projectOf } = createRequire(library)("./project.js");
+const { findProject, normalizeRemote, projectOf } = createRequire(library)("./machine/project.js");
 
 test.each([
 	["git@github.com:me/shop.git", "github.com/me/shop"],

@@ -10,8 +10,8 @@ import { idsIn, world } from "../../support/machines.js";
 
 const require = createRequire(__filename);
 const { SessionSync } = require("../../../lib/store/index.js");
-const { callHere } = require("../../../lib/store/local.js");
-const { RedactionSync } = require("../../../lib/store/redaction-sync.js");
+const { callHere } = require("../../../lib/store/machine/local.js");
+const { RedactionSync } = require("../../../lib/store/sync/redaction-sync.js");
 const MINUTE = 60_000;
 interface Item {
 	session: string;

@@ -1,6 +1,6 @@
 // The rooms of src/core, src/js and lib: which may import which. That the core imports nothing of the boundary is the compiler's business.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { code, type RustFile, rust, shipped } from "../../support/rust.js";
 import { root } from "../../support/scratch.js";
@@ -55,22 +55,35 @@ test("what is not such an import is not counted", () => {
 /** The folders of lib, each with those whose files it may import. */
 const LIB: Record<string, string[]> = { shared: [], store: ["shared"], cli: ["shared", "store"], follower: ["shared", "store"], register: ["shared", "store", "follower"], extension: ["shared", "store"] };
 
+/** The folders of lib/store, in the same way. What is in none of them may import all. */
+const STORE: Record<string, string[]> = { base: [], machine: ["base"], logs: ["base", "machine"], postgres: ["base", "machine"], sync: ["base", "machine"] };
+
 /** What a file of lib imports of another folder there that is not below its own. */
 function misplacedModules(path: string, text: string): string[] {
-	const [, folder = ""] = /^lib\/(\w+)\//.exec(path) ?? [];
-	const imported = [...text.matchAll(/(?:from |import\(|require\()["']\.\.\/(\w+)\/[\w./-]+["']/g)].map(([, other]) => other as string);
-	return imported.filter((other) => !LIB[folder]?.includes(other)).map((other) => `${path}: ${other}`);
+	const [, folder = "", ...inFolder] = path.split("/");
+	const own = inFolder.length > 1 ? STORE[inFolder[0] as string] : undefined;
+	const imported = [...text.matchAll(/(?:from |import\(|require\()["'](\.[\w./-]+)["']/g)].map(([, named]) => posix.join(posix.dirname(path), named as string).split("/"));
+	const misplaced = imported.flatMap(([top, other = "", ...inOther]) => {
+		// What is in no folder: the addon, and two files of lib.
+		if (top !== "lib" || inOther.length === 0) return [];
+		if (other !== folder) return LIB[folder]?.includes(other) ? [] : [other];
+		const [room = ""] = inOther;
+		return inOther.length === 1 || !own || room === inFolder[0] || own.includes(room) ? [] : [`${other}/${room}`];
+	});
+	return misplaced.map((other) => `${path}: ${other}`);
 }
 
 test("a folder of lib imports only those below it", () => {
-	const folders = readdirSync(join(root, "lib"), { withFileTypes: true }).filter((one) => one.isDirectory()).map(({ name }) => name);
-	expect(folders.sort()).toEqual(Object.keys(LIB).sort());
-	const files = folders.flatMap((folder) => readdirSync(join(root, "lib", folder)).filter((name) => /\.(?:m?js|d\.ts)$/.test(name)).map((name) => `lib/${folder}/${name}`));
+	const foldersOf = (path: string): string[] => readdirSync(join(root, path), { withFileTypes: true }).filter((one) => one.isDirectory()).map(({ name }) => name).sort();
+	expect(foldersOf("lib")).toEqual(Object.keys(LIB).sort());
+	expect(foldersOf("lib/store")).toEqual(Object.keys(STORE).sort());
+	const files = readdirSync(join(root, "lib"), { recursive: true, encoding: "utf8" }).filter((name) => /[\\/].*\.(?:m?js|d\.ts)$/.test(name)).map((name) => `lib/${name.replaceAll("\\", "/")}`);
 	expect(files.length).toBeGreaterThan(100);
 	expect(files.flatMap((path) => misplacedModules(path, readFileSync(join(root, path), "utf8")))).toEqual([]);
 	expect(misplacedModules("lib/register/x.mjs", `const { a } = await import("../cli/a.mjs");`)).toEqual(["lib/register/x.mjs: cli"]);
 	expect(misplacedModules("lib/shared/x.js", `/** @typedef {import("../store/a.js").A} A */`)).toEqual(["lib/shared/x.js: store"]);
-	expect(misplacedModules("lib/store/x.js", `require("../shared/a.js"); require("./b.js"); require("../../index.js");`)).toEqual([]);
+	expect(misplacedModules("lib/store/base/x.js", `require("../machine/a.js"); require("./b.js")`)).toEqual(["lib/store/base/x.js: store/machine"]);
+	expect(misplacedModules("lib/store/sync/x.js", `require("../../shared/a.js"); require("../base/b.js"); require("../index"); require("../../../index.js");`)).toEqual([]);
 });
 
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");

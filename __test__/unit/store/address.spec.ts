@@ -16,7 +16,7 @@ interface Address {
 	shown: string;
 	identity: string;
 }
-const { readAddress } = createRequire(library)("./address.js") as { readAddress(text: unknown): Address };
+const { readAddress } = createRequire(library)("./base/address.js") as { readAddress(text: unknown): Address };
 const refusal = (text: unknown): string => {
 	try {
 		readAddress(text);

@@ -9,9 +9,9 @@ import { StoreError } from "../../../lib/store/index.js";
 import { library } from "../../support/lines.js";
 
 const require = createRequire(library);
-const { checkAppend, checkProject } = require("./lines.js");
-const { checkId } = require("./names.js");
-const { hashOf, settleRedactions, toRedactions } = require("./redaction-rules.js");
+const { checkAppend, checkProject } = require("./base/lines.js");
+const { checkId } = require("./base/names.js");
+const { hashOf, settleRedactions, toRedactions } = require("./base/redaction-rules.js");
 
 /** The case that must fail, by fault. */
 const FAULTS = {

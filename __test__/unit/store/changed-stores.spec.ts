@@ -6,9 +6,9 @@ import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, entry, filesOf, header, headerFileOf, ids, library, logOf } from "../../support/lines.js";
 
-const { encodeBatch } = createRequire(library)("./log-batches.js");
-const { deletedPath, folderOf } = createRequire(library)("./log-names.js");
-const { hashOf } = createRequire(library)("./redaction-rules.js");
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
+const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
+const { hashOf } = createRequire(library)("./base/redaction-rules.js");
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -8,7 +8,7 @@ import { SESSION, entries, entry, library } from "../../support/lines.js";
 import { NAME, idsIn, text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
 
-const { RedactionFile } = createRequire(library)("./redaction-file.js");
+const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -8,7 +8,7 @@ import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { library, logOf } from "../../support/lines.js";
 
-const { encodeBatch } = createRequire(library)("./log-batches.js");
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 
 test.each(conformanceCases)("a directory: $name", async ({ run }) => {
 	const path = mkdtempSync(join(tmpdir(), "psn-store-"));

@@ -13,7 +13,7 @@ import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, head
 import { ownAgent } from "../../support/scratch.js";
 import { testIf, testWith } from "../../support/windows.js";
 
-const { readLines } = createRequire(library)("./session-file.js");
+const { readLines } = createRequire(library)("./machine/session-file.js");
 
 afterEach(() => vi.restoreAllMocks());
 

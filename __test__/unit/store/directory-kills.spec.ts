@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, ids, library, logOf } from "../../support/lines.js";
 
-const { encodeBatch } = createRequire(library)("./log-batches.js");
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -6,9 +6,9 @@ import { describe, expect, test } from "vitest";
 import { api, caught, message, scratch, text, user } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
-const { CURRENT_VERSION, headerIn } = require("../../../lib/store/session-file.js");
-const { fileName, idInName } = require("../../../lib/store/session-path.js");
-const local = require("../../../lib/store/local.js");
+const { CURRENT_VERSION, headerIn } = require("../../../lib/store/machine/session-file.js");
+const { fileName, idInName } = require("../../../lib/store/machine/session-path.js");
+const local = require("../../../lib/store/machine/local.js");
 
 const { SessionManager } = api;
 const ENTRY = text([message("a", null, user())]);

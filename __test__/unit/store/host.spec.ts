@@ -9,8 +9,8 @@ import { emptyDirectory } from "../../support/lines.js";
 
 const require = createRequire(import.meta.url);
 const fs = require("node:fs");
-const { displayName } = require("../../../lib/store/names.js");
-const { machineKey } = require("../../../lib/store/host-id.js");
+const { displayName } = require("../../../lib/store/base/names.js");
+const { machineKey } = require("../../../lib/store/machine/host-id.js");
 const plain = (text: string) => text.replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase();
 
 beforeEach(() => {

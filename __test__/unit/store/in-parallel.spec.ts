@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import { library } from "../../support/lines.js";
 
-const { inParallel } = createRequire(library)("./in-parallel.js");
+const { inParallel } = createRequire(library)("./base/in-parallel.js");
 
 // Regression: they were begun all the same.
 test("after one item has failed, no others are begun", async () => {

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { emptyDirectory } from "../../support/lines.js";
 
-const MODULE = resolve(__dirname, "../../../lib/store/pending.js");
+const MODULE = resolve(__dirname, "../../../lib/store/machine/pending.js");
 const { Pending } = createRequire(__filename)(MODULE);
 const session = (name: string) => ({ session: name, file: `/${name}.jsonl`, cwd: "/shop" });
 

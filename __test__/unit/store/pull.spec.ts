@@ -9,7 +9,7 @@ import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from 
 import { NAME, idsIn, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
-const { encodeBatch } = createRequire(library)("./log-batches.js");
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
 
 test("a session that is not here comes with this machine's directory in its header, every entry byte for byte", async () => {

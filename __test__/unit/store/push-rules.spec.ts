@@ -10,8 +10,8 @@ import { SESSION, emptyDirectory, entry, header, ids, library } from "../../supp
 import { text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
-const { Outbox } = createRequire(library)("./outbox.js");
-const { makePrivate, pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../../lib/store/settings.js");
+const { Outbox } = createRequire(library)("./sync/outbox.js");
+const { makePrivate, pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../../lib/store/machine/settings.js");
 const said = (id: string, content: string) => Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
 const settingsOf = (value: unknown, agent = emptyDirectory()) => {
 	writeFileSync(join(agent, "session-store.json"), JSON.stringify(value), { mode: 0o600 });

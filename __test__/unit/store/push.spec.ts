@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import { type Append, DirectoryStore, type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
 
-const { Outbox } = createRequire(library)("./outbox.js");
-const { lagOf } = createRequire(library)("./session-file.js");
+const { Outbox } = createRequire(library)("./sync/outbox.js");
+const { lagOf } = createRequire(library)("./machine/session-file.js");
 
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
 

@@ -9,14 +9,14 @@ import { idsIn, lined, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const addon = createRequire(import.meta.url)("../../../index.js");
-const { copiesAmong } = createRequire(library)("./redaction-sync.js");
-const { StoreError } = createRequire(library)("./errors.js");
-const { callHere } = createRequire(library)("./local.js");
-const { loadAll } = createRequire(library)("./load-all.js");
-const { redactFile } = createRequire(library)("./redact-files.js");
-const { RedactionFile } = createRequire(library)("./redaction-file.js");
-const { makePrivate } = createRequire(library)("./settings.js");
-const { writeWhole } = createRequire(library)("./small-file.js");
+const { copiesAmong } = createRequire(library)("./sync/redaction-sync.js");
+const { StoreError } = createRequire(library)("./base/errors.js");
+const { callHere } = createRequire(library)("./machine/local.js");
+const { loadAll } = createRequire(library)("./base/load-all.js");
+const { redactFile } = createRequire(library)("./sync/redact-files.js");
+const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");
+const { makePrivate } = createRequire(library)("./machine/settings.js");
+const { writeWhole } = createRequire(library)("./machine/small-file.js");
 afterEach(() => vi.restoreAllMocks());
 
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });

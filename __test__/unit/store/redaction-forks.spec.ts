@@ -8,8 +8,8 @@ import { SESSION, header, library } from "../../support/lines.js";
 import { lined, world } from "../../support/machines.js";
 
 const require = createRequire(library);
-const { callHere } = require("./local.js");
-const { loadAll } = require("./load-all.js");
+const { callHere } = require("./machine/local.js");
+const { loadAll } = require("./base/load-all.js");
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const said = (id: string, parentId: string | null, content: string) =>
 	Buffer.from(JSON.stringify({ type: "message", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", message: { role: "user", content } }));

@@ -9,7 +9,7 @@ import { root, scratch } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
 const { replaceFile } = require("../../../lib/shared/replace-file.js");
-const { makePrivate, readSettings } = require("../../../lib/store/settings.js");
+const { makePrivate, readSettings } = require("../../../lib/store/machine/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
 const { writeText } = await moduleOf("cli/files.mjs");
 

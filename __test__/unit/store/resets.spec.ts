@@ -9,8 +9,8 @@ import { SESSION, append, entry, header, ids, library, logOf } from "../../suppo
 import { idsIn, text, world } from "../../support/machines.js";
 import { setEnv } from "../../support/scratch.js";
 
-const { deletedPath, folderOf } = createRequire(library)("./log-names.js");
-const { Notes } = createRequire(library)("./notes.js");
+const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
+const { Notes } = createRequire(library)("./machine/notes.js");
 afterEach(() => vi.restoreAllMocks());
 
 /** Removes what a store in a directory holds, as if another disk was there. */

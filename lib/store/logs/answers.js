@@ -1,0 +1,38 @@
+// Whether a store in a directory answers. Another process asks it: a call to a drive that hangs would keep this one from ending, and whoever
+// is within such a call cannot be killed.
+const { spawn } = require("node:child_process");
+const { once } = require("node:events");
+const { writeSync } = require("node:fs");
+const { DirectoryStore } = require("./directory.js");
+const { PING } = require("../base/calls.js");
+
+/**
+ * Gives whether a store has answered within so many milliseconds, if only that it cannot be used.
+ * @param {string} path
+ * @param {number} timeout
+ */
+async function answersWithin(path, timeout) {
+	const child = spawn(process.execPath, [__filename, path], { detached: true, stdio: ["ignore", "pipe", "ignore"], windowsHide: true });
+	const signal = AbortSignal.timeout(timeout);
+	try {
+		await Promise.race([once(child.stdout, "data", { signal }), once(child, "exit", { signal })]);
+		return true;
+	} catch (error) {
+		if (!signal.aborted) throw error;
+		return false;
+	} finally {
+		child.kill("SIGKILL");
+		child.stdout.destroy();
+		child.unref();
+	}
+}
+
+/** @param {string} path */
+async function ask(path) {
+	const answered = () => void writeSync(1, ".");
+	await new DirectoryStore({ path, host: "0" }).list({ ...PING, onAnswer: answered }).then(answered, answered);
+}
+
+if (require.main === module) void ask(process.argv[2] ?? "");
+
+exports.answersWithin = answersWithin;

@@ -1,0 +1,145 @@
+// Batches: what one append wrote. A line of JSON describes it, the lines of entries follow, so that a log is a session file but for the
+// lines that have no `type`.
+//
+//   {"sum":"…","prev":"…","session":"…","host":"laptop","clock":7,"bytes":912,"lines":["<checksum of a line>", …]}
+//   {"type":"message","id":"…", …}
+//
+// `sum` is the checksum of the rest of that line. `prev` is the one of the host's batch before, so that an old state that was put back
+// is noticed. Each line has a checksum of its own: a line that is redacted is overwritten with spaces, and nothing else changes.
+const { buffer, isCount, isObject, parse, sha256, splitLines } = require("../base/lines.js");
+
+/**
+ * @typedef {object} Batch
+ * @property {string} sum
+ * @property {string} prev
+ * @property {number} clock
+ * @property {{ checksum: string, line: Buffer }[]} lines the checksum is that of the line as it was appended
+ * @property {number} start where the batch is in the log's part
+ * @property {number} end
+ */
+
+const NEWLINE = 0x0a;
+const BEGINNING = '{"sum":"';
+
+/** @param {string} text */
+const sumOf = (text) => sha256(Buffer.from(text)).toString("hex");
+
+/** How many bytes of a line's SHA-256 its checksum has, which no other line has. */
+const CHECKSUM_BYTES = 18;
+
+/** The checksum of a line, as text that may be part of a name. @param {Uint8Array} line */
+const checksumOf = (line) => sha256(line).toString("base64url", 0, CHECKSUM_BYTES);
+
+/** The checksum of the line with this SHA-256. @param {string} hash in hexadecimal digits */
+const checksumOfHash = (hash) => Buffer.from(hash, "hex").toString("base64url", 0, CHECKSUM_BYTES);
+
+/**
+ * @param {{ session: string, host: string, clock: number, prev: string, lines: Uint8Array[] }} batch
+ */
+function encodeBatch({ session, host, clock, prev, lines }) {
+	const bytes = lines.reduce((sum, { length }) => sum + length + 1, 0);
+	const meta = { prev, session, host, clock, bytes, lines: lines.map(checksumOf) };
+	const sum = sumOf(JSON.stringify(meta));
+	const newline = Buffer.from("\n");
+	const content = Buffer.concat([Buffer.from(`${JSON.stringify({ sum, ...meta })}\n`), ...lines.flatMap((line) => [line, newline])]);
+	return { sum, bytes: content };
+}
+
+/**
+ * The batches in a part of a log, from an offset on. `end` is where the last whole one ends. What follows may be a torn one, which was
+ * not acknowledged, or `fault` tells why it cannot be used, and `isLast` whether no batch comes after that.
+ * @param {Uint8Array} read
+ * @param {number} offset where that is in the part
+ * @param {{ session: string, host: string }} of
+ * @returns {{ batches: Batch[], end: number, fault?: string, isLast?: boolean }}
+ */
+function decodeBatches(read, offset, of) {
+	const bytes = buffer(read);
+	/** @type {Batch[]} */
+	const batches = [];
+	let start = 0;
+	while (start < bytes.length) {
+		const content = bytes.indexOf(NEWLINE, start) + 1;
+		if (content === 0) break;
+		const meta = parseMeta(bytes.subarray(start, content - 1));
+		if (!meta) return { batches, end: offset + start, fault: "it is not a batch", isLast: !hasBatch(bytes, content) };
+		const end = content + meta.bytes;
+		if (end > bytes.length || bytes[end - 1] !== NEWLINE) break;
+		const fault = faultOf(meta, of);
+		if (fault !== undefined) return { batches, end: offset + start, fault };
+		const lines = splitLines(bytes, content, end).map((line, nth) => ({ checksum: meta.lines[nth] ?? "", line }));
+		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says", isLast: !hasBatch(bytes, content) };
+		batches.push({ sum: meta.sum, prev: meta.prev, clock: meta.clock, lines, start: offset + start, end: offset + end });
+		start = end;
+	}
+	return { batches, end: offset + start };
+}
+
+/** @param {ReturnType<typeof parseMeta> & {}} meta @param {{ session: string, host: string }} of */
+function faultOf(meta, { session, host }) {
+	if (!meta.isWhole) return "its checksum is wrong";
+	if (meta.session !== session) return `it belongs to session ${JSON.stringify(meta.session.slice(0, 200))}`;
+	if (meta.host !== host) return `it belongs to host ${JSON.stringify(meta.host.slice(0, 200))}`;
+	return undefined;
+}
+
+/** @param {Buffer} text */
+function parseMeta(text) {
+	const value = parse(text);
+	if (!isObject(value)) return undefined;
+	const { sum, prev, session, host, clock, bytes, lines } = value;
+	if (typeof sum !== "string" || typeof prev !== "string" || typeof session !== "string" || typeof host !== "string") return undefined;
+	if (!isCount(clock) || !isCount(bytes) || !Array.isArray(lines) || !lines.every((checksum) => typeof checksum === "string")) return undefined;
+	const meta = { prev, session, host, clock, bytes, lines };
+	return { sum, ...meta, isWhole: sumOf(JSON.stringify(meta)) === sum };
+}
+
+/** Whether the first line of a batch is somewhere after an offset. @param {Buffer} bytes @param {number} from */
+function hasBatch(bytes, from) {
+	for (let at = bytes.indexOf(BEGINNING, from); at >= 0; at = bytes.indexOf(BEGINNING, at + 1)) {
+		const end = bytes.indexOf(NEWLINE, at);
+		if (end >= 0 && parseMeta(bytes.subarray(at, end))?.isWhole) return true;
+	}
+	return false;
+}
+
+/**
+ * Where a part of a log has the bytes of redacted lines, also after damage. A damaged line of a batch that has a redacted one may be that. The
+ * end that the next append of its host cuts off is left to it: the host may be writing there.
+ * @param {Buffer} bytes
+ * @param {{ session: string, host: string }} of
+ * @param {{ has: (checksum: string) => boolean }} redacted by checksum
+ */
+function redactedRanges(bytes, of, redacted) {
+	/** @type {{ at: number, length: number }[]} */
+	const ranges = [];
+	const { end: whole, fault, isLast } = decodeBatches(bytes, 0, of);
+	const to = fault === undefined || isLast ? whole : bytes.length;
+	/** Of the last batch that began, and where it ends. */
+	let [checksums, end] = [/** @type {Set<string>} */ (new Set()), 0];
+	for (let [at, next] = [0, 0]; at < to; at = next + 1) {
+		const newline = bytes.indexOf(NEWLINE, at);
+		next = newline < 0 ? bytes.length : newline;
+		const line = bytes.subarray(at, next);
+		const meta = line.toString("latin1", 0, BEGINNING.length) === BEGINNING ? parseMeta(line) : undefined;
+		if (meta?.isWhole) {
+			[checksums, end] = [new Set(meta.lines), next + 1 + meta.bytes];
+			continue;
+		}
+		const checksum = checksumOf(line);
+		const isDamaged = at < end && !checksums.has(checksum);
+		const isRedacted = [checksum, ...(isDamaged ? checksums : [])].some((one) => redacted.has(one));
+		if (isRedacted && line.some((byte) => byte !== 0x20)) ranges.push({ at, length: line.length });
+	}
+	return ranges;
+}
+
+/** What the batch with this sum begins with. @param {string} sum */
+const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
+
+exports.beginningOf = beginningOf;
+exports.checksumOfHash = checksumOfHash;
+exports.checksumOf = checksumOf;
+exports.decodeBatches = decodeBatches;
+exports.encodeBatch = encodeBatch;
+exports.redactedRanges = redactedRanges;

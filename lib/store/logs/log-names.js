@@ -1,0 +1,138 @@
+// The names in a directory or a bucket, so that one list of a project says what there is of each session. docs/store-adapters.md has them in
+// a table.
+const { createHash } = require("node:crypto");
+const { compareText } = require("../base/lines.js");
+const { idOf, nameOf } = require("../base/names.js");
+
+/** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
+/** @typedef {ObjectInfo & { part: number }} Part */
+/**
+ * What the names say of one session. The session is there if there are `hosts`, each with the parts of its log in order; one that was deleted
+ * has none.
+ * @typedef {object} SessionListing
+ * @property {string} session
+ * @property {string} folder of the project
+ * @property {Map<string, Part[]>} hosts
+ * @property {Date} [deleted] when it was deleted
+ * @property {Map<string, Redacted>} redacted by the line's checksum
+ */
+/**
+ * A line that was redacted. `replacement` is the checksum of the line in its place, `unused` are the paths of objects that put another one
+ * there and do not count.
+ * @typedef {{ path: string, replacement?: string, unused: string[] }} Redacted
+ */
+
+const LINES = "lines/";
+const PART = /^(.+)\.(\d{8})\.lines$/;
+const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
+const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
+const OF_A_SESSION = /^(.+)\.(logs|deleted|redacted)$/;
+
+/** A project may have any name; without one it is empty. @param {string} [project] */
+const folderOf = (project) => `${LINES}${project ? createHash("sha256").update(project).digest("hex").slice(0, 32) : "none"}/`;
+
+/** @param {string} project @param {string} other the folder of a project that has its sessions */
+const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
+
+/** The folders whose sessions are those of these objects' project, too. @param {ObjectInfo[]} objects */
+const movedIn = (objects) => objects.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
+
+/** What the paths of a session begin with. @param {string} folder @param {string} session */
+const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
+
+/** Where the name of a session's project is. @param {string} session */
+const projectPath = (session) => `sessions/${nameOf(session)}`;
+
+/** @param {string} session */
+const headerPath = (session) => `headers/${nameOf(session)}`;
+
+/** @param {{ folder: string, session: string }} of */
+const deletedPath = ({ folder, session }) => `${prefixOf(folder, session)}deleted`;
+
+/** @param {{ folder: string, session: string }} of @param {string} checksum @param {string} [replacement] */
+const redactedPath = (of, checksum, replacement) => `${redactionsOf(of)}${checksum}${replacement === undefined ? "" : `.${replacement}`}`;
+
+/** What the paths of a session's logs begin with. @param {{ folder: string, session: string }} of */
+const logsOf = ({ folder, session }) => `${prefixOf(folder, session)}logs/`;
+
+/** What the paths of a session's redactions begin with. @param {{ folder: string, session: string }} of */
+const redactionsOf = ({ folder, session }) => `${prefixOf(folder, session)}redacted/`;
+
+/** @param {{ folder: string, session: string }} of @param {string} host @param {number} part */
+const partPath = (of, host, part) => `${logsOf(of)}${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
+
+/** What there is of each session. Other names are nobody's. @param {ObjectInfo[]} objects @returns {SessionListing[]} */
+function listingsOf(objects) {
+	/** @type {Map<string, SessionListing>} */
+	const listings = new Map();
+	/** @type {Map<SessionListing, string[]>} */
+	const redactions = new Map();
+	for (const one of objects) {
+		const [lines, project, name = "", file, ...more] = one.path.split("/");
+		const [, encoded = "", kind] = OF_A_SESSION.exec(name) ?? [];
+		const session = idOf(encoded);
+		if (session === undefined || more.length > 0 || (file === undefined) !== (kind === "deleted")) continue;
+		const folder = `${lines}/${project}/`;
+		const key = `${folder}${session}`;
+		let listing = listings.get(key);
+		if (!listing) listings.set(key, (listing = newListing(folder, session)));
+		if (kind === "deleted") listing.deleted = one.modified;
+		else if (kind === "redacted") redactions.set(listing, [...(redactions.get(listing) ?? []), one.path]);
+		else addPart(listing, one, file ?? "");
+	}
+	for (const [listing, paths] of redactions) addRedacted(listing, paths);
+	for (const { hosts, deleted } of listings.values()) {
+		// What a deletion that was stopped has left is nobody's.
+		if (deleted) hosts.clear();
+		for (const parts of hosts.values()) parts.sort((a, b) => a.part - b.part);
+	}
+	return [...listings.values()];
+}
+
+/** @param {string} folder @param {string} session @returns {SessionListing} */
+const newListing = (folder, session) => ({ session, folder, hosts: new Map(), redacted: new Map() });
+
+/** @param {SessionListing} listing @param {ObjectInfo} object @param {string} file */
+function addPart({ hosts }, object, file) {
+	const [, name = "", part] = PART.exec(file) ?? [];
+	const host = idOf(name);
+	if (host === undefined || Number(part) === 0) return;
+	const parts = hosts.get(host) ?? [];
+	parts.push({ ...object, part: Number(part) });
+	hosts.set(host, parts);
+}
+
+/**
+ * Of several objects for one line, because two hosts redacted it in the same moment, or a process was killed while it put another line in its
+ * place, one without a replacement counts, else one whose replacement is not redacted itself. Every host takes the same one.
+ * @param {SessionListing} listing
+ * @param {string[]} paths
+ */
+function addRedacted(listing, paths) {
+	const found = paths.flatMap((path) => {
+		const [, checksum, replacement] = REDACTED.exec(path.split("/").pop() ?? "") ?? [];
+		return checksum === undefined ? [] : [{ checksum, path, replacement }];
+	});
+	const checksums = new Set(found.map(({ checksum }) => checksum));
+	const rank = (/** @type {string | undefined} */ replacement) => (replacement === undefined ? 2 : checksums.has(replacement) ? 0 : 1);
+	// The last one for a line counts.
+	for (const { checksum, path, replacement } of found.sort((a, b) => rank(a.replacement) - rank(b.replacement) || compareText(a.path, b.path))) {
+		const before = listing.redacted.get(checksum);
+		listing.redacted.set(checksum, { path, replacement, unused: before ? [...before.unused, before.path] : [] });
+	}
+}
+
+exports.LINES = LINES;
+exports.deletedPath = deletedPath;
+exports.folderOf = folderOf;
+exports.headerPath = headerPath;
+exports.listingsOf = listingsOf;
+exports.logsOf = logsOf;
+exports.movedIn = movedIn;
+exports.movedPath = movedPath;
+exports.newListing = newListing;
+exports.partPath = partPath;
+exports.prefixOf = prefixOf;
+exports.projectPath = projectPath;
+exports.redactedPath = redactedPath;
+exports.redactionsOf = redactionsOf;

@@ -1,0 +1,135 @@
+// What a directory or a bucket has besides lines: store.json, which marks it as a store, the name of each session's project, and headers. None
+// of them ever changes. A session that was deleted keeps its project, and loses its header. The project's name leads to the folder that has
+// the session's lines.
+const { randomUUID } = require("node:crypto");
+const { StoreError, deletedError } = require("../base/errors.js");
+const { inParallel } = require("../base/in-parallel.js");
+const { buffer, headerFault, isObject, parse } = require("../base/lines.js");
+const { folderOf, headerPath, listingsOf, logsOf, newListing, prefixOf, projectPath, redactionsOf } = require("./log-names.js");
+const { checkId } = require("../base/names.js");
+
+/** @typedef {import("./log-names").SessionListing} SessionListing */
+/** @typedef {import("./log-objects").Objects} Objects */
+
+const VERSION = 4;
+const LAYOUT_FILE = "store.json";
+const CUT_OFF = "it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project";
+
+class LogRecords {
+	/** @type {Objects} */
+	#objects;
+	/** Whether the layout's version was checked. */
+	#isChecked = false;
+
+	/** @param {Objects} objects */
+	constructor(objects) {
+		this.#objects = objects;
+	}
+
+	/** Checks the layout's version once it is there. */
+	async prepareToRead() {
+		if (!this.#isChecked) await this.readId();
+	}
+
+	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
+	async readId() {
+		const file = await this.#objects.get(LAYOUT_FILE);
+		if (!file) {
+			this.#isChecked = false;
+			// Without a bucket or a drive this is an error: it is not an empty store.
+			await this.#objects.list(LAYOUT_FILE);
+			return undefined;
+		}
+		const value = parse(file.bytes);
+		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
+			throw new StoreError("failed", `${this.#objects.name}: ${LAYOUT_FILE} is not that of a store of sessions`);
+		if (value.version < VERSION)
+			throw new StoreError("unsupported", `${this.#objects.name} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`);
+		if (value.version > VERSION)
+			throw new StoreError("newer-schema", `${this.#objects.name} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
+		this.#isChecked = true;
+		return String(value.id ?? "");
+	}
+
+	/** Creates the file if it is not there, and checks the layout's version. */
+	async prepareToWrite() {
+		await this.prepareToRead();
+		if (this.#isChecked) return;
+		// First: what is there once is not checked again.
+		await this.#objects.check?.();
+		await this.#objects.create(LAYOUT_FILE, Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`));
+		await this.prepareToRead();
+	}
+
+	/**
+	 * The project of a session, empty if it has none; undefined if the session was never stored. Or what is wrong with what is stored of that.
+	 * @param {string} session
+	 * @returns {Promise<{ project?: string, fault?: string }>}
+	 */
+	async readProject(session) {
+		const text = (await this.#objects.get(projectPath(session)))?.bytes.toString();
+		if (text === undefined) return {};
+		// Its beginning may be the name of another project.
+		return text.endsWith("\n") ? { project: text.slice(0, -1) } : { fault: CUT_OFF };
+	}
+
+	/** What there is of a session; undefined if it was never stored. @param {string} session */
+	async look(session) {
+		checkId(session, "session");
+		await this.prepareToRead();
+		const { project, fault } = await this.readProject(session);
+		if (fault !== undefined) throw new StoreError("failed", `${this.#objects.name}: ${projectPath(session)}: ${fault}`);
+		return project === undefined ? undefined : this.listingOf(folderOf(project), session);
+	}
+
+	/** @param {string} folder of the project @param {string} session */
+	async listingOf(folder, session) {
+		const listings = listingsOf(await this.#objects.list(prefixOf(folder, session)));
+		return listings.find((listing) => listing.session === session) ?? newListing(folder, session);
+	}
+
+	/** The paths of what a deletion removes. @param {SessionListing} listing */
+	async removable(listing) {
+		const objects = [...(await this.#objects.list(logsOf(listing))), ...(await this.#objects.list(redactionsOf(listing)))];
+		return [...objects.map(({ path }) => path), headerPath(listing.session)];
+	}
+
+	/**
+	 * Gives the error that says that a session was deleted. What came after the lists of the deletion goes before, as far as this host may remove it.
+	 * @param {SessionListing} listing
+	 */
+	async finishDeletion(listing) {
+		await inParallel(await this.removable(listing), async (path) => {
+			await this.#objects.remove([path]).catch((error) => {
+				// Who hears that a session was deleted may not come again.
+				if (error.retryable) throw error;
+			});
+		});
+		return deletedError(listing.session);
+	}
+
+	/** Gives false if the session has a project already. @param {string} session @param {string} [project] */
+	async setProject(session, project = "") {
+		return this.#objects.create(projectPath(session), Buffer.from(`${project}\n`));
+	}
+
+	/** Stores the header of a session if it has none: a backup may lack it. @param {SessionListing} listing @param {Uint8Array} header */
+	async setHeader({ session, hosts }, header) {
+		if (hosts.size > 0 && (await this.#objects.get(headerPath(session)))) return;
+		await this.#objects.create(headerPath(session), buffer(header));
+	}
+
+	/**
+	 * The header of a session, or what is wrong with it. That it is missing is not if the session was deleted since it was listed.
+	 * @param {SessionListing} listing
+	 * @returns {Promise<{ header?: Buffer, fault?: string }>}
+	 */
+	async readHeader({ session, folder }) {
+		const header = (await this.#objects.get(headerPath(session)))?.bytes;
+		if (header) return { header, fault: headerFault(header, session) };
+		const { deleted } = await this.listingOf(folder, session);
+		return deleted ? {} : { fault: "its header is missing" };
+	}
+}
+
+exports.LogRecords = LogRecords;

@@ -1,0 +1,66 @@
+// Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that stands in its place. In
+// the logs its bytes are overwritten with spaces, so that all else stays where it is.
+const { inParallel } = require("../base/in-parallel.js");
+const { checksumOf, checksumOfHash, redactedRanges } = require("./log-batches.js");
+const { redactedPath } = require("./log-names.js");
+
+/** @typedef {import("../index").Redaction} Redaction */
+/** @typedef {import("./log-batches").Batch} Batch */
+/** @typedef {import("./log-names").SessionListing} SessionListing */
+/** @typedef {import("./log-objects").Objects} Objects */
+
+/** What the object of a redaction begins with. */
+const HASH_DIGITS = 64;
+
+class LogRedactions {
+	/** @type {Objects} */
+	#objects;
+
+	/** @param {Objects} objects */
+	constructor(objects) {
+		this.#objects = objects;
+	}
+
+	/**
+	 * What is redacted of a session, by the checksums of the lines.
+	 * @param {SessionListing} listing
+	 * @param {Iterable<string>} [checksums] of the lines that are asked for: each redacted one is a request
+	 */
+	async read({ redacted }, checksums = redacted.keys()) {
+		/** @type {Map<string, Redaction>} */
+		const found = new Map();
+		await inParallel([...new Set(checksums)], async (checksum) => {
+			const { path, replacement } = redacted.get(checksum) ?? {};
+			const bytes = path && (await this.#objects.get(path))?.bytes;
+			if (!bytes) return;
+			const hash = bytes.toString("latin1", 0, HASH_DIGITS);
+			found.set(checksum, { hash, ...(replacement !== undefined && { line: bytes.subarray(HASH_DIGITS + 1) }) });
+		});
+		return found;
+	}
+
+	/** @param {SessionListing} listing @param {readonly Redaction[]} redactions */
+	async add(listing, redactions) {
+		for (const { hash, line } of redactions) {
+			const path = redactedPath(listing, checksumOfHash(hash), line && checksumOf(line));
+			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
+		}
+	}
+
+	/** Removes the bytes of redacted lines from the log of a host. @param {SessionListing} listing @param {string} host */
+	async blank({ session, hosts, redacted }, host) {
+		await inParallel(hosts.get(host) ?? [], async ({ path }) => {
+			const content = await this.#objects.get(path);
+			const ranges = content ? redactedRanges(content.bytes, { session, host }, redacted) : [];
+			if (ranges.length > 0) await this.#objects.blank(path, ranges);
+		});
+	}
+
+	/** The same, if some of these batches of it have such lines. @param {SessionListing} listing @param {string} host @param {Batch[]} batches */
+	async blankIfIn(listing, host, batches) {
+		const isLeft = (/** @type {Batch["lines"][0]} */ { checksum, line }) => listing.redacted.has(checksum) && line.some((byte) => byte !== 0x20);
+		if (batches.some(({ lines }) => lines.some(isLeft))) await this.blank(listing, host);
+	}
+}
+
+exports.LogRedactions = LogRedactions;

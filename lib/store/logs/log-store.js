@@ -1,0 +1,254 @@
+// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in
+// log-batches.js, how logs are read in log-reader.js, and appended to in log-writer.js.
+//
+// A host appends to its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows, and
+// only redactions, of whatever host, change bytes in it: they overwrite them with spaces. In a
+// directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
+// by a longer one, if it is still what it was, until it is full. Neither names nor order depend on the time of day.
+//
+// A writer (log-writer.js) looks at the session's names before it writes and once more after: a session that was deleted or a line that was
+// redacted meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
+const { setTimeout: pause } = require("node:timers/promises");
+const { LogCursor } = require("./cursor.js");
+const { StoreError, deletedError, resetError } = require("../base/errors.js");
+const { inParallel } = require("../base/in-parallel.js");
+const { checkAppend, checkProject, compareText, sha256 } = require("../base/lines.js");
+const { checksumOf } = require("./log-batches.js");
+const { LINES, deletedPath, folderOf, headerPath, listingsOf, movedIn, movedPath, projectPath } = require("./log-names.js");
+const { untilWritten } = require("./log-objects.js");
+const { presencePath, readPresence, removePresence } = require("./log-presence.js");
+const { LogReader } = require("./log-reader.js");
+const { LogRecords } = require("./log-records.js");
+const { LogRedactions } = require("./log-redactions.js");
+const { LogWriter } = require("./log-writer.js");
+const { checkId } = require("../base/names.js");
+const { settleRedactions, toRedactions } = require("../base/redaction-rules.js");
+
+/** @typedef {import("../index").CompleteStore} Store */
+/** @typedef {import("../index").Problem} Problem */
+/** @typedef {import("./log-names").SessionListing} SessionListing */
+/** @typedef {import("./log-objects").Objects} Objects */
+/** @typedef {import("./log-writer").LastAppend} LastAppend */
+/** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
+const REREADS = 5;
+const REREAD_MS = 20;
+/** Of how many sessions the last append is remembered. */
+const MAX_LAST_APPENDS = 64;
+/** Sessions share locks, because the files of locks stay. */
+const LOCKS = 64;
+
+class LogStore {
+	/** @type {Objects} */
+	#objects;
+	#records;
+	#redactions;
+	#reader;
+	#lock;
+	/** @type {Map<string, LastAppend>} */
+	#lastAppends = new Map();
+	/** The listings of the sessions that a list gave. @type {WeakMap<import("../index").StoredSession, SessionListing>} */
+	#listings = new WeakMap();
+
+	/**
+	 * @param {Objects} objects
+	 * @param {string} host
+	 * @param {import("../machine/host-lock").HostLock} lock
+	 */
+	constructor(objects, host, lock) {
+		this.#objects = objects;
+		this.#records = new LogRecords(objects);
+		this.#redactions = new LogRedactions(objects);
+		this.#reader = new LogReader(objects, this.#redactions, host);
+		this.#lock = lock;
+		/** @readonly */
+		this.host = checkId(host, "host");
+	}
+
+	/** @type {Store["append"]} */
+	async append(session, append) {
+		checkId(session, "session");
+		const given = new Map(checkAppend(session, append).map((line) => [checksumOf(line), line]));
+		const parts = { host: this.host, objects: this.#objects, records: this.#records, reader: this.#reader, redactions: this.#redactions };
+		await this.#records.prepareToWrite();
+		return this.#lock(lockOf(session), async () => {
+			const before = this.#lastAppends.get(session);
+			this.#lastAppends.delete(session);
+			// Where the log is not what it was, another process of this host wrote, or another machine that has the same id.
+			const { appended, last } = await untilWritten(this.#objects, `the log of host ${this.host} and session ${session}`, async (tries) => {
+				if (tries > 1) await pause(tries * 5 * Math.random());
+				const isNext = tries === 0 && before?.cursor === append.after;
+				return new LogWriter(parts, session, append, given, isNext ? before : undefined).run();
+			});
+			if (this.#lastAppends.size >= MAX_LAST_APPENDS) this.#lastAppends.clear();
+			if (last) this.#lastAppends.set(session, last);
+			return appended;
+		});
+	}
+
+	/** @type {Store["load"]} */
+	async load(session, after, stored) {
+		const start = new LogCursor(after);
+		for (let reads = 0; ; reads++) {
+			const known = reads === 0 && stored ? this.#listings.get(stored) : undefined;
+			const listing = known ?? (await this.#records.look(session));
+			const isThere = listing !== undefined && listing.hosts.size > 0;
+			if (!isThere && !start.isEmpty) throw resetError(session);
+			if (!isThere) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
+			const page = await this.#reader.page(listing, start, reads >= REREADS).catch((error) => {
+				// What the cursor has passed may have been stored since it was listed.
+				if (known && error.code === "reset") return undefined;
+				throw error;
+			});
+			// What is wrong may have been redacted since it was listed.
+			if (page && !(known && page.problems.length > 0)) return page;
+			if (!page) await pause(REREAD_MS);
+		}
+	}
+
+	/** @type {Store["list"]} */
+	async list({ session, project, headers = true, presence = false, onAnswer } = {}) {
+		if (session !== undefined) checkId(session, "session");
+		const store = await this.#records.readId();
+		onAnswer?.();
+		/** @type {import("../index").SessionList} */
+		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
+		const [listings, present] = await Promise.all([this.#listingsFor({ session, project }, list.problems), presence ? readPresence(this.#objects) : new Map()]);
+		await inParallel(listings, async (listing) => {
+			const { session: id, hosts, deleted: at } = listing;
+			if (hosts.size === 0 && at) list.deleted.push({ session: id, at });
+			if (hosts.size === 0) return;
+			const records = headers ? await this.#recordsOf(listing, list.problems) : { header: Buffer.alloc(0), project: undefined };
+			if (!records) return;
+			const stored = { session: id, ...totalsOf(listing), header: records.header, project: project ?? records.project, presence: present.get(id) ?? [] };
+			this.#listings.set(stored, listing);
+			list.sessions.push(stored);
+		});
+		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
+		return list;
+	}
+
+	/** @param {{ session?: string, project?: string }} filter @param {Problem[]} problems */
+	async #listingsFor({ session, project }, problems) {
+		// The sessions of a project that got this one's name stay where they are, and a mark says that they are this one's, too.
+		const own = project === undefined ? undefined : await this.#objects.list(folderOf(project));
+		if (session !== undefined) {
+			const { project: named, fault } = await this.#records.readProject(session);
+			if (fault !== undefined) problems.push({ session, where: projectPath(session), message: fault });
+			const listing = named === undefined ? undefined : await this.#records.listingOf(folderOf(named), session);
+			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder)) ? [listing] : [];
+		}
+		if (!own) return listingsOf(await this.#objects.list(LINES));
+		const moved = await Promise.all(movedIn(own).map((folder) => this.#objects.list(folder)));
+		return listingsOf([...own, ...moved.flat()]);
+	}
+
+	/** Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost. @type {Store["move"]} */
+	async move(from, to) {
+		for (const project of [from, to]) checkProject(project);
+		await this.#records.prepareToRead();
+		const moved = movedIn(await this.#objects.list(folderOf(from)));
+		for (const folder of [folderOf(from), ...moved]) if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
+	}
+
+	/**
+	 * The header and the project of a session; undefined if something is wrong with them.
+	 * @param {SessionListing} listing
+	 * @param {Problem[]} problems
+	 * @returns {Promise<{ header: Buffer, project?: string } | undefined>}
+	 */
+	async #recordsOf(listing, problems) {
+		const { session } = listing;
+		const { header, fault } = await this.#records.readHeader(listing);
+		const named = await this.#records.readProject(session);
+		const faults = { [headerPath(session)]: fault, [projectPath(session)]: projectFault(listing, named) };
+		const found = Object.entries(faults).flatMap(([where, message]) => (message === undefined ? [] : { session, where, message }));
+		problems.push(...found);
+		return header && found.length === 0 ? { header, project: named.project || undefined } : undefined;
+	}
+
+	/** @type {Store["header"]} */
+	async header(session, stored) {
+		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.look(session));
+		if (!listing || listing.hosts.size === 0) return undefined;
+		const { header, fault } = await this.#records.readHeader(listing);
+		if (fault !== undefined) throw new StoreError("failed", `${headerPath(session)}: ${fault}`);
+		return header;
+	}
+
+	/** @type {Store["delete"]} */
+	async delete(session) {
+		this.#lastAppends.delete(session);
+		const before = await this.#records.look(session);
+		if (!before) return;
+		// First: so lists say that it is deleted, however this is stopped. What that leaves is removed by the next deletion.
+		if (!before.deleted) await this.#objects.create(deletedPath(before), Buffer.alloc(0));
+		// Who appends or redacts looks once more after writing, and removes what these lists do not have.
+		await this.#objects.remove(await this.#records.removable(before));
+	}
+
+	/** @type {Store["redact"]} */
+	async redact(session, redactions) {
+		settleRedactions(session, redactions, []);
+		const before = await this.#thereOf(session);
+		await this.#redactions.add(before, settleRedactions(session, redactions, await this.redactions(session)));
+		// All of them are applied, because whoever made the others may have been stopped here.
+		const listing = await this.#thereOf(session);
+		await this.#objects.remove([...listing.redacted.values()].flatMap(({ unused }) => unused));
+		for (const host of listing.hosts.keys()) await this.#redactions.blank(listing, host);
+	}
+
+	/** What there is of a session; throws if it is not there. @param {string} session */
+	async #thereOf(session) {
+		const listing = await this.#records.look(session);
+		if (listing && listing.hosts.size > 0) return listing;
+		throw listing?.deleted ? await this.#records.finishDeletion(listing) : new StoreError("not-found", `There is no session ${session}`);
+	}
+
+	/** @type {Store["redactions"]} */
+	async redactions(session) {
+		const listing = await this.#records.look(session);
+		if (!listing) return [];
+		return toRedactions(new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])));
+	}
+
+	/** @type {Store["setPresence"]} */
+	async setPresence(session, isPresent) {
+		checkId(session, "session");
+		await this.#records.prepareToWrite();
+		if (isPresent) await this.#objects.touch(presencePath(this.host, session));
+		else await removePresence(this.#objects, this.host, session);
+	}
+
+	async close() {
+		this.#objects.close?.();
+	}
+}
+
+/** What a list says of a session by its listing alone. @param {SessionListing} listing */
+function totalsOf({ hosts, redacted }) {
+	const parts = [...hosts.values()].flat();
+	return {
+		hosts: [...hosts.keys()].sort(compareText),
+		bytes: parts.reduce((sum, { size }) => sum + size, 0),
+		modified: new Date(Math.max(...parts.map(({ modified }) => modified.getTime()))),
+		redactions: redacted.size,
+	};
+}
+
+/**
+ * What is wrong with what is stored of a session's project. In a directory that is synchronised two hosts may have stored the session first,
+ * each under another name of its project: appends, deletions and redactions go to one of the two folders, and lists show both.
+ * @param {SessionListing} listing
+ * @param {{ project?: string, fault?: string }} named
+ */
+function projectFault({ folder }, { project, fault }) {
+	if (fault !== undefined) return fault;
+	if (project === undefined) return "it is missing";
+	const own = folderOf(project);
+	return own === folder ? undefined : `it names the project ${JSON.stringify(project)}, whose lines are in ${own}, but there are some in ${folder}`;
+}
+
+/** The name of the lock of a session. @param {string} session */
+const lockOf = (session) => `session-${Number(sha256(Buffer.from(session))[0]) % LOCKS}`;
+
+exports.LogStore = LogStore;

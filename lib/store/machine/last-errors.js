@@ -1,0 +1,73 @@
+// The last error of a store and of each session in it, for `pi-sessions remote status`: who meets an error is often a process beside pi,
+// which nobody sees. A store that did not answer in time is left alone for a minute: no process of this machine waits for it again.
+const { mkdirSync, writeFileSync } = require("node:fs");
+const { join } = require("node:path");
+const { addressKey } = require("../base/address.js");
+const { isObject } = require("../base/lines.js");
+const { idOf, nameOf } = require("../base/names.js");
+const { namesIn, readJson, remove } = require("./small-file.js");
+
+/** @typedef {{ session: string | undefined, at: string, code: string | undefined, message: string }} LastError without a session it is the store's */
+
+/** The name of the store's own; no id of a session is one. */
+const STORE = "_";
+const SILENCE_MS = 60_000;
+
+class LastErrors {
+	#folder;
+
+	/**
+	 * @param {string} notesDir the directory of this machine's notes
+	 * @param {string} address of the store; nothing secret of it is kept
+	 */
+	constructor(notesDir, address) {
+		this.#folder = join(notesDir, `errors-${addressKey(address)}`);
+	}
+
+	/**
+	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one to tell already.
+	 * @param {string | undefined} session
+	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in time
+	 */
+	set(session, error) {
+		const path = this.#pathOf(session === undefined ? STORE : nameOf(session));
+		try {
+			if (!error) return remove(path);
+			mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+			// One that is read before it is whole is not JSON, and counts as none.
+			writeFileSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message, isSilent: error.isSilent }), { mode: 0o600 });
+		} catch {
+			// Who met the error says it, too.
+		}
+	}
+
+	/** Whether the store did not answer in time within the last minute. Where that cannot be read it is asked, and waited for. */
+	isSilent() {
+		try {
+			const value = readJson(this.#pathOf(STORE));
+			const age = isObject(value) && value.isSilent === true ? Date.now() - Date.parse(String(value.at)) : Infinity;
+			return age >= 0 && age < SILENCE_MS;
+		} catch {
+			return false;
+		}
+	}
+
+	/** @returns {LastError[]} the store's own first */
+	all() {
+		const names = namesIn(this.#folder).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
+		names.sort((a, b) => Number(b === STORE) - Number(a === STORE) || (a < b ? -1 : 1));
+		return names.flatMap((name) => {
+			const session = name === STORE ? undefined : idOf(name);
+			const value = readJson(this.#pathOf(name));
+			if (!isObject(value) || typeof value.at !== "string" || typeof value.message !== "string" || (name !== STORE && session === undefined)) return [];
+			return { session, at: value.at, code: typeof value.code === "string" ? value.code : undefined, message: value.message };
+		});
+	}
+
+	/** @param {string} name */
+	#pathOf(name) {
+		return join(this.#folder, `${name}.json`);
+	}
+}
+
+exports.LastErrors = LastErrors;

@@ -1,0 +1,182 @@
+// Reads a session's file: its lines, its header, and fingerprints that show that it is unchanged up to some offset.
+const fs = require("node:fs");
+const { StoreError } = require("../base/errors.js");
+const { isObject, parse, sha256, splitLines } = require("../base/lines.js");
+
+/** @typedef {import("node:fs").promises.FileHandle} FileHandle */
+
+/** How much is read, and sent, at once. */
+const PORTION_BYTES = 1024 * 1024;
+/** Enough for most headers. */
+const HEAD_BYTES = 4096;
+/** How many bytes of damaged lines are skipped before a header, as lists and searches do (`JUNK_BEFORE_HEADER` of the core), and how far its end is looked for. */
+const LONGEST_JUNK = 64 * 1024 * 1024;
+const LONGEST_HEAD = 64 * 1024 * 1024;
+/** How many bytes before an offset are compared. */
+const CHECKED_BYTES = 256;
+const CURRENT_VERSION = 3;
+/** Where a header names the file of the session that it was forked from: `branchedFrom` in versions 1 and 2, and once such a file was migrated. */
+const PARENT_FIELDS = ["parentSession", "branchedFrom"];
+const NEWLINE = 0x0a;
+
+/**
+ * What is there, up to the end of the file: a network drive may give less at once than is asked for.
+ * @param {FileHandle} file
+ * @param {number} offset
+ * @param {number} length
+ */
+async function readAt(file, offset, length) {
+	const bytes = Buffer.alloc(length);
+	for (let at = 0; at < length; ) {
+		const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
+		if (bytesRead === 0) return bytes.subarray(0, at);
+		at += bytesRead;
+	}
+	return bytes;
+}
+
+/**
+ * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before it, and the file's inode,
+ * because a merge makes another file.
+ * @param {FileHandle} file
+ * @param {number} offset
+ * @param {string} [inode] the one that it should have, if it may have been replaced
+ */
+async function fingerprintAt(file, offset, inode) {
+	return `${checksumOf(await tailAt(file, offset))} ${inode || (await file.stat({ bigint: true })).ino}`;
+}
+
+/** @param {Buffer} tail */
+const checksumOf = (tail) => sha256(tail).toString("hex");
+
+/**
+ * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none, nor has one
+ * whose session was deleted from the store. Its inode does not count: drives give others after each mount, and then every session would count as unstored.
+ * @param {string} path
+ * @param {{ offset: number, fingerprint: string, isDeleted?: boolean } | undefined} note
+ */
+function lagOf(path, note) {
+	if (note?.isDeleted) return 0;
+	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
+	return note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0] ? size - note.offset : size;
+}
+
+/** The checksum of the bytes before an offset, at once, where no promise can be awaited; undefined if the file cannot be read. @param {string} path @param {number} offset */
+function tailChecksumAt(path, offset) {
+	let file;
+	try {
+		file = fs.openSync(path, "r");
+		const tail = Buffer.alloc(Math.min(offset, CHECKED_BYTES));
+		for (let [at, length] = [0, 1]; length > 0; at += length) length = fs.readSync(file, tail, at, tail.length - at, offset - tail.length + at);
+		return checksumOf(tail);
+	} catch {
+		return undefined;
+	} finally {
+		if (file !== undefined) fs.closeSync(file);
+	}
+}
+
+/** The bytes just before an offset. @param {FileHandle} file @param {number} offset */
+async function tailAt(file, offset) {
+	const length = Math.min(offset, CHECKED_BYTES);
+	return readAt(file, offset - length, length);
+}
+
+/**
+ * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file goes on after what was read. A
+ * line that has no end yet is still being written.
+ * @param {FileHandle} file
+ * @param {number} offset
+ */
+async function readLines(file, offset) {
+	const there = (await file.stat()).size - offset;
+	for (let length = PORTION_BYTES; ; length *= 2) {
+		const read = await readAt(file, offset, Math.max(0, Math.min(length, there)));
+		const end = read.lastIndexOf(NEWLINE) + 1;
+		if (end === 0 && length < there) continue;
+		const lines = splitLines(read, 0, end);
+		return { lines, bytes: end, rest: read.subarray(end), goesOn: length < there };
+	}
+}
+
+/** A file in which no session is found: no store has to do with it. */
+class NotASession extends StoreError {
+	/** @param {string} message */
+	constructor(message) {
+		super("invalid", message);
+	}
+}
+
+/** @param {unknown} value @returns {value is Record<string, unknown> & { id: string }} */
+const isHeader = (value) => isObject(value) && value.type === "session" && typeof value.id === "string";
+
+/**
+ * The header, by the rule of the core: the first line that is JSON, if it is a header. Lines before it are damaged. Undefined if there is none.
+ * At once, because whether a session is private is asked so.
+ * @param {number} file its descriptor
+ */
+function headerIn(file) {
+	let bytes = Buffer.alloc(0);
+	for (let at = 0; at <= LONGEST_JUNK; ) {
+		const end = bytes.indexOf(NEWLINE);
+		if (end < 0 && bytes.length < LONGEST_HEAD) {
+			const more = Buffer.alloc(Math.max(HEAD_BYTES, bytes.length));
+			const length = fs.readSync(file, more, 0, more.length, at + bytes.length);
+			bytes = Buffer.concat([bytes, more.subarray(0, length)]);
+			if (length > 0) continue;
+		}
+		const line = end < 0 ? bytes : bytes.subarray(0, end);
+		const value = parse(line);
+		if (value !== undefined) return isHeader(value) ? { line: Buffer.from(line), value } : undefined;
+		if (end < 0) return undefined;
+		bytes = bytes.subarray(end + 1);
+		at += end + 1;
+	}
+	return undefined;
+}
+
+/**
+ * The header of a session that a store takes. Throws if there is none, or it is one of another version.
+ * @param {FileHandle} file
+ */
+function readHeader({ fd }) {
+	const header = headerIn(fd);
+	if (!header) throw new NotASession("The file of the session has no header");
+	const { line, value } = header;
+	checkVersion(value.version);
+	return { line, id: value.id, cwd: typeof value.cwd === "string" ? value.cwd : undefined };
+}
+
+/**
+ * The version that a header states, by the rule of the core (`Version::of`): 1 if there is none, and NaN, which counts as the current one, if it is not a decimal number.
+ * @param {unknown} version
+ */
+function versionNumber(version) {
+	if (version === undefined || version === null) return 1;
+	const isNumber = typeof version === "string" ? /^[\d.eE+-]*$/.test(version.trim()) : typeof version !== "object";
+	return isNumber ? Number(version) : NaN;
+}
+
+/**
+ * Entries of an old version have no ids, and lines of versions to come may refer to each other in ways that a merge does not know.
+ * @param {unknown} version
+ */
+function checkVersion(version = 1) {
+	const number = versionNumber(version);
+	const shown = JSON.stringify(version).slice(0, 20);
+	if (number < CURRENT_VERSION) throw new StoreError("invalid", `The session is of version ${shown}, stores take ${CURRENT_VERSION}: open it once, which migrates it`);
+	if (number > CURRENT_VERSION)
+		throw new StoreError("invalid", `The session is of version ${shown}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`);
+}
+
+exports.CURRENT_VERSION = CURRENT_VERSION;
+exports.NotASession = NotASession;
+exports.PARENT_FIELDS = PARENT_FIELDS;
+exports.checkVersion = checkVersion;
+exports.fingerprintAt = fingerprintAt;
+exports.headerIn = headerIn;
+exports.lagOf = lagOf;
+exports.readAt = readAt;
+exports.readHeader = readHeader;
+exports.readLines = readLines;
+exports.tailAt = tailAt;

@@ -1,0 +1,214 @@
+// Brings redactions from the session files of one directory to a store, and from the store to the files. How far one is can be seen, and
+// each step may be stopped and is done again:
+//
+// | session file | redaction file | store | what follows |
+// | --- | --- | --- | --- |
+// | has the old line | has the redaction | has the old line | the next redaction, push or pull of the session changes the file (`finish` in redact-files.js) |
+// | has the new line | has the redaction | has the old line | the next push or pull tells the store (`push`) |
+// | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
+// | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
+// | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finish`) |
+// | has the old line | does not have it | knows the redaction of another host | the next pull (`fetch`), which begins with the first row |
+// | has it, or not | that of another session of the directory has it | has the old line, in a fork | the next pull or push of the fork (`redactAgain`) |
+const { join } = require("node:path");
+const { unlessAbsent } = require("../base/calls.js");
+const { asError, isGone } = require("../base/errors.js");
+const { inParallel } = require("../base/in-parallel.js");
+const { describe, filesIn } = require("../machine/local.js");
+const { applyRedactions, finish, planStored, pushRedactions, redactFile, redactLines } = require("./redact-files.js");
+const { RedactionFile, keysOf } = require("./redaction-file.js");
+const { hashOf } = require("../base/redaction-rules.js");
+const { NotASession } = require("../machine/session-file.js");
+
+/** @typedef {{ session: string, file: string, cwd?: string }} Local */
+/** @typedef {import("../index").SyncItem} SyncItem */
+/**
+ * What was redacted elsewhere in some sessions: `apply` gives for each of them how many lines were redacted here so, or why not. It does it
+ * once.
+ * @typedef {{ sessions: Set<string>, apply: () => Promise<Map<string, number | Error>> }} FetchedRedactions
+ */
+
+class RedactionSync {
+	#options;
+	#notes;
+	#errors;
+	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
+	#pushed = new Map();
+	/** @type {import("./redaction-file").DirectoryCache} */
+	#directoryCache = new Map();
+
+	/**
+	 * @param {import("../index").SessionSyncOptions} options
+	 * @param {import("../machine/notes").Notes} notes
+	 * @param {import("../machine/last-errors").LastErrors} errors
+	 */
+	constructor(options, notes, errors) {
+		this.#options = options;
+		this.#notes = notes;
+		this.#errors = errors;
+	}
+
+	/** What was redacted in a session's file. @param {Local} local */
+	redactedOf(local) {
+		return new RedactionFile(this.#options.notes, local, this.#options.address);
+	}
+
+	/**
+	 * Keeps what was redacted elsewhere. Gives the sessions that have such redactions, and what applies them to every session file of this
+	 * machine: that takes its time, so what is pulled into other sessions does not wait for it, but is redacted by what is kept.
+	 * @param {SyncItem[]} items those that are the same as in the store are left out
+	 * @returns {Promise<FetchedRedactions>}
+	 */
+	async fetch(items) {
+		const { store, dir } = this.#options;
+		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
+		/** @type {Map<string, number | Error>} */
+		const results = new Map();
+		/** @type {Map<string, import("../index").Redaction[]>} */
+		const redactions = new Map();
+		await inParallel(changed, async ({ session, file = join(dir, session) }) => {
+			try {
+				const some = await store.redactions(session);
+				await this.#keep({ session, file }, some);
+				redactions.set(session, some);
+				results.set(session, 0);
+			} catch (error) {
+				results.set(session, asError(error));
+			}
+		});
+		/** @type {Promise<Map<string, number | Error>> | undefined} */
+		let applying;
+		return { sessions: new Set(results.keys()), apply: () => (applying ??= this.#applyToFiles(changed, redactions, results)) };
+	}
+
+	/**
+	 * Forks have copies of entries, so every file is read.
+	 * @param {SyncItem[]} changed
+	 * @param {Map<string, import("../index").Redaction[]>} redactions by session
+	 * @param {Map<string, number | Error>} results of each session
+	 */
+	async #applyToFiles(changed, redactions, results) {
+		const { dir, call, otherFiles } = this.#options;
+		const own = changed.flatMap(({ file }) => file ?? []);
+		const files = redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
+		for (const file of files) {
+			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
+			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
+			if (!local) continue;
+			const redacted = "session" in local ? this.redactedOf(local) : undefined;
+			const counts = await applyRedactions(local, redactions, { redacted, call });
+			for (const [owner, count] of counts) {
+				const before = results.get(owner);
+				// Where a file keeps lines of a session, that session's redactions are applied again by the next pull.
+				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
+			}
+		}
+		for (const { session, stored } of changed) {
+			const [note, result] = [this.#notes.get(session), results.get(session)];
+			if (result instanceof Error) this.#errors.set(session, result);
+			// They need not be applied again.
+			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
+		}
+		return results;
+	}
+
+	/**
+	 * Keeps what was redacted elsewhere, also where no file here has the lines: a fork may come that has them.
+	 * @param {Local} local
+	 * @param {readonly import("../index").Redaction[]} redactions
+	 */
+	async #keep(local, redactions) {
+		const redacted = this.redactedOf(local);
+		const lines = redactions.flatMap(({ hash, line }) => (line ? { hash, line } : []));
+		await redacted.withLock(() => redacted.add(lines, { isStored: true }));
+	}
+
+	/**
+	 * Redacts a session here and in the store as it, or others of the directory, were redacted before, if there are such lines among these.
+	 * Gives whether there are.
+	 * @param {Local} local
+	 * @param {Buffer[]} lines
+	 */
+	async redactAgain(local, lines) {
+		const redacted = this.redactedOf(local);
+		const known = redacted.ofDirectory(this.#directoryCache);
+		// As in most directories: then no line is looked at.
+		const copies = known.length > 0 ? copiesAmong(lines, known) : [];
+		if (copies.length === 0) return false;
+		await redacted.withLock(async () => {
+			await redacted.add(copies);
+			await finish(local.file, redacted, this.#options.call);
+		});
+		await this.push(local);
+		return true;
+	}
+
+	/**
+	 * Redacts in the store what was redacted here. Gives whether that changed it.
+	 * @param {Local} local
+	 * @param {boolean} [isAsked] whatever the store knows
+	 */
+	async push(local, isAsked) {
+		const { store, secretIn, call } = this.#options;
+		const { session, file, cwd = this.#options.cwd } = local;
+		const isPrivate = this.#options.isPrivate?.({ session, file, cwd }) ?? false;
+		const redacted = this.redactedOf(local);
+		try {
+			const { length } = redacted.all();
+			const isChanged = await pushRedactions(local, { store, redacted, isAsked, secretIn, isPrivate, call });
+			this.#pushed.set(session, length);
+			return isChanged;
+		} catch (error) {
+			// Another host may store the session later: then it is tried again.
+			if (isGone(error)) return false;
+			throw error;
+		}
+	}
+
+	/** Pushes what the store was not found to know. @param {Local} local */
+	async pushUnknown(local) {
+		const redacted = this.redactedOf(local);
+		const isPushed = redacted.all().length === (this.#pushed.get(local.session) ?? 0);
+		if (!isPushed || redacted.isUnfinished()) await this.push(local);
+	}
+
+	/** The store is another one, or was set back. @param {string} session */
+	forget(session) {
+		this.#pushed.delete(session);
+	}
+
+	/** @type {import("../index").SessionSync["redact"]} */
+	async redact(local, what) {
+		const { store } = this.#options;
+		const redacted = this.redactedOf(local);
+		const done = await redactFile(local.file, what, { redacted });
+		try {
+			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
+			const stored = (await planStored(local, what, store)).filter(({ hash }) => !known.has(hash));
+			if (!what.dryRun) {
+				await redacted.withLock(() => redacted.add(stored));
+				await this.push(local, true);
+			}
+			return { ...done, stored };
+		} catch (error) {
+			return { ...done, stored: [], error: asError(error) };
+		}
+	}
+}
+
+/**
+ * What becomes of the lines that were redacted, and of copies of them. The addon gets the lines that may be such, and what concerns them: it reads
+ * all that it gets.
+ * @param {Buffer[]} lines
+ * @param {import("./redaction-file").KeyedLine[]} known
+ */
+function copiesAmong(lines, known) {
+	const redacted = new Set(known.flatMap(({ keys }) => keys));
+	const concerned = lines.filter((line) => keysOf(hashOf(line), line).some((key) => redacted.has(key)));
+	if (concerned.length === 0) return [];
+	const keys = new Set(concerned.flatMap((line) => keysOf(hashOf(line), line)));
+	return redactLines(concerned, { lines: known.filter((one) => one.keys.some((key) => keys.has(key))) });
+}
+
+exports.RedactionSync = RedactionSync;
+exports.copiesAmong = copiesAmong;

@@ -1,0 +1,301 @@
+// The sessions of one project on this machine, and a store.
+const fs = require("node:fs");
+const { join } = require("node:path");
+const { StoreError, asError, privateError } = require("../base/errors.js");
+const { isObject } = require("../base/lines.js");
+const { PARALLEL, inParallel } = require("../base/in-parallel.js");
+const { fileFor, localSessions } = require("../machine/local.js");
+const { LastErrors } = require("../machine/last-errors.js");
+const { Notes, revisionOf } = require("../machine/notes.js");
+const { projectOf } = require("../machine/project.js");
+const { Outbox } = require("./outbox.js");
+const { isAsNoted, localHeader, pull } = require("./pull.js");
+const { RedactionSync } = require("./redaction-sync.js");
+const { lagOf } = require("../machine/session-file.js");
+const { idInName } = require("../machine/session-path.js");
+
+/** What the public methods do is said there. @typedef {import("../index").SessionSync} Sync */
+/** @typedef {import("../index").StoredSession} StoredSession */
+/** @typedef {import("../machine/local").LocalSession} LocalSession */
+/** @typedef {import("../index").SyncItem} SyncItem */
+
+/** A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
+const LARGE_BYTES = 4 << 20;
+const LARGE_PARALLEL = 2;
+
+/** Whether a session lacks much here, as far as its sizes tell. @param {SyncItem} item */
+const isLarge = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)) > LARGE_BYTES;
+
+/** Whether a pull has to do with a session. @param {SyncItem} item */
+const isToPull = ({ state }) => state === "new" || state === "changed";
+
+class SessionSync {
+	#options;
+	#notes;
+	#errors;
+	#redactions;
+	/** The sessions whose headers were read, by file. @type {Map<string, LocalSession>} */
+	#known = new Map();
+	/** The sessions that the store's list had when it was last compared. @type {Set<string>} */
+	#listed = new Set();
+	/** The sessions that are being pulled, and whether each is large. @type {Map<string, boolean>} */
+	#pulling = new Map();
+
+	/** @param {import("../index").SessionSyncOptions} options */
+	constructor(options) {
+		this.#options = options;
+		this.#notes = new Notes(options.notes, options.address, options.dir);
+		this.#errors = new LastErrors(options.notes, options.address);
+		this.#redactions = new RedactionSync(options, this.#notes, this.#errors);
+		/** @readonly */
+		this.dir = options.dir;
+		/** @readonly */
+		this.project = options.project ?? projectOf(options.cwd, options.store.host);
+	}
+
+	/** @type {Sync["compare"]} */
+	async compare({ session, list: known, only = () => true } = {}) {
+		const { store } = this.#options;
+		const local = await this.#localSessions();
+		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false } : { session });
+		const { sessions, problems } = list;
+		this.#listed = new Set(sessions.map((one) => one.session));
+		const items = await inParallel(sessions.filter(only), async (stored) => {
+			const file = local.get(stored.session)?.file;
+			/** @type {SyncItem["state"]} */
+			let state = "new";
+			if (file !== undefined) state = (await this.#isSame(stored, file)) ? "same" : "changed";
+			// A session that was deleted here comes back if it is named.
+			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
+			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
+		});
+		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isHere(cwd)) : []);
+		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
+	}
+
+	/** The sessions of the directory, by id. A header that was read stays. */
+	async #localSessions() {
+		const local = await localSessions(this.dir, undefined, this.#known);
+		this.#known = new Map([...local.values()].map((one) => [one.file, one]));
+		return local;
+	}
+
+	/** Whether a file has what is stored. One that was put back from a backup lacks lines. @param {StoredSession} stored @param {string} file */
+	async #isSame(stored, file) {
+		const note = this.#notes.get(stored.session);
+		return note?.revision === revisionOf(stored) && isAsNoted(file, note);
+	}
+
+	/** @type {Sync["behind"]} */
+	async behind(items) {
+		const isBehind = await inParallel(items, (item) => this.#isBehind(item));
+		return items.filter((_, at) => isBehind[at]);
+	}
+
+	/** @param {SyncItem} item */
+	async #isBehind(item) {
+		const { session, stored, file } = item;
+		const note = this.#notes.get(session);
+		if (!isToPull(item)) return false;
+		if (file === undefined || !note) return true;
+		if (note.needsAll || (note.redactions ?? 0) !== stored.redactions || !(await isAsNoted(file, note))) return true;
+		// A push notes no revision: others may have appended meanwhile. What is wrong with the store, a pull says.
+		const page = await this.#options.store.load(session, note.cursor, stored).catch(() => undefined);
+		return page === undefined || page.more || page.lines.length + page.problems.length > 0;
+	}
+
+	/**
+	 * Notes that the store lacks sessions that it had: it is another one, or was set back to before it had them. They count as not stored from
+	 * then on.
+	 * @param {import("../index").SessionList} list of the project
+	 * @param {LocalSession[]} local
+	 */
+	async #noticeLosses(list, local) {
+		const there = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
+		const elsewhere = list.store ?? "";
+		await inParallel(local, async ({ session }) => {
+			const note = there.has(session) ? undefined : this.#notes.get(session);
+			if (!note || note.elsewhere === elsewhere) return;
+			// The store may also have it under the name of another project. That is asked once.
+			const { sessions, problems, deleted } = await this.#options.store.list({ session });
+			const isLost = sessions.length + problems.length + deleted.length === 0;
+			await this.#notes.set(session, isLost ? undefined : { ...note, elsewhere });
+		});
+	}
+
+	/** Whether a session with this working directory is one of the project. @param {string | undefined} cwd */
+	#isHere(cwd) {
+		return !this.#options.isShared || cwd === this.#options.cwd;
+	}
+
+	/** @type {Sync["pull"]} */
+	async pull({ session, items, signal, onBegin, onProgress, onResult } = {}) {
+		const all = items ?? (await this.compare({ session })).items;
+		const wanted = all.filter((item) => isToPull(item) && !this.#pulling.has(item.session));
+		wanted.sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
+		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
+		const redactions = await this.#redactions.fetch(all);
+		onBegin?.();
+		/** @type {Map<string, number | Error>} */
+		let applied = new Map();
+		/** @type {Map<SyncItem, import("../index").PullResult>} */
+		const results = new Map();
+		const pullOne = async (/** @type {SyncItem} */ item) => {
+			const { session } = item;
+			// Another call may have begun it meanwhile.
+			if (this.#pulling.has(session)) return;
+			this.#pulling.set(session, isLarge(item));
+			const result = await this.#pullOne(item, applied.get(session)).finally(() => this.#pulling.delete(session));
+			this.#errors.set(session, result.error);
+			results.set(item, result);
+			onProgress?.(results.size, wanted.length);
+			onResult?.(result);
+		};
+		const pullAll = (/** @type {SyncItem[]} */ some, /** @type {AbortSignal | undefined} */ signal) => {
+			const pullLane = (/** @type {boolean} */ lane, /** @type {number} */ limit) => {
+				const busy = [...this.#pulling.values()].filter((isLarge) => isLarge === lane).length;
+				return inParallel(some.filter((item) => isLarge(item) === lane), pullOne, { signal, limit: limit - busy });
+			};
+			return Promise.all([pullLane(false, PARALLEL), pullLane(true, LARGE_PARALLEL)]);
+		};
+		const isRedacted = (/** @type {SyncItem} */ { session }) => redactions.sessions.has(session);
+		await pullAll(wanted.filter((item) => !isRedacted(item)), signal);
+		if (!signal?.aborted) {
+			applied = await redactions.apply();
+			// Applying them may have taken all of the time.
+			await pullAll(wanted.filter(isRedacted), undefined);
+		}
+		return wanted.flatMap((item) => results.get(item) ?? []);
+	}
+
+	/**
+	 * @param {SyncItem} item
+	 * @param {number | Error | undefined} applied how many lines were redacted here as elsewhere, or why not
+	 * @returns {Promise<import("../index").PullResult>}
+	 */
+	async #pullOne(item, applied = 0) {
+		const { session, stored, state } = item;
+		const { store, cwd, dir, call } = this.#options;
+		let file = item.file ?? "";
+		const report = { session, isNew: state === "new", redacted: typeof applied === "number" ? applied : 0 };
+		try {
+			if (typeof applied !== "number") throw applied;
+			let header;
+			if (report.isNew) {
+				const described = { ...stored, header: await storedHeader(store, stored) };
+				// One that is listed comes later.
+				const parentOf = async (/** @type {string} */ name) => (await this.#localSessions()).get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
+				file = fileFor(dir, described);
+				header = await localHeader(described, { cwd, parentOf });
+				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
+			}
+			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
+			const isChanged = await this.#redactions.push({ session, file });
+			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactAgain: (lines) => this.#redactions.redactAgain({ session, file }, lines), call })) };
+		} catch (error) {
+			// Another process pulls it, too, and made its file first.
+			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, applied);
+			return { ...report, file, added: 0, problems: [], error: asError(error) };
+		}
+	}
+
+	/** @type {Sync["redact"]} */
+	redact(local, what) {
+		return this.#redactions.redact(local, what);
+	}
+
+	/** @type {Sync["push"]} */
+	async push({ session, local, signal, onProgress } = {}) {
+		const all = local ?? (await this.local(session));
+		const wanted = all.filter((one) => !this.isPrivate(one));
+		if (session !== undefined && wanted.length < all.length) throw privateError(session);
+		const { store, secretIn } = this.#options;
+		const total = onProgress ? wanted.reduce((sum, one) => sum + this.lagOf(one), 0) : 0;
+		let done = 0;
+		return inParallel(wanted, async (one) => {
+			const { session, file } = one;
+			const offset = () => this.#notes.get(session)?.offset ?? 0;
+			let before = offset();
+			/** @type {Error | undefined} */
+			let error;
+			const outbox = new Outbox({
+				...{ store, session, file, secretIn, project: this.project },
+				readNote: () => this.#notes.get(session),
+				onNote: (note) => {
+					if (!note) before = 0;
+					return this.#setPushed(session, note);
+				},
+				isPrivate: () => this.isPrivate(one),
+				beforePortion: () => this.#redactions.pushUnknown(one),
+				redactAgain: (lines) => this.#redactions.redactAgain(one, lines),
+				onSkipped: (skipped) => (error = skipped),
+				onProgress: (bytes) => {
+					done += bytes;
+					// What is only compared with the store counts, too.
+					onProgress?.(Math.min(done, total), total);
+				},
+			});
+			const storing = outbox.store().catch((failure) => this.#noteDeletion(session, failure));
+			await storing.catch((failure) => (error = asError(failure)));
+			this.#errors.set(session, error);
+			return { session, file, bytes: Math.max(0, offset() - before), lag: this.lagOf(one), ...(error && { error }) };
+		}, { signal });
+	}
+
+	/**
+	 * Notes that a push failed because the session was deleted from the store: nothing is known of it any more, and no follower pushes it again.
+	 * @param {string} session
+	 * @param {unknown} failure is thrown
+	 */
+	async #noteDeletion(session, failure) {
+		if (failure instanceof StoreError && failure.code === "deleted") await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", isDeleted: true });
+		throw failure;
+	}
+
+	/** @type {Sync["local"]} */
+	async local(session) {
+		const all = [...(await localSessions(this.dir)).values()];
+		return all.filter((one) => (session === undefined ? this.#isHere(one.cwd) : one.session === session));
+	}
+
+	/** @type {Sync["isNoted"]} */
+	isNoted(session) {
+		return this.#notes.has(session);
+	}
+
+	/** @type {Sync["lagOf"]} */
+	lagOf(local) {
+		return this.isPrivate(local) ? 0 : lagOf(local.file, this.#notes.get(local.session));
+	}
+
+	/** @type {Sync["isPrivate"]} */
+	isPrivate({ session, file, cwd = this.#options.cwd }) {
+		return this.#options.isPrivate?.({ session, file, cwd }) ?? false;
+	}
+
+	/**
+	 * The revision before a push is forgotten: a store that was set back to it has it again, and lacks what was pushed. From then on
+	 * this host is the one that wrote last.
+	 * @param {string} session
+	 * @param {import("../machine/notes").Note | undefined} note
+	 */
+	async #setPushed(session, note) {
+		if (!note) this.#redactions.forget(session);
+		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, revision: undefined, writer: undefined });
+	}
+}
+
+/**
+ * @param {import("../index").LineStore} store
+ * @param {StoredSession} stored
+ */
+async function storedHeader(store, stored) {
+	const { session, header } = stored;
+	if (header.length > 0) return header;
+	const found = store.header ? await store.header(session, stored) : (await store.list({ session })).sessions[0]?.header;
+	if (!found) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
+	return found;
+}
+
+exports.SessionSync = SessionSync;
+exports.isToPull = isToPull;
