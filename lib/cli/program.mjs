@@ -192,7 +192,7 @@ function addStores(program) {
 			.argument("[session]", "a file or the beginning of a session id; without it those of the working directory's project")
 			.option("-a, --all", "the sessions of every project that has some here")
 			.option(...DRY_RUN)
-			.action(runs("stores", name));
+			.action(runs("push-and-pull", name));
 	}
 }
 
@@ -201,7 +201,7 @@ function addRemote(program) {
 	const remote = command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status"])
 		.option(...STORE)
 		.option("-a, --all", "sessions of every project")
-		.action(runs("stores", "remote"));
+		.action(runs("remote"));
 	command(remote, "status", "Says what is stored, what waits to be stored or pulled and why, who uses what, and what failed last", ["remote status", "remote status --all --json"])
 		.option(...STORE)
 		.option("-a, --all", "of every project that has sessions here")
@@ -211,12 +211,12 @@ function addRemote(program) {
 		.argument("[to]", "its new name (default: that of the working directory's project)")
 		.option(...STORE)
 		.option(...DRY_RUN)
-		.action(runs("stores", "remoteMove"));
+		.action(runs("remote", "remoteMove"));
 	command(remote, "delete", "Deletes a session from the store; the files of it that machines have stay", ["remote delete 0193a2b4"])
 		.argument("<session>", "the beginning of a session id")
 		.option(...STORE)
 		.option(...DRY_RUN)
-		.action(runs("stores", "remoteDelete"));
+		.action(runs("remote", "remoteDelete"));
 }
 
 /** @param {Command} program */

@@ -1,18 +1,16 @@
-// `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
+// `pi-sessions push`, `pull` and `sync`: between the sessions here and a store.
 import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
+import { counted, safeLine, size } from "../shared/text.mjs";
 import { PING } from "../store/base/calls.js";
 import { privateError } from "../store/base/errors.js";
 import local from "../store/machine/local.js";
-import { displayName, isId } from "../store/base/names.js";
 import { isToPull } from "../store/sync/sync.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
-import { workingDirectory } from "./dir-options.mjs";
-import { findOne, isPath, sessionPath } from "./sessions.mjs";
-import { projectHere, sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
-import { table } from "./table.mjs";
+import { listedFor, storedSession } from "./remote.mjs";
+import { isPath, sessionPath } from "./sessions.mjs";
+import { sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */
@@ -197,16 +195,6 @@ async function storedElsewhere({ store }, listed) {
 	return { sessions: sessions.filter(({ session }) => !listed.has(session)).length };
 }
 
-/**
- * What is stored: of a session if its whole id is given, else of all.
- * @param {Connection} connection
- * @param {string} query
- */
-async function listedFor({ store }, query) {
-	const list = isId(query) ? await store.list({ session: query, headers: false }) : undefined;
-	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list({ headers: false });
-}
-
 /** The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query */
 async function storedIds(connection, query) {
 	const { sessions, problems } = await listedFor(connection, query);
@@ -233,93 +221,4 @@ async function report({ shown, store }, { rows, elsewhere, kept = 0 }, options, 
 		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sessions remote --all lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;
-}
-
-/**
- * Deletes a session from the store. Its files stay where they are.
- * @param {string} query
- * @param {Options} options
- */
-export async function remoteDelete(query, options) {
-	return withStore(options, async (connection) => {
-		const { store, shown } = connection;
-		const list = await listedFor(connection, query);
-		// One that was deleted before may have been stopped before its lines were removed.
-		const session = list.deleted.find((one) => one.session === query)?.session ?? storedSession(query, list);
-		if (!options.dryRun) await store.delete(session);
-		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
-		else await write(`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`);
-		return 0;
-	});
-}
-
-/**
- * Gives the sessions of a project another one's name: by default that of the working directory.
- * @param {string} from
- * @param {string | undefined} to
- * @param {Options} options
- */
-export async function remoteMove(from, to, options) {
-	return withStore(options, async ({ store, shown }) => {
-		const here = await projectHere(workingDirectory(options), store.host);
-		const project = to ?? here.project;
-		// For the others the sessions would be gone.
-		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sessions remote move ${from} <to>`);
-		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sessions remote --all lists the projects");
-		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sessions remote move ${safeLine(from)} <to>`);
-		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
-		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false })));
-		const sessions = there.sessions.map(({ session }) => session);
-		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sessions remote --all lists the projects`);
-		if (!options.dryRun) await store.move(from, project);
-		const joined = target.sessions.length > 0 ? `, which has ${counted(target.sessions.length, "session")} already` : "";
-		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
-		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}${joined}\n`);
-		return 0;
-	});
-}
-
-/**
- * The stored session that an id or its beginning names, one that cannot be read included.
- * @param {string} query
- * @param {import("../store/index.js").SessionList} list
- */
-function storedSession(query, { sessions, problems }) {
-	const items = sessions.map(({ session, hosts, modified }) => ({ id: session, about: `${age(modified)}  ${hosts.map(displayName).join(", ")}` }));
-	const readable = new Set(items.map(({ id }) => id));
-	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
-	for (const id of unreadable) items.push({ id, about: "(unreadable)" });
-	return findOne(query, items, ({ id, about }) => `${clip(id, 64)}  ${clip(about, 60)}`, "stored session").id;
-}
-
-/**
- * What is stored.
- * @param {Options} options
- */
-export async function remote(options) {
-	return withStore(options, async (connection) => {
-		const { store, shown } = connection;
-		// The names of other projects are in the headers' objects.
-		const filter = options.all ? {} : { project: (await syncHere(connection, options)).project, headers: false };
-		const { sessions, problems } = await store.list({ ...filter, presence: true });
-		if (options.json) {
-			const rows = sessions.map(({ session, project, hosts, bytes, modified, presence }) => ({ session, project, hosts, bytes, modified, presence }));
-			await writeJson({ store: shown, host: store.host, sessions: rows, problems });
-		} else {
-			const rows = sessions
-				.sort((a, b) => b.modified.getTime() - a.modified.getTime())
-				.map(({ session, project, hosts, bytes, modified, presence = [] }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.map(displayName).join(", "), 60), size(bytes), age(modified), clip(presence.map(displayName).join(", "), 30)]);
-			const columns = [
-				{ title: "SESSION", paint: paint.cyan },
-				{ title: "PROJECT", least: 12, rank: 2 },
-				{ title: "HOSTS", least: 8, rank: 3 },
-				{ title: "SIZE", align: /** @type {const} */ ("right"), rank: 4 },
-				{ title: "AGE", align: /** @type {const} */ ("right"), rank: 1 },
-				{ title: "IN USE BY", rank: 5 },
-			];
-			await write(rows.length === 0 ? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists those of every one"}\n` : `${table(columns, rows).join("\n")}\n`);
-			for (const { session, where, message } of problems) await write(`${paint.red("unreadable")}  ${safeLine(session)}: ${safeLine(where)}: ${safeLine(message)}\n`);
-		}
-		return problems.length > 0 ? 1 : 0;
-	});
 }
