@@ -16,8 +16,20 @@ import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
 /** @typedef {import("./store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
 /** @typedef {import("../../index.js").RedactReport["lines"]} RedactedLines */
-/** @typedef {{ file: string, lines: number, backups: string[], stored: number, left: number, isLocked: boolean, isCatalogClean: boolean, isStored: boolean, error?: string }} Row */
-/** @typedef {import("../../index.js").RedactReport & { stored?: RedactedLines, error?: Error }} Done `stored`: what only the store had */
+/**
+ * What was done with a session file, or would be.
+ * @typedef {object} Row
+ * @property {string} file
+ * @property {number} lines how many were redacted in it
+ * @property {string[]} backups those that were redacted
+ * @property {number} stored how many lines were redacted that only the store had
+ * @property {number} left how many lines still hold the text where it cannot be replaced
+ * @property {boolean} isLocked another process has the session to itself
+ * @property {boolean} isCatalogClean
+ * @property {boolean} isStored the store has redacted it
+ * @property {string} [error]
+ */
+/** @typedef {import("../../index.js").RedactReport & { stored?: RedactedLines, error?: Error }} Report `stored`: what only the store had */
 
 /**
  * @param {string} query
@@ -35,7 +47,7 @@ export async function redact(query, options) {
 	await ifStoreIsNamed(options, async (connection, silence) => {
 		isSilent = silence !== undefined;
 		if (silence !== undefined) writeWarning(`${safeLine(silence)}: it is redacted here alone`, Boolean(options.json));
-		const planned = await done(path, { ...what, dryRun: true }, connection, options);
+		const planned = await redactOne(path, { ...what, dryRun: true }, connection, options);
 		const lines = [...planned.lines, ...(planned.stored ?? [])];
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
 		const others = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
@@ -43,7 +55,7 @@ export async function redact(query, options) {
 		for (const other of others) if (other !== path) rows.push(...(await rowsOf(other, inCopies(other), connection, options)));
 		// A store may still have to be told of an earlier run.
 		rows.push(...(await rowsOf(path, what, connection, options, true)));
-		await report(path, rows, connection, silence, options);
+		await report(path, rows, notReachedBy(connection, isSilent), options);
 	});
 	if (isSilent) return 1;
 	if (rows.length === 0 || dryRun) return 0;
@@ -83,9 +95,9 @@ function ofCopies(path, { text, replacement }, lines) {
  * @param {RedactInput} what
  * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
- * @returns {Promise<Done>}
+ * @returns {Promise<Report>}
  */
-async function done(file, what, connection, options) {
+async function redactOne(file, what, connection, options) {
 	// What a store cannot take is redacted all the same.
 	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
 	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
@@ -101,43 +113,64 @@ async function done(file, what, connection, options) {
  * @returns {Promise<Row[]>} empty if there is nothing to take out
  */
 async function rowsOf(file, what, connection, options, isAsked = false) {
-	const row = { file, isLocked: false, isCatalogClean: true, isStored: false };
 	try {
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
 		if (!isThere && !isAsked) return [];
-		const { lines, backups, left, isCatalogClean, stored, error } = await done(file, { ...what, dryRun: options.dryRun }, connection, options);
+		const { lines, backups, left, isCatalogClean, stored, error } = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
 		if (!isThere && !stored?.length && error === undefined && isCatalogClean) return [];
-		return [{ ...row, lines: lines.length, backups, stored: stored?.length ?? 0, left, isLocked: SessionManager.isLocked(file), isCatalogClean, isStored: stored !== undefined && error === undefined, error: error?.message }];
+		const isLocked = SessionManager.isLocked(file);
+		const isStored = stored !== undefined && error === undefined;
+		return [{ file, lines: lines.length, backups, stored: stored?.length ?? 0, left, isLocked, isCatalogClean, isStored, error: error?.message }];
 	} catch (error) {
 		const { code, message } = Object(error);
-		return [{ ...row, lines: 0, backups: [], stored: 0, left: 0, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
+		const nothing = { lines: 0, backups: [], stored: 0, left: 0, isCatalogClean: true, isStored: false };
+		return [{ file, ...nothing, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
 	}
 }
 
 /**
- * @param {string} path
- * @param {Row[]} rows
+ * What the command does not reach, for people.
  * @param {import("./store-connection.mjs").Connection | undefined} connection
- * @param {string | undefined} silence
- * @param {Options} options
+ * @param {boolean} isSilent whether a store is named that did not answer
  */
-async function report(path, rows, connection, silence, { json, dryRun }) {
-	const notReached = [
-		...(connection === undefined ? [`stores: ${silence === undefined ? "none is named (--store)" : "the one that is named did not answer"}; one that has the session is told at the next push or pull`] : ["files, backups and catalogs of other machines: each redacts them when it pulls", "forks that only the store has: the next machine that pulls them and knows of this, as this one does, redacts them"]),
+function notReachedBy(connection, isSilent) {
+	const why = isSilent ? "the one that is named did not answer" : "none is named (--store)";
+	const others = [
+		"files, backups and catalogs of other machines: each redacts them when it pulls",
+		"forks that only the store has: the next machine that pulls them and knows of this, as this one does, redacts them",
+	];
+	return [
+		...(connection ? others : [`stores: ${why}; one that has the session is told at the next push or pull`]),
 		...(connection?.shown.startsWith("postgres") ? ["PostgreSQL's own logs, dead rows until VACUUM, and backups"] : []),
 		...(connection?.shown.startsWith("s3") ? ["versions that the bucket keeps, and its backups"] : []),
 		"a pi that has the session open, and what it has in memory: end it",
 		"exports, pages and other copies outside of session directories",
 	];
+}
+
+/**
+ * @param {string} path
+ * @param {Row[]} rows
+ * @param {string[]} notReached
+ * @param {Options} options
+ */
+async function report(path, rows, notReached, { json, dryRun }) {
 	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, notReached });
 	if (rows.length === 0) return write(`Nothing of it is in ${safeLine(path)}\n`);
-	for (const { file, lines, backups, stored, left, isLocked, isCatalogClean, error } of rows) {
-		const about = [counted(lines, "line"), ...(backups.length > 0 ? [counted(backups.length, "backup")] : []), ...(stored > 0 ? [`${counted(stored, "more line")} in the store`] : [])].join(", ");
-		await write(error === undefined ? `${paint.green(dryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about}\n` : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}\n`);
-		if (isLocked && error !== undefined) await write("  a pi that has a store takes it out before it stores the next line, and when it ends; without a store, end it and run this again\n");
-		if (left > 0) await write(`  ${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read\n`);
-		if (!isCatalogClean) await write("  the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here\n");
-	}
+	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
 	if (!dryRun) await write(`Not reached:\n${notReached.map((line) => `  ${line}\n`).join("")}`);
+}
+
+/** A row for people: a line, and others that belong below it. @param {Row} row @param {boolean} isDryRun */
+function describe({ file, lines, backups, stored, left, isLocked, isCatalogClean, error }, isDryRun) {
+	const about = [counted(lines, "line")];
+	if (backups.length > 0) about.push(counted(backups.length, "backup"));
+	if (stored > 0) about.push(`${counted(stored, "more line")} in the store`);
+	const done = `${paint.green(isDryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about.join(", ")}`;
+	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
+	if (isLocked && error !== undefined) described.push("a pi that has a store takes it out before it stores the next line, and when it ends; without a store, end it and run this again");
+	if (left > 0) described.push(`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`);
+	if (!isCatalogClean) described.push("the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here");
+	return described;
 }

@@ -11,7 +11,19 @@ import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connectio
 
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Waiting */
-/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined } | undefined, toPush: Waiting[], toPull: Waiting[], private: number, privateStored: string[], deleted: string[], inUse: { session: string, host: string }[] }} Project */
+/** @typedef {{ sessions: number, bytes: number, hosts: string[], newest: Date | undefined }} Stored */
+/**
+ * @typedef {object} Project
+ * @property {string} project
+ * @property {string} dir
+ * @property {Stored | undefined} stored undefined if the store did not say it
+ * @property {Waiting[]} toPush
+ * @property {Waiting[]} toPull
+ * @property {number} private how many sessions are private
+ * @property {string[]} privateStored the ids of those that are stored all the same
+ * @property {string[]} deleted the ids of sessions here that were deleted from the store
+ * @property {{ session: string, host: string }[]} inUse
+ */
 
 /** How many sessions of one kind are named. */
 const SHOWN = 10;
