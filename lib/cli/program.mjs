@@ -65,11 +65,17 @@ const PAGER = /** @type {const} */ (["--no-pager", "never through $PAGER"]);
 const STORE = /** @type {const} */ (["--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SESSION_NATIVE_STORE)"]);
 const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
 
+const DESCRIPTION = [
+	"Shows, searches, checks and exports the sessions of the pi coding agent.",
+	"Only rename, repair, redact, pull and sync change sessions; fork and export make new files.",
+	"What they read is kept in the catalog, session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).",
+].join(" ");
+
 /** @param {boolean} asJson whether errors are to be JSON: then commander says nothing itself */
 export function buildProgram(asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, redact, pull and sync change sessions; fork and export make new files. What they read is kept in the catalog, session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).")
+		.description(DESCRIPTION)
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see pi-sessions --help)")

@@ -17,6 +17,9 @@ import { safeMessage } from "./go-to.mjs";
  * @property {(more: import("../../index.js").UsageOptions) => Promise<Report>} addUp
  */
 
+/** Those that are shown below the table. */
+const KEYS = /** @type {const} */ (["tui.input.tab", "tui.select.up", "tui.select.down", "tui.select.cancel"]);
+
 export class CostsView {
 	#options;
 	#by;
@@ -85,7 +88,8 @@ export class CostsView {
 		const tabs = GROUPINGS.map((one) => (one === this.#by ? theme.fg("accent", theme.bold(one)) : theme.fg("muted", one))).join("  ");
 		const report = this.#report;
 		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${theme.fg("dim", this.#status)}`, ...(report ? summary(report, this.#options.dir) : []), rule];
-		const foot = [rule, theme.fg("dim", `${keybindings.getKeys("tui.input.tab")[0] ?? ""} shows the next table · ${keybindings.getKeys("tui.select.up")[0] ?? ""}/${keybindings.getKeys("tui.select.down")[0] ?? ""} scrolls · ${keybindings.getKeys("tui.select.cancel")[0] ?? ""} closes`)];
+		const [next, up, down, cancel] = KEYS.map((key) => keybindings.getKeys(key)[0] ?? "");
+		const foot = [rule, theme.fg("dim", `${next} shows the next table · ${up}/${down} scrolls · ${cancel} closes`)];
 		const room = rows - head.length - foot.length;
 		if (report && (this.#drawn?.by !== this.#by || this.#drawn.width !== width)) this.#drawn = { by: this.#by, width, lines: table(report, this.#by, width) };
 		const drawn = this.#drawn?.lines ?? [];
