@@ -95,7 +95,7 @@ async function main() {
 		const more = { UV_THREADPOOL_SIZE: "16", PI_CODING_AGENT_DIR: agent, HOME: scratch, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "bench" };
 		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/follower/follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced" });
 		const begun = performance.now();
-		child.send({ address: env.PI_SESSION_NATIVE_STORE, notesDir: join(agent, "session-stores"), pending: "bench", timeout, start: {} });
+		child.send({ address: env.PI_SESSION_NATIVE_STORE, notesDir: join(agent, "session-stores"), pendingId: "bench", timeout, start: {} });
 		setTimeout(() => child.kill("SIGKILL"), timeout).unref();
 		createInterface({ input: child.stdout }).on("line", (line) => line.includes('"done":"start"') && child.kill("SIGKILL"));
 		await once(child, "close");

@@ -95,7 +95,7 @@ export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: obj
 	onTestFinished(() => void child.kill("SIGKILL"));
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
-	child.send({ address: at.env.PI_SESSION_NATIVE_STORE, pending: PENDING, timeout: Number(MINUTES), ...first });
+	child.send({ address: at.env.PI_SESSION_NATIVE_STORE, pendingId: PENDING, timeout: Number(MINUTES), ...first });
 	const heard = (): Report[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
 	const hears = (name: keyof Report, times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name] !== undefined).length).toBeGreaterThanOrEqual(times), LONG);
 	/** pi ends, or was killed. */

@@ -5,14 +5,14 @@
 //   what            is done again
 //   a pull          after 5 s, after a minute where nobody says anything, at once where there is more; a session that fails or is left out:
 //                   when it has changed, or after a minute
-//   pending ones    after 5 s, after 0.25 s where something was stored before it failed
+//   abandoned ones  after 5 s, after 0.25 s where something was stored before it failed
 //   an open file    every 0.25 s, at once if a push took longer; every 20 s others are shown that it is open; until pi has closed
 //                   it, and it is stored
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { getConfiguredSessionDir } from "../../index.mjs";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
-import { asError } from "../store/base/errors.js";
+import { asError, messageOf } from "../store/base/errors.js";
 import { hostId, openStore } from "../store/index.js";
 import { LastErrors } from "../store/machine/last-errors.js";
 import { Pending } from "../store/machine/pending.js";
@@ -42,11 +42,11 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {Reports} reports
  * @property {Presence} presence
  * @property {Schedule} schedule
- * @property {(filter?: object) => Promise<import("../store/index.js").SessionList>} list what the store lists
+ * @property {(filter: import("../store/index.js").ListFilter) => Promise<import("../store/index.js").SessionList>} list what the store lists
  */
 
-/** The first message: see messages.mjs. @typedef {{ address: string, notesDir: string, pending: string, timeout: number, start?: { dir?: string } }} First */
-/** @typedef {import("./sessions.mjs").OpenSession} OpenSession */
+/** @typedef {import("./messages.mjs").First} First */
+/** @typedef {import("./messages.mjs").ToFollower} ToFollower */
 
 class StoreFollower {
 	/** @type {Context} */
@@ -56,20 +56,21 @@ class StoreFollower {
 	#isReached = false;
 
 	/** @param {import("../store/index.js").LineStore} store @param {First} first @param {Reports} reports */
-	constructor(store, { address, notesDir, pending, timeout, start }, reports) {
+	constructor(store, { address, notesDir, pendingId, timeout, start }, reports) {
 		const agentDir = dirname(notesDir);
 		this.#context = {
 			...{ store, address, notesDir, timeout, reports, givenDir: start?.dir },
 			namedDir: (cwd) => start?.dir ?? getConfiguredSessionDir(cwd),
 			settings: readSettings(agentDir),
 			rules: pushRules(agentDir),
-			pending: new Pending(notesDir, address, pending),
+			pending: new Pending(notesDir, address, pendingId),
 			errors: new LastErrors(notesDir, address),
 			presence: new Presence({ store, reports }),
 			schedule: new Schedule(),
 			list: (filter) => this.#list(filter),
 		};
 		this.#sessions = new Sessions(this.#context);
+		if (start) void this.#report("start", this.#start());
 	}
 
 	/** @param {First} first @param {Reports} reports */
@@ -79,16 +80,15 @@ class StoreFollower {
 		return new StoreFollower(await openStore(first.address, { host: hostId(first.notesDir), locks: first.notesDir }), first, reports);
 	}
 
-	/** @param {{ start?: object, open?: OpenSession[], answer?: object }} message */
-	receive({ start, open, answer }) {
-		if (start) void this.#report("start", this.#start());
+	/** @param {ToFollower} message */
+	receive({ open, answer }) {
 		if (open) this.#sessions.follow(open);
 		if (answer) takeAnswer(answer);
 	}
 
-	/** Reports when something is done that pi waits for. */
+	/** Reports when something is done that pi waits for. @param {"start" | "end"} done @param {Promise<unknown>} work */
 	async #report(done, work) {
-		const error = await work.then(() => undefined, ({ message }) => message);
+		const error = await work.then(() => undefined, messageOf);
 		this.#context.reports.send({ done, error });
 	}
 
@@ -107,8 +107,8 @@ class StoreFollower {
 		const pulled = settings.pull ? schedule.add(() => pulls.pull(), (error) => pulls.showFailure(error)) : Promise.resolve();
 		// After the pull, which notices that a store was set back. What is on a drive that hangs keeps nothing else waiting.
 		await pulled.catch(() => {});
-		await Promise.race([this.#sessions.findPending(place), wait(timeout / 4)]);
-		if (settings.push) schedule.add(() => this.#sessions.storePending()).catch(() => {});
+		await Promise.race([this.#sessions.findAbandoned(place), wait(timeout / 4)]);
+		if (settings.push) schedule.add(() => this.#sessions.storeAbandoned()).catch(() => {});
 		await pulled;
 	}
 
@@ -119,7 +119,10 @@ class StoreFollower {
 		return { dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project: await this.#sessions.cachedProject(cwd) };
 	}
 
-	/** What the store lists. One that answers something may still take its time with the rest; one that does not is left alone for a while. */
+	/**
+	 * What the store lists. One that answers something may still take its time with the rest; one that does not is left alone for a while.
+	 * @param {import("../store/index.js").ListFilter} filter
+	 */
 	async #list(filter) {
 		const { store, errors, reports } = this.#context;
 		const onAnswer = () => {
@@ -141,9 +144,10 @@ class StoreFollower {
 }
 
 const reports = new Reports();
+/** @type {string | undefined} */
 let why;
 process.on("uncaughtExceptionMonitor", (error) => (why = String(error)));
 process.on("exit", (code) => reports.send({ ended: why ?? `exit code ${code}` }));
 const follower = new Promise((resolve) => process.once("message", resolve)).then((first) => StoreFollower.open(first, reports));
-process.on("message", async (/** @type {any} */ message) => (await follower).receive(message));
+process.on("message", async (message) => (await follower).receive(/** @type {ToFollower} */ (message)));
 process.stdin.resume().once("end", async () => (await follower).end());

@@ -6,7 +6,11 @@ import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { messageOf } from "../store/base/errors.js";
 import { Follower } from "./process.mjs";
-import { STORE_VARIABLE, agentDirOf, lateness, notesIn, pullCommand } from "./common.mjs";
+import { STORE_VARIABLE, agentDirOf, notesIn } from "../store/machine/setting-names.js";
+import { lateness, pullCommand } from "./common.mjs";
+
+/** @typedef {import("../../index.js").SessionManager} Manager */
+/** @typedef {import("./messages.mjs").Report} Report */
 
 const require = createRequire(import.meta.url);
 /** What the variable said before its password was taken out. */
@@ -31,7 +35,7 @@ const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "c
 export function storeOfEnvironment(agentDir = agentDirOf()) {
 	const { readAddress } = require("../store/base/address.js");
 	const { answerTimeout, publicAddress, storeAddress } = require("../store/machine/settings.js");
-	const show = (address) => {
+	const show = (/** @type {string | undefined} */ address) => {
 		const seen = address && publicAddress(address);
 		if (seen === undefined) delete process.env[STORE_VARIABLE];
 		else process.env[STORE_VARIABLE] = seen;
@@ -53,28 +57,31 @@ export function storeOfEnvironment(agentDir = agentDirOf()) {
 class StoreInPi {
 	#address;
 	#timeout;
-	/** The directory of this machine's notes, and what is kept there: the pending sessions of this process, and what failed last. */
 	#notesDir;
+	/** @type {import("../store/machine/pending.js").Pending} */
 	#pending;
+	/** @type {import("../store/machine/last-errors.js").LastErrors} */
 	#errors;
-	/** The class that pi uses, and weak references to its managers that have or will have a file. */
-	#SessionManager;
+	/** Those that have or will have a file. @type {Set<WeakRef<Manager>>} */
 	#managers = new Set();
-	/** The files of the pending sessions; managers may have gone on to other ones since. */
-	#pendingFiles = new Set();
+	/** @type {Set<string>} */
+	#openedFiles = new Set();
+	/** @type {Follower | undefined} */
 	#follower;
-	/** The open sessions as they were last sent to it, as a text. */
+	/** The open sessions as they were last sent to it, as a text. @type {string | undefined} */
 	#sentOpen;
 	/** When the next follower may be started. */
 	#followsFrom = 0;
-	/** What each follower is told of pi's start, where pi starts. */
+	/** What each follower is told of pi's start, where pi starts. @type {import("./messages.mjs").First["start"]} */
 	#start;
 	/** Whether pi waits for the follower, and so draws nothing. */
 	#isWaiting = false;
-	/** The lines that were shown while pi ran, and those that wait until it has ended. */
+	/** @type {Set<string>} */
 	#shown = new Set();
+	/** The lines that wait until pi has ended. @type {string[]} */
 	#delayed = [];
 
+	/** @param {string} address @param {string} notesDir @param {number} timeout */
 	constructor(address, notesDir, timeout) {
 		const { LastErrors } = require("../store/machine/last-errors.js");
 		const { Pending } = require("../store/machine/pending.js");
@@ -97,13 +104,12 @@ class StoreInPi {
 			print("the store did not answer less than a minute ago, and is not asked; pi starts with the sessions that are here");
 			return;
 		}
-		this.#startFollower();
-		const answer = this.#waitFor("start");
+		const answer = this.#waitFor(this.#startFollower(), "start");
 		if (answer.outcome !== "done") print(this.#incomplete(answer, pullCommand(dir)));
 		if (answer.outcome === "ended") this.#dropFollower();
 	}
 
-	/** What is lacking after a pull that was not waited for any longer, or ended by an error. */
+	/** What is lacking after a pull that was not waited for any longer, or ended by an error. @param {Report} answer @param {string} pull */
 	#incomplete({ error, isReached, lacking }, pull) {
 		const here = "pi starts with the sessions that are here";
 		const seconds = `${this.#timeout / 1000} s`;
@@ -112,12 +118,11 @@ class StoreInPi {
 		return isReached ? `the store was not read to its end within ${seconds}; ${here}` : `${lateness(this.#timeout)}; ${here}`;
 	}
 
-	/** Follows the sessions that managers of this class have from now on. */
+	/** Follows the sessions that managers of this class have from now on. @param {typeof import("../../index.js").SessionManager} SessionManager */
 	watch(SessionManager) {
-		this.#SessionManager = SessionManager;
 		// A session that is only looked at has nothing to store, and nobody is to see that it is in use.
-		const register = (manager, args) => {
-			if (args.some((arg) => arg?.readonly === true)) return;
+		const register = (/** @type {Manager} */ manager, /** @type {unknown[]} */ args) => {
+			if (args.some((arg) => Object(arg).readonly === true)) return;
 			this.#managers.add(new WeakRef(manager));
 			this.#addPending();
 		};
@@ -134,14 +139,14 @@ class StoreInPi {
 			const manager = reference.deref();
 			if (!manager) this.#managers.delete(reference);
 			const file = manager?.getSessionFile();
-			return file === undefined ? [] : [{ manager, session: manager.getSessionId(), file, cwd: manager.getCwd() }];
+			return !manager || file === undefined ? [] : [{ manager, session: manager.getSessionId(), file, cwd: manager.getCwd() }];
 		});
 	}
 
 	/** Writes down which sessions are open, before they have anything to store: this process may be killed at any time. */
 	#addPending() {
-		for (const one of this.#sessions().filter(({ file }) => !this.#pendingFiles.has(file))) {
-			this.#pendingFiles.add(one.file);
+		for (const one of this.#sessions().filter(({ file }) => !this.#openedFiles.has(file))) {
+			this.#openedFiles.add(one.file);
 			try {
 				this.#pending.add({ ...one, project: process.env.PI_SESSION_NATIVE_PROJECT || undefined });
 			} catch (error) {
@@ -168,34 +173,40 @@ class StoreInPi {
 	}
 
 	#startFollower() {
-		const first = { address: this.#address, notesDir: this.#notesDir, pending: this.#pending.id, timeout: this.#timeout, start: this.#start };
-		this.#follower = new Follower(first, { onReport: (report) => this.#receive(report), onCall: (call) => this.#changeFile(call) });
+		const first = { address: this.#address, notesDir: this.#notesDir, pendingId: this.#pending.id, timeout: this.#timeout, start: this.#start };
+		this.#follower = new Follower(first, (report) => this.#receive(report), (call) => this.#changeFile(call));
 		this.#followsFrom = performance.now() + RESTART_MS;
+		return this.#follower;
 	}
 
 	#dropFollower() {
-		this.#follower.stop();
+		this.#follower?.stop();
 		[this.#follower, this.#sentOpen] = [undefined, undefined];
 	}
 
+	/** @param {Report} report */
 	#receive({ show, done, error }) {
 		if (show) this.#show(show);
 		if (done === "start" && error) this.#show(error);
 	}
 
-	/** Waits for the follower: see `Follower.wait`. */
-	#waitFor(name) {
+	/** See `Follower.wait`. @param {Follower} follower @param {"start" | "end"} name */
+	#waitFor(follower, name) {
 		this.#isWaiting = true;
-		const answer = this.#follower.wait(name, this.#timeout);
+		const answer = follower.wait(name, this.#timeout);
 		this.#isWaiting = false;
 		if (answer.outcome === "late" && !answer.isReached) this.#errors.set(undefined, Object.assign(new Error(lateness(this.#timeout)), { code: "unreachable", isSilent: true }));
 		return answer;
 	}
 
-	/** Changes the file of a session that is open here, and lets its managers take that in. Gives the answer. */
+	/**
+	 * Changes the file of a session that is open here, and lets its managers take that in.
+	 * @param {import("./messages.mjs").Call} call
+	 * @returns {import("./messages.mjs").Answer}
+	 */
 	#changeFile({ name, file, input }) {
 		try {
-			const report = this.#SessionManager[name](file, input);
+			const report = require("../../index.js").SessionManager[name](file, input);
 			for (const one of this.#sessions().filter((one) => one.file === file)) this.#reload(one);
 			return { report };
 		} catch (error) {
@@ -204,7 +215,7 @@ class StoreInPi {
 		}
 	}
 
-	/** The file is changed, whether its managers take that in or not. */
+	/** The file is changed, whether its managers take that in or not. @param {{ manager: Manager, session: string }} one */
 	#reload({ manager, session }) {
 		try {
 			manager.reload();
@@ -224,7 +235,7 @@ class StoreInPi {
 		}
 	}
 
-	/** Shows a line now, or after pi where it would be drawn over pi's screen; once. */
+	/** Shows a line now, or after pi where it would be drawn over pi's screen; once. @param {string} line */
 	#show(line) {
 		if (this.#shown.has(line)) return;
 		this.#shown.add(line);
@@ -238,28 +249,34 @@ class StoreInPi {
 		this.#follower?.read();
 		// What ends a service ends all of its processes.
 		if (this.#follower?.hasEnded()) this.#dropFollower();
-		if (!this.#follower && this.#pendingFiles.size === 0) return;
+		if (!this.#follower && this.#openedFiles.size === 0) return;
 		endBySignals();
 		this.#closeFiles();
 		this.#start = undefined;
-		if (!this.#follower) this.#startFollower();
-		this.#follower.end();
-		const { outcome, error, unstored } = this.#waitFor("end");
+		const follower = this.#follower ?? this.#startFollower();
+		follower.end();
+		const { outcome, error, unstored } = this.#waitFor(follower, "end");
 		const why = outcome === "late" ? lateness(this.#timeout) : error;
 		// Where others were only to be shown that all is closed, they see that within a minute. One that did not say yet has at most what was open here.
-		if (why !== undefined && (unstored ?? this.#pendingFiles.size) > 0) print(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
-		this.#follower.stop();
+		if (why !== undefined && (unstored ?? this.#openedFiles.size) > 0) print(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
+		follower.stop();
 	}
 }
 
-/** Lets a method do something more, which is given its result and its arguments. */
+/**
+ * Lets a method do something more, which is given its result and its arguments.
+ * @param {object} object
+ * @param {string} name
+ * @param {(result: Manager, args: unknown[]) => void} more
+ */
 function doAfter(object, name, more) {
+	/** @type {ProxyHandler<any>["apply"]} */
 	const apply = (original, self, args) => {
 		const result = Reflect.apply(original, self, args);
 		more(result, args);
 		return result;
 	};
-	Object.defineProperty(object, name, { value: new Proxy(object[name], { apply }) });
+	Object.defineProperty(object, name, { value: new Proxy(Reflect.get(object, name), { apply }) });
 }
 
 /** From here on signals end this process at once: pi has ended, and nobody would hear of them while the store is waited for. */
@@ -267,7 +284,7 @@ function endBySignals() {
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
 }
 
-/** One line that is fit for a terminal: what a store holds was written by others. */
+/** One line that is fit for a terminal: what a store holds was written by others. @param {string} line */
 function print(line) {
 	try {
 		writeSync(2, `pi-session-native: ${require("../shared/text.mjs").safeLine(line)}\n`);

@@ -4,7 +4,7 @@ import { displayName } from "../store/base/names.js";
 export class Presence {
 	#store;
 	#reports;
-	/** The sessions that this process has shown to be open. */
+	/** The sessions that this process has shown to be open. @type {Set<string>} */
 	#shown = new Set();
 
 	/** @param {{ store: import("../store/index.js").LineStore, reports: import("./messages.mjs").Reports }} parts */
@@ -13,7 +13,7 @@ export class Presence {
 		this.#reports = reports;
 	}
 
-	/** Shows for a minute that a session is open here. */
+	/** Shows for a minute that a session is open here. @param {string} session */
 	async show(session) {
 		this.#shown.add(session);
 		try {
@@ -29,7 +29,7 @@ export class Presence {
 		await Promise.allSettled([...this.#shown].map((session) => this.#store.setPresence?.(session, false)));
 	}
 
-	/** Says which of these stored sessions other hosts have open, once of each session and host. */
+	/** Says which of these stored sessions other hosts have open, once of each session and host. @param {import("../store/index.js").StoredSession[]} stored */
 	reportOthers(stored) {
 		const others = stored.flatMap(({ session, presence = [] }) => presence.filter((host) => host !== this.#store.host).map((host) => ({ session, host })));
 		const lines = others.map(({ session, host }) => [`session ${session} is in use on ${displayName(host)}`]);

@@ -22,10 +22,15 @@ const WAITS = 20;
 const NEWLINE = 10;
 const GONE = "the process that talks to it has ended";
 
+/** @typedef {import("./messages.mjs").Call} Call */
+/** @typedef {import("./messages.mjs").First} First */
+/** @typedef {import("./messages.mjs").Report} Report */
+
 /** A follower that runs until this process ends, however it ends. It does not keep this one running. */
 export class Follower {
-	/** Why the process has ended, or cannot be used; undefined while it runs. What it said itself counts more than what its end tells. */
+	/** Why the process has ended, or cannot be used; undefined while it runs. @type {string | undefined} */
 	#why;
+	/** What its end tells, which counts less. @type {string | undefined} */
 	#exit;
 	/** @type {import("node:child_process").ChildProcess | undefined} */
 	#child;
@@ -33,14 +38,15 @@ export class Follower {
 	#reports = -1;
 	#position = 0;
 	#onReport;
-	/** What was reported since this process began to wait, of each kind the last. */
+	/** What was reported since this process began to wait, of each kind the last. @type {Report} */
 	#answer = {};
 
 	/**
-	 * @param {object} first the first message
-	 * @param {{ onReport?: (report: object) => void, onCall?: (call: object) => object }} options `onCall` gives the answer
+	 * @param {First} first
+	 * @param {(report: Report) => void} onReport
+	 * @param {(call: Call) => import("./messages.mjs").Answer} onCall
 	 */
-	constructor(first, { onReport, onCall } = {}) {
+	constructor(first, onReport, onCall) {
 		this.#onReport = onReport;
 		try {
 			mkdirSync(first.notesDir, { recursive: true, mode: 0o700 });
@@ -56,7 +62,7 @@ export class Follower {
 			child.on("error", (error) => (this.#exit ??= error.message));
 			if (child.pid === undefined) throw new Error("its process cannot be started");
 			child.on("exit", (code, signal) => (this.#exit ??= signal ?? `exit code ${code}`));
-			child.on("message", (call) => this.send({ answer: onCall?.(call) }));
+			child.on("message", (call) => this.send({ answer: onCall(/** @type {Call} */ (call)) }));
 			// That the process has ended is known otherwise. Without a listener the error would end pi.
 			child.stdin?.on("error", () => {});
 			for (const part of [child, child.stdin, child.channel]) Object(part).unref?.();
@@ -70,7 +76,7 @@ export class Follower {
 		return this.#why ?? this.#exit;
 	}
 
-	/** That the process has ended meanwhile is known by its end. */
+	/** That the process has ended meanwhile is known by its end. @param {First | import("./messages.mjs").ToFollower} message */
 	send(message) {
 		if (this.ended === undefined) this.#child?.send(message, () => {});
 	}
@@ -78,12 +84,11 @@ export class Follower {
 	/** Passes on what the process has reported since. If that cannot be read, as on a network drive, it counts as ended. */
 	read() {
 		for (const line of this.#newLines()) {
-			// Something else in that process may have printed it.
-			const report = Object(reportIn(line));
+			const report = reportIn(line);
 			// An earlier request's error is not this one's.
 			Object.assign(this.#answer, report.done && { error: undefined }, report);
 			this.#why ??= report.ended;
-			this.#onReport?.(report);
+			this.#onReport(report);
 		}
 	}
 
@@ -107,6 +112,9 @@ export class Follower {
 	/**
 	 * Waits until the "start" or "end" is "done", the process has "ended", or it is "late", after `timeout` milliseconds. Gives which of these
 	 * is the `outcome`, why it failed (`error`), and what was reported meanwhile.
+	 * @param {"start" | "end"} name
+	 * @param {number} timeout
+	 * @returns {Report & { outcome: "done" | "ended" | "late" }}
 	 */
 	wait(name, timeout) {
 		this.#answer = {};

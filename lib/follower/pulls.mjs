@@ -24,7 +24,7 @@ export class Pulls {
 	#sessions;
 	#sync;
 	#isFirst = true;
-	/** From when on a session is looked at again, by its revision. One that is up to date is not, while it stays as it is in the list. */
+	/** From when on a session is looked at again, by its revision. One that is up to date is not, while it stays as it is in the list. @type {Map<string, number>} */
 	#dueAt = new Map();
 	/** When lines were last pulled into a session. @type {Map<string, number>} */
 	#pulledAt = new Map();
@@ -77,7 +77,7 @@ export class Pulls {
 		let done = 0;
 		const onResult = (/** @type {PullResult} */ { session, added, error, problems }) => {
 			if (added > 0) this.#pulledAt.set(session, performance.now());
-			this.#lookAgain(byId.get(session), error !== undefined || problems.length > 0);
+			this.#lookAgain(/** @type {StoredSession} */ (byId.get(session)), error !== undefined || problems.length > 0);
 			report(news.length - ++done);
 		};
 		const duration = isFirst ? timeout : DURATION_MS;
@@ -95,19 +95,19 @@ export class Pulls {
 		return done > 0 && done < news.length ? 0 : pause;
 	}
 
-	/** Looks at a session again when it changes; if its pull is not finished, after a minute, too. */
+	/** Looks at a session again when it changes; if its pull is not finished, after a minute, too. @param {StoredSession} stored @param {boolean} isUnfinished */
 	#lookAgain(stored, isUnfinished) {
 		this.#dueAt.set(revisionOf(stored), isUnfinished ? performance.now() + RETRY_MS : Infinity);
 	}
 
-	/** What may pass by itself is not said. */
+	/** What may pass by itself is not said. @param {unknown} error */
 	showFailure(error) {
 		if (!mayPass(error)) this.#context.reports.show(`others' lines are not pulled: ${messageOf(error)}`);
 	}
 }
 
-/** Whether an error of a pull may pass by itself. */
-const mayPass = (error) => Boolean(error?.retryable) || error?.code === "ERR_SESSION_LOCKED";
+/** Whether an error of a pull may pass by itself. @param {unknown} error */
+const mayPass = (error) => Object(error).retryable === true || Object(error).code === "ERR_SESSION_LOCKED";
 
 /** What a pull has to say of a session: lines, and the matter of those whose text may be another one each time. @param {PullResult} result */
 const outcome = ({ session, error, redacted, problems }) => [

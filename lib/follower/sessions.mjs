@@ -1,5 +1,5 @@
-// The follower's sessions: those that pi has open, which are stored as they grow and shown to others, and pending ones of earlier processes. At
-// pi's end the rest of all of them is stored.
+// The follower's sessions: those that pi has open, which are stored as they grow and shown to others, and abandoned ones. At pi's end the rest
+// of all of them is stored.
 import { promises, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { everySessionFile } from "../shared/session-dir.mjs";
@@ -14,13 +14,13 @@ import { projectIn } from "../store/machine/settings.js";
 import { callPi, endCalls } from "./messages.mjs";
 import { lateness } from "./common.mjs";
 
-/** How many pending sessions are begun at the same time: each takes some megabytes. */
+/** How many sessions are begun at the same time: each takes some megabytes. */
 const SESSIONS_AT_ONCE = 4;
 /** How often it is looked whether the file of a session that is open here grew, and how often others are shown that it is open. */
 const FOLLOW_MS = 250;
 const SHOW_AGAIN_MS = 20_000;
-/** How often pending sessions of earlier processes are looked for: on a slow drive they are found late. */
-const PENDING_MS = 5000;
+/** How often abandoned sessions are stored: on a slow drive they are found late. */
+const STORE_ABANDONED_MS = 5000;
 /** After how long without a word here others' lines are asked for more rarely. */
 const IDLE_MS = 10 * 60_000;
 /** What is pulled into an open file that is larger is written at most once a minute: pi's process stands still meanwhile. */
@@ -34,9 +34,11 @@ const LARGE_BYTES = 32 << 20;
  * @property {string} project
  * @property {boolean} [isShared] whether the directory has sessions of other working directories, too
  */
-/** What pi has open. @typedef {{ session: string, file: string, cwd: string }} OpenSession */
+/** @typedef {import("./messages.mjs").OpenSession} OpenSession */
 /** @typedef {import("../store/machine/pending.js").PendingSession} PendingSession */
 /** @typedef {import("../store/index.js").SyncItem} SyncItem */
+/** @typedef {Error & Partial<import("../store/index.js").StoreError>} PushError */
+/** @typedef {{ error?: PushError, bytes: number }} Pushed */
 
 /** Whether another file of its directory has the session, and is the one that is pushed. @param {{ session: string, file: string }} one */
 async function isSuperseded({ session, file }) {
@@ -47,7 +49,7 @@ async function isSuperseded({ session, file }) {
 	return pushed !== undefined && basename(pushed.file) !== basename(file);
 }
 
-/** Whether a push that failed may go on at once: its error may pass, and something was stored. @param {{ error?: any, bytes: number } | undefined} result */
+/** Whether a push that failed may go on at once: its error may pass, and something was stored. @param {Pushed | undefined} result */
 const isProgress = (result) => result?.error?.retryable && result.bytes > 0;
 
 export class Sessions {
@@ -59,9 +61,9 @@ export class Sessions {
 	/** The files that are looked at, as pi calls them. @type {Set<string>} */
 	#followed = new Set();
 	#begun = Date.now();
-	/** The pending sessions of earlier processes, by file. @type {Map<string, PendingSession>} */
-	#pending = new Map();
-	/** Promises of the projects that were asked for, by what was set and the working directory. */
+	/** By file. @type {Map<string, PendingSession>} */
+	#abandoned = new Map();
+	/** Promises of the projects that were asked for, by what was set and the working directory. @type {Map<string, Promise<string>>} */
 	#projects = new Map();
 	#context;
 
@@ -156,7 +158,7 @@ export class Sessions {
 		/** @type {import("../store/index.js").CallManager} */
 		const call = async (name, file, input) => {
 			const open = this.isEnding ? undefined : this.#openFile(file);
-			return open ? callPi({ name, file: open, input }) : callHere(name, file, input);
+			return open ? callPi(name, open, input) : callHere(name, file, input);
 		};
 		const otherFiles = async () => everySessionFile(namedDir(place.cwd));
 		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call });
@@ -171,14 +173,15 @@ export class Sessions {
 	 */
 	cachedProject(cwd, set = process.env.PI_SESSION_NATIVE_PROJECT ?? "") {
 		const key = `${set}\n${cwd}`;
-		if (!this.#projects.has(key)) {
-			const finding = this.#findProject(cwd, set);
-			finding.catch(() => this.#projects.delete(key));
-			this.#projects.set(key, finding);
-		}
-		return this.#projects.get(key);
+		const known = this.#projects.get(key);
+		if (known) return known;
+		const finding = this.#findProject(cwd, set);
+		finding.catch(() => this.#projects.delete(key));
+		this.#projects.set(key, finding);
+		return finding;
 	}
 
+	/** @param {string} cwd @param {string} set */
 	async #findProject(cwd, set) {
 		const { store, notesDir, reports } = this.#context;
 		const { project, problem } = await projectIn(cwd, store.host, dirname(notesDir), set);
@@ -186,7 +189,10 @@ export class Sessions {
 		return project;
 	}
 
-	/** Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told. */
+	/**
+	 * Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told.
+	 * @param {PendingSession} one
+	 */
 	async #isUnstored(one, isForgotten = false) {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
@@ -202,14 +208,15 @@ export class Sessions {
 	}
 
 	/**
-	 * Finds the pending sessions of earlier processes: of this project's sessions, and of whatever they had open. What is on a drive that hangs is
-	 * never found, and this does not end then.
+	 * Finds the abandoned sessions: of this project's, and of whatever earlier processes had open. What is on a drive that hangs is never found, and
+	 * this does not end then.
 	 * @param {Place} place
 	 */
-	async findPending(place) {
+	async findAbandoned(place) {
+		/** @type {Map<string, Promise<unknown>>} */
 		const turns = new Map();
 		// One after the other in a directory: each call to a drive that hangs takes a thread of this process.
-		const take = (one, isForgotten = false) => {
+		const take = (/** @type {PendingSession} */ one, isForgotten = false) => {
 			const turn = Promise.resolve(turns.get(dirname(one.file))).then(() => this.#take(one, isForgotten));
 			turns.set(dirname(one.file), turn.catch(() => {}));
 			return turn;
@@ -231,22 +238,22 @@ export class Sessions {
 	async #take(one, isForgotten) {
 		if (!(await this.#isUnstored(one, isForgotten))) return false;
 		const file = fileOnDisk(one.file);
-		if (this.#pending.has(file)) return true;
+		if (this.#abandoned.has(file)) return true;
 		// The name that is set here is not that of another directory.
 		const project = one.project ?? (await this.cachedProject(one.cwd, ""));
-		this.#pending.set(file, { ...one, file, project });
+		this.#abandoned.set(file, { ...one, file, project });
 		return true;
 	}
 
 	/**
-	 * Stores the pending sessions of earlier processes: each once, though its last line may never get an end. Gives after how many milliseconds
-	 * that is to be done again.
+	 * Stores the abandoned sessions: each once, though its last line may never get an end. Gives after how many milliseconds that is to be done
+	 * again.
 	 */
-	async storePending() {
-		const failures = await this.#store([...this.#pending.values()]);
+	async storeAbandoned() {
+		const failures = await this.#store([...this.#abandoned.values()]);
 		if (failures.some(isProgress)) return FOLLOW_MS;
 		if (failures.length > 0) throw failures[0].error;
-		return PENDING_MS;
+		return STORE_ABANDONED_MS;
 	}
 
 	/** pi's end: stores what is not stored yet, unless the store is silent, and shows others that it is closed. */
@@ -257,7 +264,7 @@ export class Sessions {
 		const { settings, timeout, pending, reports, errors, list, presence } = this.#context;
 		const unstored = settings.push ? await this.#unstoredOf(pending.own()) : [];
 		const own = new Set(unstored.map(({ file }) => file));
-		const others = settings.push ? [...this.#pending.values()].filter(({ file }) => !own.has(file)) : [];
+		const others = settings.push ? [...this.#abandoned.values()].filter(({ file }) => !own.has(file)) : [];
 		const rest = [...unstored, ...others];
 		reports.send({ unstored: rest.length });
 		try {
@@ -272,6 +279,7 @@ export class Sessions {
 		}
 	}
 
+	/** @param {PendingSession[]} sessions */
 	async #unstoredOf(sessions) {
 		const found = await Promise.all(sessions.map(async (one) => ((await this.#isUnstored(one)) ? [one] : [])));
 		return found.flat();
@@ -279,6 +287,7 @@ export class Sessions {
 
 	/** Stores what the files of these sessions hold. Gives the results whose errors may pass. @param {PendingSession[]} sessions */
 	async #store(sessions) {
+		/** @type {Pushed[]} */
 		const failures = [];
 		const push = async (/** @type {PendingSession} */ one) => {
 			const { file, cwd, project } = one;
@@ -287,17 +296,17 @@ export class Sessions {
 			return (await sync.push({ local: [one] }))[0];
 		};
 		const store = async (/** @type {PendingSession} */ one) => {
+			/** @type {Pushed | undefined} */
 			const result = await push(one).catch((error) => ({ error, bytes: 0 }));
-			const { error } = Object(result);
-			if (error?.retryable) return void failures.push(result);
-			this.#pending.delete(one.file);
-			if (error) this.#showFailure(error, one.session);
+			if (result?.error?.retryable) return void failures.push(result);
+			this.#abandoned.delete(one.file);
+			if (result?.error) this.#showFailure(result.error, one.session);
 		};
 		await inParallel(sessions, store, { limit: SESSIONS_AT_ONCE });
 		return failures;
 	}
 
-	/** Errors that may pass are retried, and reported when pi ends if they did not. */
+	/** Errors that may pass are retried, and reported when pi ends if they did not. @param {PushError} error @param {string} session */
 	#showFailure(error, session) {
 		if (!error.retryable) this.#context.reports.show(`session ${session} is not stored: ${error.message}`, `${session} ${error.code}`);
 	}

@@ -29,13 +29,15 @@ const FIRST = "pi-session-native-first.js";
 /** The function of the chunk that assigns our functions. */
 const ASSIGN = `${HANDLE}Assign`;
 
-/** Most of a bundle is ASCII, which need not be decoded. */
+/** @typedef {import("./package.mjs").Pi} Pi */
+
+/** Most of a bundle is ASCII, which need not be decoded. @param {string} path */
 function textOf(path) {
 	const bytes = readFileSync(path);
 	return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 }
 
-/** The chunk, as `{ name, text }`. */
+/** @param {Pi} pi */
 function findChunk(pi) {
 	for (const [, file] of textOf(pi.path(RUNTIME)).matchAll(/"\.\/(chunks\/[\w.-]+\.js)"/g)) {
 		const name = BUNDLE + file;
@@ -45,20 +47,20 @@ function findChunk(pi) {
 	throw new Error(`nothing that ${RUNTIME} imports has the class SessionManager`);
 }
 
-/** Whether a text declares a function once, and no other one that was given a number. */
+/** Whether a text declares a function once, and no other one that was given a number. @param {string} text @param {string} name */
 function declares(text, name) {
 	const literal = name.replaceAll("$", "\\$");
 	const found = [...text.matchAll(new RegExp(`\\bfunction ${literal}(\\d*)\\(`, "g"))];
 	return found.length === 1 && found[0][1] === "";
 }
 
-/** How often a text defines a method of a name. A call has no brace behind its arguments. */
+/** How often a text defines a method of a name. A call has no brace behind its arguments. @param {string} text @param {string} name */
 function definitions(text, name) {
 	const [, ...behind] = text.split(`${name}(`);
 	return behind.filter((rest) => /^[^()]*\)\s*\{/.test(rest)).length;
 }
 
-/** Whether a chunk declares or imports a name. */
+/** Whether a chunk declares or imports a name. @param {string} text @param {string} name */
 const sees = (text, name) => new RegExp(`[ ,{]${name}[=(,}]`).test(text);
 
 /** A bundle that can run on our manager. */
@@ -67,7 +69,7 @@ export class Bundle {
 	#chunk;
 	#chunkSource;
 
-	/** `{ bundle }` for a pi, or `{ refused }` with the reason why there is none. */
+	/** The `bundle` of a pi, or why it is `refused`. @param {Pi} pi @returns {{ bundle?: Bundle, refused?: string }} */
 	static of(pi) {
 		if (!pi.has(`${BUNDLE}cli.js`) || !pi.has(RUNTIME)) return { refused: "it has none" };
 		try {
@@ -77,6 +79,7 @@ export class Bundle {
 		}
 	}
 
+	/** @param {Pi} pi */
 	constructor(pi) {
 		const { name, text } = findChunk(pi);
 		const classAt = text.indexOf(CLASS);
@@ -99,7 +102,7 @@ export class Bundle {
 		this.#chunkSource = this.#edited(text, classAt, functions);
 	}
 
-	/** The text that a module of the bundle is loaded with. */
+	/** The text that a module of the bundle is loaded with. @param {string} name */
 	source(name) {
 		if (name === this.#chunk) return this.#chunkSource;
 		if (name.endsWith(`/${FIRST}`)) return `import{${ASSIGN}}from"./${basename(this.#chunk)}";${ASSIGN}();`;
@@ -117,6 +120,9 @@ export class Bundle {
 	/**
 	 * The chunk with our values; its class is at an offset. No line moves. Of the files that the chunk imports, some may import it
 	 * in turn; they run before it, but after its first import, which assigns our functions.
+	 * @param {string} text
+	 * @param {number} classAt
+	 * @param {string[]} functions
 	 */
 	#edited(text, classAt, functions) {
 		const dir = JSON.stringify(this.#pi.dir);

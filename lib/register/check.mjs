@@ -2,13 +2,19 @@
 import { readFileSync } from "node:fs";
 import { CONFIG, MANAGER, Unfit, managerSource } from "./package.mjs";
 
+/** @typedef {import("./package.mjs").Pi} Pi */
+/** @typedef {typeof import("../../index.js")} Library */
+/** @typedef {{ name: string, isStatic: boolean }} Member */
+
 /** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. A private one begins with its modifier. */
 const MEMBER =
 	/^ {4}((?:(?:public|static|readonly|abstract|override|declare|accessor|get|set)\s+)*)(?:\[Symbol\.(\w+)\]|(["']?)(?!_|constructor\b)([\w$]+)\3)[?!]?\s*[(<:;=]/gm;
 
 /**
  * Public members of `SessionManager` by its declarations, which pi publishes beside the code: methods, accessors and
- * fields, of managers and of the class, as `{ name, isStatic }`. Undefined where they are not declared as expected.
+ * fields, of managers and of the class. Undefined where they are not declared as expected.
+ * @param {Pi} pi
+ * @returns {Member[] | undefined}
  */
 function declaredMembers(pi) {
 	const file = MANAGER.replace(/js$/, "d.ts");
@@ -23,19 +29,25 @@ function declaredMembers(pi) {
 	}));
 }
 
-/** Whether `SessionManager` has a member. */
+/** Whether `SessionManager` has a member. @param {Library["SessionManager"]} SessionManager @param {Member} member */
 function hasMember(SessionManager, { name, isStatic }) {
 	const holder = isStatic ? SessionManager : SessionManager.prototype;
-	const key = name.startsWith("Symbol.") ? Symbol[name.slice("Symbol.".length)] : name;
+	const key = name.startsWith("Symbol.") ? Reflect.get(Symbol, name.slice("Symbol.".length)) : name;
 	// A symbol that this JavaScript engine does not have yet is undefined.
 	return key !== undefined && key in holder;
 }
 
+/** @param {string[]} names */
 const list = (names) => [...new Set(names)].sort().join(", ");
 
-/** Throws `Unfit` unless everything that a pi's session manager exports, and the public members of the class, exist in `ours`. */
+/**
+ * Throws `Unfit` unless everything that a pi's session manager exports, and the public members of the class, exist in `ours`.
+ * @param {Pi} pi
+ * @param {Library} ours
+ * @param {string} release
+ */
 export function checkPi(pi, ours, release) {
-	const cannot = (why) => new Unfit(`${pi.title} (${pi.dir}) cannot run on ${release}: ${why}`);
+	const cannot = (/** @type {string} */ why) => new Unfit(`${pi.title} (${pi.dir}) cannot run on ${release}: ${why}`);
 	for (const name of [MANAGER, CONFIG]) {
 		if (!pi.has(name)) throw cannot(`it has no ${name}, so it is laid out in a way this release does not know`);
 	}
@@ -46,7 +58,7 @@ export function checkPi(pi, ours, release) {
 	if (manager === undefined) throw cannot(`its ${MANAGER} does not write each export as a declaration on a line of its own`);
 	const missing = manager.names.filter((name) => !(name in ours));
 	if (missing.length > 0) throw cannot(`these names of its session manager do not exist here: ${list(missing)}`);
-	const other = Object.keys(manager.numbers).filter((name) => manager.numbers[name] !== ours[name]);
+	const other = Object.keys(manager.numbers).filter((name) => manager.numbers[name] !== Reflect.get(ours, name));
 	if (other.length > 0) throw cannot(`these numbers are others here: ${list(other)}`);
 	const members = declaredMembers(pi);
 	if (members === undefined) throw cannot("the class in its dist/core/session-manager.d.ts is not understood");

@@ -10,23 +10,24 @@ function userCacheFolder() {
 	const { env, platform } = process;
 	const given = platform === "win32" ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
 	if (given && isAbsolute(given)) return given;
-	const usual = { darwin: "Library/Caches", win32: "AppData/Local" }[platform] ?? ".cache";
+	const usual = platform === "darwin" ? "Library/Caches" : platform === "win32" ? "AppData/Local" : ".cache";
 	const home = homedir();
 	// `HOME` may be empty or relative: the directory would then be below the working directory, which others may have filled.
 	if (!isAbsolute(home)) throw new Error(`The home folder is not an absolute path: ${JSON.stringify(home)}`);
 	return join(home, usual);
 }
 
-/** Windows keeps others out of the user's directory. */
+/** Windows keeps others out of the user's directory. @param {import("node:fs").Stats} stats */
 const isOwn = ({ uid }) => process.geteuid === undefined || uid === process.geteuid();
 
-/** Creates a directory in one of the user's own. Root in another user's home would leave there what that user cannot write. */
+/** Creates a directory in one of the user's own. Root in another user's home would leave there what that user cannot write. @param {string} path */
 function makeFolder(path) {
 	if (lstatSync(path, { throwIfNoEntry: false })) return;
 	if (!isOwn(statSync(dirname(path)))) throw new Error(`${dirname(path)} belongs to another user`);
 	mkdirSync(path, { mode: 0o700 });
 }
 
+/** @param {string} path */
 function assertPrivate(path) {
 	// Not `stat`: a link may lead to a directory of the user that others chose.
 	const stats = lstatSync(path);

@@ -16,9 +16,12 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "no
 import { fileURLToPath } from "node:url";
 import { PACKAGE_VARIABLE, Unfit, manifestOf } from "./package.mjs";
 
+/** @typedef {import("./package.mjs").Settings} Settings */
+
 /** The first bytes of executables: ELF, PE, and the forms of Mach-O. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
 
+/** @param {string} path @param {number} length */
 function headOf(path, length) {
 	const head = Buffer.alloc(length);
 	const file = openSync(path, "r");
@@ -29,19 +32,19 @@ function headOf(path, length) {
 	}
 }
 
-/** Whether a file is machine code, not a script: such a pi has its session manager compiled in. */
+/** Whether a file is machine code, not a script: such a pi has its session manager compiled in. @param {string} path */
 export function isBinary(path) {
 	const head = headOf(path, 4).toString("hex");
 	return MAGIC.some((magic) => head.startsWith(magic));
 }
 
-/** Whether a path ends in a name that pi's command may have, or that of a renamed build that was set. */
+/** Whether a path ends in a name that pi's command may have, or that of a renamed build that was set. @param {string} path @param {Settings} settings */
 export function isNamedAsPi(path, { names, folders }) {
 	const packages = [...names, ...folders.map((dir) => manifestOf(dir)?.name ?? basename(dir))];
 	return packages.flatMap(commandNames).includes(basename(path).replace(/\.exe$/i, ""));
 }
 
-/** Refuses a package manager's shell script that starts pi, which for Node is a syntax error. */
+/** Refuses a package manager's shell script that starts pi, which for Node is a syntax error. @param {string} path @param {string[]} names */
 export function refuseLauncher(path, names) {
 	if (!/^#!.*\b(ba|da|z|k)?sh\b/.test(headOf(path, 80).toString("latin1").split("\n", 1)[0])) return;
 	for (const name of names) {
@@ -53,13 +56,14 @@ export function refuseLauncher(path, names) {
 	}
 }
 
+/** @param {string} path */
 export const singleBinary = (path) =>
 	new Unfit(
 		`${path} is a single-binary build of pi. Its session manager is compiled in and cannot be replaced; ` +
 			"install the npm package instead (npm install -g @earendil-works/pi-coding-agent)",
 	);
 
-/** The `node_modules` directories from `dir` upwards. Node's own list also has those of NODE_PATH, which may be relative. */
+/** The `node_modules` directories from `dir` upwards. Node's own list also has those of NODE_PATH, which may be relative. @param {string} dir */
 function* modulesUpwards(dir) {
 	for (let at = dir; ; at = dirname(at)) {
 		yield join(at, "node_modules");
@@ -67,7 +71,7 @@ function* modulesUpwards(dir) {
 	}
 }
 
-/** The path may name directories that do not exist or may not be read. */
+/** The path may name directories that do not exist or may not be read. @param {string} path */
 function isReadableFile(path) {
 	try {
 		accessSync(path, constants.R_OK);
@@ -80,6 +84,7 @@ function isReadableFile(path) {
 /** This package's directory. */
 const OWN = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
+/** @param {string} path */
 function realOr(path) {
 	try {
 		return realpathSync(path);
@@ -97,7 +102,7 @@ function workingDirectory() {
 	}
 }
 
-/** Whether the working directory is this directory or below it. */
+/** Whether the working directory is this directory or below it. @param {string} dir */
 function holdsWorkingDirectory(dir) {
 	const real = realOr(dir);
 	return `${realOr(workingDirectory())}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep);
@@ -106,29 +111,28 @@ function holdsWorkingDirectory(dir) {
 /**
  * Whether a path came with the working directory: it leads through the `node_modules` of the working directory or of a
  * directory above it. Not if this package is installed there, too.
+ * @param {string} path
  */
 function isOfWorkingDirectory(path) {
+	/** @type {string[]} */
 	const above = [];
 	for (let at = resolve(path); at !== dirname(at); at = dirname(at)) if (basename(at) === "node_modules") above.push(at);
-	const isOurs = (modules) => [dirname(modules), join(modules, "pi-session-native")].some((dir) => realOr(dir) === realOr(OWN));
+	const isOurs = (/** @type {string} */ modules) => [dirname(modules), join(modules, "pi-session-native")].some((dir) => realOr(dir) === realOr(OWN));
 	return above.some((modules) => holdsWorkingDirectory(dirname(modules))) && !above.some(isOurs);
 }
 
-/** The same of a directory of the path. A relative one always depends on the working directory. */
+/** The same of a directory of the path. A relative one always depends on the working directory. @param {string} dir */
 const isStrange = (dir) => !isAbsolute(dir) || [dir, realOr(dir)].some(isOfWorkingDirectory);
 
-/** The directories of the path that were set by the user, not by the working directory. */
-const foldersOnPath = (env) =>
-	(env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "" && !isStrange(dir));
-
-/** The files on the path, in its order, that have one of these names. */
-function commandsOnPath(names, env) {
+/** The files of these names in the directories of the path that the user set, in its order. @param {string[]} names */
+function commandsOnPath(names) {
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
-	const paths = foldersOnPath(env).flatMap((dir) => files.map((file) => join(dir, file)));
+	const folders = (process.env.PATH ?? "").split(delimiter).filter((dir) => dir !== "" && !isStrange(dir));
+	const paths = folders.flatMap((dir) => files.map((file) => join(dir, file)));
 	return paths.filter(isReadableFile);
 }
 
-/** The directory of package `name` that a launcher script of npm or pnpm leads to. */
+/** The directory of package `name` that a launcher script of npm or pnpm leads to. @param {string} path @param {string} name */
 function fromLauncher(path, name) {
 	const text = readFileSync(path, "utf8").replaceAll("\\", "/");
 	const found = text.split(/["'\s]/).find((word) => word.includes(`/node_modules/${name}/`));
@@ -139,13 +143,13 @@ function fromLauncher(path, name) {
 	return isAbsolute(named) ? named : undefined;
 }
 
-/** Directories where a package of this name may be, the likeliest first. Each is looked up when it is asked for. */
-function* candidates(name, env) {
+/** Directories where a package of this name may be, the likeliest first. Each is looked up when it is asked for. @param {string} name */
+function* candidates(name) {
 	for (const modules of modulesUpwards(OWN)) yield join(modules, name);
 	// Installed by a link, this package's real directory is elsewhere than the command.
 	if (process.argv[1])
 		for (const modules of modulesUpwards(dirname(resolve(process.argv[1])))) yield join(modules, name);
-	for (const command of commandsOnPath(commandNames(name), env)) {
+	for (const command of commandsOnPath(commandNames(name))) {
 		const real = realpathSync(command);
 		if (isBinary(real)) continue;
 		const around = real.replaceAll("\\", "/").lastIndexOf(`/${name}/`);
@@ -157,11 +161,15 @@ function* candidates(name, env) {
 	for (const modules of ["../lib/node_modules", "node_modules"]) yield join(dirname(process.execPath), modules, name);
 }
 
-/** What the command of a package may be called: `pi`, or for a renamed build the last part of its name. */
+/** What the command of a package may be called: `pi`, or for a renamed build the last part of its name. @param {string} name */
 const commandNames = (name) => [...new Set([name.slice(name.lastIndexOf("/") + 1), "pi"])];
 
-/** The installed pi. Throws `Unfit` if there is none, with what is there instead. */
-export function findPi(packages, settings, env = process.env) {
+/**
+ * The installed pi. Throws `Unfit` if there is none, with what is there instead.
+ * @param {import("./package.mjs").Packages} packages
+ * @param {Settings} settings
+ */
+export function findPi(packages, settings) {
 	for (const folder of settings.folders) {
 		if (!existsSync(folder)) throw new Unfit(`${PACKAGE_VARIABLE} names a folder that does not exist: ${folder}`);
 		const real = realpathSync(folder);
@@ -173,7 +181,7 @@ export function findPi(packages, settings, env = process.env) {
 	// A name that was set is the only one wanted.
 	const names = settings.named.length > 0 ? settings.named : settings.names;
 	for (const name of names) {
-		for (const folder of candidates(name, env)) {
+		for (const folder of candidates(name)) {
 			if (!existsSync(join(folder, "package.json"))) continue;
 			const real = realpathSync(folder);
 			if ([folder, real].some(isOfWorkingDirectory)) continue;
@@ -181,7 +189,7 @@ export function findPi(packages, settings, env = process.env) {
 			if (pi?.name === name) return pi;
 		}
 	}
-	const binary = commandsOnPath(names.flatMap(commandNames), env).find((path) => isBinary(realpathSync(path)));
+	const binary = commandsOnPath(names.flatMap(commandNames)).find((path) => isBinary(realpathSync(path)));
 	if (binary) throw singleBinary(binary);
 	throw new Unfit(
 		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +

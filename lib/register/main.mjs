@@ -5,31 +5,38 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { messageOf } from "../store/base/errors.js";
+import { agentDirOf, isStoreNamed } from "../store/machine/setting-names.js";
 import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit, readEnvironment } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
-const { agentDirOf, isStoreNamed } = require("../store/machine/setting-names.js");
 
+/** @typedef {import("./package.mjs").Pi} Pi */
+/** @typedef {import("./package.mjs").Settings} Settings */
+
+/** @type {Hooks} */
 let hooks;
-/** The store that this process's sessions go to, if one is named. */
+/** The store that this process's sessions go to, if one is named. @type {ReturnType<typeof import("../follower/in-pi.mjs").storeOfEnvironment>} */
 let store;
+/** @type {import("./check.mjs").Library} */
 let ours;
-/** What `install` returned. It runs once: of two hooks in a row each would take the other's work for foreign. */
+/** What `install` returned. It runs once: of two hooks in a row each would take the other's work for foreign. @type {Packages | undefined} */
 let installed;
 /** Whether pi itself was started. Then a failure ends the process; otherwise it is an exception in somebody's script. */
 let startsPi = false;
 
+/** @param {string} text */
 const print = (text) => writeSync(2, `${text}\n`);
 
-/** Ends the process with the message, where pi was to be started; else throws. */
+/** Ends the process with the message, where pi was to be started; else throws. @param {unknown} error @returns {never} */
 function stop(error) {
 	if (!startsPi || !(error instanceof Unfit)) throw error;
 	print(error.message);
 	process.exit(1);
 }
 
+/** @template T @param {() => T} work */
 function stopIfUnfit(work) {
 	try {
 		return work();
@@ -50,7 +57,7 @@ function loadOurs() {
 	return ours;
 }
 
-/** Installs the hooks; gives the packages that are pi. */
+/** Installs the hooks; gives the packages that are pi. @param {Settings} settings */
 function install(settings) {
 	if (installed) return installed;
 	const { bun, deno, node } = process.versions;
@@ -71,7 +78,7 @@ function install(settings) {
 	return packages;
 }
 
-/** Takes the store that is named for a pi, or for scripts that load one. Most have none, and what it needs takes a few milliseconds to load. */
+/** Takes the store that is named for a pi, or for scripts that load one. Most have none, and what it needs takes a few milliseconds to load. @param {Pi | undefined} pi */
 function takeStore(pi) {
 	const agentDir = agentDirOf(pi?.config);
 	if (isMainThread && isStoreNamed(agentDir)) store = require("../follower/in-pi.mjs").storeOfEnvironment(agentDir);
@@ -89,7 +96,11 @@ function mainScript() {
 	return path !== undefined && statSync(path).isFile() ? { given: path, real: realpathSync(path) } : undefined;
 }
 
-/** Stops the start of a pi that is not a script of Node's. Scripts that are not named as pi are left alone. */
+/**
+ * Stops the start of a pi that is not a script of Node's. Scripts that are not named as pi are left alone.
+ * @param {{ given: string, real: string }} script
+ * @param {Settings} settings
+ */
 function refuseOthers({ given, real }, settings) {
 	const { isBinary, isNamedAsPi, refuseLauncher, singleBinary } = require("./find-pi.mjs");
 	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));
@@ -104,17 +115,21 @@ export function registerMain() {
 	stopIfUnfit(() => {
 		const main = mainScript();
 		const settings = readEnvironment();
-		const script = main?.real;
 		const packages = install(settings);
-		const pi = script && packages.around(script);
+		const pi = main && packages.around(main.real);
 		takeStore(pi);
-		if (main && !(pi && script.endsWith(".js"))) refuseOthers(main, settings);
-		startsPi = pi !== undefined && checkStart(packages, pi, script);
+		if (main && !(pi && main.real.endsWith(".js"))) refuseOthers(main, settings);
+		startsPi = main !== undefined && pi !== undefined && checkStart(packages, pi, main.real);
 		if (startsPi) store?.pullBefore();
 	});
 }
 
-/** Checks the pi whose own script is started. False for a script that is only in its directory, such as an example. */
+/**
+ * Checks the pi whose own script is started. False for a script that is only in its directory, such as an example.
+ * @param {Packages} packages
+ * @param {Pi} pi
+ * @param {string} script
+ */
 function checkStart(packages, pi, script) {
 	const name = pi.nameOf(script);
 	if (name.startsWith("src/")) {

@@ -282,7 +282,7 @@ test("a process that ends is started once a minute", async () => {
 /** A program with a follower of its own. */
 const withFollower = (at: Machine, body: string) => node(at, ["--input-type=module", "-e", `
 	import { Follower } from ${JSON.stringify(pathToFileURL(join(root, "lib/follower/process.mjs")).href)};
-	const follower = new Follower(${JSON.stringify({ address: at.address, notesDir: join(at.agent, "session-stores"), timeout: Number(MINUTES) })});
+	const follower = new Follower(${JSON.stringify({ address: at.address, notesDir: join(at.agent, "session-stores"), timeout: Number(MINUTES) })}, () => {}, () => ({}));
 	${body}
 	follower.stop();`]);
 

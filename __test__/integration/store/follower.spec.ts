@@ -97,8 +97,8 @@ async function sessionsOf(at: World) {
 	interface Sessions {
 		follow(open: object[]): void;
 		isLargeOpen(file: string): boolean;
-		findPending(place: object): Promise<void>;
-		storePending(): Promise<number>;
+		findAbandoned(place: object): Promise<void>;
+		storeAbandoned(): Promise<number>;
 	}
 	const { Sessions } = (await import("../../../lib/follower/sessions.mjs" as string)) as { Sessions: new (context: object) => Sessions };
 	const works: (() => Promise<number | undefined>)[] = [];
@@ -137,12 +137,12 @@ test("a push that stored something before it failed by an error that may pass go
 	addTwoPortions(at);
 	appendFileSync(at.file, text(entry("last")));
 	new Pending(at.notes, at.address, "earlier").add({ ...at.one, project: "shop" });
-	await sessions.findPending({ dir: join(at.path, "none"), cwd: "/shop", project: "shop" });
+	await sessions.findAbandoned({ dir: join(at.path, "none"), cwd: "/shop", project: "shop" });
 	flaky();
-	expect(await sessions.storePending()).toBeLessThanOrEqual(250);
+	expect(await sessions.storeAbandoned()).toBeLessThanOrEqual(250);
 	vi.mocked(at.laptop.append).mockRejectedValueOnce(new StoreError("unreachable", "away"));
-	await expect(sessions.storePending()).rejects.toThrow("away");
-	expect(await sessions.storePending()).toBe(5000);
+	await expect(sessions.storeAbandoned()).rejects.toThrow("away");
+	expect(await sessions.storeAbandoned()).toBe(5000);
 	expect((await at.stored()).at(-1)).toBe("last");
 });
 
