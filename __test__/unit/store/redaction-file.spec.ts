@@ -8,8 +8,6 @@ import { SESSION, emptyDirectory, entry, header, library, logOf } from "../../su
 import { idsIn, lined, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
-const addon = createRequire(import.meta.url)("../../../index.js");
-const { copiesAmong } = createRequire(library)("./sync/redaction-sync.js");
 const { StoreError } = createRequire(library)("./base/errors.js");
 const { callHere } = createRequire(library)("./machine/local.js");
 const { loadAll } = createRequire(library)("./base/load-all.js");
@@ -335,24 +333,6 @@ test("a line without an id that has the type and time of a redacted entry is red
 		for (const { error } of await goesOn()) expect(error).toBeUndefined();
 		expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
 	}
-});
-
-// Regression: every redaction of the directory went to the addon with every line that was pushed or pulled, tens of milliseconds each time.
-test("the addon is given the lines that may be redacted ones, and the redactions that concern them", async () => {
-	const redactLines = vi.spyOn(addon, "redactLines");
-	const notes = join(emptyDirectory(), "notes");
-	const local = { session: SESSION, file: "/sessions/one.jsonl" };
-	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"timestamp":"t","message":{"role":"user","content":"${content}"}}`);
-	const hash = (of: Buffer) => createHash("sha256").update(of).digest("hex");
-	const redacted = ["a", "b", "c"].map((id) => ({ hash: hash(said(id, "hunter2")), line: said(id, "*") }));
-	const own = redactedIn(notes);
-	await own.withLock(() => own.add(redacted));
-	const known = own.ofDirectory(new Map());
-	expect(copiesAmong([said("d", "hunter2"), entry("e")], known)).toEqual([]);
-	expect(redactLines).not.toHaveBeenCalled();
-	const copy = said("b", "hunter2");
-	expect(copiesAmong([said("d", "hunter2"), copy], known)).toMatchObject([{ id: "b", line: said("b", "*") }]);
-	expect(redactLines.mock.calls).toMatchObject([[[copy], { lines: [redacted[1]] }, undefined]]);
 });
 
 // Regression: the text stayed in the file, beside the line that the pull brought in its place.

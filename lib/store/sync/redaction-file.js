@@ -1,12 +1,12 @@
 // The redaction file of a session: what was redacted, and what stands in its place, whether a store is named or not. It goes to every store
 // that has the session, also to one that is named later (redact-files.js). The file also says in which stores that was begun and has not ended.
 const { createHash } = require("node:crypto");
-const { readFileSync, statSync } = require("node:fs");
+const { readFileSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
 const { addressKey } = require("../base/address.js");
 const { StoreError, isGone } = require("../base/errors.js");
 const { hostLock } = require("../machine/host-lock.js");
-const { buffer, entryOf, isObject, parse } = require("../base/lines.js");
+const { buffer, isObject, parse } = require("../base/lines.js");
 const { checkId, nameOf } = require("../base/names.js");
 const { Notes } = require("../machine/notes.js");
 const { settleRedactions } = require("../base/redaction-rules.js");
@@ -15,8 +15,6 @@ const { namesIn, unlessAbsentSync, writeWhole } = require("../machine/small-file
 
 /** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
 /** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
-/** `keys`: its hash and its entry's id, one of which every line has that it concerns. @typedef {ReplacedLine & { keys: string[] }} KeyedLine */
-/** What redaction files say, by path; `version` changes when the file is replaced. @typedef {Map<string, { version: string, lines: KeyedLine[] }>} DirectoryCache */
 
 class RedactionFile {
 	#session;
@@ -49,28 +47,19 @@ class RedactionFile {
 		return this.#read().lines;
 	}
 
-	/**
-	 * What was redacted in all sessions of the directory, in this one first. A damaged file of another session is left out: it stops its own.
-	 * @param {DirectoryCache} cache what was read before
-	 */
-	ofDirectory(cache) {
+	/** What was redacted in all sessions of the directory. A damaged file of another session is left out: it stops its own. */
+	ofDirectory() {
 		const folder = dirname(this.#path);
-		const paths = namesIn(folder).filter((name) => name.endsWith(".json")).map((name) => join(folder, name));
-		return [...new Set([this.#path, ...paths])].flatMap((path) => {
-			const stat = statSync(path, { throwIfNoEntry: false });
-			if (!stat) return [];
-			const version = `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
-			const known = cache.get(path);
-			if (known?.version === version) return known.lines;
+		const others = namesIn(folder).filter((name) => name.endsWith(".json")).map((name) => join(folder, name)).filter((path) => path !== this.#path);
+		const all = this.all();
+		for (const path of others) {
 			try {
-				const lines = this.#read(path).lines.map((one) => ({ ...one, keys: keysOf(one.hash, one.line) }));
-				cache.set(path, { version, lines });
-				return lines;
-			} catch (error) {
-				if (path === this.#path) throw error;
-				return [];
+				all.push(...this.#read(path).lines);
+			} catch {
+				// The session that it is of says so.
 			}
-		});
+		}
+		return all;
 	}
 
 	/** Whether a redaction in the store was begun and has not ended: the store may know it, and still have the bytes. */
@@ -150,8 +139,4 @@ class RedactionFile {
 	}
 }
 
-/** @param {string} hash @param {Buffer} line */
-const keysOf = (hash, line) => [hash, entryOf(line)?.id ?? hash];
-
 exports.RedactionFile = RedactionFile;
-exports.keysOf = keysOf;

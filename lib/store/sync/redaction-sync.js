@@ -16,8 +16,7 @@ const { asError, isGone } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { describe, filesIn } = require("../machine/local.js");
 const { applyRedactions, finish, planStored, pushRedactions, redactFile, redactLines } = require("./redact-files.js");
-const { RedactionFile, keysOf } = require("./redaction-file.js");
-const { hashOf } = require("../base/redaction-rules.js");
+const { RedactionFile } = require("./redaction-file.js");
 const { NotASession } = require("../machine/session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
@@ -34,8 +33,6 @@ class RedactionSync {
 	#errors;
 	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
 	#pushed = new Map();
-	/** @type {import("./redaction-file").DirectoryCache} */
-	#directoryCache = new Map();
 
 	/**
 	 * @param {import("../index").SessionSyncOptions} options
@@ -131,9 +128,9 @@ class RedactionSync {
 	 */
 	async redactAgain(local, lines) {
 		const redacted = this.redactedOf(local);
-		const known = redacted.ofDirectory(this.#directoryCache);
+		const known = redacted.ofDirectory();
 		// As in most directories: then no line is looked at.
-		const copies = known.length > 0 ? copiesAmong(lines, known) : [];
+		const copies = known.length > 0 ? redactLines(lines, { lines: known }) : [];
 		if (copies.length === 0) return false;
 		await redacted.withLock(async () => {
 			await redacted.add(copies);
@@ -196,19 +193,4 @@ class RedactionSync {
 	}
 }
 
-/**
- * What becomes of the lines that were redacted, and of copies of them. The addon gets the lines that may be such, and what concerns them: it reads
- * all that it gets.
- * @param {Buffer[]} lines
- * @param {import("./redaction-file").KeyedLine[]} known
- */
-function copiesAmong(lines, known) {
-	const redacted = new Set(known.flatMap(({ keys }) => keys));
-	const concerned = lines.filter((line) => keysOf(hashOf(line), line).some((key) => redacted.has(key)));
-	if (concerned.length === 0) return [];
-	const keys = new Set(concerned.flatMap((line) => keysOf(hashOf(line), line)));
-	return redactLines(concerned, { lines: known.filter((one) => one.keys.some((key) => keys.has(key))) });
-}
-
 exports.RedactionSync = RedactionSync;
-exports.copiesAmong = copiesAmong;
