@@ -75,7 +75,6 @@ export async function remoteMove(from, to, options) {
 		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sessions remote move ${from} <to>`);
 		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sessions remote --all lists the projects");
 		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sessions remote move ${safeLine(from)} <to>`);
-		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
 		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false })));
 		const sessions = there.sessions.map(({ session }) => session);
 		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sessions remote --all lists the projects`);

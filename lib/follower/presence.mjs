@@ -17,7 +17,7 @@ export class Presence {
 	async show(session) {
 		this.#shown.add(session);
 		try {
-			await this.#store.setPresence?.(session, true);
+			await this.#store.setPresence(session, true);
 		} catch (error) {
 			const { code, message, retryable } = Object(error);
 			if (!retryable) this.#reports.show(`others do not see that session ${session} is open here: ${message}`, `presence ${code}`);
@@ -26,7 +26,7 @@ export class Presence {
 
 	/** Shows none any more. */
 	async end() {
-		await Promise.allSettled([...this.#shown].map((session) => this.#store.setPresence?.(session, false)));
+		await Promise.allSettled([...this.#shown].map((session) => this.#store.setPresence(session, false)));
 	}
 
 	/** Says which of these stored sessions other hosts have open, once of each session and host. @param {import("../store/index.js").StoredSession[]} stored */

@@ -90,7 +90,7 @@ const CASES = {
 		const store = await open("a");
 		const page = await store.load(SESSION);
 		assert.deepEqual([page.lines, page.more, page.problems], [[], false, []]);
-		assert.deepEqual(await store.redactions(SESSION), []);
+		assert.deepEqual([await store.redactions(SESSION), await store.header(SESSION)], [[], undefined]);
 		assert.equal((await append(store, [])).stored, 0);
 		await listsNothing(store);
 		await listsNothing(store, { session: SESSION });
@@ -267,6 +267,7 @@ const CASES = {
 		assert.deepEqual(sessions.map(({ session }) => session), [...ids].sort());
 		for (const { session, header, project, hosts, bytes, modified } of sessions) {
 			assert.equal(header.toString(), newHeader(session).toString());
+			assert.equal(String(await b.header(session)), newHeader(session).toString());
 			assert.equal(project, session === SESSION ? undefined : "github.com/me/shop");
 			assert.deepEqual(hosts, ["a", "b"]);
 			assert(bytes >= entries("b", 1).concat(entries("a", 1)).reduce((sum, line) => sum + line.length, 0));
@@ -283,7 +284,6 @@ const CASES = {
 
 	async "a project that is moved has another name, and what is appended meanwhile is there"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
-		if (!a.move) return;
 		const of = (/** @type {string} */ session, /** @type {string} */ project, /** @type {Buffer[]} */ lines, /** @type {string} */ after) => b.append(session, { header: newHeader(session), lines, project, after });
 		const { cursor } = await of(SESSION, "old", entries("a", 2));
 		await of("new", "new", entries("n", 1));
@@ -313,7 +313,7 @@ const CASES = {
 		const seen = (await b.load(SESSION)).cursor;
 		await b.append("another", { header: newHeader("another"), lines: entries("a", 1) });
 		await b.delete(SESSION);
-		assert.deepEqual((await a.load(SESSION)).lines, []);
+		assert.deepEqual([(await a.load(SESSION)).lines, await a.header(SESSION)], [[], undefined]);
 		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), ["another"]);
 		await rejects(a.load(SESSION, cursor), "reset");
 		for (const after of [cursor, seen, undefined]) await rejects(append(a, entries("b", 1), after), "deleted");
@@ -381,6 +381,7 @@ const CASES = {
 		for (const session of ["", "..", "a/b", "../x", "a\\b", ".a", "a.", "a\0", "ü", "a b", "x".repeat(300), "con", "NUL", "aux.txt"]) {
 			await rejects(store.append(session, { header, lines: entries("a", 1) }), "invalid");
 			await rejects(store.load(session), "invalid");
+			await rejects(store.header(session), "invalid");
 			await rejects(store.delete(session), "invalid");
 			await rejects(store.list({ session }), "invalid");
 		}
@@ -407,18 +408,17 @@ const CASES = {
 
 	async "a list says which hosts have a session open, until they have closed it"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
-		if (!a.setPresence || !b.setPresence) return;
 		const presence = async () => (await b.list({ session: SESSION, presence: true })).sessions[0]?.presence ?? [];
 		await append(a, entries("a", 1));
 		assert.deepEqual(await presence(), []);
-		for (const store of [b, a, a]) await store.setPresence?.(SESSION, true);
+		for (const store of [b, a, a]) await store.setPresence(SESSION, true);
 		await b.setPresence("another", true);
 		assert.deepEqual(await presence(), ["a", "b"]);
 		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), [SESSION]);
 		await append(b, entries("b", 1), (await b.load(SESSION)).cursor);
-		for (const store of [a, a]) await store.setPresence?.(SESSION, false);
+		for (const store of [a, a]) await store.setPresence(SESSION, false);
 		assert.deepEqual(await presence(), ["b"]);
-		await (await open("b")).setPresence?.(SESSION, false);
+		await (await open("b")).setPresence(SESSION, false);
 		assert.deepEqual(await presence(), []);
 		for (const isPresent of [true, false]) await rejects(a.setPresence("../x", isPresent), "invalid");
 	},

@@ -157,11 +157,8 @@ export interface LineStore {
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	/** What is stored: of every session, of a project, or of one session. */
 	list(filter?: ListFilter): Promise<SessionList>;
-	/**
-	 * The header of a session; undefined if it is not there. `stored` as for `load`. A store without this method is asked for a list of the
-	 * session.
-	 */
-	header?(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
+	/** The header of a session; undefined if it is not there. `stored` as for `load`. */
+	header(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
 	/**
 	 * Removes a session and all its lines; only that it was deleted stays known, so that nobody stores it again. Removing a session that is
 	 * not there succeeds.
@@ -177,20 +174,17 @@ export interface LineStore {
 	redactions(session: string): Promise<Redaction[]>;
 	/**
 	 * Gives the sessions of a project the name of another one, as after its remote was renamed: `list` of the other one has them. Nothing
-	 * else changes, and cursors hold. A directory and a bucket list them under the old name, too. An adapter may go without it.
+	 * else changes, and cursors hold. A directory and a bucket list them under the old name, too.
 	 */
-	move?(from: string, to: string): Promise<void>;
+	move(from: string, to: string): Promise<void>;
 	/**
 	 * Lets `list` show for a minute that this host has a session open, or ends that. Several hosts may have one open, and nobody is kept from
-	 * anything. The store need not have the session. An adapter may go without it.
+	 * anything. The store need not have the session.
 	 */
-	setPresence?(session: string, isPresent: boolean): Promise<void>;
+	setPresence(session: string, isPresent: boolean): Promise<void>;
 	/** Ends connections that the store opened itself. */
 	close(): Promise<void>;
 }
-
-/** A store with all that an adapter may go without. */
-export type CompleteStore = LineStore & Required<Pick<LineStore, "header" | "move" | "setPresence">>;
 
 export interface DirectoryStoreOptions {
 	path: string;
@@ -200,7 +194,7 @@ export interface DirectoryStoreOptions {
 }
 
 /** Sessions in a directory: a network drive, a synchronised directory, a checkout. */
-export interface DirectoryStore extends CompleteStore {}
+export interface DirectoryStore extends LineStore {}
 export class DirectoryStore {
 	constructor(options: DirectoryStoreOptions);
 }
@@ -226,7 +220,7 @@ export interface PostgresStoreOptions {
 }
 
 /** Sessions in PostgreSQL, through the package `pg`. */
-export interface PostgresStore extends CompleteStore {}
+export interface PostgresStore extends LineStore {}
 export class PostgresStore {
 	constructor(options: PostgresStoreOptions);
 	/** 200 MB, which is also the most that one append takes. */
@@ -261,7 +255,7 @@ export interface S3StoreOptions {
 }
 
 /** Sessions in a bucket of an S3-compatible object store, through the package `aws4fetch`. */
-export interface S3Store extends CompleteStore {}
+export interface S3Store extends LineStore {}
 export class S3Store {
 	constructor(options: S3StoreOptions);
 }

@@ -151,7 +151,7 @@ test.each([["PostgreSQL", inPostgres], ["a bucket", inBucket]])("%s: a session t
 	const session = stored?.session as string;
 	// On the laptop pi has ended.
 	expect(stored?.presence).toEqual([]);
-	await desktop.setPresence?.(session, true);
+	await desktop.setPresence(session, true);
 	const shared = await laptop.run(["-p", "--continue", "b"], env);
 	expect(shared).toMatchObject({ code: 0, stdout: "Two\n" });
 	expect(shared.stderr).toContain(`session ${session} is in use on desktop\n`);

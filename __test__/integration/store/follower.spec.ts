@@ -60,7 +60,7 @@ test("a session that another process of this host has closed is soon seen to be 
 	writeFileSync(preload, "const { now } = Performance.prototype; performance.now = () => 50 * now.call(performance);");
 	follow(at, { open: [at.one] }, { NODE_OPTIONS: `--require ${preload}` });
 	await isOpenOnLaptop(at);
-	await at.laptop.setPresence?.(SESSION, false);
+	await at.laptop.setPresence(SESSION, false);
 	await isOpenOnLaptop(at);
 });
 
@@ -284,7 +284,7 @@ test("a session that pi has open is changed by pi alone where a link is in one o
 
 test("what waits is stored, when pi ends too, though another host has the session open", async () => {
 	const at = await setup();
-	await at.desktop.setPresence?.(SESSION, true);
+	await at.desktop.setPresence(SESSION, true);
 	new Pending(at.notes, at.address, PENDING).add(at.one);
 	expect(await endOf({ env: envOf(at, {}) }, { notesDir: at.notes })).toContainEqual({ done: "end" });
 	expect(await at.stored()).toEqual(["stored", "waits"]);

@@ -12,7 +12,7 @@ holds<false, [IsAny<typeof opened>, IsAny<typeof stored>, IsAny<typeof lines>, I
 
 // @ts-expect-error: text is no line
 const text: Append = { header: new Uint8Array(), lines: ["{}"] };
-// @ts-expect-error: a store has four methods more
+// @ts-expect-error: a store has more methods
 const half: LineStore = { host: "a", close: async () => {} };
 // @ts-expect-error: every host has a name
 await openStore("/somewhere", {});

@@ -159,6 +159,11 @@ class MemoryStore implements LineStore {
 		};
 	}
 
+	async header(session: string): Promise<Buffer | undefined> {
+		const found = this.#session(session);
+		return found?.deleted ? undefined : found?.header;
+	}
+
 	async delete(session: string): Promise<void> {
 		const found = this.#session(session);
 		if (!found || found.deleted) return;

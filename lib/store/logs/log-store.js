@@ -24,7 +24,7 @@ const { LogWriter } = require("./log-writer.js");
 const { checkId } = require("../base/names.js");
 const { settleRedactions, toRedactions } = require("../base/redaction-rules.js");
 
-/** @typedef {import("../index").CompleteStore} Store */
+/** @typedef {import("../index").LineStore} Store */
 /** @typedef {import("../index").Problem} Problem */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */

@@ -9,7 +9,7 @@ const { openPool, storeError } = require("./postgres-connection.js");
 const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
 const { settleRedactions, toRedactions } = require("../base/redaction-rules.js");
 
-/** @typedef {import("../index").CompleteStore} Store */
+/** @typedef {import("../index").LineStore} Store */
 
 const TIMEOUT_MS = 30_000;
 /** The largest page, in bytes (one line may exceed it) and in lines. */

@@ -292,7 +292,7 @@ class SessionSync {
 async function storedHeader(store, stored) {
 	const { session, header } = stored;
 	if (header.length > 0) return header;
-	const found = store.header ? await store.header(session, stored) : (await store.list({ session })).sessions[0]?.header;
+	const found = await store.header(session, stored);
 	if (!found) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 	return found;
 }
