@@ -6,20 +6,15 @@ const { StoreError } = require("./errors.js");
 /** What a list is asked for where it only matters whether the store answers. */
 const PING = { session: "0", headers: false };
 
-/**
- * What a call to the file system gives; undefined if the file is not there.
- * @template T
- * @param {Promise<T>} work
- * @returns {Promise<T | undefined>}
- */
-async function unlessAbsent(work) {
-	try {
-		return await work;
-	} catch (error) {
-		if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return undefined;
+/** What a call to the file system gives; undefined if it fails with this code. @type {(code: string) => <T>(work: Promise<T>) => Promise<T | undefined>} */
+const unless = (code) => (work) =>
+	work.catch((error) => {
+		if (error.code === code) return undefined;
 		throw error;
-	}
-}
+	});
+
+const unlessAbsent = unless("ENOENT");
+const unlessThere = unless("EEXIST");
 
 /**
  * What a package gives that may be missing; throws with this code and message if it is.
@@ -40,3 +35,4 @@ function optional(load, code, lacking) {
 exports.PING = PING;
 exports.optional = optional;
 exports.unlessAbsent = unlessAbsent;
+exports.unlessThere = unlessThere;

@@ -8,7 +8,7 @@ const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { replaceFile, syncFolder } = require("../../shared/replace-file.js");
 const { checkPath } = require("../base/address.js");
-const { unlessAbsent } = require("../base/calls.js");
+const { unlessAbsent, unlessThere } = require("../base/calls.js");
 const { Drafts } = require("../machine/drafts.js");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { hostLock } = require("../machine/host-lock.js");
@@ -288,21 +288,6 @@ class DirectoryObjects {
 		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
 		const said = messageOf(error).replace(DRAFT_NAME, "");
 		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
-	}
-}
-
-/**
- * What a call makes; undefined if something has the name.
- * @template T
- * @param {Promise<T>} work
- * @returns {Promise<T | undefined>}
- */
-async function unlessThere(work) {
-	try {
-		return await work;
-	} catch (error) {
-		if (/** @type {NodeJS.ErrnoException} */ (error).code === "EEXIST") return undefined;
-		throw error;
 	}
 }
 
