@@ -17,6 +17,22 @@ const unlessAbsent = unless("ENOENT");
 const unlessThere = unless("EEXIST");
 
 /**
+ * What is done with a file, which is closed then.
+ * @template {import("node:fs").promises.FileHandle | undefined} File
+ * @template T
+ * @param {File | Promise<File>} opening
+ * @param {(file: File) => Promise<T>} work
+ */
+async function withFile(opening, work) {
+	const file = await opening;
+	try {
+		return await work(file);
+	} finally {
+		await file?.close();
+	}
+}
+
+/**
  * What a package gives that may be missing; throws with this code and message if it is.
  * @template T
  * @param {() => T} load
@@ -36,3 +52,4 @@ exports.PING = PING;
 exports.optional = optional;
 exports.unlessAbsent = unlessAbsent;
 exports.unlessThere = unlessThere;
+exports.withFile = withFile;

@@ -8,7 +8,7 @@ const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { replaceFile, syncFolder } = require("../../shared/replace-file.js");
 const { checkPath } = require("../base/address.js");
-const { unlessAbsent, unlessThere } = require("../base/calls.js");
+const { unlessAbsent, unlessThere, withFile } = require("../base/calls.js");
 const { Drafts } = require("../machine/drafts.js");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { hostLock } = require("../machine/host-lock.js");
@@ -94,19 +94,15 @@ class DirectoryObjects {
 
 	/** @type {Objects["get"]} */
 	async get(path, from = 0, to = Infinity) {
-		return this.#guard(async () => {
-			const file = await unlessAbsent(fs.open(join(this.#root, path)));
+		const opening = unlessAbsent(fs.open(join(this.#root, path)));
+		return this.#guard(() => withFile(opening, async (file) => {
 			if (!file) {
 				await fs.stat(this.#root);
 				return undefined;
 			}
-			try {
-				const { size } = await file.stat();
-				return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
-			} finally {
-				await file.close();
-			}
-		});
+			const { size } = await file.stat();
+			return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
+		}));
 	}
 
 	/** @type {Objects["create"]} */
@@ -131,14 +127,12 @@ class DirectoryObjects {
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
 			await this.#drafts.sweep(dirname(full));
 			try {
-				const { file, mode } = await this.#make(draft, "wx");
-				try {
+				const { file: made, mode } = await this.#make(draft, "wx");
+				await withFile(made, async (file) => {
 					await setMode(draft, mode);
 					await file.writeFile(bytes);
 					await file.sync();
-				} finally {
-					await file.close();
-				}
+				});
 				if (!(await name(draft, full))) return false;
 			} finally {
 				await fs.rm(draft, { force: true });
@@ -184,12 +178,7 @@ class DirectoryObjects {
 		await this.#guard(async () => {
 			const full = join(this.#root, path);
 			// Windows synchronises only what may be written to.
-			const file = await fs.open(full, constants.O_WRONLY | NO_LINK);
-			try {
-				await file.datasync();
-			} finally {
-				await file.close();
-			}
+			await withFile(fs.open(full, constants.O_WRONLY | NO_LINK), (file) => file.datasync());
 			await syncFolder(dirname(full));
 		});
 	}
@@ -208,19 +197,15 @@ class DirectoryObjects {
 
 	/** @type {Objects["blank"]} */
 	async blank(path, ranges) {
-		return this.#guard(async () => {
-			const file = await unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK));
+		const opening = unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK));
+		return this.#guard(() => withFile(opening, async (file) => {
 			if (!file) return;
-			try {
-				for (const { at, length } of ranges) {
-					const spaces = Buffer.alloc(length, " ");
-					for (let done = 0; done < length; ) done += (await file.write(spaces, done, length - done, at + done)).bytesWritten;
-				}
-				await file.datasync();
-			} finally {
-				await file.close();
+			for (const { at, length } of ranges) {
+				const spaces = Buffer.alloc(length, " ");
+				for (let done = 0; done < length; ) done += (await file.write(spaces, done, length - done, at + done)).bytesWritten;
 			}
-		});
+			await file.datasync();
+		}));
 	}
 
 	/** @type {Objects["remove"]} */

@@ -1,7 +1,7 @@
 // The sessions of this machine: their files, and where the file of one that comes from a store is to be.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { unlessAbsent } = require("../base/calls.js");
+const { unlessAbsent, withFile } = require("../base/calls.js");
 const { messageOf } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { isObject, parse } = require("../base/lines.js");
@@ -42,13 +42,8 @@ const filesIn = async (dir) => ((await unlessAbsent(fs.readdir(dir))) ?? []).fil
 async function describe(path) {
 	// Opening a pipe would wait for a writer.
 	if (!(await fs.stat(path)).isFile()) throw new NotASession("It is not a file");
-	const file = await fs.open(path);
-	try {
-		const { id, cwd } = readHeader(file);
-		return { session: checkId(id, "session"), file: path, cwd };
-	} finally {
-		await file.close();
-	}
+	const { id, cwd } = await withFile(fs.open(path), async (file) => readHeader(file));
+	return { session: checkId(id, "session"), file: path, cwd };
 }
 
 /**

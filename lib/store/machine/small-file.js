@@ -3,6 +3,7 @@ const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname, join } = require("node:path");
 const { replaceFile, syncFolder } = require("../../shared/replace-file.js");
+const { withFile } = require("../base/calls.js");
 const { Drafts } = require("./drafts.js");
 const { isObject, parse } = require("../base/lines.js");
 
@@ -52,7 +53,7 @@ async function writeWhole(path, text, last) {
 	const draft = await draftOf(path);
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
-		if (last !== undefined) await syncFile(draft);
+		if (last !== undefined) await withFile(fs.promises.open(draft, "r+"), (file) => file.sync());
 		await replaceFile(draft, path);
 	} catch (error) {
 		await fs.promises.rm(draft, { force: true });
@@ -61,16 +62,6 @@ async function writeWhole(path, text, last) {
 	for (let folder = path; last !== undefined && folder !== last && folder !== dirname(folder); ) {
 		folder = dirname(folder);
 		await syncFolder(folder);
-	}
-}
-
-/** @param {string} path */
-async function syncFile(path) {
-	const file = await fs.promises.open(path, "r+");
-	try {
-		await file.sync();
-	} finally {
-		await file.close();
 	}
 }
 

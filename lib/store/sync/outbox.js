@@ -7,12 +7,13 @@
 // there: that is an error.
 const { promises: fs } = require("node:fs");
 const { isDeepStrictEqual } = require("node:util");
-const { unlessAbsent } = require("../base/calls.js");
+const { unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError, deletedError } = require("../base/errors.js");
 const { entryOf, lineKey, tooLong } = require("../base/lines.js");
 const { loadAll } = require("../base/load-all.js");
 const { fingerprintAt, readHeader, readLines } = require("../machine/session-file.js");
 
+/** @typedef {import("node:fs").promises.FileHandle} FileHandle */
 /** @typedef {import("../index").LineStore} LineStore */
 /** @typedef {import("../machine/notes").Note} Note */
 /**
@@ -68,55 +69,54 @@ class Outbox {
 		}
 	}
 
-	async #tryPortion() {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactAgain } = this.#options;
-		const file = await unlessAbsent(fs.open(this.#options.file));
+	#tryPortion() {
 		// A session gets its file with its first message.
-		if (!file) return false;
-		try {
-			const noted = readNote();
-			let note = noted;
-			if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
-				const page = await this.#loadStored();
-				this.#isCompared = true;
-				note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), needsAll: page.lines.length > 0 };
-			}
-			const read = await readLines(file, note.offset);
-			// After reading: what is said once a session is private is not among the lines if it was not private yet.
-			if (this.#options.isPrivate?.()) return false;
-			// Then the file is another one.
-			if (await redactAgain?.(read.lines)) return true;
-			const { lines, bytes, goesOn } = await this.#beforeSecret(read, note);
-			if (bytes === 0) {
-				await this.#compare(note);
-				return false;
-			}
-			const { line: header } = readHeader(file);
-			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
-			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#isStored(line));
-			let { cursor, needsAll } = note;
-			if (fresh.length > 0) {
-				const append = { header, lines: fresh, project, after: cursor };
-				({ cursor } = await store.append(session, append));
-				if (cursor === append.after) {
-					// It has not passed what was appended, and would not show whether a store that was set back still has it.
-					({ cursor } = await loadAll(store, session, cursor));
-					needsAll = true;
-				}
-				this.#isCompared = true;
-			}
-			this.#wasReset = false;
-			const offset = note.offset + bytes;
-			const fingerprint = await fingerprintAt(file, offset);
-			// A pull, or another process, made a newer one meanwhile.
-			if (!isDeepStrictEqual(readNote(), noted)) return true;
-			await onNote({ ...note, cursor, offset, fingerprint, needsAll });
-			for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
-			onProgress?.(bytes);
-			return goesOn;
-		} finally {
-			await file.close();
+		return withFile(unlessAbsent(fs.open(this.#options.file)), async (file) => file !== undefined && this.#storeFrom(file));
+	}
+
+	/** @param {FileHandle} file */
+	async #storeFrom(file) {
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactAgain } = this.#options;
+		const noted = readNote();
+		let note = noted;
+		if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
+			const page = await this.#loadStored();
+			this.#isCompared = true;
+			note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), needsAll: page.lines.length > 0 };
 		}
+		const read = await readLines(file, note.offset);
+		// After reading: what is said once a session is private is not among the lines if it was not private yet.
+		if (this.#options.isPrivate?.()) return false;
+		// Then the file is another one.
+		if (await redactAgain?.(read.lines)) return true;
+		const { lines, bytes, goesOn } = await this.#beforeSecret(read, note);
+		if (bytes === 0) {
+			await this.#compare(note);
+			return false;
+		}
+		const { line: header } = readHeader(file);
+		const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
+		const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#isStored(line));
+		let { cursor, needsAll } = note;
+		if (fresh.length > 0) {
+			const append = { header, lines: fresh, project, after: cursor };
+			({ cursor } = await store.append(session, append));
+			if (cursor === append.after) {
+				// It has not passed what was appended, and would not show whether a store that was set back still has it.
+				({ cursor } = await loadAll(store, session, cursor));
+				needsAll = true;
+			}
+			this.#isCompared = true;
+		}
+		this.#wasReset = false;
+		const offset = note.offset + bytes;
+		const fingerprint = await fingerprintAt(file, offset);
+		// A pull, or another process, made a newer one meanwhile.
+		if (!isDeepStrictEqual(readNote(), noted)) return true;
+		await onNote({ ...note, cursor, offset, fingerprint, needsAll });
+		for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
+		onProgress?.(bytes);
+		return goesOn;
 	}
 
 	/**

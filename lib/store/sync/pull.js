@@ -6,7 +6,7 @@
 // pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in which another
 // host was the last to write long ago must not become the one to continue because it was pulled now.
 const { promises: fs } = require("node:fs");
-const { unlessAbsent } = require("../base/calls.js");
+const { unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError } = require("../base/errors.js");
 const { isObject, parse } = require("../base/lines.js");
 const { loadAll } = require("../base/load-all.js");
@@ -76,13 +76,9 @@ async function tryPull(options) {
 }
 
 /** The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note */
-async function tailAsNoted(path, note) {
-	const file = await fs.open(path).catch(() => undefined);
-	try {
-		return file && (await fingerprintAt(file, note.offset)) === note.fingerprint ? await tailAt(file, note.offset) : undefined;
-	} finally {
-		await file?.close();
-	}
+function tailAsNoted(path, note) {
+	const opening = fs.open(path).catch(() => undefined);
+	return withFile(opening, async (file) => (file && (await fingerprintAt(file, note.offset)) === note.fingerprint ? tailAt(file, note.offset) : undefined));
 }
 
 /** Whether a file is still what a note says. @param {string} path @param {Note} note */
@@ -155,15 +151,11 @@ function newestTime(lines) {
 async function done(options, page, merged) {
 	if (!merged) return undefined;
 	const { added, storedBytes: offset, inode } = merged;
-	const handle = await fs.open(options.file);
+	// Another pull may have replaced the file since: the note then matches no file.
+	const fingerprint = await withFile(fs.open(options.file), (file) => fingerprintAt(file, offset, inode));
 	const host = page.lines.at(-1)?.host;
 	const writer = host === options.store.host ? undefined : host;
-	try {
-		// Another pull may have replaced the file since: the note then matches no file.
-		await keep(options, { cursor: page.cursor, offset, fingerprint: await fingerprintAt(handle, offset, inode), needsAll: page.problems.length > 0, writer }, page.problems);
-	} finally {
-		await handle.close();
-	}
+	await keep(options, { cursor: page.cursor, offset, fingerprint, needsAll: page.problems.length > 0, writer }, page.problems);
 	return { added, problems: page.problems };
 }
 
