@@ -138,6 +138,22 @@ test("a fork is private whose own header is long, and one whose parent does not 
 });
 
 // Regression: it was pushed.
+test("a fork whose parent's file is gone is private where directories are", () => {
+	const dir = emptyDirectory();
+	const [fork, between] = [join(dir, "x_fork.jsonl"), join(dir, "x_between.jsonl")];
+	const write = (file: string, id: string, parentSession: string) => writeFileSync(file, text(JSON.stringify({ ...JSON.parse(header(id).toString()), parentSession })));
+	const isForkPrivate = (...named: string[]) => pushRules(settingsOf({ private: named })).isPrivate({ session: "fork", file: fork, cwd: "/other" });
+	write(between, "between", join(dir, "x_gone.jsonl"));
+	for (const parent of [join(dir, "x_gone.jsonl"), between]) {
+		write(fork, "fork", parent);
+		expect([isForkPrivate("/shop"), isForkPrivate("id:else", "/shop"), isForkPrivate("id:else"), isForkPrivate("id:gone"), isForkPrivate()]).toEqual([true, true, false, true, false]);
+	}
+	// Of an id alone it cannot be said that its file is gone.
+	write(fork, "fork", "gone");
+	expect([isForkPrivate("/shop"), isForkPrivate("id:gone")]).toEqual([false, true]);
+});
+
+// Regression: it was pushed.
 test("a fork that an old pi made of a private session is private once it is migrated", () => {
 	const dir = emptyDirectory();
 	const file = join(dir, "x_fork.jsonl");

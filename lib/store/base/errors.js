@@ -26,7 +26,7 @@ const deletedError = (session) =>
 
 /** @param {string} session */
 const privateError = (session) =>
-	new StoreError("invalid", `Session ${session}, or one that it was forked from, is private, and is not pushed: private in session-store.json names it, or its directory`);
+	new StoreError("invalid", `Session ${session}, or one that it was forked from, is private, and is not pushed: private in session-store.json names it, or its directory, or some directory while the file of one that it was forked from is gone`);
 
 /**
  * What an error says. Node tries several addresses of a server, and wraps what each said.

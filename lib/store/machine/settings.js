@@ -12,7 +12,7 @@ const { isObject, parse } = require("../base/lines.js");
 const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
 const { PARENT_FIELDS, headerIn } = require("./session-file.js");
-const { idInName, onDisk } = require("./session-path.js");
+const { idInName, isSessionName, onDisk } = require("./session-path.js");
 const { SETTINGS_FILE, STORE_VARIABLE, TIMEOUT_VARIABLE, notesIn } = require("./setting-names.js");
 const { writeWhole } = require("./small-file.js");
 
@@ -200,7 +200,7 @@ const projectIn = async (cwd, host, agentDir, set = process.env.PI_SESSION_NATIV
 /**
  * What may leave this machine, as options of a `SessionSync`. What is private is read each time: a session may become private while it is
  * open. A fork of a private session is private, because it has copies of its entries; so is one of which it cannot
- * be known.
+ * be known: where the file of a parent session is gone, its directory may be a private one.
  * @param {string} agentDir
  * @returns {Required<Pick<import("../index").SessionSyncOptions, "isPrivate">> & Pick<import("../index").SessionSyncOptions, "secretIn">}
  */
@@ -216,14 +216,15 @@ function pushRules(agentDir) {
 			if (named.length === 0) return false;
 			if (isNamed(local)) return true;
 			const parents = local.file === undefined ? [] : parentsOf(local.file);
-			return parents === undefined || parents.some(isNamed);
+			const isDirectoryNamed = named.some((entry) => sessionIn(entry) === undefined);
+			return parents === undefined || parents.some((parent) => isNamed(parent) || (isDirectoryNamed && parent.isGone));
 		},
 	};
 }
 
 /**
- * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone is known by its file's name.
- * Undefined if a file does not tell.
+ * The session that a session was forked from, the one that was forked from, and so on. Of one whose file is gone only the id is known, by the
+ * file's name. Undefined if a file does not tell.
  * @param {string} file
  */
 function parentsOf(file) {
@@ -234,7 +235,9 @@ function parentsOf(file) {
 		/** @type {Record<string, unknown> | undefined} */
 		const header = isThere ? headerAt(path) : {};
 		if (header === undefined) return undefined;
-		if (path !== file) parents.push({ session: String(header.id ?? idInName(path)), cwd: typeof header.cwd === "string" ? header.cwd : undefined });
+		// Programs may give an id alone, which never was a file.
+		const isGone = !isThere && isSessionName(path);
+		if (path !== file) parents.push({ session: String(header.id ?? idInName(path)), cwd: typeof header.cwd === "string" ? header.cwd : undefined, isGone });
 		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
 		for (const field of PARENT_FIELDS) if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
 	}
