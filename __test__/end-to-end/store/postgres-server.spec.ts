@@ -6,6 +6,7 @@ import { inspect } from "node:util";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type LineStore, PostgresStore, StoreError, loadAll } from "../../../lib/store/index.js";
+import { good, world } from "../../support/cli.js";
 import { SESSION, append, emptyDirectory, entries, entry, ids } from "../../support/lines.js";
 import { text } from "../../support/machines.js";
 import { PASSWORD, type Postgres, freePort, startPostgres } from "../../support/servers.js";
@@ -147,6 +148,8 @@ test("a password comes from the file of PostgreSQL's clients where the address h
 	vi.stubEnv("PGPASSFILE", file);
 	const url = `postgres://owner@127.0.0.1:${server.port}/postgres`;
 	expect((await append(open(newSchema(), "a", url), entries("a", 1))).stored).toBe(1);
+	// Regression: each command warned that pg 9 will not read the file.
+	expect(await good(world(), ["remote", "--all"], { PI_SESSION_NATIVE_STORE: url, PGPASSFILE: file })).toContain("No sessions in ");
 	vi.stubEnv("PGPASSFILE", join(file, "none"));
 	expect((await failure(open(newSchema(), "a", url).list())).code).not.toBe("unreachable");
 });

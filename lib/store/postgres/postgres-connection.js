@@ -36,9 +36,10 @@ function openPool(address, timeout) {
 	const url = new URL(address);
 	// The driver takes the last of several. One without a value would be plain text to it, and says nothing.
 	for (const name of TLS_PARAMETERS) if (!url.searchParams.getAll(name).at(-1)) url.searchParams.delete(name);
-	const pool = new (requirePg().Pool)({
+	const { Client, Pool } = requirePg();
+	const pool = new Pool({
 		...{ connectionString: url.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
-		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined },
+		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined, Client: withPasswordFile(Client) },
 		// A server goes on with what a client that is gone had asked for, and would wait for a lock forever.
 		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
 	});
@@ -74,6 +75,24 @@ const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 
 /** @returns {typeof import("pg")} */
 const requirePg = () => optional(() => require("pg"), "unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
+
+/**
+ * A client that reads the password file of PostgreSQL's clients where no password is given: `pg` 8 does so with a warning, `pg` 9 will not.
+ * @param {typeof import("pg").Client} Client
+ */
+const withPasswordFile = (Client) =>
+	class extends Client {
+		/** @param {import("pg").ClientConfig} [config] */
+		constructor(config) {
+			super(config);
+			const client = /** @type {any} */ (this);
+			client.password ??= () => new Promise((resolve) => requirePgpass()(client.connectionParameters, resolve));
+		}
+	};
+
+/** `pg` 8 brings it along, and may have it to itself. */
+const requirePgpass = () =>
+	optional(() => require(require.resolve("pgpass", { paths: [__dirname, require.resolve("pg")] })), "unsupported", "the server asks for a password, and to read it from ~/.pgpass the package pgpass is needed: npm install pgpass");
 
 /** @param {string} name of the store, for the message @param {unknown} error */
 function storeError(name, error) {
