@@ -67,7 +67,8 @@ export const sync = command(async (connection, query, options) => {
 	const down = isStored ? await pulled(connection, query, options) : { rows: [] };
 	try {
 		const up = await pushed(connection, query, options);
-		return { ...down, ...up, rows: [...down.rows, ...up.rows] };
+		const said = new Set(down.rows.map(({ session, what }) => `${session} ${what}`));
+		return { ...down, ...up, rows: [...down.rows, ...up.rows.filter(({ session, what }) => !said.has(`${session} ${what}`))] };
 	} catch (error) {
 		// A session that could not be pulled may not be here.
 		if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
@@ -101,7 +102,12 @@ async function pushed(connection, query, options) {
 			continue;
 		}
 		const pushes = await withProgress("Storing bytes", ({ update }) => pushPatiently(sync, session, update));
-		for (const { session: id, file, bytes, error } of pushes) if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
+		for (const { session: id, file, bytes, emptied, error } of pushes) {
+			const notes = emptiedNote(emptied);
+			// Of one that was named it is an error.
+			if (query === undefined && Object(error).code === "deleted") rows.push(deletedRow({ session: id, file }));
+			else if (bytes > 0 || error || notes.length > 0) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message, notes });
+		}
 	}
 	if (rows.length > 0) return { rows };
 	const all = await Promise.all(syncs.map(async (sync) => (await sync.local(session)).filter((one) => sync.isPrivate(one))));
@@ -170,17 +176,20 @@ async function pulled(connection, query, options) {
 		}
 		/** @type {import("../store/index.js").PullResult[]} */
 		const pulls = await withProgress("Pulling sessions", ({ update }) => sync.pull({ items, onProgress: update }));
-		for (const { session: id, file, isNew, added, redacted, problems, error } of pulls) {
+		for (const { session: id, file, isNew, added, redacted, emptied, problems, error } of pulls) {
 			const failure = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
-			const notes = redacted > 0 ? [`${counted(redacted, "line")} redacted, as elsewhere`] : [];
+			const notes = [...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as elsewhere`] : []), ...emptiedNote(emptied)];
 			if (isNew || added > 0 || failure !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
 		}
 	}
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
 }
 
-/** @param {import("../store/machine/local.js").LocalSession} one @returns {Row} */
-const deletedRow = ({ session, file }) => ({ session, file, what: "deleted from the store, stays here" });
+/** @param {number} emptied */
+const emptiedNote = (emptied) => (emptied > 0 ? [`${counted(emptied, "line")} lost all that they say: two machines had redacted them in different ways`] : []);
+
+/** @param {{ session: string, file: string }} one @returns {Row} */
+const deletedRow = ({ session, file }) => ({ session, file, what: "deleted from the store, stays here", notes: [`pi-sessions fork ${session} makes a session of it that is stored`] });
 
 /** @param {import("../store/index.js").Problem} problem @returns {Row} */
 const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });

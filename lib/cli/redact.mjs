@@ -23,13 +23,15 @@ import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
  * @property {number} lines how many were redacted in it
  * @property {string[]} backups those that were redacted
  * @property {number} stored how many lines were redacted that only the store had
+ * @property {number} emptied how many lines lost all that they say, because another machine had redacted them in another way
  * @property {number} left how many lines still hold the text where it cannot be replaced
  * @property {boolean} isLocked another process has the session to itself
  * @property {boolean} isCatalogClean
  * @property {boolean} isStored the store has redacted it
- * @property {string} [error]
+ * @property {string} [error] why the file was not redacted
+ * @property {string} [storeError] why the store was not: the next push or pull of the session does it
  */
-/** @typedef {import("../../index.js").RedactReport & { stored?: RedactedLines, error?: Error }} Report `stored`: what only the store had */
+/** @typedef {import("../../index.js").RedactReport & { stored?: RedactedLines, emptied?: number, error?: Error }} Report `stored`: what only the store had; `error`: that of the store */
 
 /**
  * @param {string} query
@@ -59,7 +61,7 @@ export async function redact(query, options) {
 	});
 	if (isSilent) return 1;
 	if (rows.length === 0 || dryRun) return 0;
-	return rows.some(({ error, left, isCatalogClean }) => error !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
+	return rows.some(({ error, storeError, left, isCatalogClean }) => (error ?? storeError) !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
 }
 
 /** @param {string} path @param {Options} options @returns {RedactInput} */
@@ -117,14 +119,14 @@ async function rowsOf(file, what, connection, options, isAsked = false) {
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
 		if (!isThere && !isAsked) return [];
-		const { lines, backups, left, isCatalogClean, stored, error } = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
+		const { lines, backups, left, isCatalogClean, stored, emptied = 0, error } = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
 		if (!isThere && !stored?.length && error === undefined && isCatalogClean) return [];
 		const isLocked = SessionManager.isLocked(file);
 		const isStored = stored !== undefined && error === undefined;
-		return [{ file, lines: lines.length, backups, stored: stored?.length ?? 0, left, isLocked, isCatalogClean, isStored, error: error?.message }];
+		return [{ file, lines: lines.length, backups, stored: stored?.length ?? 0, emptied, left, isLocked, isCatalogClean, isStored, storeError: error?.message }];
 	} catch (error) {
 		const { code, message } = Object(error);
-		const nothing = { lines: 0, backups: [], stored: 0, left: 0, isCatalogClean: true, isStored: false };
+		const nothing = { lines: 0, backups: [], stored: 0, emptied: 0, left: 0, isCatalogClean: true, isStored: false };
 		return [{ file, ...nothing, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
 	}
 }
@@ -163,13 +165,15 @@ async function report(path, rows, notReached, { json, dryRun }) {
 }
 
 /** A row for people: a line, and others that belong below it. @param {Row} row @param {boolean} isDryRun */
-function describe({ file, lines, backups, stored, left, isLocked, isCatalogClean, error }, isDryRun) {
+function describe({ file, lines, backups, stored, emptied, left, isLocked, isCatalogClean, error, storeError }, isDryRun) {
 	const about = [counted(lines, "line")];
 	if (backups.length > 0) about.push(counted(backups.length, "backup"));
 	if (stored > 0) about.push(`${counted(stored, "more line")} in the store`);
 	const done = `${paint.green(isDryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about.join(", ")}`;
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
 	if (isLocked && error !== undefined) described.push("a pi that has a store takes it out before it stores the next line, and when it ends; without a store, end it and run this again");
+	if (emptied > 0) described.push(`${counted(emptied, "entry", "entries")} lost all that ${emptied === 1 ? "it says" : "they say"}: another machine had redacted ${emptied === 1 ? "it" : "them"} in another way`);
+	if (storeError !== undefined) described.push(`${isDryRun ? "the store does not say what it holds" : "the store still has it, and is told at the next push or pull of the session"}: ${safeLine(storeError)}`);
 	if (left > 0) described.push(`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`);
 	if (!isCatalogClean) described.push("the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here");
 	return described;

@@ -21,6 +21,7 @@ import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connectio
  * @property {Waiting[]} toPull
  * @property {number} private how many sessions are private
  * @property {string[]} privateStored the ids of those that are stored all the same
+ * @property {import("../store/index.js").Problem[]} problems what cannot be read in the store
  * @property {string[]} deleted the ids of sessions here that were deleted from the store
  * @property {{ session: string, host: string }[]} inUse
  */
@@ -56,7 +57,7 @@ export async function remoteStatus(options) {
 		const failed = errors.filter(({ code }) => code !== "unreachable" || unreachable !== undefined);
 		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
 		else await write(`${[...head(connection, unreachable), ...projects.flatMap(lines), ...failures(errors)].join("\n")}\n`);
-		return unreachable !== undefined || failed.length > 0 ? 1 : 0;
+		return unreachable !== undefined || failed.length > 0 || projects.some(({ problems }) => problems.length > 0) ? 1 : 0;
 	};
 	return withStore(options, work, async () => {});
 }
@@ -104,6 +105,7 @@ async function statusOf(sync, list, errors) {
 		toPull: toPull.map(({ session, file = "", stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
 		private: secret.length,
 		privateStored: secret.map(({ session }) => session).filter((session) => list?.sessions.some((one) => one.session === session)),
+		problems: list?.problems ?? [],
 		deleted: [...gone],
 		inUse: (list?.sessions ?? []).flatMap(({ session, presence = [] }) => presence.map((host) => ({ session, host }))),
 	};
@@ -116,7 +118,7 @@ const head = ({ store, shown }, unreachable) => [
 ];
 
 /** @param {Project} status */
-function lines({ project, stored, toPush, toPull, deleted, inUse, private: all, privateStored }) {
+function lines({ project, stored, toPush, toPull, problems, deleted, inUse, private: all, privateStored }) {
 	const kept = all - privateStored.length;
 	return [
 		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "what is stored is not known"}`,
@@ -125,6 +127,7 @@ function lines({ project, stored, toPush, toPull, deleted, inUse, private: all, 
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
 		...(privateStored.length > 0 ? [`  ${counted(privateStored.length, "private session")}, stored before: pi-sessions remote delete takes it out of the store`] : []),
 		...privateStored.slice(0, SHOWN).map((session) => `    ${clip(session, 36)}`),
+		...problems.slice(0, SHOWN).map(({ session, where, message }) => `  ${paint.red("unreadable")}  ${clip(session, 36)}: ${safeLine(where)}: ${safeLine(message)}`),
 		...(deleted.length > 0 ? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`] : []),
 		...inUse.map(({ session, host }) => `  in use  ${clip(session, 36)} on ${clip(displayName(host), 60)}`),
 	];

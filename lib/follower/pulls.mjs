@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { messageOf } from "../store/base/errors.js";
 import { revisionOf } from "../store/machine/notes.js";
 import { isToPull } from "../store/sync/sync.js";
-import { pullCommand } from "./common.mjs";
+import { emptiedLine, pullCommand } from "./common.mjs";
 
 /** @typedef {import("../store/index.js").PullResult} PullResult */
 /** @typedef {import("../store/index.js").StoredSession} StoredSession */
@@ -110,8 +110,9 @@ export class Pulls {
 const mayPass = (error) => Object(error).retryable === true || Object(error).code === "ERR_SESSION_LOCKED";
 
 /** What a pull has to say of a session: lines, and the matter of those whose text may be another one each time. @param {PullResult} result */
-const outcome = ({ session, error, redacted, problems }) => [
+const outcome = ({ session, error, redacted, emptied, problems }) => [
 	...(redacted > 0 ? [[`session ${session}: what was redacted elsewhere is redacted here`]] : []),
+	...(emptied > 0 ? [[emptiedLine(session)]] : []),
 	...(error ? [[`session ${session}: ${error.message}`, `pull ${session} ${Object(error).code}`]] : []),
 	...problems.map(described),
 ];

@@ -12,7 +12,7 @@ import { lagOf } from "../store/machine/session-file.js";
 import { fileOnDisk, idInName, onDisk } from "../store/machine/session-path.js";
 import { projectIn } from "../store/machine/settings.js";
 import { callPi, endCalls } from "./messages.mjs";
-import { lateness } from "./common.mjs";
+import { emptiedLine, lateness } from "./common.mjs";
 
 /** How many sessions are begun at the same time: each takes some megabytes. */
 const SESSIONS_AT_ONCE = 4;
@@ -134,6 +134,7 @@ export class Sessions {
 				// What a pull added is known to be stored. That the store was set back is noticed by the first push, and by the next line.
 				const isStored = storedSize >= 0 && sync.lagOf(one) === 0;
 				const [result] = isStored ? [] : await sync.push({ local: [one] });
+				if (result?.emptied) this.#context.reports.show(emptiedLine(one.session));
 				if (result?.error) this.#showFailure(result.error, one.session);
 				else storedSize = size;
 				// The rest of what a flaky store took a part of is not waited for.
@@ -293,7 +294,9 @@ export class Sessions {
 			const { file, cwd, project } = one;
 			// A directory may have sessions of several projects: what is set may be another name each time that pi starts.
 			const sync = this.syncFor({ dir: dirname(file), cwd, project: project ?? (await this.cachedProject(cwd)) });
-			return (await sync.push({ local: [one] }))[0];
+			const [result] = await sync.push({ local: [one] });
+			if (result?.emptied) this.#context.reports.show(emptiedLine(one.session));
+			return result;
 		};
 		const store = async (/** @type {PendingSession} */ one) => {
 			/** @type {Pushed | undefined} */

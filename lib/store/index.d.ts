@@ -305,6 +305,8 @@ export interface PullResult extends PullReport {
 	isNew: boolean;
 	/** How many lines were redacted here because they were redacted elsewhere, in copies of their entries, too. */
 	redacted: number;
+	/** How many lines lost all that they say here, because two hosts had redacted them in different ways. */
+	emptied: number;
 	/** Why nothing was done: the file is as it was. */
 	error?: Error;
 }
@@ -316,6 +318,8 @@ export interface PushResult {
 	bytes: number;
 	/** How many bytes are not known to be stored. */
 	lag: number;
+	/** How many lines lost all that they say here, because two hosts had redacted them in different ways. */
+	emptied: number;
 	error?: Error;
 }
 
@@ -402,11 +406,12 @@ export class SessionSync {
 	/**
 	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored` are the lines that the
 	 * store had and the file had not, such as those of an entry that was edited by hand: where the file has the entry, its line takes their
-	 * place. If the store cannot be reached, that is the `error`, and the next push or pull of the session redacts first what was in the file.
+	 * place. `emptied` is how many lines lost all that they say, because two hosts had redacted them in different ways. If the store cannot be
+	 * reached, that is the `error`, and the next push or pull of the session redacts first what was in the file.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
-	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: RedactReport["lines"]; error?: Error }>;
+	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: RedactReport["lines"]; emptied: number; error?: Error }>;
 	/**
 	 * Stores what the files of this machine hold: of the project, of one session, or of those that `local` gave; none of a private one. What
 	 * fails is in the result of its session, and may be tried again.

@@ -1,5 +1,5 @@
 // `pi-sessions redact`, `remote delete`, `remote status` and `remote move`.
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
@@ -119,14 +119,16 @@ test("a stored session is deleted by a command, and stays here: a fork of it is 
 	expect(await good(desktop, ["remote", "delete", "0194", "--dry-run"])).toContain("would delete");
 	expect(await good(desktop, ["remote", "delete", "0194"])).toBe(`deleted  ${ID} from ${store}; the files of it that machines have stay\n`);
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
-	for (const command of [["push"], ["push", "0194"], ["sync", "0194"]]) {
+	const fork = `pi-sessions fork ${ID} makes a session of it that is stored`;
+	for (const command of [["push", "0194"], ["sync", "0194"]]) {
 		const { code, out } = await run(laptop, command);
-		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and stays here: pi-sessions fork ${ID} makes a session of it that is stored`)]);
+		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and stays here: ${fork}`)]);
 		appendFileSync(JSON.parse(await good(laptop, ["list", "--json"]))[0].path, `${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`);
 	}
+	// Regression: each push and sync of the project failed from then on, and sync named the session twice.
+	for (const command of ["push", "sync"]) expect((await good(laptop, [command])).match(/deleted from the store|fork 0194aaaa/g)).toEqual(["deleted from the store", "fork 0194aaaa"]);
 	await good(laptop, ["fork", "0194"]);
-	const { code, out } = await run(laptop, ["push"]);
-	expect([code, out]).toEqual([1, expect.stringMatching(/ stored {2}(?!0194aaaa)/)]);
+	expect(await good(laptop, ["push"])).toMatch(/ stored {2}(?!0194aaaa)/);
 	expect((await run(desktop, ["remote", "delete", "0199"])).code).toBe(1);
 });
 
@@ -229,4 +231,52 @@ test("what an entry says leaves copies of it that are below another entry, in th
 	expect(await good(laptop, ["redact", ID, "--entry", "b"])).toMatch(/redacted[^]*redacted/);
 	expect(await good(desktop, ["pull"])).toContain("2 lines redacted, as elsewhere");
 	for (const fork of forks) expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
+});
+
+// Regression: nothing said so, not even that a line was changed.
+test.each(["push", "pull"])("what two machines redacted in different ways has lost all that it said, and %s says so", async (command) => {
+	const { laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user(SECRET))]);
+	await good(laptop, ["push"]);
+	await good(desktop, ["pull"]);
+	const [first, second] = [laptop, desktop].map((one) => ({ ...one, env: { ...one.env, PI_SESSION_NATIVE_STORE: undefined } })) as [typeof laptop, typeof desktop];
+	await good(first, ["redact", ID, "--text", "password", "--replacement", "jumble"]);
+	await good(second, ["redact", ID, "--text", "hunter2", "--replacement", "tangle"]);
+	await good(laptop, ["push"]);
+	expect(await good(desktop, [command])).toContain("1 line lost all that they say: two machines had redacted them in different ways");
+	expect(await good(desktop, ["show", ID])).not.toMatch(/jumble|tangle/);
+});
+
+// Regression: the command only said that it had failed.
+test("where the store cannot be reached the command says that the file is redacted, and that the store still has the text", async () => {
+	const { store, laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
+	await good(laptop, ["push"]);
+	renameSync(store, `${store}-away`);
+	const { code, out } = await run(laptop, ["redact", ID, "--text", "hunter2"]);
+	expect([code, out]).toEqual([1, expect.stringMatching(/^redacted {2}\S+: 1 line\n {2}the store still has it, and is told at the next push or pull of the session: .*no such directory/)]);
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+	renameSync(`${store}-away`, store);
+	await good(laptop, ["push"]);
+	expect(JSON.stringify((await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines.map(({ line }) => line.toString()))).not.toContain("hunter2");
+});
+
+// Regression: the exit code was 0, and that the session may have changed was all that was said.
+test("the status says what cannot be read in the store, until it can be, whatever is pushed meanwhile", async () => {
+	const { store, laptop, desktop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	const [log] = readdirSync(store, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".lines")).map((name) => join(store, name)) as [string];
+	const whole = readFileSync(log, "utf8");
+	writeFileSync(log, whole.replace("hello", "jello"));
+	expect((await run(desktop, ["pull"])).out).toContain("its checksum is wrong");
+	put(desktop, FORK, [message("b", null, user("more"))]);
+	await good(desktop, ["push"]);
+	const { code, out } = await run(desktop, ["remote", "status"]);
+	expect([code, out]).toEqual([1, expect.stringMatching(new RegExp(`failed .*session ${ID}: .*its checksum is wrong`))]);
+	// The log's host stores it again.
+	rmSync(log);
+	await good(laptop, ["push", file]);
+	await good(desktop, ["pull"]);
+	expect(await good(desktop, ["remote", "status"])).not.toContain("failed");
 });

@@ -28,14 +28,15 @@ class LastErrors {
 	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one to tell already.
 	 * @param {string | undefined} session
 	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in time
+	 * @param {"push" | "pull"} [by] what failed, or did not: a push does not make good what a pull could not do
 	 */
-	set(session, error) {
+	set(session, error, by) {
 		const path = this.#pathOf(session === undefined ? STORE : nameOf(session));
 		try {
-			if (!error) return remove(path);
+			if (!error) return Object(readJson(path)).by === by ? remove(path) : undefined;
 			mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 			// One that is read before it is whole is not JSON, and counts as none.
-			writeFileSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message, isSilent: error.isSilent }), { mode: 0o600 });
+			writeFileSync(path, JSON.stringify({ at: new Date().toISOString(), by, code: error.code, message: error.message, isSilent: error.isSilent }), { mode: 0o600 });
 		} catch {
 			// Who met the error says it, too.
 		}

@@ -114,19 +114,17 @@ async function applyRedactions({ session, file }, redactions, options) {
  */
 
 /**
- * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store. Rejects with `not-found` or
- * `deleted` where it does not have the session.
- *
- * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
- * that it says, here and in the store.
+ * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store, and how many lines of the file
+ * lost all that they say: where another host put another line in the place of one, each of the two may hold what the other one was to take
+ * out. Rejects with `not-found` or `deleted` where the store does not have the session.
  * @param {{ session: string, file: string }} local
  * @param {ToStore & Redacting & { redacted: RedactionFile }} options
- * @returns {Promise<boolean>}
+ * @returns {Promise<{ isChanged: boolean, emptied: number }>}
  */
 async function pushRedactions({ session, file }, options) {
 	const { store, redacted, call } = options;
 	const isAsked = options.isAsked || redacted.isUnfinished();
-	if (redacted.all().length === 0 && !isAsked) return false;
+	if (redacted.all().length === 0 && !isAsked) return { isChanged: false, emptied: 0 };
 	// Also where the store knows all: the file may have been put back as it was before.
 	await redacted.withLock(() => finish(file, redacted, call));
 	const all = redacted.all();
@@ -137,15 +135,15 @@ async function pushRedactions({ session, file }, options) {
 		await send(session, unknown, options);
 		known = await redactionsIn(store, session);
 	}
-	const emptied = emptyDiffering(all, known);
-	if (emptied.length === 0) return isSent;
-	const isMore = await redacted.withLock(async () => {
-		const isAdded = await redacted.add(emptied);
-		await finish(file, redacted, call);
-		return isAdded;
+	const differing = emptyDiffering(all, known);
+	if (differing.length === 0) return { isChanged: isSent, emptied: 0 };
+	const { isMore, emptied } = await redacted.withLock(async () => {
+		const isMore = await redacted.add(differing);
+		return { isMore, emptied: (await finish(file, redacted, call)).length };
 	});
 	// The store has redacted it, and takes nothing of what it does not have of a private session.
-	return isMore ? pushRedactions({ session, file }, { ...options, isAsked: false }) : true;
+	const more = isMore ? (await pushRedactions({ session, file }, { ...options, isAsked: false })).emptied : 0;
+	return { isChanged: true, emptied: emptied + more };
 }
 
 /**

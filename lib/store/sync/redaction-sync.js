@@ -33,6 +33,8 @@ class RedactionSync {
 	#errors;
 	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
 	#pushed = new Map();
+	/** How many lines lost all that they say, by session, and were not asked for yet. @type {Map<string, number>} */
+	#emptied = new Map();
 
 	/**
 	 * @param {import("../index").SessionSyncOptions} options
@@ -102,7 +104,7 @@ class RedactionSync {
 		}
 		for (const { session, stored } of changed) {
 			const [note, result] = [this.#notes.get(session), results.get(session)];
-			if (result instanceof Error) this.#errors.set(session, result);
+			if (result instanceof Error) this.#errors.set(session, result, "pull");
 			// They need not be applied again.
 			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}
@@ -152,8 +154,9 @@ class RedactionSync {
 		const redacted = this.redactedOf(local);
 		try {
 			const { length } = redacted.all();
-			const isChanged = await pushRedactions(local, { store, redacted, isAsked, secretIn, isPrivate, call });
+			const { isChanged, emptied } = await pushRedactions(local, { store, redacted, isAsked, secretIn, isPrivate, call });
 			this.#pushed.set(session, length);
+			this.#emptied.set(session, emptied + (this.#emptied.get(session) ?? 0));
 			return isChanged;
 		} catch (error) {
 			// Another host may store the session later: then it is tried again.
@@ -167,6 +170,13 @@ class RedactionSync {
 		const redacted = this.redactedOf(local);
 		const isPushed = redacted.all().length === (this.#pushed.get(local.session) ?? 0);
 		if (!isPushed || redacted.isUnfinished()) await this.push(local);
+	}
+
+	/** How many lines of a session's file lost all that they say since this was last asked. @param {string} session */
+	takeEmptied(session) {
+		const emptied = this.#emptied.get(session) ?? 0;
+		this.#emptied.delete(session);
+		return emptied;
 	}
 
 	/** The store is another one, or was set back. @param {string} session */
@@ -186,9 +196,9 @@ class RedactionSync {
 				await redacted.withLock(() => redacted.add(stored));
 				await this.push(local, true);
 			}
-			return { ...done, stored };
+			return { ...done, stored, emptied: this.takeEmptied(local.session) };
 		} catch (error) {
-			return { ...done, stored: [], error: asError(error) };
+			return { ...done, stored: [], emptied: this.takeEmptied(local.session), error: asError(error) };
 		}
 	}
 }

@@ -146,7 +146,8 @@ class SessionSync {
 			if (this.#pulling.has(session)) return;
 			this.#pulling.set(session, isLarge(item));
 			const result = await this.#pullOne(item, applied.get(session)).finally(() => this.#pulling.delete(session));
-			this.#errors.set(session, result.error);
+			const [problem] = result.problems;
+			this.#errors.set(session, result.error ?? (problem && new StoreError("failed", `${problem.where}: ${problem.message}`)), "pull");
 			results.set(item, result);
 			onProgress?.(results.size, wanted.length);
 			onResult?.(result);
@@ -191,11 +192,12 @@ class SessionSync {
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
 			const isChanged = await this.#redactions.push({ session, file });
-			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactAgain: (lines) => this.#redactions.redactAgain({ session, file }, lines), call })) };
+			const pulled = await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactAgain: (lines) => this.#redactions.redactAgain({ session, file }, lines), call });
+			return { ...report, file, ...pulled, emptied: this.#redactions.takeEmptied(session) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, applied);
-			return { ...report, file, added: 0, problems: [], error: asError(error) };
+			return { ...report, file, added: 0, problems: [], emptied: this.#redactions.takeEmptied(session), error: asError(error) };
 		}
 	}
 
@@ -237,8 +239,9 @@ class SessionSync {
 			});
 			const storing = outbox.store().catch((failure) => this.#noteDeletion(session, failure));
 			await storing.catch((failure) => (error = asError(failure)));
-			this.#errors.set(session, error);
-			return { session, file, bytes: Math.max(0, offset() - before), lag: this.lagOf(one), ...(error && { error }) };
+			// The note of a session that was deleted says it.
+			this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
+			return { session, file, emptied: this.#redactions.takeEmptied(session), bytes: Math.max(0, offset() - before), lag: this.lagOf(one), ...(error && { error }) };
 		}, { signal });
 	}
 
