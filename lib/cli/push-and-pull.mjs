@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { counted, safeLine, size } from "../shared/text.mjs";
 import { PING } from "../store/base/calls.js";
 import { privateError } from "../store/base/errors.js";
-import local from "../store/machine/local.js";
+import local from "../store/machine/local-sessions.js";
 import { isToPull } from "../store/sync/sync.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";

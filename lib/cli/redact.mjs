@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
 import { counted, safeLine } from "../shared/text.mjs";
-import local from "../store/machine/local.js";
+import local from "../store/machine/local-sessions.js";
 import redactions from "../store/sync/redact-files.js";
 import redacted from "../store/sync/redaction-file.js";
 import { UsageError } from "./errors.mjs";

@@ -3,9 +3,9 @@ import { dirname } from "node:path";
 import { defaultDir, everySessionFile, pathOf, sessionFiles, sessionsRoot } from "../shared/session-dir.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { readAddress } from "../store/base/address.js";
-import answers from "../store/logs/answers.js";
+import { directoryAnswers } from "../store/logs/directory-probe.js";
 import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
-import local from "../store/machine/local.js";
+import local from "../store/machine/local-sessions.js";
 import settingNames from "../store/machine/setting-names.js";
 import settings from "../store/machine/settings.js";
 import { UsageError } from "./errors.mjs";
@@ -50,7 +50,7 @@ export async function withStore(options, work, check = checkAnswers) {
 export async function checkAnswers({ address, shown }, { json = false }) {
 	if (readAddress(address).kind !== "directory") return;
 	const timeout = settings.answerTimeout(ANSWER_MS, (line) => writeWarning(line, json));
-	if (!(await answers.answersWithin(address, timeout))) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
+	if (!(await directoryAnswers(address, timeout))) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
 }
 
 /** @param {Options} options */
@@ -151,7 +151,7 @@ export async function sessionHere(session, options) {
 /**
  * The session that a file has.
  * @param {Connection} connection
- * @param {import("../store/machine/local.js").LocalSession} local
+ * @param {import("../store/machine/local-sessions.js").LocalSession} local
  * @param {Options} options
  */
 export const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);

@@ -6,7 +6,7 @@ import { everySessionFile } from "../shared/session-dir.mjs";
 import { PING, unlessAbsent } from "../store/base/calls.js";
 import { SessionSync } from "../store/index.js";
 import { inParallel } from "../store/base/in-parallel.js";
-import { callHere, filesIn, localSessions } from "../store/machine/local.js";
+import { callHere, filesIn, localSessions } from "../store/machine/local-sessions.js";
 import { Notes } from "../store/machine/notes.js";
 import { lagOf } from "../store/machine/session-file.js";
 import { fileOnDisk, idInName, onDisk } from "../store/machine/session-path.js";

@@ -10,7 +10,7 @@ import { idsIn, world } from "../../support/machines.js";
 
 const require = createRequire(__filename);
 const { SessionSync } = require("../../../lib/store/index.js");
-const { callHere } = require("../../../lib/store/machine/local.js");
+const { callHere } = require("../../../lib/store/machine/local-sessions.js");
 const { RedactionSync } = require("../../../lib/store/sync/redaction-sync.js");
 const MINUTE = 60_000;
 interface Item {

@@ -8,7 +8,7 @@ import { api, caught, message, scratch, text, user } from "../../support/scratch
 const require = createRequire(import.meta.url);
 const { CURRENT_VERSION, headerIn } = require("../../../lib/store/machine/session-file.js");
 const { fileName, idInName } = require("../../../lib/store/machine/session-path.js");
-const local = require("../../../lib/store/machine/local.js");
+const local = require("../../../lib/store/machine/local-sessions.js");
 
 const { SessionManager } = api;
 const ENTRY = text([message("a", null, user())]);

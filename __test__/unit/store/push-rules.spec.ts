@@ -10,7 +10,7 @@ import { SESSION, emptyDirectory, entry, header, ids, library } from "../../supp
 import { text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
-const { Outbox } = createRequire(library)("./sync/outbox.js");
+const { FilePush } = createRequire(library)("./sync/push.js");
 const { makePrivate, pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../../lib/store/machine/settings.js");
 const said = (id: string, content: string) => Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
 const settingsOf = (value: unknown, agent = emptyDirectory()) => {
@@ -47,7 +47,7 @@ test("a line that is stored already is not held back, though the push that compa
 	const { secretIn } = pushRules(settingsOf({ secrets: true }));
 	let note: { offset: number } | undefined;
 	const store = (beforePortion?: () => void) =>
-		new Outbox({ store: a.store, session: SESSION, file: a.file, project: "shop", secretIn, readNote: () => note, onNote: (one: typeof note) => (note = one), beforePortion }).store();
+		new FilePush({ store: a.store, session: SESSION, file: a.file, project: "shop", secretIn, readNote: () => note, onNote: (one: typeof note) => (note = one), beforePortion }).run();
 	const end = () => {
 		if (note) throw new Error("killed");
 	};

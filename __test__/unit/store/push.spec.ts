@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { type Append, DirectoryStore, type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
 
-const { Outbox } = createRequire(library)("./sync/outbox.js");
+const { FilePush } = createRequire(library)("./sync/push.js");
 const { lagOf } = createRequire(library)("./machine/session-file.js");
 
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
@@ -25,7 +25,7 @@ function setup(lines: Buffer[] = []) {
 	};
 	let note: unknown;
 	const push = async (more = {}) => {
-		await new Outbox({ store, session: SESSION, file, readNote: () => note, onNote: (one: unknown) => (note = one), ...more }).store();
+		await new FilePush({ store, session: SESSION, file, readNote: () => note, onNote: (one: unknown) => (note = one), ...more }).run();
 		return lagOf(file, note);
 	};
 	return { file, store: store as LineStore, portions, push, lag: () => lagOf(file, note), forget: () => (note = undefined) };

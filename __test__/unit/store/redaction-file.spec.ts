@@ -9,7 +9,7 @@ import { idsIn, lined, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { StoreError } = createRequire(library)("./base/errors.js");
-const { callHere } = createRequire(library)("./machine/local.js");
+const { callHere } = createRequire(library)("./machine/local-sessions.js");
 const { loadAll } = createRequire(library)("./base/load-all.js");
 const { redactFile } = createRequire(library)("./sync/redact-files.js");
 const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");

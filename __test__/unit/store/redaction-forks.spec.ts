@@ -8,7 +8,7 @@ import { SESSION, header, library } from "../../support/lines.js";
 import { lined, world } from "../../support/machines.js";
 
 const require = createRequire(library);
-const { callHere } = require("./machine/local.js");
+const { callHere } = require("./machine/local-sessions.js");
 const { loadAll } = require("./base/load-all.js");
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const said = (id: string, parentId: string | null, content: string) =>

@@ -10,7 +10,7 @@ const { unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError } = require("../base/errors.js");
 const { isObject, parse } = require("../base/lines.js");
 const { loadAll } = require("../base/load-all.js");
-const { callHere } = require("../machine/local.js");
+const { callHere } = require("../machine/local-sessions.js");
 const { revisionOf } = require("../machine/notes.js");
 const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("../machine/session-file.js");
 

@@ -8,7 +8,7 @@ const { unlessAbsent } = require("../base/calls.js");
 const { asError } = require("../base/errors.js");
 const { buffer } = require("../base/lines.js");
 const { loadAll } = require("../base/load-all.js");
-const { callHere } = require("../machine/local.js");
+const { callHere } = require("../machine/local-sessions.js");
 const { hashOf } = require("../base/redaction-rules.js");
 
 /** @typedef {import("../index").LineStore} LineStore */

@@ -4,19 +4,19 @@ const { join } = require("node:path");
 const { StoreError, asError, privateError } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
 const { PARALLEL, inParallel } = require("../base/in-parallel.js");
-const { fileFor, localSessions } = require("../machine/local.js");
+const { fileFor, localSessions } = require("../machine/local-sessions.js");
 const { LastErrors } = require("../machine/last-errors.js");
 const { Notes, revisionOf } = require("../machine/notes.js");
 const { projectOf } = require("../machine/project.js");
-const { Outbox } = require("./outbox.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
+const { FilePush } = require("./push.js");
 const { RedactionSync } = require("./redaction-sync.js");
 const { lagOf } = require("../machine/session-file.js");
 const { idInName } = require("../machine/session-path.js");
 
 /** What the public methods do is said there. @typedef {import("../index").SessionSync} Sync */
 /** @typedef {import("../index").StoredSession} StoredSession */
-/** @typedef {import("../machine/local").LocalSession} LocalSession */
+/** @typedef {import("../machine/local-sessions").LocalSession} LocalSession */
 /** @typedef {import("../index").SyncItem} SyncItem */
 
 /** A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
@@ -220,7 +220,7 @@ class SessionSync {
 			let before = offset();
 			/** @type {Error | undefined} */
 			let error;
-			const outbox = new Outbox({
+			const push = new FilePush({
 				...{ store, session, file, secretIn, project: this.project },
 				readNote: () => this.#notes.get(session),
 				onNote: (note) => {
@@ -237,7 +237,7 @@ class SessionSync {
 					onProgress?.(Math.min(done, total), total);
 				},
 			});
-			const storing = outbox.store().catch((failure) => this.#noteDeletion(session, failure));
+			const storing = push.run().catch((failure) => this.#noteDeletion(session, failure));
 			await storing.catch((failure) => (error = asError(failure)));
 			// The note of a session that was deleted says it.
 			this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");

@@ -1,5 +1,4 @@
-// A session's file as the outbox of a store: lines that any process appended to it are read from it and stored, in portions of at
-// most a megabyte or one line.
+// Pushes a session's file to a store, whatever process appended to it, in portions of at most a megabyte or one line.
 //
 // A note says how much is known to be stored: a cursor of the store, an offset in the file, and a fingerprint of the bytes just
 // before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
@@ -17,7 +16,7 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
 /** @typedef {import("../index").LineStore} LineStore */
 /** @typedef {import("../machine/notes").Note} Note */
 /**
- * @typedef {object} OutboxOptions
+ * @typedef {object} FilePushOptions
  * @property {LineStore} store
  * @property {string} session
  * @property {string} file
@@ -32,22 +31,22 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored that was not known to be
  */
 
-class Outbox {
+class FilePush {
 	#options;
 	/** The lines of the store, once all of them were loaded. @type {Set<string> | undefined} */
 	#storedLines;
-	/** Whether the store has seen the cursor since this outbox was made. */
+	/** Whether the store has seen the cursor since this push began. */
 	#isCompared = false;
 	/** Whether the store did not know the cursor since a portion was stored. */
 	#wasReset = false;
 
-	/** @param {OutboxOptions} options */
+	/** @param {FilePushOptions} options */
 	constructor(options) {
 		this.#options = options;
 	}
 
 	/** Stores what the file holds. */
-	async store() {
+	async run() {
 		do {
 			await this.#options.beforePortion?.();
 		} while (await this.#storePortion());
@@ -163,4 +162,4 @@ class Outbox {
 	}
 }
 
-exports.Outbox = Outbox;
+exports.FilePush = FilePush;

@@ -11,7 +11,7 @@ const { PING } = require("../base/calls.js");
  * @param {string} path
  * @param {number} timeout
  */
-async function answersWithin(path, timeout) {
+async function directoryAnswers(path, timeout) {
 	const child = spawn(process.execPath, [__filename, path], { detached: true, stdio: ["ignore", "pipe", "ignore"], windowsHide: true });
 	const signal = AbortSignal.timeout(timeout);
 	try {
@@ -35,4 +35,4 @@ async function ask(path) {
 
 if (require.main === module) void ask(process.argv[2] ?? "");
 
-exports.answersWithin = answersWithin;
+exports.directoryAnswers = directoryAnswers;
