@@ -153,6 +153,17 @@ test("a fork whose parent's file is gone is private where directories are", () =
 	expect([isForkPrivate("/shop"), isForkPrivate("id:gone")]).toEqual([false, true]);
 });
 
+test("a fork whose parent's file was deleted from the same project's directory is as private as its project", () => {
+	const [own, other] = ["--other--", "--shop--"].map((name) => join(emptyDirectory(), name)) as [string, string];
+	mkdirSync(own);
+	const fork = join(own, "x_fork.jsonl");
+	const isForkPrivate = (parentSession: string) => {
+		writeFileSync(fork, text(JSON.stringify({ ...JSON.parse(header("fork").toString()), parentSession })));
+		return pushRules(settingsOf({ private: ["/shop"] })).isPrivate({ session: "fork", file: fork, cwd: "/other" });
+	};
+	expect([isForkPrivate(join(own, "x_gone.jsonl")), isForkPrivate(join(other, "x_gone.jsonl"))]).toEqual([false, true]);
+});
+
 // Regression: it was pushed.
 test("a fork that an old pi made of a private session is private once it is migrated", () => {
 	const dir = emptyDirectory();

@@ -3,7 +3,7 @@
 // An address may hold a password. So the file is refused if others may read it, and what other programs get as the variable has no
 // password: the agent's tools print their environment, and what they print is stored.
 const fs = require("node:fs");
-const { dirname, isAbsolute, join, resolve, sep } = require("node:path");
+const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
 const { expandHome } = require("../../shared/paths.js");
 const { hasPassword, isTimeout, readAddress, withoutPassword } = require("../base/address.js");
 const { StoreError } = require("../base/errors.js");
@@ -29,6 +29,8 @@ const { writeWhole } = require("./small-file.js");
 
 /** The rights of everybody but the owner. */
 const OTHERS = 0o077;
+/** The name of a session directory that pi makes for one working directory. */
+const OWN_DIRECTORY = /^--.*--$/;
 /** The ids that pi makes. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** What begins any other id in `private`: a word alone may be meant as a directory. */
@@ -223,20 +225,24 @@ function pushRules(agentDir) {
 }
 
 /**
- * The session that a session was forked from, the one that was forked from, and so on. Of one whose file is gone only the id is known, by the
- * file's name. Undefined if a file does not tell.
+ * The session that a session was forked from, the one that was forked from, and so on. Of one whose file is gone the id is known by the file's
+ * name. Its working directory is not known (`isGone`), unless the file was beside that of another one, in a directory for sessions of one
+ * working directory. Undefined if a file does not tell.
  * @param {string} file
  */
 function parentsOf(file) {
 	const parents = [];
 	const paths = new Set([file]);
+	const directories = new Set();
 	for (const path of paths) {
 		const isThere = fs.statSync(path, { throwIfNoEntry: false })?.isFile();
 		/** @type {Record<string, unknown> | undefined} */
 		const header = isThere ? headerAt(path) : {};
 		if (header === undefined) return undefined;
+		const dir = dirname(path);
+		if (isThere && OWN_DIRECTORY.test(basename(dir))) directories.add(dir);
 		// Programs may give an id alone, which never was a file.
-		const isGone = !isThere && isSessionName(path);
+		const isGone = !isThere && isSessionName(path) && !directories.has(dir);
 		if (path !== file) parents.push({ session: String(header.id ?? idInName(path)), cwd: typeof header.cwd === "string" ? header.cwd : undefined, isGone });
 		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
 		for (const field of PARENT_FIELDS) if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
