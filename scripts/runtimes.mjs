@@ -1,7 +1,7 @@
 // The suite on every JavaScript runtime: the same spec files, by vitest, in Node's releases, Bun and Deno.
 //   npm run runtimes                         everything on each of them
 //   npm run runtimes -- bun deno             on these
-//   npm run runtimes -- --quick node20       few random cases, and less on the Nodes in between: as `npm run test:all` does
+//   npm run runtimes -- --quick node20       few random cases, and less on some: as `npm run test:all` does
 //   npm run runtimes -- --specs __test__/unit/contract/tree bun     these files; -t names one test
 // The last line is the sum: `N passed, N failed`. A test whose tool is missing is not run, and the tool is named.
 import { spawnSync } from "node:child_process";
@@ -19,11 +19,11 @@ const SPECS = below(["unit/", "stress/", "slow/"]);
 /** Of these, in a quick run. */
 const QUICK = below(["unit/", "stress/"]);
 /**
- * The Nodes between the oldest, which runs all tests, and the newest; and what is run on them in a quick run. The rest asks more of the core,
- * of JavaScript of our own and of the file system than of the engine.
+ * The Nodes between the oldest, which runs all tests, and the newest; Deno, which has the engine of Node; and what is run on them in a quick
+ * run. The rest asks more of the core, of JavaScript of our own and of the file system than of the engine.
  */
-const BETWEEN = ["node22", "node24"];
-const OF_THE_ENGINE = below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]);
+const IN_SHORT = ["node22", "node24", "deno"];
+const OF_THE_ENGINE = below(["unit/contract/", "unit/lazy/", "unit/runtimes/", "unit/store/conformance.spec.ts"]);
 /** Processes that are killed, counted, limited or watched from outside, and full disks: run on one Node. */
 const LEFT_OUT = below([
 	"slow/lists/long-lines.spec.ts",
@@ -55,11 +55,11 @@ const REAL_PI = below(["end-to-end/register/pi.spec.ts"]);
 /** What vitest is told to run on a runtime: folders, and what of them is left out. */
 function filesOf(name, specs, quick) {
 	if (specs !== SPECS) return specs;
-	const isBetween = quick && BETWEEN.includes(name);
-	const folders = isBetween ? OF_THE_ENGINE : quick ? QUICK : SPECS;
-	const command = name.startsWith("node") && !isBetween ? COMMAND : [];
+	const isShort = quick && IN_SHORT.includes(name);
+	const folders = isShort ? OF_THE_ENGINE : quick ? QUICK : SPECS;
+	const command = name.startsWith("node") && !isShort ? COMMAND : [];
 	const hook = HOOKED.includes(name) ? HOOK : [];
-	const leftOut = [...LEFT_OUT, ...(quick ? SCREENS : []), ...(isBetween ? REAL_PI : [])];
+	const leftOut = [...LEFT_OUT, ...(quick ? SCREENS : []), ...(isShort ? REAL_PI : [])];
 	return [...folders, ...command, ...hook, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
