@@ -18,8 +18,8 @@ export interface FakeBucket {
 	env: Record<string, string>;
 	/** What was asked for since it was last emptied: keys, and `?` and a prefix for each page of a list. */
 	asked: string[];
-	/** A session of the project "shop" that a host has stored: one line, at a time. */
-	put(session: string, options: { at: number; host?: string; content?: string }): void;
+	/** A session, by default of the project "shop", that a host has stored: one line, at a time. */
+	put(session: string, options: { at: number; host?: string; content?: string; project?: string }): void;
 	/** A host that has a session open. */
 	putPresence(session: string, host: string, at: number): void;
 }
@@ -64,12 +64,12 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 		address: `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}`,
 		env: { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" },
 		asked,
-		put: (session, { at, host = "desktop", content = session }) => {
+		put: (session, { at, host = "desktop", content = session, project = "shop" }) => {
 			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
-			put(projectPath(session), "shop\n", at);
+			put(projectPath(session), `${project}\n`, at);
 			put(headerPath(session), header, at);
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
-			put(partPath({ folder: folderOf("shop"), session }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
+			put(partPath({ folder: folderOf(project), session }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},
 		putPresence: (session, host, at) => put(presencePath(host, session), "", at),
 	};

@@ -200,7 +200,7 @@ const problemRow = ({ session, where, message }) => ({ session, file: "", what: 
  * @param {Set<string>} listed the sessions of those that have one
  */
 async function storedElsewhere({ store }, listed) {
-	const { sessions } = await store.list({ headers: false });
+	const { sessions } = await store.list();
 	return { sessions: sessions.filter(({ session }) => !listed.has(session)).length };
 }
 

@@ -48,7 +48,7 @@ export async function remoteStatus(options) {
 			const wanted = await parallel.inParallel(errors, async ({ session }) => session === undefined || isWanted(session, connection, syncs, files));
 			// They stay: a session may be in a directory that this command was not told of.
 			errors = errors.filter((_, at) => wanted[at]);
-			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project, headers: false, presence: true }), errors));
+			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project, presence: true }), errors));
 		} catch (error) {
 			if (!(error instanceof Error)) throw error;
 			unreachable = error.message;
@@ -70,7 +70,7 @@ export async function remoteStatus(options) {
  * @param {string[]} files every session file of this machine
  */
 async function isWanted(session, { store }, syncs, files) {
-	const { sessions, problems, deleted } = await store.list({ session, headers: false });
+	const { sessions, problems, deleted } = await store.list({ session });
 	if (deleted.length > 0) return false;
 	if (files.some((path) => idInName(path) === session)) return true;
 	const isHere = (await Promise.all(syncs.map((sync) => sync.local(session)))).flat().length > 0;

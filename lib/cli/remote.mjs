@@ -18,8 +18,7 @@ import { table } from "./table.mjs";
 export async function remote(options) {
 	return withStore(options, async (connection) => {
 		const { store, shown } = connection;
-		// The names of other projects are in the headers' objects.
-		const filter = options.all ? {} : { project: (await syncHere(connection, options)).project, headers: false };
+		const filter = options.all ? {} : { project: (await syncHere(connection, options)).project };
 		const { sessions, problems } = await store.list({ ...filter, presence: true });
 		if (options.json) {
 			const rows = sessions.map(({ session, project, hosts, bytes, modified, presence }) => ({ session, project, hosts, bytes, modified, presence }));
@@ -75,7 +74,7 @@ export async function remoteMove(from, to, options) {
 		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sessions remote move ${from} <to>`);
 		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sessions remote --all lists the projects");
 		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sessions remote move ${safeLine(from)} <to>`);
-		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false })));
+		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project })));
 		const sessions = there.sessions.map(({ session }) => session);
 		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sessions remote --all lists the projects`);
 		if (!options.dryRun) await store.move(from, project);
@@ -92,8 +91,8 @@ export async function remoteMove(from, to, options) {
  * @param {string} query
  */
 export async function listedFor({ store }, query) {
-	const list = isId(query) ? await store.list({ session: query, headers: false }) : undefined;
-	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list({ headers: false });
+	const list = isId(query) ? await store.list({ session: query }) : undefined;
+	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list();
 }
 
 /**

@@ -131,7 +131,7 @@ class StoreFollower {
 			reports.send({ isReached: true });
 		};
 		try {
-			const list = await store.list({ headers: false, ...filter, onAnswer });
+			const list = await store.list({ ...filter, onAnswer });
 			onAnswer();
 			errors.set(undefined, undefined);
 			return list;

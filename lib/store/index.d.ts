@@ -90,8 +90,6 @@ export interface Page {
 
 export interface StoredSession {
 	session: string;
-	/** The line of the header, from the host that appended first. */
-	header: Buffer;
 	project?: string;
 	/** The hosts that appended, sorted. */
 	hosts: string[];
@@ -129,8 +127,6 @@ export interface SessionList {
 export interface ListFilter {
 	session?: string;
 	project?: string;
-	/** Whether headers are wanted, by default yes. Where each costs a request they are empty otherwise. */
-	headers?: boolean;
 	/** Whether it is wanted which hosts have sessions open, by default no. */
 	presence?: boolean;
 	/** May be called as soon as the store has answered something. */
@@ -157,7 +153,7 @@ export interface LineStore {
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	/** What is stored: of every session, of a project, or of one session. */
 	list(filter?: ListFilter): Promise<SessionList>;
-	/** The header of a session; undefined if it is not there. `stored` as for `load`. */
+	/** The line of a session's header, from the host that appended first; undefined if the session is not there. `stored` as for `load`. */
 	header(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
 	/**
 	 * Removes a session and all its lines; only that it was deleted stays known, so that nobody stores it again. Removing a session that is

@@ -64,7 +64,7 @@ test("with 5,000 sessions in a project a start asks for one statement", async ()
 	const query = (statement: pg.QueryConfig) => (asked.push(statement.text), admin.query(statement));
 	const store = new PostgresStore({ client: { query }, host: "b", schema });
 	const sync = new SessionSync({ store, address: server.url(), notes: path, dir: path, cwd: "/x", project: "shop" });
-	expect((await sync.compare({ list: await store.list({ project: "shop", headers: false }) })).items).toHaveLength(5000);
+	expect((await sync.compare({ list: await store.list({ project: "shop" }) })).items).toHaveLength(5000);
 	// The first one is for the layout of the tables.
 	expect(asked).toHaveLength(2);
 });
@@ -268,7 +268,7 @@ test("a line that pg cannot carry is refused before it is sent, and so are sever
 	expect((await store.list()).sessions).toEqual([]);
 });
 
-test("rows that are not entries, whose checksum is wrong, and headers that lie are named and skipped", async () => {
+test("rows that are not entries, or whose checksum is wrong, are named and skipped, and so are headers that lie, by who reads them", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 5));
 	await admin.query(`UPDATE ${schema}.entries SET line = 'no JSON', sha256 = sha256('no JSON') WHERE sequence = 2`);
@@ -284,11 +284,9 @@ test("rows that are not entries, whose checksum is wrong, and headers that lie a
 		{ session: SESSION, where: `row 4 of ${schema}.entries`, message: "its checksum is wrong" },
 	]);
 	const { sessions, problems } = await open(schema).list();
-	expect(sessions.map(({ session }) => session)).toEqual([SESSION]);
-	expect(problems.map(({ session, message }) => `${session}: ${message}`)).toEqual([
-		"../../etc: its id is not one of a session",
-		`s2: the header is that of session "${SESSION}"`,
-	]);
+	expect(sessions.map(({ session }) => session)).toEqual([SESSION, "s2"]);
+	expect(problems.map(({ session, message }) => `${session}: ${message}`)).toEqual(["../../etc: its id is not one of a session"]);
+	expect(await failure(open(schema).header("s2"))).toMatchObject({ code: "failed", message: `row "s2" of ${schema}.sessions: the header is that of session "${SESSION}"` });
 });
 
 // Regression: the server waited on for a client that was gone, once for each repetition.

@@ -326,7 +326,7 @@ test("what a store holds is said in lines that are fit for a terminal", async ()
 	writeFileSync(preload, `
 		const { DirectoryStore } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
 		const evil = ${JSON.stringify(evil)};
-		DirectoryStore.prototype.list = async () => ({ sessions: [{ session: ${JSON.stringify(SESSION)}, header: Buffer.from("{}"), project: "shop", hosts: ["x"], bytes: 1, modified: new Date(0), redactions: 0, presence: [\`desktop\${evil}\`] }], deleted: [], problems: [{ session: evil, where: evil, message: evil }] });`);
+		DirectoryStore.prototype.list = async () => ({ sessions: [{ session: ${JSON.stringify(SESSION)}, project: "shop", hosts: ["x"], bytes: 1, modified: new Date(0), redactions: 0, presence: [\`desktop\${evil}\`] }], deleted: [], problems: [{ session: evil, where: evil, message: evil }] });`);
 	const { err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
 	// eslint-disable-next-line no-control-regex
 	expect(err.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f]/);

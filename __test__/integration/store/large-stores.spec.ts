@@ -50,6 +50,20 @@ test("a first start with 300 sessions takes the newest ones whole before it look
 	expect(bucket.asked.length, bucket.asked.join()).toBeLessThanOrEqual(10);
 });
 
+// Regression: the header and the project of each session were read.
+test("a list of all projects, with 1,000 sessions in three of them, asks for ten things at most, not for 2,000", async () => {
+	const bucket = await fakeBucket(() => 0);
+	for (let at = 0; at < 1000; at++) bucket.put(`s-${at}`, { at: Date.now(), project: `shop-${at % 3}` });
+	vi.stubEnv("AWS_ACCESS_KEY_ID", "me").stubEnv("AWS_SECRET_ACCESS_KEY", "s3cret");
+	onTestFinished(() => void vi.unstubAllEnvs());
+	const store = await openStore(bucket.address, { host: "laptop" });
+	const { sessions, problems } = await store.list();
+	expect([sessions.length, problems]).toEqual([1000, []]);
+	expect(sessions.every(({ session, project }) => project === `shop-${Number(session.slice(2)) % 3}`)).toBe(true);
+	expect(bucket.asked.length, bucket.asked.join()).toBeLessThanOrEqual(10);
+	await store.close();
+});
+
 test("with 5,000 sessions of 20 hosts a start asks for ten things at most, and a session by its id for that one", async () => {
 	const bucket = await fakeBucket(() => 0);
 	fill(bucket, 5000);
@@ -58,7 +72,7 @@ test("with 5,000 sessions of 20 hosts a start asks for ten things at most, and a
 	onTestFinished(() => void vi.unstubAllEnvs());
 	const store = await openStore(bucket.address, { host: "laptop" });
 	const sync = new SessionSync({ store, address: bucket.address, notes: emptyDirectory(), dir: join(emptyDirectory(), "none"), cwd: "/x", project: "shop" });
-	const { items } = await sync.compare({ list: await store.list({ project: "shop", headers: false, presence: true }) });
+	const { items } = await sync.compare({ list: await store.list({ project: "shop", presence: true }) });
 	expect(items).toHaveLength(5000);
 	expect(bucket.asked.length, bucket.asked.join()).toBeLessThanOrEqual(10);
 	bucket.asked.length = 0;

@@ -40,7 +40,7 @@ function setup({ timeout = 300_000 } = {}) {
 	const shown: string[] = [];
 	const compares = vi.fn((items: Item[]) => items.filter(({ session }) => !open.has(session)));
 	const reports = Object.assign(new Reports(), { send: ({ show }: { show?: string }) => show && shown.push(show) });
-	const lists = vi.fn((filter: object) => store.list({ headers: false, ...filter }));
+	const lists = vi.fn((filter: object) => store.list(filter));
 	const context = { store, list: lists, reports, presence: new Presence({ store, reports }), timeout };
 	const isLargeOpen = (file = "") => [...large].some((session) => file.includes(session));
 	const sessions = { isIdle: () => false, changeable: compares, openIds: () => large, isLargeOpen, syncFor: (place: object) => new SessionSync({ ...place, call }) };

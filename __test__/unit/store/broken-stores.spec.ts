@@ -28,7 +28,7 @@ const FAULTS = {
 	"a torn end is read": "what a killed writer has left half written is nobody's, and what is appended after it is read",
 	"an old cursor has passed all but the last hundred lines": "many small appends stay readable, with old cursors, too",
 	"the first page is the last one": "a long session comes in pages",
-	"it keeps the header of who appended last": "sessions are listed with the header and the project of who appended first",
+	"it keeps the header of who appended last": "sessions have the header and the project of who appended first",
 	"a project keeps its name": "a project that is moved has another name, and what is appended meanwhile is there",
 	"it forgets that a session was deleted": "a deleted session is gone, and old cursors say so",
 	"it takes the cursor of a session that was deleted": "a deleted session is gone, and old cursors say so",
@@ -148,8 +148,8 @@ class MemoryStore implements LineStore {
 		const found = [...this.#shared.sessions].filter(([id, one]) => (session === undefined || id === session) && (project === undefined || one.project === project)).sort(([a], [b]) => (a < b ? -1 : 1));
 		const isThere = ([, one]: [string, Session]) => one.deleted === undefined && (one.rows.length > 0 || this.#has("an append of no lines makes a session"));
 		return {
-			sessions: found.filter(isThere).map(([id, { header, project, rows, redacted }]) => ({
-				...{ session: id, header, project, hosts: [...new Set(rows.map(({ host }) => host))].sort(), redactions: redacted.size },
+			sessions: found.filter(isThere).map(([id, { project, rows, redacted }]) => ({
+				...{ session: id, project, hosts: [...new Set(rows.map(({ host }) => host))].sort(), redactions: redacted.size },
 				...{ bytes: rows.reduce((sum, { line }) => sum + (line?.length ?? 0), 0), modified: new Date(0) },
 				presence: [...(this.#shared.presence.get(id) ?? [])].sort(),
 			})),

@@ -102,7 +102,8 @@ test("a directory of layout 4, as the release that made it left it, is listed, l
 	cpSync(join(__dirname, "../../support/layouts/4"), path, { recursive: true });
 	const store = open(path, "laptop");
 	const { sessions, deleted, problems, store: id } = await store.list({ project: "shop" });
-	expect(sessions).toMatchObject([{ session: "shared", header: header("shared"), project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 }]);
+	expect(sessions).toMatchObject([{ session: "shared", project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 }]);
+	expect(await store.header("shared", sessions[0])).toEqual(header("shared"));
 	expect([deleted.map(({ session }) => session), problems, id]).toEqual([["deleted"], [], JSON.parse(readFileSync(join(path, MARK), "utf8")).id]);
 	expect(ids(await loadAll(store, "shared"))).toEqual(["a0", "a1", "masked", "b0"]);
 	const cursor = '{"clock":1,"hosts":{"laptop":[1,0,372,"2daa6d08196f29069437290d9de0dcb43c39479fb9bea1e13c7d9e943a0356fe"]}}';
@@ -220,7 +221,7 @@ describe("what cannot be used of a log is named, the logs of other hosts are rea
 	});
 });
 
-test("lines that are not entries, and headers that lie, are named and skipped", async () => {
+test("lines that are not entries are named and skipped, and headers that lie, by who reads them", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	const put = (session: string, host: string, said: Buffer | undefined, lines: Buffer[]) => {
@@ -238,12 +239,11 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 		`${logOf("liar")}, line 1 of the batch at 0: it is not an entry`,
 		`${logOf("liar")}, line 3 of the batch at 0: it is not an entry`,
 	]);
-	const { sessions, problems } = await open(path, "reader").list();
-	expect(sessions.map(({ session, header: said }) => [session, String(said)])).toEqual([[SESSION, String(header())]]);
-	expect(problems.map(({ session, message }) => `${session}: ${message}`).sort()).toEqual([
-		"s3: its header is missing",
-		`s2: the header is that of session "${SESSION}"`,
-	].sort());
+	const reader = open(path, "reader");
+	const { sessions, problems } = await reader.list();
+	expect([sessions.map(({ session }) => session), problems]).toEqual([[SESSION, "s2", "s3"], []]);
+	const said = sessions.map((stored) => reader.header(stored.session, stored).then(String, ({ message }) => message));
+	expect(await Promise.all(said)).toEqual([String(header()), `${headerFileOf("s2")}: the header is that of session "${SESSION}"`, `${headerFileOf("s3")}: its header is missing`]);
 });
 
 // Regression: lists gave the one, and appends, deletions and redactions went to the other.
@@ -255,15 +255,23 @@ test("lines of a session that are not in the folder of its project are named, an
 	cpSync(join(synchronised, "lines"), join(path, "lines"), { recursive: true });
 	const [own, other] = ["new", "old"].map((project) => logOf("x", { project }).slice(0, "lines/".length + 33));
 	const problem = { session: SESSION, where: PROJECT, message: `it names the project "new", whose lines are in ${own}, but there are some in ${other}` };
-	for (const filter of [{}, { project: "old" }]) {
-		const { sessions, problems } = await open(path).list(filter);
-		expect([sessions.map(({ project }) => project), problems]).toEqual([filter.project ? [] : ["new"], [problem]]);
-	}
+	const listed = async () => {
+		const { sessions, problems } = await open(path).list();
+		return [sessions.map(({ session, project }) => [session, project]), problems];
+	};
+	expect(await listed()).toEqual([[[SESSION, "new"]], [problem]]);
+	// Of two other sessions, the names of their projects are read before.
+	for (const project of ["new", "old"]) await open(path).append(`0-${project}`, { header: header(`0-${project}`), lines: [entry("x")], project });
+	expect(await listed()).toEqual([[["0-new", "new"], ["0-old", "old"], [SESSION, "new"]], [problem]]);
+	for (const project of ["new", "old"]) await open(path).delete(`0-${project}`);
 	await open(path).move("new", "newer");
 	for (const project of ["new", "newer"]) expect(await open(path).list({ project })).toMatchObject({ sessions: [{ session: SESSION, project }], problems: [] });
 	expect(await open(path).list({ session: SESSION })).toMatchObject({ sessions: [{ project: "new", hosts: ["a"] }], problems: [] });
 	rmSync(join(path, PROJECT));
-	expect((await open(path).list({ project: "new" })).problems).toEqual([{ session: SESSION, where: PROJECT, message: "it is missing" }]);
+	const missing = { session: SESSION, where: PROJECT, message: "it is missing" };
+	expect(await listed()).toEqual([[], [missing, missing]]);
+	await open(path).append("after", { header: header("after"), lines: [entry("x")], project: "new" });
+	expect(await listed()).toEqual([[["after", "new"]], [missing, missing]]);
 });
 
 test("names that no host made are nobody's", async () => {

@@ -41,7 +41,7 @@ test("what the file holds is stored, and what other processes append to it", asy
 	expect(await push()).toBe(0);
 	expect(portions).toEqual([["a0", "a1"], ["b0", "c"], ["unfinished"]]);
 	const [session] = (await store.list()).sessions;
-	expect([String(session?.header), session?.project]).toEqual([String(header()), "shop"]);
+	expect([String(await store.header(SESSION)), session?.project]).toEqual([String(header()), "shop"]);
 });
 
 test("a long file goes in portions of a megabyte; a longer line goes alone", async () => {

@@ -4,7 +4,7 @@ const { StoreError } = require("./errors.js");
 /** @typedef {import("../index").StoreErrorCode} StoreErrorCode */
 
 /** What a list is asked for where it only matters whether the store answers. */
-const PING = { session: "0", headers: false };
+const PING = { session: "0" };
 
 /** What a call to the file system gives; undefined if it fails with this code. @type {(code: string) => <T>(work: Promise<T>) => Promise<T | undefined>} */
 const unless = (code) => (work) =>

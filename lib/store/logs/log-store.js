@@ -106,40 +106,79 @@ class LogStore {
 	}
 
 	/** @type {Store["list"]} */
-	async list({ session, project, headers = true, presence = false, onAnswer } = {}) {
+	async list({ session, project, presence = false, onAnswer } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#records.readId();
 		onAnswer?.();
 		/** @type {import("../index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
-		const [listings, present] = await Promise.all([this.#listingsFor({ session, project }, list.problems), presence ? readPresence(this.#objects) : new Map()]);
-		await inParallel(listings, async (listing) => {
+		const [found, present] = await Promise.all([this.#find({ session, project }, list.problems), presence ? readPresence(this.#objects) : new Map()]);
+		for (const { listing, project } of found) {
 			const { session: id, hosts, deleted: at } = listing;
 			if (hosts.size === 0 && at) list.deleted.push({ session: id, at });
-			if (hosts.size === 0) return;
-			const records = headers ? await this.#recordsOf(listing, list.problems) : { header: Buffer.alloc(0), project: undefined };
-			if (!records) return;
-			const stored = { session: id, ...totalsOf(listing), header: records.header, project: project ?? records.project, presence: present.get(id) ?? [] };
+			if (hosts.size === 0) continue;
+			const stored = { session: id, ...totalsOf(listing), project: project || undefined, presence: present.get(id) ?? [] };
 			this.#listings.set(stored, listing);
 			list.sessions.push(stored);
-		});
+		}
 		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
 		return list;
 	}
 
-	/** @param {{ session?: string, project?: string }} filter @param {Problem[]} problems */
-	async #listingsFor({ session, project }, problems) {
+	/**
+	 * @param {{ session?: string, project?: string }} filter
+	 * @param {Problem[]} problems
+	 * @returns {Promise<{ listing: SessionListing, project: string | undefined }[]>}
+	 */
+	async #find({ session, project }, problems) {
 		// The sessions of a project that got this one's name stay where they are, and a mark says that they are this one's, too.
 		const own = project === undefined ? undefined : await this.#objects.list(folderOf(project));
 		if (session !== undefined) {
 			const { project: named, fault } = await this.#records.readProject(session);
 			if (fault !== undefined) problems.push({ session, where: projectPath(session), message: fault });
 			const listing = named === undefined ? undefined : await this.#records.listingOf(folderOf(named), session);
-			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder)) ? [listing] : [];
+			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder)) ? [{ listing, project: project ?? named }] : [];
 		}
-		if (!own) return listingsOf(await this.#objects.list(LINES));
+		if (!own) return this.#withProjects(listingsOf(await this.#objects.list(LINES)), problems);
 		const moved = await Promise.all(movedIn(own).map((folder) => this.#objects.list(folder)));
-		return listingsOf([...own, ...moved.flat()]);
+		return listingsOf([...own, ...moved.flat()]).map((listing) => ({ listing, project }));
+	}
+
+	/**
+	 * The name of a folder's project is read once, where one of its sessions has it. A session in two folders has it read, too: one of them is
+	 * that of another project. A session without its project, or with another one, is left out where it is found so.
+	 * @param {SessionListing[]} listings
+	 * @param {Problem[]} problems
+	 */
+	async #withProjects(listings, problems) {
+		/** @type {Map<string, SessionListing[]>} */
+		const folders = new Map();
+		const [ids, twice] = [new Set(), new Set()];
+		for (const listing of listings.sort((a, b) => compareText(a.session, b.session))) {
+			folders.set(listing.folder, folders.get(listing.folder) ?? []);
+			folders.get(listing.folder)?.push(listing);
+			(ids.has(listing.session) ? twice : ids).add(listing.session);
+		}
+		const named = await inParallel([...folders.values()], async (some) => {
+			/** @type {string | undefined} */
+			let project;
+			const found = [];
+			for (const listing of some) {
+				const { session, hosts } = listing;
+				if (hosts.size > 0 && (project === undefined || twice.has(session))) {
+					const named = await this.#records.readProject(session);
+					const message = projectFault(listing, named);
+					if (message !== undefined) {
+						problems.push({ session, where: projectPath(session), message });
+						continue;
+					}
+					project = named.project;
+				}
+				found.push({ listing, project });
+			}
+			return found;
+		});
+		return named.flat();
 	}
 
 	/** Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost. @type {Store["move"]} */
@@ -148,22 +187,6 @@ class LogStore {
 		await this.#records.prepareToRead();
 		const moved = movedIn(await this.#objects.list(folderOf(from)));
 		for (const folder of [folderOf(from), ...moved]) if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
-	}
-
-	/**
-	 * The header and the project of a session; undefined if something is wrong with them.
-	 * @param {SessionListing} listing
-	 * @param {Problem[]} problems
-	 * @returns {Promise<{ header: Buffer, project?: string } | undefined>}
-	 */
-	async #recordsOf(listing, problems) {
-		const { session } = listing;
-		const { header, fault } = await this.#records.readHeader(listing);
-		const named = await this.#records.readProject(session);
-		const faults = { [headerPath(session)]: fault, [projectPath(session)]: projectFault(listing, named) };
-		const found = Object.entries(faults).flatMap(([where, message]) => (message === undefined ? [] : { session, where, message }));
-		problems.push(...found);
-		return header && found.length === 0 ? { header, project: named.project || undefined } : undefined;
 	}
 
 	/** @type {Store["header"]} */

@@ -49,9 +49,10 @@ async function describe(path) {
 /**
  * Where the file of a stored session is to be: in the directory, whatever its header says.
  * @param {string} dir
- * @param {import("../index").StoredSession} stored
+ * @param {string} session
+ * @param {Buffer} header
  */
-function fileFor(dir, { session, header }) {
+function fileFor(dir, session, header) {
 	const value = parse(header);
 	const time = isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp) ? value.timestamp : new Date(0).toISOString();
 	return join(dir, fileName(time, session));

@@ -70,7 +70,7 @@ class PostgresStore {
 			...[lines, lines.map(sha256), after.sequence, after.stamp],
 		];
 		const [row] = await this.#query(APPEND, values);
-		if (!row) throw (await this.list({ session, headers: false })).deleted.length > 0 ? deletedError(session) : resetError(session);
+		if (!row) throw (await this.list({ session })).deleted.length > 0 ? deletedError(session) : resetError(session);
 		const stored = Number(row.stored);
 		// While this waited for the session, another host stored one of the lines, or redacted something. What was not seen is seen the next time,
 		// and the cursor covers it.
@@ -119,14 +119,14 @@ class PostgresStore {
 
 	/** @type {Store["list"]} */
 	async list(filter) {
-		const { session, project, headers = true, presence = false, onAnswer } = filter ?? {};
+		const { session, project, presence = false, onAnswer } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
-			`SELECT v.store, id, CASE WHEN $3 THEN header ELSE '' END AS header, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
-				ARRAY(SELECT host FROM $.presence WHERE $4 AND session = id AND written > now() - interval '1 minute') AS presence
+			`SELECT v.store, id, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
+				ARRAY(SELECT host FROM $.presence WHERE $3 AND session = id AND written > now() - interval '1 minute') AS presence
 			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
 			WHERE v.version = ${VERSION}`,
-			[session ?? null, project ?? null, headers, presence],
+			[session ?? null, project ?? null, presence],
 		);
 		onAnswer?.();
 		/** @type {import("../index").SessionList} */
@@ -138,11 +138,10 @@ class PostgresStore {
 				continue;
 			}
 			const where = `row ${JSON.stringify(row.id.slice(0, 200))} of ${this.#schema}.sessions`;
-			const fault = !isId(row.id) ? "its id is not one of a session" : headers ? headerFault(row.header, row.id) : undefined;
-			if (fault) list.problems.push({ session: row.id, where, message: fault });
+			if (!isId(row.id)) list.problems.push({ session: row.id, where, message: "its id is not one of a session" });
 			else
 				list.sessions.push({
-					...{ session: row.id, header: row.header, project: row.project ?? undefined, hosts: row.hosts.sort(compareText) },
+					...{ session: row.id, project: row.project ?? undefined, hosts: row.hosts.sort(compareText) },
 					...{ bytes: Number(row.bytes), modified: fromSeconds(row.updated), redactions: Number(row.redactions) },
 					presence: row.presence.sort(compareText),
 				});
@@ -223,7 +222,7 @@ class PostgresStore {
 
 	/** What the list says of a session; throws if it is not there. @param {string} session */
 	async #thereOf(session) {
-		const { sessions: [there], deleted } = await this.list({ session, headers: false });
+		const { sessions: [there], deleted } = await this.list({ session });
 		if (there) return there;
 		throw deleted.length > 0 ? deletedError(session) : new StoreError("not-found", `There is no session ${session}`);
 	}

@@ -171,10 +171,11 @@ async function keep({ notes, stored }, note, problems) {
 
 /**
  * The header of a session's file here: with this machine's working directory, and the parent session's file here.
- * @param {import("../index").StoredSession} stored
+ * @param {string} session
+ * @param {Buffer} header that the store has
  * @param {{ cwd: string, parentOf: (name: string) => Promise<string | undefined> }} here
  */
-async function localHeader({ session, header }, { cwd, parentOf }) {
+async function localHeader(session, header, { cwd, parentOf }) {
 	const value = parse(header);
 	// A store checks that it is the header of this session.
 	if (!isObject(value)) throw new StoreError("invalid", `Session ${session}: the header is not the header of a session`);

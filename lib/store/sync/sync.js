@@ -57,7 +57,7 @@ class SessionSync {
 	async compare({ session, list: known, only = () => true } = {}) {
 		const { store } = this.#options;
 		const local = await this.#localSessions();
-		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false } : { session });
+		const list = known ?? await store.list(session === undefined ? { project: this.project } : { session });
 		const { sessions, problems } = list;
 		this.#listed = new Set(sessions.map((one) => one.session));
 		const items = await inParallel(sessions.filter(only), async (stored) => {
@@ -183,11 +183,12 @@ class SessionSync {
 			if (typeof applied !== "number") throw applied;
 			let header;
 			if (report.isNew) {
-				const described = { ...stored, header: await storedHeader(store, stored) };
+				const there = await store.header(session, stored);
+				if (!there) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 				// One that is listed comes later.
 				const parentOf = async (/** @type {string} */ name) => (await this.#localSessions()).get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
-				file = fileFor(dir, described);
-				header = await localHeader(described, { cwd, parentOf });
+				file = fileFor(dir, session, there);
+				header = await localHeader(session, there, { cwd, parentOf });
 				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
@@ -286,18 +287,6 @@ class SessionSync {
 		if (!note) this.#redactions.forget(session);
 		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, revision: undefined, writer: undefined });
 	}
-}
-
-/**
- * @param {import("../index").LineStore} store
- * @param {StoredSession} stored
- */
-async function storedHeader(store, stored) {
-	const { session, header } = stored;
-	if (header.length > 0) return header;
-	const found = await store.header(session, stored);
-	if (!found) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
-	return found;
 }
 
 exports.SessionSync = SessionSync;
