@@ -6,7 +6,7 @@ import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
 import { counted, safeLine } from "../shared/text.mjs";
 import local from "../store/machine/local-sessions.js";
 import redactions from "../store/sync/redact-files.js";
-import redacted from "../store/sync/redaction-file.js";
+import { RedactionFile } from "../store/sync/redaction-file.js";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
@@ -103,7 +103,7 @@ async function redactOne(file, what, connection, options) {
 	// What a store cannot take is redacted all the same.
 	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
 	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
-	return redactions.redactFile(file, what, { redacted: found && new redacted.RedactionFile(notesDirHere(), found) });
+	return redactions.redactFile(file, what, { redactionFile: found && new RedactionFile(notesDirHere(), found) });
 }
 
 /**
@@ -111,14 +111,14 @@ async function redactOne(file, what, connection, options) {
  * @param {RedactInput} what
  * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
- * @param {boolean} [isAsked] this session was named: the store is asked, whatever the file holds
+ * @param {boolean} [isNamed] this session was named: the store is asked, whatever the file holds
  * @returns {Promise<Row[]>} empty if there is nothing to take out
  */
-async function rowsOf(file, what, connection, options, isAsked = false) {
+async function rowsOf(file, what, connection, options, isNamed = false) {
 	try {
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
-		if (!isThere && !isAsked) return [];
+		if (!isThere && !isNamed) return [];
 		const { lines, backups, left, isCatalogClean, stored, emptied = 0, error } = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
 		if (!isThere && !stored?.length && error === undefined && isCatalogClean) return [];
 		const isLocked = SessionManager.isLocked(file);

@@ -172,8 +172,8 @@ test.each(["none", "exclusive"])("what was noted to be redacted in a session tha
 	const [secret, safe] = ["secret", "[redacted]"].map((word) => Buffer.from(said("a", null).toString().replace('"content":"a"', `"content":"${word}"`))) as [Buffer, Buffer];
 	await at.put(SESSION, secret);
 	writeFileSync(file, text(header(), secret, said("b", "a")));
-	const redacted = new RedactionFile(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
-	await redacted.withLock(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
+	const redactionFile = new RedactionFile(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
+	await redactionFile.withLock(() => redactionFile.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
 	const { says, end } = at.pi(`
 		const { redact } = SessionManager;
 		Object.defineProperty(SessionManager, "redact", { value: (...args) => (console.log("redacted here"), redact.apply(SessionManager, args)) });
@@ -194,8 +194,8 @@ test("what was noted to be redacted since the last line was stored is redacted a
 	writeFileSync(file, text(header(), secret));
 	const { end } = at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)});`);
 	await vi.waitFor(async () => expect((await at.other.list({ presence: true })).sessions[0]?.presence).toHaveLength(1), LONG);
-	const redacted = new RedactionFile(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
-	await redacted.withLock(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
+	const redactionFile = new RedactionFile(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
+	await redactionFile.withLock(() => redactionFile.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
 	await end();
 	expect(readFileSync(file, "utf8")).toBe(text(header(), safe));
 	expect((await loadAll(at.other, SESSION)).lines.map(({ line }) => line.toString())).toEqual([String(safe)]);

@@ -259,8 +259,8 @@ test("when pi was killed the last lines are stored, and the session is not seen 
 test("a call that pi has not answered when it ends keeps the rest from nothing", async () => {
 	const at = await setup();
 	const [line, hash] = [entry("redacted"), createHash("sha256").update(entry("waits")).digest("hex")];
-	const redacted = new RedactionFile(at.notes, at.one, at.address);
-	await redacted.withLock(() => redacted.add([{ hash, line }]));
+	const redactionFile = new RedactionFile(at.notes, at.one, at.address);
+	await redactionFile.withLock(() => redactionFile.add([{ hash, line }]));
 	const { child, close } = follow(at, { open: [at.one], timeout: 60_000 });
 	const [call] = await once(child, "message");
 	expect(call).toMatchObject({ name: "redact", file: at.file });

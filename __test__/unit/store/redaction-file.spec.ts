@@ -18,7 +18,7 @@ const { writeWhole } = createRequire(library)("./machine/small-file.js");
 afterEach(() => vi.restoreAllMocks());
 
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
-const redactedIn = (notes: string) => new RedactionFile(notes, { session: SESSION, file: "/sessions/one.jsonl" });
+const redactionFileIn = (notes: string) => new RedactionFile(notes, { session: SESSION, file: "/sessions/one.jsonl" });
 
 /** The one file in a directory of notes. */
 const fileIn = (notes: string) => join(notes, readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string);
@@ -41,7 +41,7 @@ async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 // Regression: nothing was synchronised, and after a power failure the next pull brought redacted lines back.
 testWith("syncs")("a redaction file is on the disk before it has its name, and its name once it is kept", async () => {
 	const notes = join(emptyDirectory(), "notes");
-	const steps = await stepsOf(() => redactedIn(notes).add([line("1")]));
+	const steps = await stepsOf(() => redactionFileIn(notes).add([line("1")]));
 	const folder = dirname(fileIn(notes));
 	const draft = steps[0]?.replace("sync ", "");
 	expect(steps).toEqual([`sync ${draft}`, `rename ${draft}`, ...[folder, dirname(folder), notes, dirname(notes)].map((one) => `sync ${one}`)]);
@@ -77,19 +77,19 @@ test("what killed processes left of notes and settings is gone after the next wr
 test("what is redacted of a session at the same time is all kept", async () => {
 	const notes = emptyDirectory();
 	const lines = [..."12345678"].map(line);
-	await Promise.all(lines.map((one) => redactedIn(notes)).map((redacted, at) => redacted.withLock(() => redacted.add([lines[at]]))));
-	const hashes = redactedIn(notes).all().map(({ hash }: { hash: string }) => hash);
+	await Promise.all(lines.map((one) => redactionFileIn(notes)).map((redactionFile, at) => redactionFile.withLock(() => redactionFile.add([lines[at]]))));
+	const hashes = redactionFileIn(notes).all().map(({ hash }: { hash: string }) => hash);
 	expect(hashes.sort()).toEqual(lines.map(({ hash }) => hash));
 });
 
 // Regression: it counted as empty, and was overwritten.
 test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished":[]}'])("a damaged redaction file (%s) is an error that names it, and stays as it is", async (damaged) => {
 	const notes = emptyDirectory();
-	const redacted = redactedIn(notes);
-	await redacted.add([line("1")]);
+	const redactionFile = redactionFileIn(notes);
+	await redactionFile.add([line("1")]);
 	const path = fileIn(notes);
 	writeFileSync(path, damaged);
-	await expect(redacted.add([line("2")])).rejects.toMatchObject({ code: "failed", message: expect.stringContaining(path) });
+	await expect(redactionFile.add([line("2")])).rejects.toMatchObject({ code: "failed", message: expect.stringContaining(path) });
 	expect(readFileSync(path, "utf8")).toBe(damaged);
 });
 
@@ -135,7 +135,7 @@ test.each(["push", "redact"] as const)("a redaction that was stopped before the 
 	writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
 	const local = { session: SESSION, file: a.file };
 	const stopped = () => Promise.reject(new Error("stopped"));
-	await expect(redactFile(a.file, { entries: ["a"] }, { redacted: new RedactionFile(a.notes, local), call: stopped })).rejects.toThrow("stopped");
+	await expect(redactFile(a.file, { entries: ["a"] }, { redactionFile: new RedactionFile(a.notes, local), call: stopped })).rejects.toThrow("stopped");
 	for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
 	if (next === "push") await a.again().push();
 	else await a.again().redact(local, { text: "something else" });
@@ -149,12 +149,12 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 	const a = machine("a");
 	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
 	begin(a, entry("a"), said("b", "hunter2"));
-	const redacted = new RedactionFile(a.notes, { session: SESSION, file: a.file });
+	const redactionFile = new RedactionFile(a.notes, { session: SESSION, file: a.file });
 	const hashes = [said("b", "hunter2"), said("c", "hunter2")].map((line) => createHash("sha256").update(line).digest("hex")).sort();
-	const noted = () => redacted.all().map(({ hash }: { hash: string }) => hash).sort();
+	const noted = () => redactionFile.all().map(({ hash }: { hash: string }) => hash).sort();
 	const isEarly = when.startsWith("before");
-	const add = redacted.add.bind(redacted);
-	vi.spyOn(redacted, "add").mockImplementationOnce(async (lines) => {
+	const add = redactionFile.add.bind(redactionFile);
+	vi.spyOn(redactionFile, "add").mockImplementationOnce(async (lines) => {
 		if (isEarly) appendFileSync(a.file, text(said("c", "hunter2")));
 		return add(lines);
 	});
@@ -163,7 +163,7 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 		else begin(a, entry("a"), said("c", "hunter2"));
 		return callHere(name, file, input);
 	};
-	await redactFile(a.file, { text: "hunter2" }, { redacted, call });
+	await redactFile(a.file, { text: "hunter2" }, { redactionFile, call });
 	expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
 	expect(noted()).toEqual(hashes);
 });
@@ -260,23 +260,23 @@ test("what was redacted while the store was away does not come back with a file 
 
 // Regression: it stayed unfinished for ever, and each push tried it again.
 test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
-	const redacted = new RedactionFile(emptyDirectory(), { session: SESSION, file: "/sessions/one.jsonl" }, "/store");
-	await expect(redacted.redactInStore(() => Promise.reject(new StoreError(code, "gone")))).rejects.toThrow("gone");
-	expect(redacted.isUnfinished()).toBe(false);
+	const redactionFile = new RedactionFile(emptyDirectory(), { session: SESSION, file: "/sessions/one.jsonl" }, "/store");
+	await expect(redactionFile.redactInStore(() => Promise.reject(new StoreError(code, "gone")))).rejects.toThrow("gone");
+	expect(redactionFile.isUnfinished()).toBe(false);
 });
 
 // Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told for two minutes.
 test.each([["another store", "/other", SESSION], ["another session", "/away", "other"]])("while a store does not answer, %s is told", async (_, store, session) => {
 	const folder = emptyDirectory();
-	const redacted = (address: string, id: string) => new RedactionFile(folder, { session: id, file: "/sessions/one.jsonl" }, address);
+	const redactionFile = (address: string, id: string) => new RedactionFile(folder, { session: id, file: "/sessions/one.jsonl" }, address);
 	let answer: (() => void) | undefined;
-	const first = redacted("/away", SESSION).redactInStore(() => new Promise<void>((resolve) => (answer = resolve)));
+	const first = redactionFile("/away", SESSION).redactInStore(() => new Promise<void>((resolve) => (answer = resolve)));
 	await vi.waitFor(() => expect(answer).toBeDefined());
-	await redacted(store, session).redactInStore(async () => {});
-	expect(redacted("/away", SESSION).isUnfinished()).toBe(true);
+	await redactionFile(store, session).redactInStore(async () => {});
+	expect(redactionFile("/away", SESSION).isUnfinished()).toBe(true);
 	answer?.();
 	await first;
-	expect(redacted("/away", SESSION).isUnfinished()).toBe(false);
+	expect(redactionFile("/away", SESSION).isUnfinished()).toBe(false);
 });
 
 // Regression: the store had been told, and the same push went on with the redacted line beside the old one.

@@ -24,7 +24,7 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("../machi
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {import("../machine/notes").Notes} notes
- * @property {(lines: Buffer[]) => Promise<boolean>} redactAgain redacts the session here and in the store, if lines were loaded that were redacted here
+ * @property {(lines: Buffer[]) => Promise<boolean>} redactKnownCopies redacts the session here and in the store, if lines were loaded that were redacted here
  *   before, in this session or another one; gives whether there are any
  * @property {import("../index").CallManager} [call] calls the session manager
  */
@@ -56,7 +56,7 @@ async function tryPull(options) {
 	if (note && tail) {
 		const page = await loadAll(store, session, note.cursor, { stored: listed }).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
-			await keep(options, { ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
+			await keepNote(options, { ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
 			return { added: 0, problems: page.problems };
 		}
 		if (page?.comesAfter) {
@@ -96,17 +96,17 @@ function undefinedIfReset(error) {
  * @param {import("../index").Page} page
  * @param {{ bytes: number, tail: Uint8Array }} [since]
  */
-async function merge({ stored: { session }, file, header, notes, redactAgain, call = callHere }, page, since) {
+async function merge({ stored: { session }, file, header, notes, redactKnownCopies, call = callHere }, page, since) {
 	const loaded = page.lines.map(({ line }) => line);
 	const lines = Buffer.concat(loaded.flatMap((line) => [line, NEWLINE]));
 	const before = await unlessAbsent(fs.stat(file));
-	if (await redactAgain(loaded)) return undefined;
+	if (await redactKnownCopies(loaded)) return undefined;
 	// Whoever pushes after a pull that was killed compares the file with everything.
 	await notes.forget(session);
 	const merged = await call("merge", file, { session, lines, header, since });
 	await keepTime(file, page, before?.mtimeMs);
 	// Another process may have redacted some meanwhile.
-	return (await redactAgain(loaded)) ? undefined : merged;
+	return (await redactKnownCopies(loaded)) ? undefined : merged;
 }
 
 /**
@@ -155,7 +155,7 @@ async function done(options, page, merged) {
 	const fingerprint = await withFile(fs.open(options.file), (file) => fingerprintAt(file, offset, inode));
 	const host = page.lines.at(-1)?.host;
 	const writer = host === options.store.host ? undefined : host;
-	await keep(options, { cursor: page.cursor, offset, fingerprint, needsAll: page.problems.length > 0, writer }, page.problems);
+	await keepNote(options, { cursor: page.cursor, offset, fingerprint, needsAll: page.problems.length > 0, writer }, page.problems);
 	return { added, problems: page.problems };
 }
 
@@ -165,7 +165,7 @@ async function done(options, page, merged) {
  * @param {Note} note
  * @param {import("../index").Problem[]} problems
  */
-async function keep({ notes, stored }, note, problems) {
+async function keepNote({ notes, stored }, note, problems) {
 	await notes.set(stored.session, { ...note, revision: problems.length === 0 ? revisionOf(stored) : undefined, redactions: stored.redactions });
 }
 

@@ -25,7 +25,7 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
  * @property {(note: Note | undefined) => unknown} onNote keeps a note when it holds, or that none does any more, and is waited for
  * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
  * @property {() => Promise<unknown>} [beforePortion] is called before each portion, as the store may have been set back during the one before, and waited for
- * @property {(lines: Buffer[]) => Promise<boolean>} [redactAgain] redacts those of the lines that were redacted here before; gives whether there are any
+ * @property {(lines: Buffer[]) => Promise<boolean>} [redactKnownCopies] redacts those of the lines that were redacted here before; gives whether there are any
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {() => boolean} [isPrivate] whether nothing more is to be stored
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored that was not known to be
@@ -75,7 +75,7 @@ class FilePush {
 
 	/** @param {FileHandle} file */
 	async #storeFrom(file) {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactAgain } = this.#options;
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactKnownCopies } = this.#options;
 		const noted = readNote();
 		let note = noted;
 		if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
@@ -87,7 +87,7 @@ class FilePush {
 		// After reading: what is said once a session is private is not among the lines if it was not private yet.
 		if (this.#options.isPrivate?.()) return false;
 		// Then the file is another one.
-		if (await redactAgain?.(read.lines)) return true;
+		if (await redactKnownCopies?.(read.lines)) return true;
 		const { lines, bytes, goesOn } = await this.#beforeSecret(read, note);
 		if (bytes === 0) {
 			await this.#compare(note);

@@ -18,7 +18,7 @@ const { hashOf } = require("../base/redaction-rules.js");
 /** @typedef {import("../../../index").RedactReport["lines"]} RedactedLines */
 /**
  * @typedef {object} Redacting
- * @property {RedactionFile} [redacted] keeps what is changed, for the stores; none for a file that no store takes
+ * @property {RedactionFile} [redactionFile] keeps what is changed, for the stores; none for a file that no store takes
  * @property {import("../index").CallManager} [call]
  */
 
@@ -29,17 +29,17 @@ const { hashOf } = require("../base/redaction-rules.js");
  * @param {Redacting} options
  * @returns {Promise<import("../../../index").RedactReport>}
  */
-async function redactFile(file, what, { redacted, call = callHere }) {
+async function redactFile(file, what, { redactionFile, call = callHere }) {
 	const plan = () => callHere("redact", file, { ...what, dryRun: true });
 	if (what.dryRun) return plan();
-	if (!redacted) return change(file, what, call);
-	return redacted.withLock(async () => {
-		const left = await finish(file, redacted, call);
+	if (!redactionFile) return change(file, what, call);
+	return redactionFile.withLock(async () => {
+		const left = await finishInterrupted(file, redactionFile, call);
 		// Another process may append to it meanwhile.
-		while (await redacted.add(entriesAmong((await plan()).lines)));
+		while (await redactionFile.add(entriesAmong((await plan()).lines)));
 		const done = await change(file, what, call);
 		// So it may in the moment in which the file is changed.
-		await redacted.add(entriesAmong(done.lines));
+		await redactionFile.add(entriesAmong(done.lines));
 		return { ...done, lines: [...left, ...done.lines] };
 	});
 }
@@ -50,18 +50,18 @@ const entriesAmong = (lines) => lines.filter(({ id }) => id !== null);
 /**
  * Does in a file what its redaction file says, within `withLock`.
  * @param {string} file
- * @param {RedactionFile} redacted
+ * @param {RedactionFile} redactionFile
  * @param {import("../index").CallManager} [call]
  * @returns {Promise<RedactedLines>}
  */
-async function finish(file, redacted, call = callHere) {
-	const kept = redacted.all();
+async function finishInterrupted(file, redactionFile, call = callHere) {
+	const kept = redactionFile.all();
 	if (kept.length === 0) return [];
 	// What was redacted leaves the store though the file is gone.
 	const planned = await unlessAbsent(callHere("redact", file, { lines: kept, dryRun: true }));
 	if (!planned || planned.lines.length === 0) return [];
 	const { lines } = planned;
-	await redacted.add(entriesAmong(lines));
+	await redactionFile.add(entriesAmong(lines));
 	return (await change(file, { lines }, call)).lines;
 }
 
@@ -108,7 +108,7 @@ async function applyRedactions({ session, file }, redactions, options) {
 /**
  * @typedef {object} ToStore
  * @property {LineStore} store
- * @property {boolean} [isAsked] whether or not the store knows all, it removes what there still is of it: another host may have been stopped before that
+ * @property {boolean} [evenIfKnown] the store removes what there still is of what it knows, too: another host may have been stopped before that
  * @property {boolean} isPrivate of what is private only what the store has is redacted there, and nothing else leaves this machine
  * @property {(line: Uint8Array) => string | undefined} [secretIn] what stands in the place of a line that the store does not have may be held back
  */
@@ -118,31 +118,31 @@ async function applyRedactions({ session, file }, redactions, options) {
  * lost all that they say: where another host put another line in the place of one, each of the two may hold what the other one was to take
  * out. Rejects with `not-found` or `deleted` where the store does not have the session.
  * @param {{ session: string, file: string }} local
- * @param {ToStore & Redacting & { redacted: RedactionFile }} options
+ * @param {ToStore & Redacting & { redactionFile: RedactionFile }} options
  * @returns {Promise<{ isChanged: boolean, emptied: number }>}
  */
 async function pushRedactions({ session, file }, options) {
-	const { store, redacted, call } = options;
-	const isAsked = options.isAsked || redacted.isUnfinished();
-	if (redacted.all().length === 0 && !isAsked) return { isChanged: false, emptied: 0 };
+	const { store, redactionFile, call } = options;
+	const evenIfKnown = options.evenIfKnown || redactionFile.isUnfinished();
+	if (redactionFile.all().length === 0 && !evenIfKnown) return { isChanged: false, emptied: 0 };
 	// Also where the store knows all: the file may have been put back as it was before.
-	await redacted.withLock(() => finish(file, redacted, call));
-	const all = redacted.all();
+	await redactionFile.withLock(() => finishInterrupted(file, redactionFile, call));
+	const all = redactionFile.all();
 	let known = await redactionsIn(store, session);
 	const unknown = all.filter(({ hash }) => !known.has(hash));
-	const isSent = isAsked || unknown.length > 0;
+	const isSent = evenIfKnown || unknown.length > 0;
 	if (isSent) {
 		await send(session, unknown, options);
 		known = await redactionsIn(store, session);
 	}
 	const differing = emptyDiffering(all, known);
 	if (differing.length === 0) return { isChanged: isSent, emptied: 0 };
-	const { isMore, emptied } = await redacted.withLock(async () => {
-		const isMore = await redacted.add(differing);
-		return { isMore, emptied: (await finish(file, redacted, call)).length };
+	const { isMore, emptied } = await redactionFile.withLock(async () => {
+		const isMore = await redactionFile.add(differing);
+		return { isMore, emptied: (await finishInterrupted(file, redactionFile, call)).length };
 	});
 	// The store has redacted it, and takes nothing of what it does not have of a private session.
-	const more = isMore ? (await pushRedactions({ session, file }, { ...options, isAsked: false })).emptied : 0;
+	const more = isMore ? (await pushRedactions({ session, file }, { ...options, evenIfKnown: false })).emptied : 0;
 	return { isChanged: true, emptied: emptied + more };
 }
 
@@ -150,14 +150,14 @@ async function pushRedactions({ session, file }, options) {
  * Redacts in the store what it does not know. What stands in the place of a line is held back if it holds a secret.
  * @param {string} session
  * @param {readonly ReplacedLine[]} unknown
- * @param {ToStore & { redacted: RedactionFile }} options
+ * @param {ToStore & { redactionFile: RedactionFile }} options
  */
-async function send(session, unknown, { store, redacted, isPrivate, secretIn }) {
+async function send(session, unknown, { store, redactionFile, isPrivate, secretIn }) {
 	const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 	const isStored = (/** @type {ReplacedLine} */ { hash }) => stored?.has(hash) ?? true;
 	const given = isPrivate ? unknown.filter(isStored) : unknown;
 	const redactions = given.map((one) => (isStored(one) && secretIn?.(one.line) === undefined ? one : { hash: one.hash }));
-	await redacted.redactInStore(() => store.redact(session, redactions));
+	await redactionFile.redactInStore(() => store.redact(session, redactions));
 }
 
 /**
@@ -203,7 +203,7 @@ function redactLines(lines, what, file) {
 }
 
 exports.applyRedactions = applyRedactions;
-exports.finish = finish;
+exports.finishInterrupted = finishInterrupted;
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;

@@ -90,15 +90,15 @@ class RedactionFile {
 	 * Keeps more, within `withLock`. A file is redacted only after that: so it goes to the stores however this process, or the machine, ends.
 	 * Gives whether there was more.
 	 * @param {readonly { hash: string, line: Uint8Array }[]} lines
-	 * @param {{ isStored?: boolean }} [options] `isStored`: the store has redacted them, and its note holds
+	 * @param {{ keepsNote?: boolean }} [options] `keepsNote`: as the store has redacted them
 	 */
-	async add(lines, { isStored = false } = {}) {
+	async add(lines, { keepsNote = false } = {}) {
 		const { lines: known, unfinished } = this.#read();
 		const more = settleRedactions(this.#session, lines.map(({ hash, line }) => ({ hash, line: buffer(line) })), known);
 		if (more.length === 0) return false;
 		const all = new Map([...known, ...more].map((one) => [one.hash, one]));
 		await this.#write({ lines: [...all.values()], unfinished });
-		if (!isStored) await this.#notes?.forget(this.#session);
+		if (!keepsNote) await this.#notes?.forget(this.#session);
 		return true;
 	}
 

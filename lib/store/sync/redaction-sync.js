@@ -3,19 +3,19 @@
 //
 // | session file | redaction file | store | what follows |
 // | --- | --- | --- | --- |
-// | has the old line | has the redaction | has the old line | the next redaction, push or pull of the session changes the file (`finish` in redact-files.js) |
+// | has the old line | has the redaction | has the old line | the next redaction, push or pull of the session changes the file (`finishInterrupted` in redact-files.js) |
 // | has the new line | has the redaction | has the old line | the next push or pull tells the store (`push`) |
 // | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
 // | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
-// | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finish`) |
+// | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finishInterrupted`) |
 // | has the old line | does not have it | knows the redaction of another host | the next pull (`fetch`), which begins with the first row |
-// | has it, or not | that of another session of the directory has it | has the old line, in a fork | the next pull or push of the fork (`redactAgain`) |
+// | has it, or not | that of another session of the directory has it | has the old line, in a fork | the next pull or push of the fork (`redactKnownCopies`) |
 const { join } = require("node:path");
 const { unlessAbsent } = require("../base/calls.js");
 const { asError, isGone } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { describe, filesIn } = require("../machine/local-sessions.js");
-const { applyRedactions, finish, planStored, pushRedactions, redactFile, redactLines } = require("./redact-files.js");
+const { applyRedactions, finishInterrupted, planStored, pushRedactions, redactFile, redactLines } = require("./redact-files.js");
 const { RedactionFile } = require("./redaction-file.js");
 const { NotASession } = require("../machine/session-file.js");
 
@@ -47,8 +47,8 @@ class RedactionSync {
 		this.#errors = errors;
 	}
 
-	/** What was redacted in a session's file. @param {Local} local */
-	redactedOf(local) {
+	/** @param {Local} local */
+	redactionFileOf(local) {
 		return new RedactionFile(this.#options.notes, local, this.#options.address);
 	}
 
@@ -68,7 +68,7 @@ class RedactionSync {
 		await inParallel(changed, async ({ session, file = join(dir, session) }) => {
 			try {
 				const some = await store.redactions(session);
-				await this.#keep({ session, file }, some);
+				await this.#keepRedactions({ session, file }, some);
 				redactions.set(session, some);
 				results.set(session, 0);
 			} catch (error) {
@@ -94,8 +94,8 @@ class RedactionSync {
 			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
 			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
 			if (!local) continue;
-			const redacted = "session" in local ? this.redactedOf(local) : undefined;
-			const counts = await applyRedactions(local, redactions, { redacted, call });
+			const redactionFile = "session" in local ? this.redactionFileOf(local) : undefined;
+			const counts = await applyRedactions(local, redactions, { redactionFile, call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
 				// Where a file keeps lines of a session, that session's redactions are applied again by the next pull.
@@ -116,10 +116,10 @@ class RedactionSync {
 	 * @param {Local} local
 	 * @param {readonly import("../index").Redaction[]} redactions
 	 */
-	async #keep(local, redactions) {
-		const redacted = this.redactedOf(local);
+	async #keepRedactions(local, redactions) {
+		const redactionFile = this.redactionFileOf(local);
 		const lines = redactions.flatMap(({ hash, line }) => (line ? { hash, line } : []));
-		await redacted.withLock(() => redacted.add(lines, { isStored: true }));
+		await redactionFile.withLock(() => redactionFile.add(lines, { keepsNote: true }));
 	}
 
 	/**
@@ -128,15 +128,15 @@ class RedactionSync {
 	 * @param {Local} local
 	 * @param {Buffer[]} lines
 	 */
-	async redactAgain(local, lines) {
-		const redacted = this.redactedOf(local);
-		const known = redacted.ofDirectory();
+	async redactKnownCopies(local, lines) {
+		const redactionFile = this.redactionFileOf(local);
+		const known = redactionFile.ofDirectory();
 		// As in most directories: then no line is looked at.
 		const copies = known.length > 0 ? redactLines(lines, { lines: known }) : [];
 		if (copies.length === 0) return false;
-		await redacted.withLock(async () => {
-			await redacted.add(copies);
-			await finish(local.file, redacted, this.#options.call);
+		await redactionFile.withLock(async () => {
+			await redactionFile.add(copies);
+			await finishInterrupted(local.file, redactionFile, this.#options.call);
 		});
 		await this.push(local);
 		return true;
@@ -145,16 +145,16 @@ class RedactionSync {
 	/**
 	 * Redacts in the store what was redacted here. Gives whether that changed it.
 	 * @param {Local} local
-	 * @param {boolean} [isAsked] whatever the store knows
+	 * @param {boolean} [evenIfKnown]
 	 */
-	async push(local, isAsked) {
+	async push(local, evenIfKnown) {
 		const { store, secretIn, call } = this.#options;
 		const { session, file, cwd = this.#options.cwd } = local;
 		const isPrivate = this.#options.isPrivate?.({ session, file, cwd }) ?? false;
-		const redacted = this.redactedOf(local);
+		const redactionFile = this.redactionFileOf(local);
 		try {
-			const { length } = redacted.all();
-			const { isChanged, emptied } = await pushRedactions(local, { store, redacted, isAsked, secretIn, isPrivate, call });
+			const { length } = redactionFile.all();
+			const { isChanged, emptied } = await pushRedactions(local, { store, redactionFile, evenIfKnown, secretIn, isPrivate, call });
 			this.#pushed.set(session, length);
 			this.#emptied.set(session, emptied + (this.#emptied.get(session) ?? 0));
 			return isChanged;
@@ -166,10 +166,10 @@ class RedactionSync {
 	}
 
 	/** Pushes what the store was not found to know. @param {Local} local */
-	async pushUnknown(local) {
-		const redacted = this.redactedOf(local);
-		const isPushed = redacted.all().length === (this.#pushed.get(local.session) ?? 0);
-		if (!isPushed || redacted.isUnfinished()) await this.push(local);
+	async pushUnlessKnown(local) {
+		const redactionFile = this.redactionFileOf(local);
+		const isPushed = redactionFile.all().length === (this.#pushed.get(local.session) ?? 0);
+		if (!isPushed || redactionFile.isUnfinished()) await this.push(local);
 	}
 
 	/** How many lines of a session's file lost all that they say since this was last asked. @param {string} session */
@@ -187,13 +187,13 @@ class RedactionSync {
 	/** @type {import("../index").SessionSync["redact"]} */
 	async redact(local, what) {
 		const { store } = this.#options;
-		const redacted = this.redactedOf(local);
-		const done = await redactFile(local.file, what, { redacted });
+		const redactionFile = this.redactionFileOf(local);
+		const done = await redactFile(local.file, what, { redactionFile });
 		try {
-			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
+			const known = new Set([...done.lines, ...redactionFile.all()].map(({ hash }) => hash));
 			const stored = (await planStored(local, what, store)).filter(({ hash }) => !known.has(hash));
 			if (!what.dryRun) {
-				await redacted.withLock(() => redacted.add(stored));
+				await redactionFile.withLock(() => redactionFile.add(stored));
 				await this.push(local, true);
 			}
 			return { ...done, stored, emptied: this.takeEmptied(local.session) };

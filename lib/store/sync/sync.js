@@ -193,7 +193,7 @@ class SessionSync {
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
 			const isChanged = await this.#redactions.push({ session, file });
-			const pulled = await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactAgain: (lines) => this.#redactions.redactAgain({ session, file }, lines), call });
+			const pulled = await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactKnownCopies: (lines) => this.#redactions.redactKnownCopies({ session, file }, lines), call });
 			return { ...report, file, ...pulled, emptied: this.#redactions.takeEmptied(session) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
@@ -229,8 +229,8 @@ class SessionSync {
 					return this.#setPushed(session, note);
 				},
 				isPrivate: () => this.isPrivate(one),
-				beforePortion: () => this.#redactions.pushUnknown(one),
-				redactAgain: (lines) => this.#redactions.redactAgain(one, lines),
+				beforePortion: () => this.#redactions.pushUnlessKnown(one),
+				redactKnownCopies: (lines) => this.#redactions.redactKnownCopies(one, lines),
 				onSkipped: (skipped) => (error = skipped),
 				onProgress: (bytes) => {
 					done += bytes;
