@@ -239,7 +239,7 @@ test.each(["push", "pull"])("what two machines redacted in different ways has lo
 	put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
 	await good(desktop, ["pull"]);
-	const [first, second] = [laptop, desktop].map((one) => ({ ...one, env: { ...one.env, PI_SESSION_NATIVE_STORE: undefined } })) as [typeof laptop, typeof desktop];
+	const [first, second] = [laptop, desktop].map((one) => ({ ...one, env: { ...one.env, PI_SESSION_NATIVE_STORE: undefined } })) as unknown as [typeof laptop, typeof desktop];
 	await good(first, ["redact", ID, "--text", "password", "--replacement", "jumble"]);
 	await good(second, ["redact", ID, "--text", "hunter2", "--replacement", "tangle"]);
 	await good(laptop, ["push"]);
