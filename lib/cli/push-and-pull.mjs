@@ -152,6 +152,11 @@ async function pulled(connection, query, options) {
 		syncs = [await syncOf(connection, found, options)];
 	} else if (query !== undefined) {
 		const list = await listedFor(connection, query);
+		if (list.deleted.some((one) => one.session === query)) {
+			const kept = await sessionHere(query, options);
+			if (kept) return { rows: [deletedRow(kept)] };
+			throw new CommandError(`Session ${safeLine(query)} was deleted from the store, and is not here`);
+		}
 		session = storedSession(query, list);
 		if (!list.sessions.some((stored) => stored.session === session)) return { rows: list.problems.filter((problem) => problem.session === session).map(problemRow) };
 		// The directory of its file if it has one; else the working directory.

@@ -40,7 +40,7 @@ import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
  */
 export async function redact(query, options) {
 	if ((options.text === undefined) === (options.entry === undefined)) throw new UsageError("One of --text and --entry is needed, and not both: a text to take out, or the entries that are to lose what they say");
-	const path = await sessionPath(query, options);
+	const path = await sessionPath(query, options, "; one that only a store has must be pulled first: pi-sessions pull <session>");
 	const what = whatOf(path, options);
 	/** @type {Row[]} */
 	const rows = [];

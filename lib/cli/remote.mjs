@@ -48,6 +48,7 @@ export async function remote(options) {
  * @param {Options} options
  */
 export async function remoteDelete(query, options) {
+	refuseAll("delete", options);
 	return withStore(options, async (connection) => {
 		const { store, shown } = connection;
 		const list = await listedFor(connection, query);
@@ -67,6 +68,7 @@ export async function remoteDelete(query, options) {
  * @param {Options} options
  */
 export async function remoteMove(from, to, options) {
+	refuseAll("move", options);
 	return withStore(options, async ({ store, shown }) => {
 		const here = await projectHere(workingDirectory(options), store.host);
 		const project = to ?? here.project;
@@ -83,6 +85,11 @@ export async function remoteMove(from, to, options) {
 		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}${joined}\n`);
 		return 0;
 	});
+}
+
+/** Refuses an option of `remote` itself, which is parsed wherever it stands. @param {string} command @param {Options} options */
+function refuseAll(command, { all }) {
+	if (all) throw new UsageError(`remote ${command} has no option --all`);
 }
 
 /**

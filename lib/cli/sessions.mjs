@@ -40,9 +40,10 @@ export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl")
  * The file of a session: a path, the beginning of an id, a name, or nothing for the newest of the working directory.
  * @param {string | undefined} query
  * @param {DirOptions} options
+ * @param {string} [hint] for an id that no session here has
  * @returns {Promise<string>}
  */
-export async function sessionPath(query, options) {
+export async function sessionPath(query, options, hint = "") {
 	if (query === undefined) return newestSession(options);
 	const path = isPath(query) ? pathOf(query) : undefined;
 	const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
@@ -51,7 +52,7 @@ export async function sessionPath(query, options) {
 	const sessions = await listSessions({ ...options, all: true });
 	// A name may look like a path.
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
-		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them` : `${stats ? "Not a file" : "No such file"}: ${query}`);
+		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them${hint}` : `${stats ? "Not a file" : "No such file"}: ${query}`);
 	}
 	return findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`).path;
 }

@@ -112,13 +112,19 @@ test("what stands where it cannot be replaced is said, and the exit code is 1", 
 });
 
 test("a stored session is deleted by a command, and stays here: a fork of it is stored", async () => {
-	const { store, laptop, desktop } = team();
+	const { store, machine, laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
+	// Regression: it did not say what to do.
+	const redacted = await run(desktop, ["redact", ID, "--text", "hello"]);
+	expect(redacted).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: No session has an id that begins with .*; one that only a store has must be pulled first: pi-sessions pull <session>\n$/) });
 	await good(desktop, ["pull"]);
 	expect(await good(desktop, ["remote", "delete", "0194", "--dry-run"])).toContain("would delete");
 	expect(await good(desktop, ["remote", "delete", "0194"])).toBe(`deleted  ${ID} from ${store}; the files of it that machines have stay\n`);
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
+	// Regression: it said that no such session was stored.
+	expect(await good(laptop, ["pull", ID])).toMatch(/^deleted from the store, stays here {2}0194aaaa/);
+	expect(await run(machine("phone"), ["pull", ID])).toMatchObject({ code: 1, err: `Error: Session ${ID} was deleted from the store, and is not here\n` });
 	const fork = `pi-sessions fork ${ID} makes a session of it that is stored`;
 	for (const command of [["push", "0194"], ["sync", "0194"]]) {
 		const { code, out } = await run(laptop, command);

@@ -178,6 +178,9 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
 	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
+	// Regression: it was taken, and ignored.
+	for (const args of [["delete", ID, "--all"], ["--all", "delete", ID]]) expect(await said(["remote", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: remote delete has no option --all" });
+	expect(await said(["remote", "move", "shop", "--all"], laptop.cwd)).toMatchObject({ code: 2, err: "Error: remote move has no option --all" });
 	// Regression: the sessions went to a project without a name.
 	for (const args of [["shop", ""], ["", "shop"]]) expect(await said(["remote", "move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("The name of a project must not be empty") });
 	for (const args of [["shop", "shop"], ["shop"]])
