@@ -42,6 +42,10 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 	expect(notReached.length).toBeGreaterThan(2);
 	expect(readFileSync(copy, "utf8")).not.toContain("hunter2");
 	expect(await good(at, ["show", FORK])).toContain("[redacted]");
+	// Regression: it did not say what is wrong with the replacement.
+	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "[redacted]", "--replacement", "hunter2"]);
+	expect([code, out]).toEqual([1, expect.stringContaining("a replacement may not bring back a line that another redaction takes out: choose another replacement")]);
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	expect((await run(at, ["redact", "0194aaaa"])).code).toBe(2);
 	expect((await run(at, ["redact", "0194aaaa", "--text", ""])).code).toBe(2);
 	expect((await run(at, ["redact", "0194aaaa", "--entry", "zzz"])).code).toBe(1);

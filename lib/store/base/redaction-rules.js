@@ -38,7 +38,7 @@ function lastOf(session, line, all) {
 	for (let steps = 0; line; steps++) {
 		const hash = hashOf(line);
 		if (!all.has(hash)) break;
-		if (steps === all.size) throw new StoreError("invalid", `Session ${session}: the lines that are to be redacted stand in each other's places`);
+		if (steps === all.size) throw new StoreError("invalid", `Session ${session}: a replacement may not bring back a line that another redaction takes out: choose another replacement`);
 		line = all.get(hash);
 	}
 	return line;
