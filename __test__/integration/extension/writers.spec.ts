@@ -20,7 +20,7 @@ async function noted(writers: Record<string, string | undefined>) {
 	for (const [id, writer] of Object.entries(writers)) {
 		const path = join(dir, `${id}.jsonl`);
 		writeFileSync(path, "0123456789");
-		await notes.set(id, { cursor: "c", offset: 10, fingerprint: "x", needsAll: false, writer });
+		await notes.set(id, { cursor: "c", offset: 10, fingerprint: "x", mustReload: false, writer });
 		sessions.push({ id, path, messageCount: 2 });
 	}
 	return { getAgentDir: () => agentDir, sessions };

@@ -66,6 +66,19 @@ test("a note whose cursor has the form of another store counts for nothing", asy
 	expect(ids(await loadAll(machine("r").store, SESSION)).sort()).toEqual(["x", "y", "z"]);
 });
 
+test("a note that does not say whether a pull must load everything, as those of before, counts for nothing", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await append(machine("b").store, [entry("z")]);
+	// The cursor passes the other host's line, which the file lacks.
+	await a.sync.push();
+	const notes = new Notes(a.notes, path, a.dir);
+	expect(notes.get(SESSION)).toMatchObject({ mustReload: true });
+	await notes.set(SESSION, { ...notes.get(SESSION), mustReload: undefined, needsAll: true });
+	expect(await machine("a").sync.pull()).toMatchObject([{ added: 1 }]);
+});
+
 test("a note that cannot be read is replaced by the next push, which loads the session once; where it cannot be, the push says so", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");

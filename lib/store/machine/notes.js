@@ -12,13 +12,13 @@ const { readJson, writeWhole } = require("./small-file.js");
  * @property {string} cursor
  * @property {number} offset so many bytes of the file are stored
  * @property {string} fingerprint of what is before that
- * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
+ * @property {boolean} mustReload the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
  *   could not be read, or has entries with other ids than in the store
  * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
  * @property {string} [revision] that of the session in the store then
  * @property {number} [redactions] how many of the store's are taken over
  * @property {boolean} [isDeleted] the session was deleted from the store when it was pushed; the next note of a push or a pull is without that
- * @property {string} [elsewhere] the id of the store, if that has the session under the name of another project
+ * @property {string} [underOtherProject] the id of the store, if that has the session under the name of another project
  */
 
 /** The revision of a session in a store: while it is the same there is nothing new. @param {import("../index").StoredSession} stored */
@@ -40,7 +40,7 @@ class Notes {
 	get(session) {
 		try {
 			const note = /** @type {Note | undefined} */ (readJson(this.#path(session)));
-			const isNote = typeof note?.cursor === "string" && typeof note.fingerprint === "string" && isCount(note.offset) && (note.writer === undefined || isId(note.writer));
+			const isNote = typeof note?.cursor === "string" && typeof note.fingerprint === "string" && isCount(note.offset) && typeof note.mustReload === "boolean" && (note.writer === undefined || isId(note.writer));
 			return isNote ? note : undefined;
 		} catch {
 			return undefined;

@@ -52,11 +52,11 @@ async function tryPull(options) {
 	const { session } = stored;
 	const listed = isChanged ? undefined : stored;
 	const note = header ? undefined : notes.get(session);
-	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
+	const tail = note && !note.mustReload ? await tailAsNoted(file, note) : undefined;
 	if (note && tail) {
 		const page = await loadAll(store, session, note.cursor, { stored: listed }).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
-			await keepNote(options, { ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
+			await keepNote(options, { ...note, cursor: page.cursor, mustReload: page.problems.length > 0 }, page.problems);
 			return { added: 0, problems: page.problems };
 		}
 		if (page?.comesAfter) {
@@ -155,7 +155,7 @@ async function done(options, page, merged) {
 	const fingerprint = await withFile(fs.open(options.file), (file) => fingerprintAt(file, offset, inode));
 	const host = page.lines.at(-1)?.host;
 	const writer = host === options.store.host ? undefined : host;
-	await keepNote(options, { cursor: page.cursor, offset, fingerprint, needsAll: page.problems.length > 0, writer }, page.problems);
+	await keepNote(options, { cursor: page.cursor, offset, fingerprint, mustReload: page.problems.length > 0, writer }, page.problems);
 	return { added, problems: page.problems };
 }
 

@@ -81,7 +81,7 @@ class FilePush {
 		if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
 			const page = await this.#loadStored();
 			this.#isCompared = true;
-			note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), needsAll: page.lines.length > 0 };
+			note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), mustReload: page.lines.length > 0 };
 		}
 		const read = await readLines(file, note.offset);
 		// After reading: what is said once a session is private is not among the lines if it was not private yet.
@@ -96,14 +96,14 @@ class FilePush {
 		const { line: header } = readHeader(file);
 		const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
 		const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#isStored(line));
-		let { cursor, needsAll } = note;
+		let { cursor, mustReload } = note;
 		if (fresh.length > 0) {
 			const append = { header, lines: fresh, project, after: cursor };
 			({ cursor } = await store.append(session, append));
 			if (cursor === append.after) {
 				// It has not passed what was appended, and would not show whether a store that was set back still has it.
 				({ cursor } = await loadAll(store, session, cursor));
-				needsAll = true;
+				mustReload = true;
 			}
 			this.#isCompared = true;
 		}
@@ -112,7 +112,7 @@ class FilePush {
 		const fingerprint = await fingerprintAt(file, offset);
 		// A pull, or another process, made a newer one meanwhile.
 		if (!isDeepStrictEqual(readNote(), noted)) return true;
-		await onNote({ ...note, cursor, offset, fingerprint, needsAll });
+		await onNote({ ...note, cursor, offset, fingerprint, mustReload });
 		for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
 		onProgress?.(bytes);
 		return goesOn;
@@ -130,7 +130,7 @@ class FilePush {
 		const firstHeld = () => read.lines.findIndex((line) => !this.#isStored(line) && secretIn(line) !== undefined);
 		let at = firstHeld();
 		// The push that compared the file may have ended before this line, which is stored then.
-		if (at === 0 && note.needsAll && !this.#storedLines) {
+		if (at === 0 && note.mustReload && !this.#storedLines) {
 			await this.#loadStored();
 			at = firstHeld();
 		}

@@ -69,7 +69,7 @@ class SessionSync {
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
-		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isHere(cwd)) : []);
+		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isOfProject(cwd)) : []);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
 	}
 
@@ -98,7 +98,7 @@ class SessionSync {
 		const note = this.#notes.get(session);
 		if (!isToPull(item)) return false;
 		if (file === undefined || !note) return true;
-		if (note.needsAll || (note.redactions ?? 0) !== stored.redactions || !(await isAsNoted(file, note))) return true;
+		if (note.mustReload || (note.redactions ?? 0) !== stored.redactions || !(await isAsNoted(file, note))) return true;
 		// A push notes no revision: others may have appended meanwhile. What is wrong with the store, a pull says.
 		const page = await this.#options.store.load(session, note.cursor, stored).catch(() => undefined);
 		return page === undefined || page.more || page.lines.length + page.problems.length > 0;
@@ -112,19 +112,19 @@ class SessionSync {
 	 */
 	async #noticeLosses(list, local) {
 		const there = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
-		const elsewhere = list.store ?? "";
+		const underOtherProject = list.store ?? "";
 		await inParallel(local, async ({ session }) => {
 			const note = there.has(session) ? undefined : this.#notes.get(session);
-			if (!note || note.elsewhere === elsewhere) return;
+			if (!note || note.underOtherProject === underOtherProject) return;
 			// The store may also have it under the name of another project. That is asked once.
 			const { sessions, problems, deleted } = await this.#options.store.list({ session });
 			const isLost = sessions.length + problems.length + deleted.length === 0;
-			await this.#notes.set(session, isLost ? undefined : { ...note, elsewhere });
+			await this.#notes.set(session, isLost ? undefined : { ...note, underOtherProject });
 		});
 	}
 
-	/** Whether a session with this working directory is one of the project. @param {string | undefined} cwd */
-	#isHere(cwd) {
+	/** @param {string | undefined} cwd */
+	#isOfProject(cwd) {
 		return !this.#options.isShared || cwd === this.#options.cwd;
 	}
 
@@ -252,14 +252,14 @@ class SessionSync {
 	 * @param {unknown} failure is thrown
 	 */
 	async #noteDeletion(session, failure) {
-		if (failure instanceof StoreError && failure.code === "deleted") await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", isDeleted: true });
+		if (failure instanceof StoreError && failure.code === "deleted") await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true });
 		throw failure;
 	}
 
 	/** @type {Sync["local"]} */
 	async local(session) {
 		const all = [...(await localSessions(this.dir)).values()];
-		return all.filter((one) => (session === undefined ? this.#isHere(one.cwd) : one.session === session));
+		return all.filter((one) => (session === undefined ? this.#isOfProject(one.cwd) : one.session === session));
 	}
 
 	/** @type {Sync["isNoted"]} */
