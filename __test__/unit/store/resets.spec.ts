@@ -70,10 +70,12 @@ test("a note that does not say whether a pull must load everything, as those of 
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
-	await append(machine("b").store, [entry("z")]);
-	// The cursor passes the other host's line, which the file lacks.
 	await a.sync.push();
+	await append(machine("b").store, [entry("z")]);
 	const notes = new Notes(a.notes, path, a.dir);
+	await notes.forget(SESSION);
+	// Its cursor passes the other host's line, which the file lacks.
+	await machine("a").sync.push();
 	expect(notes.get(SESSION)).toMatchObject({ mustReload: true });
 	await notes.set(SESSION, { ...notes.get(SESSION), mustReload: undefined, needsAll: true });
 	expect(await machine("a").sync.pull()).toMatchObject([{ added: 1 }]);
