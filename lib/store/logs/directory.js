@@ -1,8 +1,9 @@
 // Logs as files in a directory.
 //
 // A log is written at its end. Any other file is written under another name, synchronised, and linked to its own name, which fails if that
-// is taken, or renamed if it replaces one; so a file with the name is whole. File systems without links rename after a check instead, one
-// process of this host at a time.
+// is taken, or renamed if it replaces one; so a file with the name is whole. File systems without links rename after a check instead. It does no
+// harm if two processes of this host find a name free at the same time: projects and headers are made under the session's lock (log-store.js),
+// redactions are named by what they hold, marks are empty, and `store.json`, whichever id it has then, is read each time.
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
@@ -47,15 +48,13 @@ const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
 class DirectoryObjects {
 	#root;
-	#lock;
 	#drafts = new Drafts(DRAFT);
 	/** A log is one file. */
 	partSize = Infinity;
 
-	/** @param {string} root @param {ReturnType<typeof hostLock>} lock */
-	constructor(root, lock) {
+	/** @param {string} root */
+	constructor(root) {
 		this.#root = root;
-		this.#lock = lock;
 		this.name = root;
 	}
 
@@ -107,7 +106,7 @@ class DirectoryObjects {
 
 	/** @type {Objects["create"]} */
 	async create(path, bytes) {
-		return this.#write(path, bytes, (draft, full) => this.#claimName(draft, full));
+		return this.#write(path, bytes, claimName);
 	}
 
 	/** @param {string} path */
@@ -241,22 +240,6 @@ class DirectoryObjects {
 		if (made.length > 0) await syncFolder(dirname(/** @type {string} */ (made.at(-1))));
 	}
 
-	/** Gives a draft its name, unless that is taken. @param {string} draft @param {string} full */
-	async #claimName(draft, full) {
-		try {
-			await fs.link(draft, full);
-			return true;
-		} catch (error) {
-			const code = isObject(error) ? String(error.code) : "";
-			if (code === "EEXIST") return false;
-			if (!WITHOUT_LINKS.has(code)) throw error;
-		}
-		return this.#lock("names", async () => {
-			const isFree = async () => (await unlessAbsent(fs.lstat(full))) === undefined;
-			return replaceFile(draft, full, isFree);
-		});
-	}
-
 	/** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
 	async #guard(work) {
 		try {
@@ -274,6 +257,19 @@ class DirectoryObjects {
 		const said = messageOf(error).replace(DRAFT_NAME, "");
 		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
 	}
+}
+
+/** Gives a draft its name, unless that is taken. @param {string} draft @param {string} full */
+async function claimName(draft, full) {
+	try {
+		await fs.link(draft, full);
+		return true;
+	} catch (error) {
+		const code = isObject(error) ? String(error.code) : "";
+		if (code === "EEXIST") return false;
+		if (!WITHOUT_LINKS.has(code)) throw error;
+	}
+	return replaceFile(draft, full, async () => (await unlessAbsent(fs.lstat(full))) === undefined);
 }
 
 /**
@@ -299,10 +295,9 @@ class DirectoryStore extends LogStore {
 		// Errors show it.
 		if (!isAbsolute(path)) checkPath(path);
 		const root = resolve(path);
+		const objects = new DirectoryObjects(root);
 		// One directory may have several names.
-		const lock = hostLock(async () => [await objects.realPath(), host], locks);
-		const objects = new DirectoryObjects(root, lock);
-		super(objects, host, lock);
+		super(objects, host, hostLock(async () => [await objects.realPath(), host], locks));
 	}
 }
 
