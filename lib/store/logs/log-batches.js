@@ -77,7 +77,7 @@ function decodeBatches(read, offset, of) {
 
 /** @param {ReturnType<typeof parseMeta> & {}} meta @param {{ session: string, host: string }} of */
 function faultOf(meta, { session, host }) {
-	if (!meta.isWhole) return "its checksum is wrong";
+	if (!meta.isIntact) return "its checksum is wrong";
 	if (meta.session !== session) return `it belongs to session ${JSON.stringify(meta.session.slice(0, 200))}`;
 	if (meta.host !== host) return `it belongs to host ${JSON.stringify(meta.host.slice(0, 200))}`;
 	return undefined;
@@ -91,14 +91,14 @@ function parseMeta(text) {
 	if (typeof sum !== "string" || typeof prev !== "string" || typeof session !== "string" || typeof host !== "string") return undefined;
 	if (!isCount(clock) || !isCount(bytes) || !Array.isArray(lines) || !lines.every((checksum) => typeof checksum === "string")) return undefined;
 	const meta = { prev, session, host, clock, bytes, lines };
-	return { sum, ...meta, isWhole: sumOf(JSON.stringify(meta)) === sum };
+	return { sum, ...meta, isIntact: sumOf(JSON.stringify(meta)) === sum };
 }
 
 /** Whether the first line of a batch is somewhere after an offset. @param {Buffer} bytes @param {number} from */
 function hasBatch(bytes, from) {
 	for (let at = bytes.indexOf(BEGINNING, from); at >= 0; at = bytes.indexOf(BEGINNING, at + 1)) {
 		const end = bytes.indexOf(NEWLINE, at);
-		if (end >= 0 && parseMeta(bytes.subarray(at, end))?.isWhole) return true;
+		if (end >= 0 && parseMeta(bytes.subarray(at, end))?.isIntact) return true;
 	}
 	return false;
 }
@@ -122,7 +122,7 @@ function redactedRanges(bytes, of, redacted) {
 		next = newline < 0 ? bytes.length : newline;
 		const line = bytes.subarray(at, next);
 		const meta = line.toString("latin1", 0, BEGINNING.length) === BEGINNING ? parseMeta(line) : undefined;
-		if (meta?.isWhole) {
+		if (meta?.isIntact) {
 			[checksums, end] = [new Set(meta.lines), next + 1 + meta.bytes];
 			continue;
 		}

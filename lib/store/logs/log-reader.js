@@ -33,13 +33,13 @@ class LogReader {
 	}
 
 	/**
-	 * Undefined if something cannot be read that may be soon, unless that is settled.
+	 * Undefined if something cannot be read that may be soon; the last try takes what there is.
 	 * @param {SessionListing} listing
 	 * @param {LogCursor} start
-	 * @param {boolean} isSettled
+	 * @param {boolean} isLastTry
 	 * @returns {Promise<Page | undefined>}
 	 */
-	async page(listing, start, isSettled) {
+	async page(listing, start, isLastTry) {
 		const { session } = listing;
 		checkCursor(listing, start);
 		const cursor = new LogCursor(start.toString());
@@ -50,7 +50,7 @@ class LogReader {
 			/** @type {{ batch: Batch, path: string }[]} */
 			const read = [];
 			const { bytes, more, problems, isWaiting } = await this.log(listing, host, cursor, room, (batch, path) => read.push({ batch, path }));
-			if (isWaiting && !isSettled) return undefined;
+			if (isWaiting && !isLastTry) return undefined;
 			const redacted = await this.#redactions.read(listing, read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)));
 			// A process that was killed after it wrote them did not look at what was redacted, and no append reads what the cursor has passed.
 			if (host === this.#host) await this.#redactions.blankIfIn(listing, host, read.map(({ batch }) => batch)).catch(unlessRefused);
@@ -60,7 +60,7 @@ class LogReader {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
 					const isRedacted = listing.redacted.has(checksum);
 					// Another line may have been put in its place since it was listed.
-					if (isRedacted && !redacted.has(checksum) && !isSettled) return undefined;
+					if (isRedacted && !redacted.has(checksum) && !isLastTry) return undefined;
 					const line = isRedacted ? redacted.get(checksum)?.line : there;
 					if (line === undefined) continue;
 					if (!isRedacted && checksumOf(line) !== checksum) page.problems.push({ session, where, message: "its checksum is wrong" });

@@ -117,7 +117,7 @@ class LogStore {
 			const { session: id, hosts, deleted: at } = listing;
 			if (hosts.size === 0 && at) list.deleted.push({ session: id, at });
 			if (hosts.size === 0) continue;
-			const stored = { session: id, ...totalsOf(listing), project: project || undefined, presence: present.get(id) ?? [] };
+			const stored = { session: id, ...summaryOf(listing), project: project || undefined, presence: present.get(id) ?? [] };
 			this.#listings.set(stored, listing);
 			list.sessions.push(stored);
 		}
@@ -212,16 +212,16 @@ class LogStore {
 	/** @type {Store["redact"]} */
 	async redact(session, redactions) {
 		settleRedactions(session, redactions, []);
-		const before = await this.#thereOf(session);
+		const before = await this.#requireSession(session);
 		await this.#redactions.add(before, settleRedactions(session, redactions, await this.redactions(session)));
 		// All of them are applied, because whoever made the others may have been stopped here.
-		const listing = await this.#thereOf(session);
+		const listing = await this.#requireSession(session);
 		await this.#objects.remove([...listing.redacted.values()].flatMap(({ unused }) => unused));
 		for (const host of listing.hosts.keys()) await this.#redactions.blank(listing, host);
 	}
 
-	/** What there is of a session; throws if it is not there. @param {string} session */
-	async #thereOf(session) {
+	/** @param {string} session */
+	async #requireSession(session) {
 		const listing = await this.#records.look(session);
 		if (listing && listing.hosts.size > 0) return listing;
 		throw listing?.deleted ? await this.#records.finishDeletion(listing) : new StoreError("not-found", `There is no session ${session}`);
@@ -248,7 +248,7 @@ class LogStore {
 }
 
 /** What a list says of a session by its listing alone. @param {SessionListing} listing */
-function totalsOf({ hosts, redacted }) {
+function summaryOf({ hosts, redacted }) {
 	const parts = [...hosts.values()].flat();
 	return {
 		hosts: [...hosts.keys()].sort(compareText),

@@ -83,7 +83,7 @@ async function tailAt(file, offset) {
 }
 
 /**
- * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file goes on after what was read. A
+ * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file has more after what was read. A
  * line that has no end yet is still being written.
  * @param {FileHandle} file
  * @param {number} offset
@@ -95,7 +95,7 @@ async function readLines(file, offset) {
 		const end = read.lastIndexOf(NEWLINE) + 1;
 		if (end === 0 && length < there) continue;
 		const lines = splitLines(read, 0, end);
-		return { lines, bytes: end, rest: read.subarray(end), goesOn: length < there };
+		return { lines, bytes: end, rest: read.subarray(end), hasMore: length < there };
 	}
 }
 

@@ -39,7 +39,7 @@ const ID_MARK = "id:";
 /** @param {unknown} value */
 const isText = (value) => typeof value === "string";
 /** @param {unknown} value */
-const isTruth = (value) => typeof value === "boolean";
+const isBoolean = (value) => typeof value === "boolean";
 /** Whether a path is the same for every process. @param {string} path */
 const isWholePath = (path) => isAbsolute(expandHome(path));
 /** The id of a session; undefined if it is a directory. @param {string} entry of `private` */
@@ -49,8 +49,8 @@ const sessionIn = (entry) => (UUID.test(entry) ? entry : entry.startsWith(ID_MAR
 const CHECKS = {
 	store: [isText, "text"],
 	name: [isText, "text"],
-	push: [isTruth, "true or false"],
-	pull: [isTruth, "true or false"],
+	push: [isBoolean, "true or false"],
+	pull: [isBoolean, "true or false"],
 	private: [
 		(value) => Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || sessionIn(one) !== undefined)),
 		`a list of directories, each a whole path or one in ~/, and of ids of sessions (one that is not a UUID as "${ID_MARK}…")`,
@@ -59,7 +59,7 @@ const CHECKS = {
 		(value) => isObject(value) && Object.entries(value).every(([dir, name]) => isWholePath(dir) && isText(name) && name !== ""),
 		"names by directories, each a whole path or one in ~/",
 	],
-	secrets: [(value) => isTruth(value) || isText(value), "true, false, or the path of a file of rules"],
+	secrets: [(value) => isBoolean(value) || isText(value), "true, false, or the path of a file of rules"],
 };
 const DEFAULTS = { push: true, pull: true, private: [], projects: {}, secrets: false };
 

@@ -181,7 +181,7 @@ class PostgresStore {
 				[session, [...all.keys()].map((hash) => Buffer.from(hash, "hex")), [...all.values()].map((line) => line ?? null), known.length],
 			);
 			isKept = row !== undefined;
-			if (!isKept) await this.#thereOf(session);
+			if (!isKept) await this.#requireSession(session);
 		}
 		// Who appends waits for the session's row and looks for redactions again, so that the rows that there are now are all. All redactions
 		// are applied, because whoever made some may have been stopped here.
@@ -221,7 +221,7 @@ class PostgresStore {
 	}
 
 	/** What the list says of a session; throws if it is not there. @param {string} session */
-	async #thereOf(session) {
+	async #requireSession(session) {
 		const { sessions: [there], deleted } = await this.list({ session });
 		if (there) return there;
 		throw deleted.length > 0 ? deletedError(session) : new StoreError("not-found", `There is no session ${session}`);

@@ -88,7 +88,7 @@ class FilePush {
 		if (this.#options.isPrivate?.()) return false;
 		// Then the file is another one.
 		if (await redactKnownCopies?.(read.lines)) return true;
-		const { lines, bytes, goesOn } = await this.#beforeSecret(read, note);
+		const { lines, bytes, hasMore } = await this.#beforeSecret(read, note);
 		if (bytes === 0) {
 			await this.#compare(note);
 			return false;
@@ -115,7 +115,7 @@ class FilePush {
 		await onNote({ ...note, cursor, offset, fingerprint, mustReload });
 		for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
 		onProgress?.(bytes);
-		return goesOn;
+		return hasMore;
 	}
 
 	/**
@@ -141,7 +141,7 @@ class FilePush {
 			throw new StoreError("held-back", `Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${secretIn(held)}, and is not stored with all that follows it: pi-sessions redact takes it out`);
 		}
 		const lines = read.lines.slice(0, at);
-		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), goesOn: true };
+		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), hasMore: true };
 	}
 
 	async #loadStored() {
