@@ -73,8 +73,8 @@ class LogRecords {
 		return text.endsWith("\n") ? { project: text.slice(0, -1) } : { fault: CUT_OFF };
 	}
 
-	/** What there is of a session; undefined if it was never stored. @param {string} session */
-	async look(session) {
+	/** Undefined if the session was never stored. @param {string} session */
+	async findListing(session) {
 		checkId(session, "session");
 		await this.prepareToRead();
 		const { project, fault } = await this.readProject(session);

@@ -68,7 +68,7 @@ class LogStore {
 	async append(session, append) {
 		checkId(session, "session");
 		const given = new Map(checkAppend(session, append).map((line) => [checksumOf(line), line]));
-		const parts = { host: this.host, objects: this.#objects, records: this.#records, reader: this.#reader, redactions: this.#redactions };
+		const context = { host: this.host, objects: this.#objects, records: this.#records, reader: this.#reader, redactions: this.#redactions };
 		await this.#records.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {
 			const before = this.#lastAppends.get(session);
@@ -77,7 +77,7 @@ class LogStore {
 			const { appended, last } = await untilWritten(this.#objects, `the log of host ${this.host} and session ${session}`, async (tries) => {
 				if (tries > 1) await pause(tries * 5 * Math.random());
 				const isNext = tries === 0 && before?.cursor === append.after;
-				return new LogWriter(parts, session, append, given, isNext ? before : undefined).run();
+				return new LogWriter(context, session, append, given, isNext ? before : undefined).run();
 			});
 			if (this.#lastAppends.size >= MAX_LAST_APPENDS) this.#lastAppends.clear();
 			if (last) this.#lastAppends.set(session, last);
@@ -90,7 +90,7 @@ class LogStore {
 		const start = new LogCursor(after);
 		for (let reads = 0; ; reads++) {
 			const known = reads === 0 && stored ? this.#listings.get(stored) : undefined;
-			const listing = known ?? (await this.#records.look(session));
+			const listing = known ?? (await this.#records.findListing(session));
 			const isThere = listing !== undefined && listing.hosts.size > 0;
 			if (!isThere && !start.isEmpty) throw resetError(session);
 			if (!isThere) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
@@ -191,7 +191,7 @@ class LogStore {
 
 	/** @type {Store["header"]} */
 	async header(session, stored) {
-		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.look(session));
+		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.findListing(session));
 		if (!listing || listing.hosts.size === 0) return undefined;
 		const { header, fault } = await this.#records.readHeader(listing);
 		if (fault !== undefined) throw new StoreError("failed", `${headerPath(session)}: ${fault}`);
@@ -201,7 +201,7 @@ class LogStore {
 	/** @type {Store["delete"]} */
 	async delete(session) {
 		this.#lastAppends.delete(session);
-		const before = await this.#records.look(session);
+		const before = await this.#records.findListing(session);
 		if (!before) return;
 		// First: so lists say that it is deleted, however this is stopped. What that leaves is removed by the next deletion.
 		if (!before.deleted) await this.#objects.create(deletedPath(before), Buffer.alloc(0));
@@ -222,14 +222,14 @@ class LogStore {
 
 	/** @param {string} session */
 	async #requireSession(session) {
-		const listing = await this.#records.look(session);
+		const listing = await this.#records.findListing(session);
 		if (listing && listing.hosts.size > 0) return listing;
 		throw listing?.deleted ? await this.#records.finishDeletion(listing) : new StoreError("not-found", `There is no session ${session}`);
 	}
 
 	/** @type {Store["redactions"]} */
 	async redactions(session) {
-		const listing = await this.#records.look(session);
+		const listing = await this.#records.findListing(session);
 		if (!listing) return [];
 		return toRedactions(new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])));
 	}

@@ -1,9 +1,9 @@
 // One attempt to append to this host's log of a session, in four steps:
 //
-//   look    what there is of the session, and whether it can be appended to after the caller's cursor
-//   plan    which of the lines are to be stored: this host's log is read from the cursor on
-//   write   the session's project and header, if they are not there, and the batch
-//   verify  that the session was not deleted meanwhile; what was redacted meanwhile loses its bytes
+//   readListing  what there is of the session, and whether it can be appended to after the caller's cursor
+//   readOwnLog   which of the lines are not stored yet: this host's log is read from the cursor on
+//   write        the session's project and header, if they are not there, and the batch
+//   verify       that the session was not deleted meanwhile; what was redacted meanwhile loses its bytes
 //
 // If the log is not what it was in the first step, nothing is written, and log-store.js tries it again.
 const { LogCursor } = require("./cursor.js");
@@ -20,7 +20,7 @@ const { LAST_CLOCK, checkCursor } = require("./log-reader.js");
  * @typedef {{ cursor: string, listing: SessionListing, cachedPart: unknown }} LastAppend
  */
 /**
- * @typedef {object} Parts
+ * @typedef {object} LogContext
  * @property {string} host
  * @property {import("./log-objects").Objects} objects
  * @property {import("./log-records").LogRecords} records
@@ -29,46 +29,44 @@ const { LAST_CLOCK, checkCursor } = require("./log-reader.js");
  */
 
 class LogWriter {
-	#parts;
+	#context;
 	#session;
 	#append;
 	#last;
 	#given;
 	/** Those of the given lines that are to be stored, by checksum. */
 	#lines;
-	/** The caller's cursor. */
-	#after;
-	/** The same, and then past this host's log. */
-	#own;
+	#callerCursor;
+	/** The caller's cursor, moved past this host's log. */
+	#cursor;
 	/**
 	 * True while every batch that was passed since the caller's cursor holds only lines of this call. Another checkout of this host, or another
 	 * machine that has the same id, may have written more: then the caller's cursor stays, so that this is loaded.
 	 */
 	#passedOnlyGiven = true;
-	/** How large the log's last part is. */
-	#size;
+	#lastPartSize;
 	/** Whether nothing says yet which project the session is of. */
 	#isNew = false;
 	/** @type {SessionListing} */
 	#listing;
 
 	/**
-	 * @param {Parts} parts
+	 * @param {LogContext} context
 	 * @param {string} session
 	 * @param {import("../index").Append} append
 	 * @param {Map<string, Buffer>} given its lines by checksum
 	 * @param {LastAppend} [last] the append before this one, if this one comes after its cursor
 	 */
-	constructor(parts, session, append, given, last) {
-		this.#parts = parts;
+	constructor(context, session, append, given, last) {
+		this.#context = context;
 		this.#session = session;
 		this.#append = append;
 		this.#given = given;
 		this.#lines = new Map(given);
 		this.#last = last;
-		this.#after = new LogCursor(append.after);
-		this.#own = new LogCursor(append.after);
-		this.#size = this.#own.of(parts.host).end;
+		this.#callerCursor = new LogCursor(append.after);
+		this.#cursor = new LogCursor(append.after);
+		this.#lastPartSize = this.#cursor.of(context.host).end;
 		this.#listing = newListing(folderOf(append.project), session);
 	}
 
@@ -77,31 +75,31 @@ class LogWriter {
 	 * @returns {Promise<{ appended: import("../index").Appended, last?: LastAppend } | undefined>} `last`: for the next append
 	 */
 	async run() {
-		await this.#look();
-		if (!this.#last) await this.#passLog();
+		await this.#readListing();
+		if (!this.#last) await this.#readOwnLog();
 		await this.#dropRedacted();
 		if (this.#lines.size === 0) return { appended: this.#appended(0) };
 		const written = await this.#write();
 		if (!written) return undefined;
 		const listing = await this.#verify(written.path);
 		const stored = [...this.#lines.keys()].filter((checksum) => !listing.redacted.has(checksum)).length;
-		if (stored < this.#lines.size) await this.#parts.redactions.blank(listing, this.#parts.host);
-		return { appended: this.#appended(stored), last: { cursor: this.#own.toString(), listing, cachedPart: written.cachedPart } };
+		if (stored < this.#lines.size) await this.#context.redactions.blank(listing, this.#context.host);
+		return { appended: this.#appended(stored), last: { cursor: this.#cursor.toString(), listing, cachedPart: written.cachedPart } };
 	}
 
 	/** @param {number} stored */
 	#appended(stored) {
-		return { stored, cursor: (this.#passedOnlyGiven ? this.#own : this.#after).toString() };
+		return { stored, cursor: (this.#passedOnlyGiven ? this.#cursor : this.#callerCursor).toString() };
 	}
 
-	async #look() {
-		const found = this.#last?.listing ?? (await this.#parts.records.look(this.#session));
+	async #readListing() {
+		const found = this.#last?.listing ?? (await this.#context.records.findListing(this.#session));
 		if (found) this.#listing = found;
 		this.#isNew = !found;
 		const { hosts, deleted } = this.#listing;
 		// What this host wrote beside the deletion is still there if its look afterwards failed.
-		if (deleted) throw await this.#parts.records.finishDeletion(this.#listing);
-		if (!this.#after.isEmpty && hosts.size === 0) throw resetError(this.#session);
+		if (deleted) throw await this.#context.records.finishDeletion(this.#listing);
+		if (!this.#callerCursor.isEmpty && hosts.size === 0) throw resetError(this.#session);
 	}
 
 	/**
@@ -109,26 +107,26 @@ class LogWriter {
 	 * power failure leaves it in a directory: it was not acknowledged, unless the drive has lost what it had synchronised. What a cursor has
 	 * passed is not read here, and stays.
 	 */
-	async #passLog() {
-		const { host, objects, reader, redactions } = this.#parts;
+	async #readOwnLog() {
+		const { host, objects, reader, redactions } = this.#context;
 		const listing = this.#listing;
 		// In a directory that is synchronised, what another host has may be away for a moment.
-		checkCursor(listing, this.#own, host);
+		checkCursor(listing, this.#cursor, host);
 		/** @type {Batch[]} */
 		const passed = [];
-		const { problems, isWaiting, isLast } = await reader.log(listing, host, this.#own, Infinity, (batch) => {
+		const { problems, isWaiting, isLast } = await reader.log(listing, host, this.#cursor, Infinity, (batch) => {
 			passed.push(batch);
 			// A damaged one is stored again.
 			for (const { checksum, line } of batch.lines) if (checksumOf(line) === checksum) this.#lines.delete(checksum);
-			this.#passedOnlyGiven &&= batch.clock > this.#after.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
+			this.#passedOnlyGiven &&= batch.clock > this.#callerCursor.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
 		});
 		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${this.#session}: ${problem.where}: ${problem.message}`);
 		// A process that was killed after it wrote them may not have synchronised them, and did not look at what was redacted.
-		const lastPart = (listing.hosts.get(host) ?? []).find(({ part }) => part === this.#own.of(host).part);
+		const lastPart = (listing.hosts.get(host) ?? []).find(({ part }) => part === this.#cursor.of(host).part);
 		if (lastPart && passed.length > 0) await objects.sync?.(lastPart.path);
 		await redactions.blankIfIn(listing, host, passed);
-		this.#size = lastPart?.size ?? 0;
+		this.#lastPartSize = lastPart?.size ?? 0;
 	}
 
 	/** Takes from the lines what was redacted, and what stands in the place of a redacted line that is stored. */
@@ -140,24 +138,24 @@ class LogWriter {
 		for (const [checksum, { replacement = "" }] of redacted) if (this.#lines.has(replacement)) replacements.set(checksum, replacement);
 		if (replacements.size === 0) return;
 		for (const host of hosts.keys())
-			await this.#parts.reader.log(this.#listing, host, new LogCursor(), Infinity, (batch) => {
+			await this.#context.reader.log(this.#listing, host, new LogCursor(), Infinity, (batch) => {
 				for (const { checksum } of batch.lines) this.#lines.delete(replacements.get(checksum) ?? "");
 			});
 	}
 
 	/** Undefined if another process was faster. */
 	async #write() {
-		const { host, objects, records } = this.#parts;
+		const { host, objects, records } = this.#context;
 		const session = this.#session;
-		if (this.#own.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
+		if (this.#cursor.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
 		// The project of the host that was faster counts.
 		if (this.#isNew && !(await records.setProject(session, this.#append.project))) return undefined;
 		if (!this.#last) await records.setHeader(this.#listing, this.#append.header);
-		const before = this.#own.of(host);
+		const before = this.#cursor.of(host);
 		const isFull = before.end >= objects.partSize;
-		const [part, start, size] = isFull ? [before.part + 1, 0, 0] : [before.part, before.end, this.#size];
+		const [part, start, size] = isFull ? [before.part + 1, 0, 0] : [before.part, before.end, this.#lastPartSize];
 		const path = partPath(this.#listing, host, part);
-		const clock = this.#own.clock + 1;
+		const clock = this.#cursor.clock + 1;
 		const { sum, bytes } = encodeBatch({ session, host, clock, prev: before.sum, lines: [...this.#lines.values()] });
 		const written = await objects.append(path, { size, endOffset: start, cachedPart: this.#last?.cachedPart }, bytes);
 		if (!written) {
@@ -165,22 +163,22 @@ class LogWriter {
 			await this.#listingUnlessDeleted(path);
 			return undefined;
 		}
-		this.#own.pass(host, { part, start, end: start + bytes.length, sum, clock });
+		this.#cursor.pass(host, { part, start, end: start + bytes.length, sum, clock });
 		return { path, cachedPart: written.cachedPart };
 	}
 
 	/** Throws, and removes what was written, if the session was deleted meanwhile. @param {string} path */
 	async #listingUnlessDeleted(path) {
-		const listing = await this.#parts.records.listingOf(this.#listing.folder, this.#session);
+		const listing = await this.#context.records.listingOf(this.#listing.folder, this.#session);
 		if (!listing.deleted) return listing;
 		// A drive may list it a moment later.
-		await this.#parts.objects.remove([path]);
-		throw await this.#parts.records.finishDeletion(listing);
+		await this.#context.objects.remove([path]);
+		throw await this.#context.records.finishDeletion(listing);
 	}
 
 	/** Gives the listing after a batch was written. @param {string} path */
 	async #verify(path) {
-		const { host, objects } = this.#parts;
+		const { host, objects } = this.#context;
 		const listing = await this.#listingUnlessDeleted(path);
 		if (listing.hosts.has(host)) return listing;
 		// A drive may list what was written a moment later. A deletion leaves its mark for ever.
