@@ -25,7 +25,7 @@ export class Pulls {
 	#sync;
 	#isFirst = true;
 	/** From when on a session is looked at again, by its revision. One that is up to date is not, while it stays as it is in the list. @type {Map<string, number>} */
-	#dueAt = new Map();
+	#lookAgainAt = new Map();
 	/** When lines were last pulled into a session. @type {Map<string, number>} */
 	#pulledAt = new Map();
 	#presenceAt = -Infinity;
@@ -58,12 +58,12 @@ export class Pulls {
 			this.#presenceAt = performance.now();
 		}
 		this.#isFirst = false;
-		const only = (/** @type {StoredSession} */ one) => (this.#dueAt.get(revisionOf(one)) ?? 0) <= performance.now();
+		const isDue = (/** @type {StoredSession} */ one) => (this.#lookAgainAt.get(revisionOf(one)) ?? 0) <= performance.now();
 		// One that the list does not have any more may have been lost.
-		if (!isFirst && stored.sessions.length === this.#dueAt.size && !stored.sessions.some(only)) return pause;
-		const { items, problems } = await this.#sync.compare({ list: stored, only });
+		if (!isFirst && stored.sessions.length === this.#lookAgainAt.size && !stored.sessions.some(isDue)) return pause;
+		const { items, problems } = await this.#sync.compare({ list: stored, only: isDue });
 		const revisions = new Set(stored.sessions.map(revisionOf));
-		for (const revision of this.#dueAt.keys()) if (!revisions.has(revision)) this.#dueAt.delete(revision);
+		for (const revision of this.#lookAgainAt.keys()) if (!revisions.has(revision)) this.#lookAgainAt.delete(revision);
 		const show = (/** @type {string[][]} */ lines) => reports.showFew(lines, (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
 		show(problems.map(described));
 		const isTooSoon = (/** @type {SyncItem} */ { session, file }) =>
@@ -97,7 +97,7 @@ export class Pulls {
 
 	/** Looks at a session again when it changes; if its pull is not finished, after a minute, too. @param {StoredSession} stored @param {boolean} isUnfinished */
 	#lookAgain(stored, isUnfinished) {
-		this.#dueAt.set(revisionOf(stored), isUnfinished ? performance.now() + RETRY_MS : Infinity);
+		this.#lookAgainAt.set(revisionOf(stored), isUnfinished ? performance.now() + RETRY_MS : Infinity);
 	}
 
 	/** What may pass by itself is not said. @param {unknown} error */

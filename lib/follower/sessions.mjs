@@ -194,7 +194,7 @@ export class Sessions {
 	 * Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told.
 	 * @param {PendingSession} one
 	 */
-	async #isUnstored(one, isForgotten = false) {
+	async #isUnstored(one, givesUpMissing = false) {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
 			await promises.stat(one.file);
@@ -204,7 +204,7 @@ export class Sessions {
 		} catch (error) {
 			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
 			// Without its directory it may be on a drive that is away, for a while.
-			return promises.stat(dirname(one.file)).then(() => false, () => !isForgotten);
+			return promises.stat(dirname(one.file)).then(() => false, () => !givesUpMissing);
 		}
 	}
 
@@ -217,27 +217,27 @@ export class Sessions {
 		/** @type {Map<string, Promise<unknown>>} */
 		const turns = new Map();
 		// One after the other in a directory: each call to a drive that hangs takes a thread of this process.
-		const take = (/** @type {PendingSession} */ one, isForgotten = false) => {
-			const turn = Promise.resolve(turns.get(dirname(one.file))).then(() => this.#take(one, isForgotten));
+		const add = (/** @type {PendingSession} */ one, givesUpMissing = false) => {
+			const turn = Promise.resolve(turns.get(dirname(one.file))).then(() => this.#addIfUnstored(one, givesUpMissing));
 			turns.set(dirname(one.file), turn.catch(() => {}));
 			return turn;
 		};
 		const sync = this.syncFor(place);
 		const here = async () => {
 			const noted = (await sync.local()).filter(({ session }) => sync.isNoted(session));
-			await Promise.all(noted.map((local) => take({ ...local, cwd: place.cwd, project: place.project })));
+			await Promise.all(noted.map((local) => add({ ...local, cwd: place.cwd, project: place.project })));
 		};
 		// What cannot be read waits for a later start.
-		await Promise.allSettled([here(), this.#context.pending.visitAbandoned(take)]);
+		await Promise.allSettled([here(), this.#context.pending.visitAbandoned(add)]);
 	}
 
 	/**
-	 * Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one.
+	 * Adds a session that is not stored to its end, once: several processes may have left it. Gives whether it is one.
 	 * @param {PendingSession} one
-	 * @param {boolean} isForgotten
+	 * @param {boolean} givesUpMissing
 	 */
-	async #take(one, isForgotten) {
-		if (!(await this.#isUnstored(one, isForgotten))) return false;
+	async #addIfUnstored(one, givesUpMissing) {
+		if (!(await this.#isUnstored(one, givesUpMissing))) return false;
 		const file = fileOnDisk(one.file);
 		if (this.#abandoned.has(file)) return true;
 		// The name that is set here is not that of another directory.

@@ -61,8 +61,7 @@ class Pending {
 	/**
 	 * Asks of each session that processes which have ended had open whether it is still needed, and forgets what a process had open once none
 	 * of it is.
-	 * @param {(one: PendingSession, isForgotten: boolean) => Promise<boolean>} isNeeded `isForgotten`: a directory of it that is not there is not
-	 *   waited for any longer
+	 * @param {(one: PendingSession, givesUpMissing: boolean) => Promise<boolean>} isNeeded `givesUpMissing`: a missing directory is not waited for
 	 */
 	async visitAbandoned(isNeeded) {
 		await Promise.all(this.#others().map(async (id) => {
