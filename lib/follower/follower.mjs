@@ -3,11 +3,11 @@
 // open here (presence.mjs). These are done again and again (schedule.mjs):
 //
 //   what            is done again
-//   a pull          after 5 s, after a minute where nobody says anything, at once where there is more; a session that fails or is left out:
-//                   when it has changed, or after a minute
-//   abandoned ones  after 5 s, after 0.25 s where something was stored before it failed
-//   an open file    every 0.25 s, at once if a push took longer; every 20 s others are shown that it is open; until pi has closed
-//                   it, and it is stored
+//   a pull          5 s after the one before, a minute after it if no open session has changed for ten minutes, at once if sessions are left. A
+//                   session whose pull failed, or that was left out: when it has changed in the store, or after a minute
+//   abandoned ones  after 5 s; after 0.25 s if a push stored something and then failed
+//   an open file    every 0.25 s, at once if its push took longer, until pi has closed it and it is stored. Others are shown every 20 s
+//                   that it is open
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { getConfiguredSessionDir } from "../../index.mjs";

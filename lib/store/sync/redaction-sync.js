@@ -8,8 +8,8 @@
 // | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
 // | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
 // | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finishInterrupted`) |
-// | has the old line | does not have it | knows the redaction of another host | the next pull (`fetch`), which begins with the first row |
-// | has it, or not | that of another session of the directory has it | has the old line, in a fork | the next pull or push of the fork (`redactKnownCopies`) |
+// | has the old line | lacks the redaction, which another host made | knows the redaction, and has the new line | the next pull takes it into the redaction file, and changes the file (`fetch`) |
+// | of a fork, has a copy of the old line, or lacks it | lacks the redaction, which another session's redaction file here has | has the copy | the next pull or push of the fork redacts both (`redactKnownCopies`) |
 const { join } = require("node:path");
 const { unlessAbsent } = require("../base/calls.js");
 const { asError, isGone } = require("../base/errors.js");
