@@ -11,6 +11,8 @@ import { idsIn, world } from "../../support/machines.js";
 const require = createRequire(__filename);
 const { SessionSync } = require("../../../lib/store/index.js");
 const { callHere } = require("../../../lib/store/machine/local-sessions.js");
+const { RedactionFile } = require("../../../lib/store/sync/redaction-file.js");
+const { redactFile } = require("../../../lib/store/sync/redact-files.js");
 const { RedactionSync } = require("../../../lib/store/sync/redaction-sync.js");
 const MINUTE = 60_000;
 interface Item {
@@ -61,7 +63,7 @@ function setup({ timeout = 300_000 } = {}) {
 	};
 	const fileOf = (session: string) => `${dir}/2025-06-01T09-00-00-000Z_${session}.jsonl`;
 	const redact = other.redact.bind(other);
-	return { broken, open, large, store, other, lists, loads, pulls, pull, put, putLines, putLarge, putFork, redact, shown, fileOf };
+	return { notes: options.notes, broken, open, large, store, other, lists, loads, pulls, pull, put, putLines, putLarge, putFork, redact, shown, fileOf };
 }
 
 const NOTHING = { loaded: [], hasCompared: false };
@@ -247,4 +249,18 @@ test("what another host redacts while pi runs is taken out of what is here, when
 		expect(idsIn(fileOf("s")).sort()).toEqual(["a", "b", "more0", "more1"].slice(0, 3 + nth));
 		expect(readFileSync(fileOf("s"), "utf8")).not.toContain(content);
 	}
+});
+
+// Regression: nobody was told.
+test("that two hosts redacted an entry in different ways, so that it has lost all that it said, is shown", async () => {
+	const { pull, putLines, redact, fileOf, shown, notes } = setup();
+	const said = (content: string) => Buffer.from(`{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"${content}"}}`);
+	await putLines("s", [said("one two three")]);
+	await pull();
+	await redactFile(fileOf("s"), { text: "one", replacement: "1" }, { redactionFile: new RedactionFile(notes, { session: "s", file: fileOf("s") }) });
+	await redact("s", [{ hash: createHash("sha256").update(said("one two three")).digest("hex"), line: said("one two 3") }]);
+	await putLines("s", [entry("more")]);
+	await pull();
+	expect(shown).toContain("session s: what two machines had redacted in different ways has lost all that it said");
+	expect(readFileSync(fileOf("s"), "utf8")).not.toContain("two");
 });
