@@ -26,6 +26,8 @@ const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 const NO_TLS = /does not support SSL|certificate/i;
 const TLS_HINT = "servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
 
+const ASKS_FOR_PASSWORD = "the server asks for a password";
+
 const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[?::1\]?)$/i;
 
 /**
@@ -39,7 +41,7 @@ function openPool(address, timeout) {
 	const { Client, Pool } = requirePg();
 	const pool = new Pool({
 		...{ connectionString: url.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
-		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined, Client: withPasswordFile(Client) },
+		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined, Client: poolClient(Client) },
 		// A server goes on with what a client that is gone had asked for, and would wait for a lock forever.
 		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
 	});
@@ -77,22 +79,38 @@ const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 const requirePg = () => optional(() => require("pg"), "unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
 
 /**
- * A client that reads the password file of PostgreSQL's clients where no password is given: `pg` 8 does so with a warning, `pg` 9 will not.
+ * A client that reads the password file of PostgreSQL's clients where no password is given: `pg` 8 does so with a warning, `pg` 9 will not. One
+ * that cannot connect closes its socket: `pg` lets the server do that, which waits for a password for a minute, and so would this process.
  * @param {typeof import("pg").Client} Client
  */
-const withPasswordFile = (Client) =>
+const poolClient = (Client) =>
 	class extends Client {
 		/** @param {import("pg").ClientConfig} [config] */
 		constructor(config) {
 			super(config);
 			const client = /** @type {any} */ (this);
-			client.password ??= () => new Promise((resolve) => requirePgpass()(client.connectionParameters, resolve));
+			client.password ??= () => passwordInFile(client.connectionParameters);
+		}
+
+		/** @param {any} done the pool's */
+		connect(done) {
+			return /** @type {any} */ (super.connect((error) => {
+				if (error) socketOf(/** @type {any} */ (this))?.destroy();
+				done(error);
+			}));
 		}
 	};
 
+/** Throws if it has none. @param {unknown} connection @returns {Promise<string>} */
+async function passwordInFile(connection) {
+	const password = await new Promise((resolve) => requirePgpass()(connection, resolve));
+	if (password === undefined) throw new Error(`${ASKS_FOR_PASSWORD}, and the address, PGPASSWORD and ~/.pgpass have none for it`);
+	return password;
+}
+
 /** `pg` 8 brings it along, and may have it to itself. */
 const requirePgpass = () =>
-	optional(() => require(require.resolve("pgpass", { paths: [__dirname, require.resolve("pg")] })), "unsupported", "the server asks for a password, and to read it from ~/.pgpass the package pgpass is needed: npm install pgpass");
+	optional(() => require(require.resolve("pgpass", { paths: [__dirname, require.resolve("pg")] })), "unsupported", `${ASKS_FOR_PASSWORD}, and to read it from ~/.pgpass the package pgpass is needed: npm install pgpass`);
 
 /** @param {string} name of the store, for the message @param {unknown} error */
 function storeError(name, error) {
