@@ -12,6 +12,7 @@ import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { getConfiguredSessionDir } from "../../index.mjs";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
+import { PING } from "../store/base/calls.js";
 import { asError, messageOf } from "../store/base/errors.js";
 import { hostId, openStore } from "../store/index.js";
 import { LastErrors } from "../store/machine/last-errors.js";
@@ -43,6 +44,7 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {Presence} presence
  * @property {Schedule} schedule
  * @property {(filter: import("../store/index.js").ListFilter) => Promise<import("../store/index.js").SessionList>} list what the store lists
+ * @property {() => Promise<void>} reach asks whether the store answers
  */
 
 /** @typedef {import("./messages.mjs").First} First */
@@ -67,7 +69,8 @@ class StoreFollower {
 			errors: new LastErrors(notesDir, address),
 			presence: new Presence({ store, reports }),
 			schedule: new Schedule(),
-			list: (filter) => this.#list(filter),
+			list: (filter) => this.#reach().then(() => this.#noted(store.list(filter))),
+			reach: () => this.#reach(),
 		};
 		this.#sessions = new Sessions(this.#context);
 		if (start) void this.#report("start", this.#start());
@@ -119,22 +122,25 @@ class StoreFollower {
 		return { dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project: await this.#sessions.cachedProject(cwd) };
 	}
 
+	/** Asks whether the store answers, and reports it: a store that does may still take its time with what it lists. */
+	async #reach() {
+		if (this.#isReached) return;
+		await this.#noted(this.#context.store.list(PING));
+		if (!this.#isReached) this.#context.reports.send({ isReached: true });
+		this.#isReached = true;
+	}
+
 	/**
-	 * What the store lists. One that answers something may still take its time with the rest; one that does not is left alone for a while.
-	 * @param {import("../store/index.js").ListFilter} filter
+	 * Notes whether a call succeeds: a store that does not answer is left alone for a while.
+	 * @template T
+	 * @param {Promise<T>} call
 	 */
-	async #list(filter) {
-		const { store, errors, reports } = this.#context;
-		const onAnswer = () => {
-			if (this.#isReached) return;
-			this.#isReached = true;
-			reports.send({ isReached: true });
-		};
+	async #noted(call) {
+		const { errors } = this.#context;
 		try {
-			const list = await store.list({ ...filter, onAnswer });
-			onAnswer();
+			const result = await call;
 			errors.set(undefined, undefined);
-			return list;
+			return result;
 		} catch (error) {
 			// That it did not answer in time counts for a minute.
 			if (!errors.isSilent()) errors.set(undefined, asError(error));

@@ -3,7 +3,7 @@
 import { promises, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { everySessionFile } from "../shared/session-dir.mjs";
-import { PING, unlessAbsent } from "../store/base/calls.js";
+import { unlessAbsent } from "../store/base/calls.js";
 import { SessionSync } from "../store/index.js";
 import { inParallel } from "../store/base/in-parallel.js";
 import { callHere, filesIn, localSessions } from "../store/machine/local-sessions.js";
@@ -262,7 +262,7 @@ export class Sessions {
 		this.isEnding = true;
 		this.#context.schedule.stop();
 		endCalls();
-		const { settings, timeout, pending, reports, errors, list, presence } = this.#context;
+		const { settings, timeout, pending, reports, errors, reach, presence } = this.#context;
 		const unstored = settings.push ? await this.#unstoredOf(pending.own()) : [];
 		const own = new Set(unstored.map(({ file }) => file));
 		const others = settings.push ? [...this.#abandoned.values()].filter(({ file }) => !own.has(file)) : [];
@@ -270,8 +270,7 @@ export class Sessions {
 		reports.send({ unstored: rest.length });
 		try {
 			if (errors.isSilent()) throw new Error(lateness(timeout));
-			// It is known soon whether the store answers.
-			if (rest.length > 0) await list(PING);
+			if (rest.length > 0) await reach();
 			const [failed] = await this.#store(rest);
 			await presence.end();
 			if (failed) throw failed.error;

@@ -129,8 +129,6 @@ export interface ListFilter {
 	project?: string;
 	/** Whether it is wanted which hosts have sessions open, by default no. */
 	presence?: boolean;
-	/** May be called as soon as the store has answered something. */
-	onAnswer?: () => void;
 }
 
 /**

@@ -30,7 +30,7 @@ async function directoryAnswers(path, timeout) {
 /** @param {string} path */
 async function ask(path) {
 	const answered = () => void writeSync(1, ".");
-	await new DirectoryStore({ path, host: "0" }).list({ ...PING, onAnswer: answered }).then(answered, answered);
+	await new DirectoryStore({ path, host: "0" }).list(PING).then(answered, answered);
 }
 
 if (require.main === module) void ask(process.argv[2] ?? "");

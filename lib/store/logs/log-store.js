@@ -106,10 +106,9 @@ class LogStore {
 	}
 
 	/** @type {Store["list"]} */
-	async list({ session, project, presence = false, onAnswer } = {}) {
+	async list({ session, project, presence = false } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#records.readId();
-		onAnswer?.();
 		/** @type {import("../index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
 		const [found, present] = await Promise.all([this.#find({ session, project }, list.problems), presence ? readPresence(this.#objects) : new Map()]);

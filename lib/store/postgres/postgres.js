@@ -119,7 +119,7 @@ class PostgresStore {
 
 	/** @type {Store["list"]} */
 	async list(filter) {
-		const { session, project, presence = false, onAnswer } = filter ?? {};
+		const { session, project, presence = false } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
 			`SELECT v.store, id, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
@@ -128,7 +128,6 @@ class PostgresStore {
 			WHERE v.version = ${VERSION}`,
 			[session ?? null, project ?? null, presence],
 		);
-		onAnswer?.();
 		/** @type {import("../index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], store: rows[0]?.store };
 		const found = rows.filter(({ id }) => id !== null);
