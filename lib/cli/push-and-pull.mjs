@@ -16,8 +16,8 @@ import { sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-co
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../store/index.js").SessionSync} SessionSync */
 /**
- * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, kept?: number }} Work `elsewhere`: what is stored of projects
- *   that have no directory here; `kept`: how many private sessions were left out, where nothing else is said
+ * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, privateCount?: number }} Work `elsewhere`: what is stored of projects
+ *   that have no directory here; `privateCount`: how many private sessions were left out, where nothing else is said
  */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
 
@@ -111,7 +111,7 @@ async function pushed(connection, query, options) {
 	}
 	if (rows.length > 0) return { rows };
 	const all = await Promise.all(syncs.map(async (sync) => (await sync.local(session)).filter((one) => sync.isPrivate(one))));
-	return { rows, kept: all.flat().length };
+	return { rows, privateCount: all.flat().length };
 }
 
 /**
@@ -221,7 +221,7 @@ async function storedIds(connection, query) {
  * @param {Options} options
  * @param {string} nothing
  */
-async function report({ shown, store }, { rows, elsewhere, kept = 0 }, options, nothing) {
+async function report({ shown, store }, { rows, elsewhere, privateCount = 0 }, options, nothing) {
 	const failed = rows.filter(({ error }) => error !== undefined);
 	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
 	else {
@@ -231,7 +231,7 @@ async function report({ shown, store }, { rows, elsewhere, kept = 0 }, options, 
 			await write(error === undefined ? `${paint.green(what)}  ${name}\n` : `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`);
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
-		if (rows.length === 0) await write(`${nothing}${kept > 0 ? `, but for ${counted(kept, "private session")}` : ""}\n`);
+		if (rows.length === 0) await write(`${nothing}${privateCount > 0 ? `, but for ${counted(privateCount, "private session")}` : ""}\n`);
 		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sessions remote --all lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;

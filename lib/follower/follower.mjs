@@ -3,8 +3,8 @@
 // open here (presence.mjs). These are done again and again (schedule.mjs):
 //
 //   what            is done again
-//   a pull          5 s after the one before, a minute after it if no open session has changed for ten minutes, at once if sessions are left. A
-//                   session whose pull failed, or that was left out: when it has changed in the store, or after a minute
+//   a pull          5 s after the one before, a minute after it if no open session has changed for ten minutes, at once if sessions are
+//                   left. A session whose pull failed, or that was left out: when it has changed in the store, or after a minute
 //   abandoned ones  after 5 s; after 0.25 s if a push stored something and then failed
 //   an open file    every 0.25 s, at once if its push took longer, until pi has closed it and it is stored. Others are shown every 20 s
 //                   that it is open
