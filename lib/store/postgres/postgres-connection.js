@@ -92,12 +92,12 @@ const poolClient = (Client) =>
 			client.password ??= () => passwordInFile(client.connectionParameters);
 		}
 
-		/** @param {any} done the pool's */
+		/** @param {any} [done] the pool's @returns {any} */
 		connect(done) {
-			return /** @type {any} */ (super.connect((error) => {
+			return super.connect((/** @type {Error} */ error) => {
 				if (error) socketOf(/** @type {any} */ (this))?.destroy();
 				done(error);
-			}));
+			});
 		}
 	};
 
