@@ -233,7 +233,7 @@ const CASES = {
 		for (const { at, cursor } of cursors) assert.deepEqual(texts(await loadAll(store, SESSION, cursor)), asTexts(all.slice(at)));
 	},
 
-	async "a long session comes in pages"({ open }) {
+	async "a long session is loaded whole, in however many pages"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		const large = (/** @type {string} */ id) => entry(id, id.padEnd(1024 * 1024, "x"));
 		let after;
@@ -243,9 +243,6 @@ const CASES = {
 			after = (await append(at < 12 ? a : b, portion, at === 12 ? (await loadAll(b, SESSION)).cursor : after)).cursor;
 			lines.push(...portion);
 		}
-		const first = await b.load(SESSION);
-		assert.equal(first.more, true);
-		assert(first.lines.length < 24, "a page holds about 8 MB");
 		const all = await loadAll(b, SESSION);
 		assert.equal(all.lines.length, 24);
 		for (const [at, { line }] of all.lines.entries()) assert(line.equals(/** @type {Buffer} */ (lines[at])));

@@ -27,7 +27,7 @@ const FAULTS = {
 	"what comes after a torn end is glued to it": "what a killed writer has left half written is nobody's, and what is appended after it is read",
 	"a torn end is read": "what a killed writer has left half written is nobody's, and what is appended after it is read",
 	"an old cursor has passed all but the last hundred lines": "many small appends stay readable, with old cursors, too",
-	"the first page is the last one": "a long session comes in pages",
+	"the first page is the last one": "a long session is loaded whole, in however many pages",
 	"it keeps the header of who appended last": "sessions have the header and the project of who appended first",
 	"a project keeps its name": "a project that is moved has another name, and what is appended meanwhile is there",
 	"it forgets that a session was deleted": "a deleted session is gone, and old cursors say so",

@@ -274,6 +274,15 @@ test("lines of a session that are not in the folder of its project are named, an
 	expect(await listed()).toEqual([[["after", "new"]], [missing, missing]]);
 });
 
+test("a load gives all that several hosts have stored, however much that is", async () => {
+	const path = emptyDirectory();
+	const large = Buffer.from(`{"type":"message","id":"large","text":"${"x".repeat(9 << 20)}"}`);
+	await append(open(path, "a"), [large]);
+	await append(open(path, "b"), [entry("b1")]);
+	const page = await open(path, "reader").load(SESSION);
+	expect([ids(page), page.more]).toEqual([["large", "b1"], false]);
+});
+
 test("names that no host made are nobody's", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));

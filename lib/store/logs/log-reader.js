@@ -1,7 +1,7 @@
 // Reading logs: the batches of each host that a cursor has not passed, and what is redacted of them (log-store.js).
 const { LogCursor } = require("./cursor.js");
 const { StoreError, resetError } = require("../base/errors.js");
-const { PARALLEL } = require("../base/in-parallel.js");
+const { inParallel } = require("../base/in-parallel.js");
 const { compareLines, compareText, entryOf } = require("../base/lines.js");
 const { beginningOf, checksumOf, decodeBatches } = require("./log-batches.js");
 const { partPath } = require("./log-names.js");
@@ -9,13 +9,10 @@ const { partPath } = require("./log-names.js");
 /** @typedef {import("../index").Page} Page */
 /** @typedef {import("../index").Problem} Problem */
 /** @typedef {import("./log-batches").Batch} Batch */
-/** @typedef {import("./log-names").Part} Part */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./cursor").Seen} Seen */
 
-/** A page ends after the part of a log that reaches this. */
-const PAGE_BYTES = 8 * 1024 * 1024;
 /** A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what numbers hold. */
 const LAST_CLOCK = 2 ** 52;
 
@@ -45,11 +42,10 @@ class LogReader {
 		const cursor = new LogCursor(start.toString());
 		/** @type {Page} */
 		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
-		let room = PAGE_BYTES;
 		for (const host of [...listing.hosts.keys()].sort(compareText)) {
 			/** @type {{ batch: Batch, path: string }[]} */
 			const read = [];
-			const { bytes, more, problems, isWaiting } = await this.log(listing, host, cursor, room, (batch, path) => read.push({ batch, path }));
+			const { problems, isWaiting } = await this.log(listing, host, cursor, (batch, path) => read.push({ batch, path }));
 			if (isWaiting && !isLastTry) return undefined;
 			const redacted = await this.#redactions.read(listing, read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)));
 			// A process that was killed after it wrote them did not look at what was redacted, and no append reads what the cursor has passed.
@@ -69,8 +65,6 @@ class LogReader {
 				}
 			}
 			page.problems = page.problems.concat(problems);
-			page.more ||= more;
-			room -= bytes;
 		}
 		page.lines.sort(compareLines);
 		page.cursor = cursor.toString();
@@ -83,47 +77,38 @@ class LogReader {
 	 * @param {SessionListing} listing
 	 * @param {string} host
 	 * @param {LogCursor} cursor
-	 * @param {number} room ends after the part that fills it; at once if there is none
 	 * @param {(batch: Batch & Seen, path: string) => unknown} onBatch
-	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean, isLast?: boolean }>} `isLast`: what cannot be
+	 * @returns {Promise<{ problems: Problem[], isWaiting: boolean, isLast?: boolean }>} `isLast`: what cannot be
 	 *   read is the last batch of a log that is one file; an object of a bucket is whole
 	 */
-	async log(listing, host, cursor, room, onBatch) {
+	async log(listing, host, cursor, onBatch) {
 		const { session } = listing;
 		/** @type {Problem[]} */
 		const problems = [];
-		let bytes = 0;
-		/** It takes no room of the page: what other hosts wrote is read all the same. @param {string} where @param {string} message */
-		const stopped = (where, message) => ({ bytes: 0, more: false, problems: [...problems, { session, where, message }], isWaiting: true });
+		const stopped = (/** @type {string} */ where, /** @type {string} */ message) => ({ problems: [...problems, { session, where, message }], isWaiting: true });
 		const first = cursor.of(host);
 		await this.#checkLast(listing, host, first);
 		const parts = (listing.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
 		// After the last batch that was passed, or in the next part if there is nothing after that.
 		let next = first.sum === "" || parts[0]?.part === first.part ? first : { part: first.part + 1, end: 0 };
-		for (let at = 0; at < parts.length; ) {
-			if (bytes >= room) return { bytes, more: true, problems, isWaiting: false };
-			const some = nextParts(parts.slice(at), room - bytes);
-			const contents = await Promise.all(some.map(({ part, path }) => this.#objects.get(path, part === first.part ? first.end : 0)));
-			for (const [nth, { part, path }] of some.entries()) {
-				const content = contents[nth];
-				if (part !== next.part) return stopped(partPath(listing, host, next.part), "it is missing");
-				if (!content) return stopped(path, "it is missing");
-				bytes += content.bytes.length;
-				const { batches, fault, isLast } = decodeBatches(content.bytes, next.end, { session, host });
-				for (const batch of batches) {
-					const passed = { ...batch, part };
-					const where = `${path}, batch at ${batch.start}`;
-					if (batch.prev !== cursor.of(host).sum) problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
-					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
-					onBatch(passed, path);
-					cursor.pass(host, passed);
-				}
-				if (fault !== undefined) return { ...stopped(path, fault), isLast: isLast && this.#objects.partSize === Infinity };
-				next = { part: part + 1, end: 0 };
+		const contents = await inParallel(parts, ({ part, path }) => this.#objects.get(path, part === first.part ? first.end : 0));
+		for (const [nth, { part, path }] of parts.entries()) {
+			const content = contents[nth];
+			if (part !== next.part) return stopped(partPath(listing, host, next.part), "it is missing");
+			if (!content) return stopped(path, "it is missing");
+			const { batches, fault, isLast } = decodeBatches(content.bytes, next.end, { session, host });
+			for (const batch of batches) {
+				const passed = { ...batch, part };
+				const where = `${path}, batch at ${batch.start}`;
+				if (batch.prev !== cursor.of(host).sum) problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
+				if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
+				onBatch(passed, path);
+				cursor.pass(host, passed);
 			}
-			at += some.length;
+			if (fault !== undefined) return { ...stopped(path, fault), isLast: isLast && this.#objects.partSize === Infinity };
+			next = { part: part + 1, end: 0 };
 		}
-		return { bytes, more: false, problems, isWaiting: false };
+		return { problems, isWaiting: false };
 	}
 
 	/**
@@ -154,18 +139,6 @@ function unlessRefused(error) {
 function checkCursor({ session, hosts }, cursor, only) {
 	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
 	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw resetError(session);
-}
-
-/** The parts to read next, several at the same time while there is room. @param {Part[]} parts @param {number} room */
-function nextParts(parts, room) {
-	const next = [];
-	let size = 0;
-	for (const part of parts) {
-		if (next.length === PARALLEL || (size > 0 && size >= room)) break;
-		next.push(part);
-		size += part.size;
-	}
-	return next;
 }
 
 exports.LAST_CLOCK = LAST_CLOCK;

@@ -114,7 +114,7 @@ class LogWriter {
 		checkCursor(listing, this.#cursor, host);
 		/** @type {Batch[]} */
 		const passed = [];
-		const { problems, isWaiting, isLast } = await reader.log(listing, host, this.#cursor, Infinity, (batch) => {
+		const { problems, isWaiting, isLast } = await reader.log(listing, host, this.#cursor, (batch) => {
 			passed.push(batch);
 			// A damaged one is stored again.
 			for (const { checksum, line } of batch.lines) if (checksumOf(line) === checksum) this.#lines.delete(checksum);
@@ -138,7 +138,7 @@ class LogWriter {
 		for (const [checksum, { replacement = "" }] of redacted) if (this.#lines.has(replacement)) replacements.set(checksum, replacement);
 		if (replacements.size === 0) return;
 		for (const host of hosts.keys())
-			await this.#context.reader.log(this.#listing, host, new LogCursor(), Infinity, (batch) => {
+			await this.#context.reader.log(this.#listing, host, new LogCursor(), (batch) => {
 				for (const { checksum } of batch.lines) this.#lines.delete(replacements.get(checksum) ?? "");
 			});
 	}
