@@ -173,7 +173,7 @@ function describe({ file, lines, backups, stored, emptied, left, isLocked, isCat
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
 	if (isLocked && error !== undefined) described.push("a pi that has a store takes it out before it stores the next line, and when it ends; without a store, end it and run this again");
 	if (emptied > 0) described.push(`${counted(emptied, "entry", "entries")} lost all that ${emptied === 1 ? "it says" : "they say"}: another machine had redacted ${emptied === 1 ? "it" : "them"} in another way`);
-	if (storeError !== undefined) described.push(`${isDryRun ? "the store does not say what it holds" : "the store still has it, and is told at the next push or pull of the session"}: ${safeLine(storeError)}`);
+	if (storeError !== undefined) described.push(`${isDryRun ? "the store does not say what it holds" : "the store may still have it, and is told at the next push or pull of the session"}: ${safeLine(storeError)}`);
 	if (left > 0) described.push(`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`);
 	if (!isCatalogClean) described.push("the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here");
 	return described;

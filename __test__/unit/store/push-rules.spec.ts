@@ -153,15 +153,21 @@ test("a fork whose parent's file is gone is private where directories are", () =
 	expect([isForkPrivate("/shop"), isForkPrivate("id:gone")]).toEqual([false, true]);
 });
 
-test("a fork whose parent's file was deleted from the same project's directory is as private as its project", () => {
-	const [own, other] = ["--other--", "--shop--"].map((name) => join(emptyDirectory(), name)) as [string, string];
+test.each([
+	["--other--", "/shop", false],
+	["--shop--", "/shop", true],
+	["--shop-sub--", "/shop", true],
+	// pi gives both the same name.
+	["--work-secret--", "/work/secret", true],
+	["sessions", "/shop", true],
+])("a fork whose parent's file was deleted from the directory %s is private where %s is: %s", (name, named, isPrivate) => {
+	const own = join(emptyDirectory(), name);
 	mkdirSync(own);
 	const fork = join(own, "x_fork.jsonl");
-	const isForkPrivate = (parentSession: string) => {
+	for (const parentSession of [join(own, "x_gone.jsonl"), `C:\\Users\\me\\.pi\\agent\\sessions\\${name}\\x_gone.jsonl`]) {
 		writeFileSync(fork, text(JSON.stringify({ ...JSON.parse(header("fork").toString()), parentSession })));
-		return pushRules(settingsOf({ private: ["/shop"] })).isPrivate({ session: "fork", file: fork, cwd: "/other" });
-	};
-	expect([isForkPrivate(join(own, "x_gone.jsonl")), isForkPrivate(join(other, "x_gone.jsonl"))]).toEqual([false, true]);
+		expect(pushRules(settingsOf({ private: [named] })).isPrivate({ session: "fork", file: fork, cwd: "/other" })).toBe(isPrivate);
+	}
 });
 
 // Regression: it was pushed.

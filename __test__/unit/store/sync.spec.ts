@@ -1,11 +1,14 @@
 // What a pull and a push note of a session, and what they do when that does not hold any more.
 import { appendFileSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { StoreError } from "../../../lib/store/index.js";
-import { SESSION, entry, header, logOf } from "../../support/lines.js";
+import { SESSION, emptyDirectory, entry, header, library, logOf } from "../../support/lines.js";
 import { idsIn, text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
+
+const { LastErrors } = createRequire(library)("./machine/last-errors.js");
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -255,4 +258,17 @@ test("a file has no header whose first line that is JSON is another one, or that
 	}
 	writeFileSync(a.file, header());
 	expect(await a.sync.local()).toMatchObject([{ session: SESSION }]);
+});
+
+// Regression: a push that succeeded took away what a pull had failed with.
+test("the last error of a session's pull stays until a pull succeeds, whatever a push does", () => {
+	const errors = new LastErrors(emptyDirectory(), "store");
+	const failed = (message: string) => Object.assign(new Error(message), { code: "failed" });
+	errors.set(SESSION, failed("a checksum is wrong"), "pull");
+	errors.set(SESSION, failed("no space is left"), "push");
+	expect(errors.all()).toMatchObject([{ session: SESSION, message: "a checksum is wrong" }, { session: SESSION, message: "no space is left" }]);
+	errors.set(SESSION, undefined, "push");
+	expect(errors.all()).toMatchObject([{ session: SESSION, message: "a checksum is wrong" }]);
+	errors.set(SESSION, undefined, "pull");
+	expect(errors.all()).toEqual([]);
 });

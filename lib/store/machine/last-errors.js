@@ -28,15 +28,15 @@ class LastErrors {
 	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one to tell already.
 	 * @param {string | undefined} session
 	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in time
-	 * @param {"push" | "pull"} [by] what failed, or did not: a push does not make good what a pull could not do
+	 * @param {"push" | "pull"} [by] of a session, what failed or did not: a push does not make good what a pull could not do
 	 */
 	set(session, error, by) {
-		const path = this.#pathOf(session === undefined ? STORE : nameOf(session));
+		const path = this.#pathOf(session === undefined ? STORE : `${nameOf(session)}.${by}`);
 		try {
-			if (!error) return Object(readJson(path)).by === by ? remove(path) : undefined;
+			if (!error) return remove(path);
 			mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 			// One that is read before it is whole is not JSON, and counts as none.
-			writeFileSync(path, JSON.stringify({ at: new Date().toISOString(), by, code: error.code, message: error.message, isSilent: error.isSilent }), { mode: 0o600 });
+			writeFileSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message, isSilent: error.isSilent }), { mode: 0o600 });
 		} catch {
 			// Who met the error says it, too.
 		}
@@ -58,7 +58,7 @@ class LastErrors {
 		const names = namesIn(this.#folder).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
 		names.sort((a, b) => Number(b === STORE) - Number(a === STORE) || (a < b ? -1 : 1));
 		return names.flatMap((name) => {
-			const session = name === STORE ? undefined : idOf(name);
+			const session = name === STORE ? undefined : idOf(name.replace(/\.(?:push|pull)$/, ""));
 			const value = readJson(this.#pathOf(name));
 			if (!isObject(value) || typeof value.at !== "string" || typeof value.message !== "string" || (name !== STORE && session === undefined)) return [];
 			return { session, at: value.at, code: typeof value.code === "string" ? value.code : undefined, message: value.message };

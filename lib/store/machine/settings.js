@@ -218,36 +218,44 @@ function pushRules(agentDir) {
 			if (named.length === 0) return false;
 			if (isNamed(local)) return true;
 			const parents = local.file === undefined ? [] : parentsOf(local.file);
-			const isDirectoryNamed = named.some((entry) => sessionIn(entry) === undefined);
-			return parents === undefined || parents.some((parent) => isNamed(parent) || (isDirectoryNamed && parent.isGone));
+			const directories = named.filter((entry) => sessionIn(entry) === undefined);
+			return parents === undefined || parents.some((parent) => isNamed(parent) || (parent.isGone && directories.some((dir) => mayBeOf(dir, parent.path))));
 		},
 	};
 }
 
 /**
- * The session that a session was forked from, the one that was forked from, and so on. Of one whose file is gone the id is known by the file's
- * name. Its working directory is not known (`isGone`), unless the file was beside that of another one, in a directory for sessions of one
- * working directory. Undefined if a file does not tell.
+ * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone (`isGone`) is known by its file's
+ * path. Undefined if a file does not tell.
  * @param {string} file
  */
 function parentsOf(file) {
 	const parents = [];
 	const paths = new Set([file]);
-	const directories = new Set();
 	for (const path of paths) {
 		const isThere = fs.statSync(path, { throwIfNoEntry: false })?.isFile();
 		/** @type {Record<string, unknown> | undefined} */
 		const header = isThere ? headerAt(path) : {};
 		if (header === undefined) return undefined;
-		const dir = dirname(path);
-		if (isThere && OWN_DIRECTORY.test(basename(dir))) directories.add(dir);
 		// Programs may give an id alone, which never was a file.
-		const isGone = !isThere && isSessionName(path) && !directories.has(dir);
-		if (path !== file) parents.push({ session: String(header.id ?? idInName(path)), cwd: typeof header.cwd === "string" ? header.cwd : undefined, isGone });
+		const isGone = !isThere && isSessionName(path);
+		if (path !== file) parents.push({ session: String(header.id ?? idInName(path)), cwd: typeof header.cwd === "string" ? header.cwd : undefined, path, isGone });
 		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
 		for (const field of PARENT_FIELDS) if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
 	}
 	return parents;
+}
+
+/**
+ * Whether a session may have had this working directory, or one below it, by where its file was: pi names the directory of a working
+ * directory's sessions by its path, with dashes, so that several have one name.
+ * @param {string} dir
+ * @param {string} path of the file, as the system wrote it on which the session was made
+ */
+function mayBeOf(dir, path) {
+	const name = path.split(/[\\/]/).at(-2) ?? "";
+	const { getDefaultSessionDir } = require("../../../index.js");
+	return !OWN_DIRECTORY.test(name) || spellings(dir).some((one) => name.startsWith(basename(getDefaultSessionDir(one, undefined, { create: false })).slice(0, -"--".length)));
 }
 
 /** @param {string} path */

@@ -94,6 +94,7 @@ const poolClient = (Client) =>
 
 		/** @param {any} [done] the pool's @returns {any} */
 		connect(done) {
+			if (!done) return super.connect();
 			return super.connect((/** @type {Error} */ error) => {
 				if (error) socketOf(/** @type {any} */ (this))?.destroy();
 				done(error);

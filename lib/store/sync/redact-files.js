@@ -114,17 +114,20 @@ async function applyRedactions({ session, file }, redactions, options) {
  */
 
 /**
- * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store, and how many lines of the file
- * lost all that they say: where another host put another line in the place of one, each of the two may hold what the other one was to take
- * out. Rejects with `not-found` or `deleted` where the store does not have the session.
+ * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store. Rejects with `not-found` or
+ * `deleted` where the store does not have the session.
+ *
+ * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
+ * that it says, here and in the store.
  * @param {{ session: string, file: string }} local
- * @param {ToStore & Redacting & { redactionFile: RedactionFile }} options
- * @returns {Promise<{ isChanged: boolean, emptied: number }>}
+ * @param {ToStore & Redacting & { redactionFile: RedactionFile, onEmptied: (lines: number) => void }} options `onEmptied` is told of how many lines
+ *   of the file that is so
+ * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
-	const { store, redactionFile, call } = options;
+	const { store, redactionFile, call, onEmptied } = options;
 	const evenIfKnown = options.evenIfKnown || redactionFile.isUnfinished();
-	if (redactionFile.all().length === 0 && !evenIfKnown) return { isChanged: false, emptied: 0 };
+	if (redactionFile.all().length === 0 && !evenIfKnown) return false;
 	// Also where the store knows all: the file may have been put back as it was before.
 	await redactionFile.withLock(() => finishInterrupted(file, redactionFile, call));
 	const all = redactionFile.all();
@@ -136,14 +139,14 @@ async function pushRedactions({ session, file }, options) {
 		known = await redactionsIn(store, session);
 	}
 	const differing = emptyDiffering(all, known);
-	if (differing.length === 0) return { isChanged: isSent, emptied: 0 };
-	const { isMore, emptied } = await redactionFile.withLock(async () => {
-		const isMore = await redactionFile.add(differing);
-		return { isMore, emptied: (await finishInterrupted(file, redactionFile, call)).length };
+	if (differing.length === 0) return isSent;
+	const isMore = await redactionFile.withLock(async () => {
+		const isAdded = await redactionFile.add(differing);
+		onEmptied((await finishInterrupted(file, redactionFile, call)).length);
+		return isAdded;
 	});
 	// The store has redacted it, and takes nothing of what it does not have of a private session.
-	const more = isMore ? (await pushRedactions({ session, file }, { ...options, evenIfKnown: false })).emptied : 0;
-	return { isChanged: true, emptied: emptied + more };
+	return isMore ? pushRedactions({ session, file }, { ...options, evenIfKnown: false }) : true;
 }
 
 /**

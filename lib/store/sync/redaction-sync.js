@@ -154,9 +154,9 @@ class RedactionSync {
 		const redactionFile = this.redactionFileOf(local);
 		try {
 			const { length } = redactionFile.all();
-			const { isChanged, emptied } = await pushRedactions(local, { store, redactionFile, evenIfKnown, secretIn, isPrivate, call });
+			const onEmptied = (/** @type {number} */ lines) => void this.#emptied.set(session, lines + (this.#emptied.get(session) ?? 0));
+			const isChanged = await pushRedactions(local, { store, redactionFile, evenIfKnown, secretIn, isPrivate, call, onEmptied });
 			this.#pushed.set(session, length);
-			this.#emptied.set(session, emptied + (this.#emptied.get(session) ?? 0));
 			return isChanged;
 		} catch (error) {
 			// Another host may store the session later: then it is tried again.
