@@ -1,4 +1,5 @@
 // `pi-sessions remote status`: what is stored, what waits to be stored or pulled and why, who is using what, and what failed last.
+import { statSync } from "node:fs";
 import { everySessionFile } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 import parallel from "../store/base/in-parallel.js";
@@ -90,7 +91,13 @@ async function statusOf(sync, list, errors) {
 	const local = await sync.local();
 	const here = local.filter(({ session }) => !gone.has(session));
 	const secret = local.filter((one) => sync.isPrivate(one));
-	const toPush = here.map((one) => ({ session: one.session, file: one.file, bytes: sync.lagOf(one), why: why(one.session, sync.isNoted(one.session) ? "not stored yet" : "never pushed") }));
+	const toPush = here.map((one) => {
+		const bytes = sync.lagOf(one);
+		// A redaction, or another program, has replaced the file: all of it may be stored.
+		const isCompared = bytes < (statSync(one.file, { throwIfNoEntry: false })?.size ?? 0);
+		const otherwise = !sync.isNoted(one.session) ? "never pushed" : isCompared ? "not stored yet" : "the next push compares it with the store";
+		return { session: one.session, file: one.file, bytes, why: why(one.session, otherwise) };
+	});
 	const toPull = await sync.behind(items);
 	return {
 		project: sync.project,

@@ -257,6 +257,19 @@ test.each(["push", "pull"])("what two machines redacted in different ways has lo
 	expect(await good(desktop, ["show", ID])).not.toMatch(/jumble|tangle/);
 });
 
+// Regression: the session counted as not stored.
+test("after a redaction the status says that the next push compares the session", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
+	await good(laptop, ["push"]);
+	await good(laptop, ["redact", ID, "--text", "hunter2"]);
+	expect(await good(laptop, ["remote", "status"])).toContain("the next push compares it with the store");
+	expect(await good(laptop, ["push"])).toContain("stored");
+	expect(await good(laptop, ["remote", "status"])).not.toContain("to be stored");
+	appendFileSync(file, `${JSON.stringify(message("b", "a", user("more")))}\n`);
+	expect(await good(laptop, ["remote", "status"])).toContain("not stored yet");
+});
+
 // Regression: the command only said that it had failed.
 test("where the store cannot be reached the command says that the file is redacted, and that the store still has the text", async () => {
 	const { store, laptop } = team();
