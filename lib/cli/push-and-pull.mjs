@@ -190,8 +190,8 @@ async function pulled(connection, query, options) {
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
 }
 
-/** @param {number} emptied */
-const emptiedNote = (emptied) => (emptied > 0 ? [`${counted(emptied, "line")} lost all that they say: two machines had redacted them in different ways`] : []);
+/** @param {number} emptied how many lines of a file */
+export const emptiedNote = (emptied) => (emptied > 0 ? [`${counted(emptied, "line")} lost all that they say: two machines had redacted them in different ways`] : []);
 
 /** @param {{ session: string, file: string }} one @returns {Row} */
 const deletedRow = ({ session, file }) => ({ session, file, what: "deleted from the store, stays here", notes: [`pi-sessions fork ${session} makes a session of it that is stored`] });

@@ -10,6 +10,7 @@ import { RedactionFile } from "../store/sync/redaction-file.js";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
+import { emptiedNote } from "./push-and-pull.mjs";
 import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
 
@@ -23,7 +24,7 @@ import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
  * @property {number} lines how many were redacted in it
  * @property {string[]} backups those that were redacted
  * @property {number} stored how many lines were redacted that only the store had
- * @property {number} emptied how many lines lost all that they say, because another machine had redacted them in another way
+ * @property {number} emptied how many lines lost all that they say, because two machines had redacted them in different ways
  * @property {number} left how many lines still hold the text where it cannot be replaced
  * @property {boolean} isLocked another process has the session to itself
  * @property {boolean} isCatalogClean
@@ -120,7 +121,7 @@ async function rowsOf(file, what, connection, options, isNamed = false) {
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
 		if (!isThere && !isNamed) return [];
 		const { lines, backups, left, isCatalogClean, stored, emptied = 0, error } = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
-		if (!isThere && !stored?.length && error === undefined && isCatalogClean) return [];
+		if (!isThere && !stored?.length && emptied === 0 && error === undefined && isCatalogClean) return [];
 		const isLocked = SessionManager.isLocked(file);
 		const isStored = stored !== undefined && error === undefined;
 		return [{ file, lines: lines.length, backups, stored: stored?.length ?? 0, emptied, left, isLocked, isCatalogClean, isStored, storeError: error?.message }];
@@ -172,7 +173,7 @@ function describe({ file, lines, backups, stored, emptied, left, isLocked, isCat
 	const done = `${paint.green(isDryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about.join(", ")}`;
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
 	if (isLocked && error !== undefined) described.push("a pi that has a store takes it out before it stores the next line, and when it ends; without a store, end it and run this again");
-	if (emptied > 0) described.push(`${counted(emptied, "entry", "entries")} lost all that ${emptied === 1 ? "it says" : "they say"}: another machine had redacted ${emptied === 1 ? "it" : "them"} in another way`);
+	described.push(...emptiedNote(emptied));
 	if (storeError !== undefined) described.push(`${isDryRun ? "the store does not say what it holds" : "the store may still have it, and is told at the next push or pull of the session"}: ${safeLine(storeError)}`);
 	if (left > 0) described.push(`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`);
 	if (!isCatalogClean) described.push("the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here");

@@ -274,15 +274,8 @@ export function openStore(address: string, options: OpenStoreOptions): Promise<L
 /** Negative if `a` is before `b` in the order of the store. That order is the same on every host. */
 export function compareLines(a: StoredLine, b: StoredLine): number;
 
-export interface LoadAllOptions {
-	/** Is given how many lines there are so far, after each page. */
-	onProgress?: (lines: number) => void;
-	/** What `list` has just said of the session, as for `load`. */
-	stored?: StoredSession;
-}
-
-/** All pages of a session in one, in the store's order, each line once. */
-export function loadAll(store: LineStore, session: string, after?: Cursor, options?: LoadAllOptions): Promise<Page>;
+/** All pages of a session in one, in the store's order, each line once. `stored` as for `load`. */
+export function loadAll(store: LineStore, session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 
 /** What a pull did to one session's file. */
 export interface PullReport {

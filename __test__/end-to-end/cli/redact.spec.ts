@@ -244,7 +244,7 @@ test("what an entry says leaves copies of it that are below another entry, in th
 });
 
 // Regression: nothing said so, not even that a line was changed.
-test.each(["push", "pull"])("what two machines redacted in different ways has lost all that it said, and %s says so", async (command) => {
+test.each([["push"], ["pull"], ["redact", ID, "--text", "something else"]])("what two machines redacted in different ways has lost all that it said, and %s says so", async (...command) => {
 	const { laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
@@ -253,7 +253,7 @@ test.each(["push", "pull"])("what two machines redacted in different ways has lo
 	await good(first, ["redact", ID, "--text", "password", "--replacement", "jumble"]);
 	await good(second, ["redact", ID, "--text", "hunter2", "--replacement", "tangle"]);
 	await good(laptop, ["push"]);
-	expect(await good(desktop, [command])).toContain("1 line lost all that they say: two machines had redacted them in different ways");
+	expect(await good(desktop, command)).toContain("1 line lost all that they say: two machines had redacted them in different ways");
 	expect(await good(desktop, ["show", ID])).not.toMatch(/jumble|tangle/);
 });
 

@@ -125,7 +125,7 @@ describe("what was stored since a list", () => {
 		const reader = open(path, "reader");
 		const { sessions } = await reader.list();
 		await append(open(path), entries("a", 1), cursor);
-		expect(ids(await loadAll(reader, SESSION, undefined, { stored: sessions[0] }))).toEqual(["large", "b0", "a0"]);
+		expect(ids(await loadAll(reader, SESSION, undefined, sessions[0]))).toEqual(["large", "b0", "a0"]);
 	});
 
 	test("by this host, is passed by its cursor", async () => {

@@ -2,7 +2,7 @@
 const { compareLines, lineKey } = require("./lines.js");
 
 /** @type {typeof import("../index").loadAll} */
-async function loadAll(store, session, after, { onProgress, stored } = {}) {
+async function loadAll(store, session, after, stored) {
 	/** @type {Map<string, import("../index").StoredLine>} */
 	const lines = new Map();
 	/** @type {Map<string, import("../index").Problem>} */
@@ -19,7 +19,6 @@ async function loadAll(store, session, after, { onProgress, stored } = {}) {
 		}
 		for (const problem of page.problems) problems.set(`${problem.where}\n${problem.message}`, problem);
 		cursor = page.cursor;
-		onProgress?.(lines.size);
 		if (!page.more)
 			return { lines: [...lines.values()].sort(compareLines), cursor, comesAfter, more: false, problems: [...problems.values()] };
 	}

@@ -54,7 +54,7 @@ async function tryPull(options) {
 	const note = header ? undefined : notes.get(session);
 	const tail = note && !note.mustReload ? await tailAsNoted(file, note) : undefined;
 	if (note && tail) {
-		const page = await loadAll(store, session, note.cursor, { stored: listed }).catch(undefinedIfReset);
+		const page = await loadAll(store, session, note.cursor, listed).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
 			await keepNote(options, { ...note, cursor: page.cursor, mustReload: page.problems.length > 0 }, page.problems);
 			return { added: 0, problems: page.problems };
@@ -64,7 +64,7 @@ async function tryPull(options) {
 			if (!merged?.needsAll) return await done(options, page, merged);
 		}
 	}
-	const page = await loadAll(store, session, undefined, { stored: listed });
+	const page = await loadAll(store, session, undefined, listed);
 	if (page.lines.length === 0) {
 		const [problem] = page.problems;
 		if (header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
