@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nodeBin, setup } from "../reference/setup.mjs";
+import { nodeBin, setup } from "../scripts/reference/setup.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 import { provide, warmUp } from "./data.mjs";
 import { median, time, times } from "./report.mjs";

@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseTriple } from "@napi-rs/cli";
-import { libnode, zig } from "../platforms/setup.mjs";
+import { libnode, zig } from "./platforms/setup.mjs";
 import { isMain } from "./is-main.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");

@@ -1,5 +1,5 @@
 // Runs the fuzz targets for longer, each for so many seconds; inputs that do something new join the corpus in
-// src/core/fuzz/corpus, and so does one that fails:
+// crates/session-core/fuzz/corpus, and so does one that fails:
 //   npm run fuzz -- --seconds 600 --seed 1 --target open
 import { spawnSync } from "node:child_process";
 import { optionsOf } from "./options.mjs";

@@ -3,8 +3,8 @@
 //   npm run platforms                                     linux-arm64, linux-musl, linux-arm64-musl (of the tests those of loading) and windows
 //   npm run platforms -- windows                          these
 //   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
-// What it needs is installed once, outside of the repository (platforms/setup.mjs); that takes root's rights, or sudo. The addon is built
-// without optimisation. Tests that cannot pass because of an emulator stand in platforms/known.json with the reason: they do not count,
+// What it needs is installed once, outside of the repository (scripts/platforms/setup.mjs); that takes root's rights, or sudo. The addon is built
+// without optimisation. Tests that cannot pass because of an emulator stand in scripts/platforms/known.json with the reason: they do not count,
 // and one that passes is an error. The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -12,8 +12,8 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cache, PLATFORMS } from "../platforms/setup.mjs";
-import { setup as setUpReference } from "../reference/setup.mjs";
+import { cache, PLATFORMS } from "./platforms/setup.mjs";
+import { setup as setUpReference } from "./reference/setup.mjs";
 import { runBounded } from "./bounded.mjs";
 import { build, compilerOf } from "./cross.mjs";
 import { optionsOf } from "./options.mjs";
@@ -53,7 +53,7 @@ function makeClone(dir, modules) {
 	const { stdout } = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
 	for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) cpSync(join(root, file), join(dir, file));
 	symlinkSync(modules, join(dir, "node_modules"));
-	for (const name of ["node_modules", "pi-1.5.2"]) symlinkSync(join(root, "reference", name), join(dir, "reference", name));
+	for (const name of ["node_modules", "pi-1.5.2"]) symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
 }
 
 const checked = (name, isGood) => ({ passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, notRun: 0, names: isGood ? [] : [name], passes: isGood ? [name] : [] });
@@ -103,7 +103,7 @@ function rust(scratch, triple, runner) {
 function vitest(scratch, name, clone, node, { specs = specsOf(name), test }) {
 	// On Windows all of it; elsewhere vitest's own process needs this machine's programs of its packages.
 	const isWindows = name === "windows";
-	const env = { PSN_COUNTS: "taste", ...(isWindows ? {} : { PSN_PLATFORM_NODE: node, NODE_OPTIONS: `--require=${join(clone, "platforms/exec-path.cjs")}` }) };
+	const env = { PSN_COUNTS: "taste", ...(isWindows ? {} : { PSN_PLATFORM_NODE: node, NODE_OPTIONS: `--require=${join(clone, "scripts/platforms/exec-path.cjs")}` }) };
 	const args = [VITEST, "run", "--silent=passed-only", ...specs, ...(test ? ["-t", test] : [])];
 	return reported(async (reporters) => run(scratch, isWindows ? node : process.execPath, [...args, ...reporters], clone, env).code, {
 		again: (file) => `npm run platforms -- ${name} --specs ${file}`,
@@ -124,7 +124,7 @@ async function tryOn(name, options) {
 		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), wrongAddon(scratch, clone, node, addon)] : [];
 		if (isWhole && !isAddonOnly) results.push(rust(scratch, triple, runner));
 		results.push(await vitest(scratch, name, clone, node, options));
-		const known = JSON.parse(readFileSync(join(root, "platforms/known.json"), "utf8"))[name] ?? [];
+		const known = JSON.parse(readFileSync(join(root, "scripts/platforms/known.json"), "utf8"))[name] ?? [];
 		return { name, ...compared(results, known.flatMap(({ tests }) => tests), isWhole) };
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });

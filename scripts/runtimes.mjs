@@ -7,7 +7,7 @@
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RUNTIMES, setup } from "../runtimes/setup.mjs";
+import { RUNTIMES, setup } from "./runtimes/setup.mjs";
 import { isMain } from "./is-main.mjs";
 import { optionsOf } from "./options.mjs";
 import { reported, VITEST } from "./report.mjs";

@@ -36,10 +36,10 @@ async function showCopy(module, showSession, path, scratch) {
 
 async function agentIsReady() {
 	try {
-		const { setup, nodeBin } = await import("../reference/setup.mjs");
+		const { setup, nodeBin } = await import("./reference/setup.mjs");
 		console.log(dim("> pi 0.87.1, and the newer Node it needs"));
 		setup();
-		// A folder reference/ copied from another machine is complete and still of no use.
+		// A folder scripts/reference/ copied from another machine is complete and still of no use.
 		execFileSync(nodeBin, ["--version"], { stdio: "ignore" });
 		return true;
 	} catch (error) {

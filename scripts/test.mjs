@@ -11,7 +11,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RUNTIMES } from "../runtimes/setup.mjs";
+import { RUNTIMES } from "./runtimes/setup.mjs";
 import { optionsOf } from "./options.mjs";
 import { reported, reportedByCargo, VITEST } from "./report.mjs";
 import { HOOKED, runRuntimes } from "./runtimes.mjs";
@@ -134,7 +134,7 @@ async function runtimes() {
 
 const before = GENERATED.map(content);
 const installed = step("install", command(process.execPath, "scripts/install.mjs"));
-const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "reference/setup.mjs")));
+const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "scripts/reference/setup.mjs")));
 const clippy = (...args) => command("cargo", "clippy", "--locked", "--all-targets", ...args, "--", "-D", "warnings");
 // Cargo does one thing at a time. What vitest waits for comes first; the rest runs beside vitest, whose tests often wait.
 const checked = async () => {

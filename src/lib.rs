@@ -1,6 +1,13 @@
-//! The pi coding agent's session manager as a native addon. The crate `pi-session-core` is plain Rust, [`js`] is the boundary to
-//! JavaScript.
+//! The pi coding agent's session manager as a native addon: the boundary between the crate `pi-session-core` and JavaScript. It takes
+//! arguments, calls the core and returns values.
+//!
+//! Invariants: nothing here decides what a session is or does; no state is borrowed while the caller's code may run;
+//! no panic reaches the engine.
 
-// It is tested from JavaScript: it needs an engine.
-#[cfg(not(test))]
-pub mod js;
+mod api;
+mod convert;
+pub mod engine;
+mod factory;
+mod init;
+mod lists;
+mod manager;

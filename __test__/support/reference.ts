@@ -15,7 +15,7 @@ const nativeImport = nativeRequire("./native-import.cjs") as (url: string) => Pr
 
 /** pi 1.5.2's `dist/core/session-manager.js`, installed first if it is not there yet. */
 export async function loadReference(): Promise<SessionModule> {
-	const setup = (await nativeImport(pathToFileURL(join(root, "reference/setup.mjs")).href)) as {
+	const setup = (await nativeImport(pathToFileURL(join(root, "scripts/reference/setup.mjs")).href)) as {
 		setup(): void;
 		referenceDir: string;
 	};

@@ -9,10 +9,14 @@ export interface RustFile {
 	text: string;
 }
 
-/** Every Rust file below `src`. */
-export const rust: RustFile[] = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
-	.filter((name) => name.endsWith(".rs"))
-	.map((name) => join(root, "src", name))
+/** The sources of the core and of the boundary, from the repository's root. */
+export const CORE = "crates/session-core/src";
+export const BOUNDARY = "src";
+
+/** Every Rust file of both. */
+export const rust: RustFile[] = [CORE, BOUNDARY]
+	.flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(root, folder, name)))
+	.filter((path) => path.endsWith(".rs"))
 	.map((path) => ({ path: relative(root, path).replaceAll("\\", "/"), text: readFileSync(path, "utf8") }));
 
 /** The lines of a file that are not tests, numbered from 1. Tests are at the end of a file, in a `tests.rs`, or below it. */

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { agentDir as piPackage, nodeBin as installedNode, referenceDir } from "../../reference/setup.mjs";
+import { agentDir as piPackage, nodeBin as installedNode, referenceDir } from "../reference/setup.mjs";
 
 export { piPackage };
 /** pi 1.5.2. Its bundle runs; its unbundled modules lack their dependencies here. */

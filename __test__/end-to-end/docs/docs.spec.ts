@@ -18,11 +18,11 @@ const declarations = read(join(root, "index.d.ts"));
 const inLanguage = (...languages: string[]) => allBlocks.filter(({ language }) => languages.includes(language));
 const code = inLanguage("ts", "js");
 // pi's own package needs a newer Node than this one may be.
-const nodeFor = (text: string): string => (text.includes("@earendil-works/") ? join(root, "reference/node_modules/node/bin/node") : process.execPath);
+const nodeFor = (text: string): string => (text.includes("@earendil-works/") ? join(root, "scripts/reference/node_modules/node/bin/node") : process.execPath);
 
 const project = new Project();
 beforeAll(async () => {
-	await run(process.execPath, [join(root, "reference/setup.mjs")]);
+	await run(process.execPath, [join(root, "scripts/reference/setup.mjs")]);
 });
 afterAll(() => project.remove());
 
@@ -156,10 +156,10 @@ describe("pages", () => {
 
 	// Regression: it left out fields that pi writes.
 	test("the file format's page names every field of pi's own types", () => {
-		const pi = (path: string): string => join(root, "reference/node_modules/@earendil-works", path);
+		const pi = (path: string): string => join(root, "scripts/reference/node_modules/@earendil-works", path);
 		const published: Record<string, RegExp> = {
-			[join(root, "reference/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
-			[join(root, "reference/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
+			[join(root, "scripts/reference/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
+			[join(root, "scripts/reference/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
 			[pi("pi-ai/dist/types.d.ts")]:
 				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig)$/,
 			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,
@@ -216,7 +216,7 @@ describe("pages", () => {
 	});
 
 	test("the catalog's file has the same name on every page and in the command's help", () => {
-		const name = /FILE_NAME: &str = "(.*)"/.exec(read(join(root, "src/core/catalog/file.rs")))?.[1];
+		const name = /FILE_NAME: &str = "(.*)"/.exec(read(join(root, "crates/session-core/src/catalog/file.rs")))?.[1];
 		const told = [...pages.map(textOf), read(join(root, "lib/cli/program.mjs"))].flatMap((text) => text.match(/session-catalog[\w-]*\.sqlite/g) ?? []);
 		expect(told.length).toBeGreaterThan(4);
 		expect([...new Set(told)]).toEqual([name]);

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { select } from "../../../bench/cases.mjs";
-import { RUNTIMES } from "../../../runtimes/setup.mjs";
+import { RUNTIMES } from "../../../scripts/runtimes/setup.mjs";
 import { root } from "../../support/scratch.js";
 
 const pack = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

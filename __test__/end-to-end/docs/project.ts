@@ -44,7 +44,7 @@ export class Project {
 	constructor() {
 		mkdirSync(join(this.dir, "node_modules/@earendil-works"), { recursive: true });
 		symlinkSync(root, join(this.dir, "node_modules/pi-session-native"));
-		symlinkSync(join(root, "reference/node_modules/@earendil-works/pi-coding-agent"), join(this.dir, "node_modules/@earendil-works/pi-coding-agent"));
+		symlinkSync(join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"), join(this.dir, "node_modules/@earendil-works/pi-coding-agent"));
 		for (const name of ["esbuild", "vitest"]) symlinkSync(join(root, "node_modules", name), join(this.dir, "node_modules", name));
 		writeFileSync(join(this.dir, "package.json"), '{ "type": "module" }\n');
 	}
@@ -75,7 +75,7 @@ export class Project {
 			skipLibCheck: true,
 			types: ["node"],
 			typeRoots: [join(root, "node_modules/@types")],
-			paths: { "@earendil-works/pi-coding-agent": [join(root, "reference/node_modules/@earendil-works/pi-coding-agent/dist/index.d.ts")] },
+			paths: { "@earendil-works/pi-coding-agent": [join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent/dist/index.d.ts")] },
 		});
 		return ts.getPreEmitDiagnostics(program).map((problem) => {
 			const block = files.get(problem.file?.fileName ?? "");

@@ -175,7 +175,7 @@ test("the workflows build every platform and run every runtime", async () => {
 	const workflow = (name: string) => readFileSync(join(root, ".github/workflows", name), "utf8");
 	for (const triple of manifest.napi.targets)
 		expect(workflow("release.yml")).toMatch(new RegExp(`\\b${triple}$|\\b${triple},`, "m"));
-	const { RUNTIMES } = await import("../../../runtimes/setup.mjs");
+	const { RUNTIMES } = await import("../../../scripts/runtimes/setup.mjs");
 	expect(workflow("ci.yml")).toContain(`runtime: [${Object.keys(RUNTIMES).join(", ")}]`);
 });
 
@@ -355,7 +355,7 @@ describe("a clone that is packed for a program, as the README says", () => {
 		dir = await project("program", tarball, ...dependencies);
 		// pi, as the project has it.
 		mkdirSync(join(dir, "node_modules/@earendil-works"), { recursive: true });
-		symlinkSync(join(root, "reference/node_modules/@earendil-works/pi-coding-agent"), join(dir, "node_modules/@earendil-works/pi-coding-agent"));
+		symlinkSync(join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"), join(dir, "node_modules/@earendil-works/pi-coding-agent"));
 		symlinkSync(join(root, "node_modules/@types"), join(dir, "node_modules/@types"));
 	});
 

@@ -29,7 +29,7 @@ test("on Windows npm is started by a shell, which alone can start it", () => {
 		require("node:module").syncBuiltinESMExports();`;
 	expect(after(dir, windows, join(dir, "scripts/install.mjs"))).toBe("npm install true\n");
 	expect(existsSync(join(dir, "node_modules/.stamp"))).toBe(true);
-	for (const script of ["scripts/publish.mjs", "scripts/demo/prepare.mjs", "reference/setup.mjs", "runtimes/setup.mjs"]) {
+	for (const script of ["scripts/publish.mjs", "scripts/demo/prepare.mjs", "scripts/reference/setup.mjs", "scripts/runtimes/setup.mjs"]) {
 		for (const [call] of read(join(root, script)).matchAll(/^.*(?:spawnSync|execFileSync)\("npm",.*$/gm)) expect(call, script).toMatch(/\bshell\b|\.\.\.common\b/);
 	}
 });
@@ -63,7 +63,7 @@ test("an option of a script that is no number is refused", () => {
 		const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, `${script}.mjs`), `--${option}=${value}`], { encoding: "utf8" });
 		expect([status, stdout, stderr.split("\n")[0]]).toEqual([2, "", `--${option} is ${said}, not ${JSON.stringify(value)}`]);
 	}
-	for (const target of readdirSync(join(root, "src/core/fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
+	for (const target of readdirSync(join(root, "crates/session-core/fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
 });
 
 // Regression: a script that was given an option it has not said so in a stack of its own lines alone.
@@ -230,8 +230,8 @@ test("of tests that are known to fail on a platform, those that fail count for n
 });
 
 test("each test that is known to fail on a platform is there, and has a reason", async () => {
-	const known: Record<string, { reason: string; tests: string[] }[]> = JSON.parse(read(join(root, "platforms/known.json")));
-	const { PLATFORMS } = await import(join(root, "platforms/setup.mjs"));
+	const known: Record<string, { reason: string; tests: string[] }[]> = JSON.parse(read(join(root, "scripts/platforms/known.json")));
+	const { PLATFORMS } = await import(join(root, "scripts/platforms/setup.mjs"));
 	for (const [platform, groups] of Object.entries(known)) {
 		expect(Object.keys(PLATFORMS)).toContain(platform);
 		for (const { reason, tests } of groups) {

@@ -143,8 +143,8 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		const modules = join(cwd, "node_modules");
 		const renamedDir = join(modules, "@acme/tau");
 		mkdirSync(join(modules, "@acme"), { recursive: true });
-		for (const name of readdirSync(join(pi.root, "reference/node_modules"))) {
-			if (!name.startsWith(".")) symlinkSync(join(pi.root, "reference/node_modules", name), join(modules, name));
+		for (const name of readdirSync(join(pi.root, "scripts/reference/node_modules"))) {
+			if (!name.startsWith(".")) symlinkSync(join(pi.root, "scripts/reference/node_modules", name), join(modules, name));
 		}
 		cpSync(dir, renamedDir, { recursive: true, dereference: true });
 		const manifest = JSON.parse(readFileSync(join(renamedDir, "package.json"), "utf8"));
@@ -191,7 +191,7 @@ it("finds everything that pi 1.5.2 needs", async () => {
 		import { Packages } from ${JSON.stringify(join(pi.root, "lib/register/package.mjs"))};
 		import { readEnvironment } from ${JSON.stringify(join(pi.root, "lib/register/package.mjs"))};
 		import ours from ${JSON.stringify(join(pi.root, "index.js"))};
-		const pi = new Packages(readEnvironment()).in(${JSON.stringify(join(pi.root, "reference/pi-1.5.2"))});
+		const pi = new Packages(readEnvironment()).in(${JSON.stringify(join(pi.root, "scripts/reference/pi-1.5.2"))});
 		checkPi(pi, ours, "this");
 		const { SessionManager, projectContextEntry, ...less } = ours;
 		for (const without of [less, { ...less, SessionManager: class {} }]) {

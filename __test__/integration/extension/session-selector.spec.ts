@@ -49,10 +49,10 @@ const PROGRAM = `
 	process.exit();`;
 
 test.each([
-	["0.87.1", "reference/node_modules/@earendil-works/pi-coding-agent/dist/index.js"],
-	["1.5.2", "reference/pi-1.5.2/dist/bundle/index.js"],
+	["0.87.1", "scripts/reference/node_modules/@earendil-works/pi-coding-agent/dist/index.js"],
+	["1.5.2", "scripts/reference/pi-1.5.2/dist/bundle/index.js"],
 ])("pi %s has what is used", (_, path) => {
-	const node = join(root, "reference/node_modules/node/bin/node");
+	const node = join(root, "scripts/reference/node_modules/node/bin/node");
 	const out = execFileSync(node, ["--input-type=module", "-e", PROGRAM, pathToFileURL(join(root, path)).href], { encoding: "utf8" });
 	expect(JSON.parse(out.trim().split("\n").at(-1) ?? "")).toEqual({
 		before: [true, true],

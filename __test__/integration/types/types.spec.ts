@@ -9,7 +9,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../../..");
 // Version 7 checks in a tenth of the time; the parser of version 5 is what the names below are read with.
 const tsc = join(root, "node_modules/typescript-native/bin/tsc");
-const reference = join(root, "reference/pi-1.5.2/dist/core/session-manager.d.ts");
+const reference = join(root, "scripts/reference/pi-1.5.2/dist/core/session-manager.d.ts");
 
 /** What tsc has to say about a project: nothing, if it compiles. */
 function complaints(project: string): Promise<string> {

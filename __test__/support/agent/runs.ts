@@ -19,7 +19,7 @@ import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
 import { Normaliser } from "./normalise.js";
 import { remove } from "../remove.js";
 
-if (!pi.isInstalled()) throw new Error("pi is not installed in reference/: run `node reference/setup.mjs`");
+if (!pi.isInstalled()) throw new Error("pi is not installed in scripts/reference: run `node scripts/reference/setup.mjs`");
 if (!existsSync(pi.moduleUnderTest)) throw new Error(`The module under test is not built: ${pi.moduleUnderTest}`);
 
 const HANG_GUARD_MS = 500_000;

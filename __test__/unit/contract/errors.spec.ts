@@ -175,7 +175,7 @@ test("every method that writes: a read-only session is an error with a code and 
 
 test("the codes are those of the declarations", () => {
 	const declared = [...(/export type SessionErrorCode =([^;]*);/.exec(readFileSync(join(root, "index.d.ts"), "utf8"))?.[1] ?? "").matchAll(/"(ERR_\w+)"/g)].map(([, code]) => code);
-	const core = readFileSync(join(root, "src/core/base/error.rs"), "utf8");
+	const core = readFileSync(join(root, "crates/session-core/src/base/error.rs"), "utf8");
 	const named = [...core.matchAll(/= "(ERR_\w+)"/g)].map(([, code]) => code);
 	expect(declared.length).toBeGreaterThan(5);
 	expect(declared.sort()).toEqual(named.sort());

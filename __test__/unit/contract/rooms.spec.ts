@@ -1,33 +1,38 @@
-// The rooms of src/core, src/js and lib: which may import which. That the core imports nothing of the boundary is the compiler's business.
+// The rooms of the core, the boundary and lib: which may import which. That the core imports nothing of the boundary is the compiler's business.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
-import { code, type RustFile, rust, shipped } from "../../support/rust.js";
+import { BOUNDARY, CORE, code, type RustFile, rust, shipped } from "../../support/rust.js";
 import { root } from "../../support/scratch.js";
 
 /** The folders of each half, lowest first. */
 const ROOMS = {
 	core: ["base", "json", "format", "io", "storage", "summary", "tree", "context", "index", "rewrite", "session", "catalog", "listing", "search"],
-	js: ["engine", "factory", "convert", "manager", "lists", "api"],
+	boundary: ["engine", "factory", "convert", "manager", "lists", "api"],
 };
 
 /** Folders that are not part of the addon. */
-const APART = ["testing", "examples"];
+const APART = ["testing"];
+
+/** The half that a file belongs to, and its path there. */
+function placeOf(path: string): { half: keyof typeof ROOMS; inHalf: string } {
+	return path.startsWith(`${CORE}/`) ? { half: "core", inHalf: path.slice(CORE.length + 1) } : { half: "boundary", inHalf: path.slice(BOUNDARY.length + 1) };
+}
 
 /** What a file imports of rooms above its own, or in a way that this test cannot read. */
 function misplacedImports(file: RustFile): string[] {
-	const [, half = "core", inRoom = ""] = /^src\/(core|js)\/(.*)$/.exec(file.path) ?? [];
-	const folders = inRoom.split("/");
-	const order = ROOMS[half as keyof typeof ROOMS];
+	const { half, inHalf } = placeOf(file.path);
+	const folders = inHalf.split("/");
+	const order = ROOMS[half];
 	const own = order.indexOf(folders[0] ?? "");
 	if (own < 0) return folders.length > 1 && !APART.includes(folders[0] ?? "") ? [`${file.path} is in no room of the list`] : [];
 	// A module that is the file of a folder (`mod.rs`) is one level higher.
 	const levels = folders.length - (folders.at(-1) === "mod.rs" ? 2 : 1);
 	return shipped(file).flatMap(([number, line]) => {
 		const text = code(line);
-		const rooms = [...text.matchAll(half === "core" ? /\bcrate::(\w+)/g : /\bcrate::js::(\w+)/g)].map(([, room]) => order.indexOf(room ?? ""));
+		const rooms = [...text.matchAll(/\bcrate::(\w+)/g)].map(([, room]) => order.indexOf(room ?? ""));
 		const climbs = [...text.matchAll(/(?:super::)+/g)].map(([supers]) => supers.length / "super::".length);
-		const wrong = rooms.some((room) => room > own) || climbs.some((steps) => steps > levels) || text.includes("crate::{") || text.includes("crate::js::{");
+		const wrong = rooms.some((room) => room > own) || climbs.some((steps) => steps > levels) || text.includes("crate::{");
 		return wrong ? [`${file.path}:${number}: ${line.trim()}`] : [];
 	});
 }
@@ -38,18 +43,18 @@ test("a room imports only rooms that are before it, by paths from the crate", ()
 });
 
 test.each([
-	["src/core/base/time.rs", "use crate::tree::Tree;"],
-	["src/core/base/time.rs", "fn now() { super::super::tree::clock() }"],
-	["src/core/base/time.rs", "use crate::{base::paths, tree::Tree};"],
-	["src/js/engine/env.rs", "use crate::js::manager::state;"],
-	["src/core/attic/old.rs", ""],
+	["crates/session-core/src/base/time.rs", "use crate::tree::Tree;"],
+	["crates/session-core/src/base/time.rs", "fn now() { super::super::tree::clock() }"],
+	["crates/session-core/src/base/time.rs", "use crate::{base::paths, tree::Tree};"],
+	["src/engine/env.rs", "use crate::manager::state;"],
+	["crates/session-core/src/attic/old.rs", ""],
 ])("an import of a higher room is found: %s, %s", (path, text) => {
 	expect(misplacedImports({ path, text })).toHaveLength(1);
 });
 
 test("what is not such an import is not counted", () => {
 	const text = "//! See [`crate::tree::tree`].\nuse crate::base::time;\nuse super::wtf8;\nuse std::fs;\n#[cfg(test)]\nmod tests { use crate::tree::Tree; }";
-	expect(misplacedImports({ path: "src/core/base/paths.rs", text })).toEqual([]);
+	expect(misplacedImports({ path: "crates/session-core/src/base/paths.rs", text })).toEqual([]);
 });
 
 /** The folders of lib, each with those whose files it may import. */
@@ -93,10 +98,10 @@ const chains = picture.split("\n").filter((line) => line.includes("-->") && !lin
 
 test("an arrow of the picture is an import, and every other import follows from the arrows", () => {
 	const imported = rust.flatMap((file) => {
-		const [, half = "core", own = ""] = /^src\/(core|js)\/(\w+)\//.exec(file.path) ?? [];
-		const rooms = ROOMS[half as keyof typeof ROOMS];
-		const pattern = half === "core" ? /\bcrate::(\w+)/g : /\bcrate::js::(\w+)/g;
-		const named = shipped(file).flatMap(([, line]) => [...code(line).matchAll(pattern)].map(([, room]) => room ?? ""));
+		const { half, inHalf } = placeOf(file.path);
+		const rooms = ROOMS[half];
+		const own = inHalf.split("/")[0] ?? "";
+		const named = shipped(file).flatMap(([, line]) => [...code(line).matchAll(/\bcrate::(\w+)/g)].map(([, room]) => room ?? ""));
 		return rooms.includes(own) ? named.filter((room) => room !== own && rooms.includes(room)).map((room) => `${own} ${room}`) : [];
 	});
 	const drawn = chains.flatMap((chain) => chain.slice(1).map((room, at) => `${chain[at]} ${room}`));
@@ -106,11 +111,11 @@ test("an arrow of the picture is an import, and every other import follows from 
 });
 
 test("ARCHITECTURE.md has every room, in the order of the list, in its tables and its picture", () => {
-	const [core, js] = ["core", "js"].map((half) => architecture.split(`### src/${half}, lowest room first`)[1]?.split("\n\n")[1] ?? "");
+	const [core, boundary] = [CORE, BOUNDARY].map((folder) => architecture.split(`### ${folder}, lowest room first`)[1]?.split("\n\n")[1] ?? "");
 	const rowsOf = (table = ""): string[] => [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, room]) => room as string);
-	expect({ core: rowsOf(core), js: rowsOf(js) }).toEqual(ROOMS);
-	expect(new Set(chains.flat())).toEqual(new Set([...ROOMS.core, ...ROOMS.js]));
-	const order = [...ROOMS.core, ...ROOMS.js];
+	expect({ core: rowsOf(core), boundary: rowsOf(boundary) }).toEqual(ROOMS);
+	expect(new Set(chains.flat())).toEqual(new Set([...ROOMS.core, ...ROOMS.boundary]));
+	const order = [...ROOMS.core, ...ROOMS.boundary];
 	for (const chain of chains) {
 		const places = chain.map((room) => order.indexOf(room));
 		expect(places, chain.join(" --> ")).toEqual([...places].sort((a, b) => b - a));
@@ -120,6 +125,6 @@ test("ARCHITECTURE.md has every room, in the order of the list, in its tables an
 test("the files that ARCHITECTURE.md and docs/durability.md name are there", () => {
 	const named = [architecture, readFileSync(join(root, "docs/durability.md"), "utf8")].flatMap((text) => [...text.matchAll(/`([\w./-]+\/[\w.-]+\.(?:rs|js|mjs|ts|md))`/g)].map(([, path]) => path as string));
 	expect(named.length).toBeGreaterThan(60);
-	const missing = named.filter((path) => !["", "src/core", "src/js"].some((folder) => existsSync(join(root, folder, path))));
+	const missing = named.filter((path) => !["", CORE, BOUNDARY].some((folder) => existsSync(join(root, folder, path))));
 	expect(missing).toEqual([]);
 });

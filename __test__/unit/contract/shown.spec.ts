@@ -41,8 +41,8 @@ test("stack traces name this package's scripts", () => {
 	expect(error.message).toBe("mine");
 	// Bun does not name scripts that are compiled in memory.
 	if (runtime === "bun") return;
-	expect(error.stack).toMatch(/pi-session-native\/src\/js\/factory\/entries\.js:\d+/);
+	expect(error.stack).toMatch(/pi-session-native\/src\/factory\/entries\.js:\d+/);
 	// Below that are the frames of the tests' own runner.
 	expect(error.stack?.split(" at caught ")[0]).not.toContain("<anonymous>");
-	expect(frames(() => anyManager.open?.(5))).toMatch(/ \(pi-session-native\/src\/js\/factory\/manager-class\.js:\d+:\d+\)/);
+	expect(frames(() => anyManager.open?.(5))).toMatch(/ \(pi-session-native\/src\/factory\/manager-class\.js:\d+:\d+\)/);
 });

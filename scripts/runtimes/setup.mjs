@@ -1,0 +1,72 @@
+// The JavaScript runtimes that the suite is run on, each from the npm package that carries its binary. They stay out of
+// the root package: a `node` in its `node_modules/.bin` would take over every script.
+//   node scripts/runtimes/setup.mjs [name…]     installs what is missing (all of them without a name) and shows the versions
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isMain } from "../is-main.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const { platform, arch } = process;
+const isWindows = platform === "win32";
+const exe = isWindows ? ".exe" : "";
+
+const node = (version) => ({
+	version,
+	package: `node-${isWindows ? "win" : platform}-${arch}`,
+	binary: `bin/node${exe}`,
+	args: [],
+});
+
+/** By name: the release, the npm package that carries it for this platform, the binary in it, how it runs a script. */
+export const RUNTIMES = {
+	node20: node("20.20.2"),
+	node22: node("22.23.3"),
+	node24: node("24.21.0"),
+	node26: node("26.10.0"),
+	bun: {
+		version: "1.4.5",
+		package: `@oven/bun-${isWindows ? "windows" : platform}-${arch === "arm64" ? "aarch64" : arch}`,
+		binary: `bin/bun${exe}`,
+		// Without it, Bun hands scripts with a line `#!/usr/bin/env node` to Node.
+		args: ["--bun"],
+	},
+	deno: {
+		version: "2.9.6",
+		package: `@deno/${platform}-${arch}${platform === "linux" ? "-glibc" : ""}`,
+		binary: `deno${exe}`,
+		args: ["run", "--allow-all"],
+	},
+};
+
+const binaryOf = (name) => {
+	const { version, package: from, binary } = RUNTIMES[name];
+	return join(here, "installed", `${name}-${version}`, "node_modules", from, binary);
+};
+
+/** Installs a runtime unless it is there; gives its command as `{ binary, args }`. */
+export function setup(name) {
+	if (!RUNTIMES[name]) throw new Error(`No runtime is called ${name}; there are ${Object.keys(RUNTIMES).join(", ")}`);
+	const { version, package: from, args } = RUNTIMES[name];
+	const binary = binaryOf(name);
+	if (!existsSync(binary)) {
+		const dir = join(here, "installed", `${name}-${version}`);
+		mkdirSync(dir, { recursive: true });
+		// A package of its own, or npm would look for one further up.
+		writeFileSync(join(dir, "package.json"), `${JSON.stringify({ private: true })}\n`);
+		const install = ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", `${from}@${version}`];
+		execFileSync("npm", install, { cwd: dir, stdio: ["ignore", "ignore", "inherit"], shell: isWindows });
+	}
+	const said = execFileSync(binary, ["--version"], { encoding: "utf8" });
+	if (!said.includes(version)) throw new Error(`${binary} is not ${name} ${version}: ${said}`);
+	return { binary, args };
+}
+
+if (isMain(import.meta.url)) {
+	const names = process.argv.slice(2);
+	for (const name of names.length > 0 ? names : Object.keys(RUNTIMES)) {
+		setup(name);
+		console.log(`${name} ${RUNTIMES[name].version} is ready`);
+	}
+}

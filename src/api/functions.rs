@@ -1,0 +1,347 @@
+//! The exported functions: on the caller's plain lists of entries, and on files.
+
+use std::cell::Cell;
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use crate::convert::args;
+use crate::convert::errors::{thrown, wrong_argument, OrThrow};
+use crate::convert::object::with_entry_head;
+use crate::convert::paths::{on_paths, resolved};
+use crate::convert::values::parse;
+use crate::engine::{JsEnv, JsVal};
+use crate::factory::{self, FactoryFn};
+use crate::manager::context_messages;
+use crate::manager::from_objects::{self, objects};
+use pi_session_core::base::memory::{push, OutOfMemory};
+use pi_session_core::base::paths;
+use pi_session_core::context::projection::{context_rows, project, Contribution};
+use pi_session_core::format::entry::Parent;
+use pi_session_core::index::entry_lines::each_entry_line;
+use pi_session_core::io::file_mutex::FileMutex;
+use pi_session_core::storage::file::FileStorage;
+use pi_session_core::tree::ancestors::path_to;
+use pi_session_core::tree::{RowNo, Tree};
+
+/// What the hand-written types call the literal 3.
+pub type SessionVersion = u32;
+
+/// The version of the session files that are written.
+///
+/// @example
+/// ```ts
+/// console.log(CURRENT_SESSION_VERSION); // → 3
+/// ```
+#[napi]
+pub const CURRENT_SESSION_VERSION: SessionVersion = pi_session_core::format::header::CURRENT_VERSION;
+
+/// A path through the caller's entries, indexed.
+struct JsPath<'env> {
+    tree: Tree,
+    entries: Vec<JsVal<'env>>,
+    rows: Vec<RowNo>,
+}
+
+/// The path to `leaf_id`: null gives none, an unknown or missing id the path to the last entry. `by_id`, a map of the
+/// caller's, is asked instead of the list if it is given.
+fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id: JsVal<'env>) -> Result<JsPath<'env>> {
+    let list = args::list(js, entries, "entries")?;
+    let mut path = JsPath { tree: Tree::default(), entries: Vec::new(), rows: Vec::new() };
+    let count = js.len(list)?;
+    if js.kind(leaf_id)? == ValueType::Null || count == 0 && !js.is_truthy(by_id)? {
+        return Ok(path);
+    }
+    let by_id = entries_by_id(js, list, by_id)?;
+    let truthy = |value| Ok::<_, Error>(if js.is_truthy(value)? { Some(value) } else { None });
+    let find = |id| match truthy(id)? {
+        Some(id) => truthy(factory::call(js, FactoryFn::MapGet, &[by_id, id])?),
+        None => Ok(None),
+    };
+    let mut at = find(leaf_id)?;
+    if at.is_none() && count > 0 {
+        at = truthy(js.at(list, count - 1)?)?;
+    }
+    let visited = factory::call(js, FactoryFn::NewSet, &[])?;
+    let is_new = |entry: &JsVal<'env>| {
+        args::object(js, *entry, "each of entries")?;
+        js.is_truthy(factory::call(js, FactoryFn::AddNew, &[visited, js.get(*entry, c"id")?])?)
+    };
+    let refused = |error: OutOfMemory| thrown(js, &error.into());
+    for entry in path_to(at, refused, is_new, |entry| find(js.get(*entry, c"parentId")?))? {
+        let row = with_entry_head(js, entry, |_, mut head| {
+            head.parent = Parent::Null;
+            path.tree.push(&head, true)
+        })?
+        .or_throw(js)?;
+        push(&mut path.rows, row).or_throw(js)?;
+        push(&mut path.entries, entry).or_throw(js)?;
+    }
+    Ok(path)
+}
+
+/// The caller's map of entries by id, or one of the entries in the list.
+fn entries_by_id<'env>(js: JsEnv<'env>, list: JsVal<'env>, by_id: JsVal<'env>) -> Result<JsVal<'env>> {
+    if !js.is_truthy(by_id)? {
+        objects(js, list, "entries")?;
+        return factory::call(js, FactoryFn::EntriesById, &[list]);
+    }
+    if js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function {
+        Ok(by_id)
+    } else {
+        Err(wrong_argument(js, "byId must be a Map"))
+    }
+}
+
+impl<'env> JsPath<'env> {
+    fn list(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+        js.array_of(&self.entries)
+    }
+
+    fn projected(&self, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
+        let projection = project(&self.tree, &self.rows).or_throw(js)?;
+        let is_message = |row: RowNo| self.tree.row(row).is_some_and(|row| row.message.is_some());
+        context_messages::context(js, self.list(js)?, &projection, &is_message, how, wrap)
+    }
+}
+
+/// The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
+/// after it.
+///
+/// @throws `TypeError` if the entries are not an array.
+/// @example
+/// ```ts
+/// console.log(buildContextEntries(entries, id).length); // → 1
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionEntry[]"
+)]
+pub fn build_context_entries<'env>(
+    env: &'env Env,
+    entries: JsVal<'env>,
+    leaf_id: JsVal<'env>,
+    by_id: JsVal<'env>,
+) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let path = path(js, entries, leaf_id, by_id)?;
+    let rows = context_rows(&path.tree, &path.rows).or_throw(js)?;
+    factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])
+}
+
+/// The context of the path to an entry, per entry and as one list of messages.
+///
+/// @throws `TypeError` if the entries are not an array.
+/// @example
+/// ```ts
+/// console.log(buildSessionProjection(entries).entries.map((one) => one.messages.length)); // → [ 1, 1 ]
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionProjection"
+)]
+pub fn build_session_projection<'env>(
+    env: &'env Env,
+    entries: JsVal<'env>,
+    leaf_id: JsVal<'env>,
+    by_id: JsVal<'env>,
+) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let path = path(js, entries, leaf_id, by_id)?;
+    path.projected(js, FactoryFn::Project, FactoryFn::WithSettings)
+}
+
+/// What the model is given at an entry: messages, thinking level and model.
+///
+/// @throws `TypeError` if the entries are not an array.
+/// @example
+/// ```ts
+/// console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionContext"
+)]
+pub fn build_session_context<'env>(
+    env: &'env Env,
+    entries: JsVal<'env>,
+    leaf_id: JsVal<'env>,
+    by_id: JsVal<'env>,
+) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let path = path(js, entries, leaf_id, by_id)?;
+    path.projected(js, FactoryFn::Context, FactoryFn::JustMessages)
+}
+
+fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
+    if js.is_nullish(entry)? {
+        return Err(wrong_argument(js, "entry must be an object"));
+    }
+    // What is not an object has no type, and gives nothing.
+    if !js.is_object(entry)? {
+        return Ok(Contribution::Nothing);
+    }
+    let mut tree = Tree::default();
+    let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?.or_throw(js)?;
+    Ok(tree.row(row).map_or(Contribution::Nothing, Contribution::of))
+}
+
+/// The messages that one entry gives to the model by itself.
+///
+/// @throws `TypeError` if the entry is not an object.
+/// @example
+/// ```ts
+/// console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
+/// ```
+#[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
+pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let gives = contribution(js, entry)?;
+    context_messages::messages(js, entry, gives)
+}
+
+/// The messages that one entry gives to the model after an edit.
+///
+/// @throws `TypeError` if the entry is not an object.
+/// @example
+/// ```ts
+/// console.log(projectContextEntry(manager.getEntry(id)!, undefined).length); // → 1
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entry: SessionEntry, edit: ContextEditEntry | undefined",
+    ts_return_type = "AgentMessage[]"
+)]
+pub fn project_context_entry<'env>(env: &'env Env, entry: JsVal<'env>, edit: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let gives = contribution(js, entry)?;
+    if js.is_truthy(edit)? {
+        context_messages::edited_messages(js, entry, gives, edit)
+    } else {
+        context_messages::messages(js, entry, gives)
+    }
+}
+
+/// The last compaction entry of a list, or null.
+///
+/// @throws `TypeError` if the entries are not an array.
+/// @example
+/// ```ts
+/// console.log(getLatestCompactionEntry(entries)); // → null
+/// ```
+#[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
+pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    if js.is_nullish(entries)? {
+        return Err(wrong_argument(js, "entries must be an array"));
+    }
+    let Some(list) = args::optional_array(js, entries)? else {
+        return js.null();
+    };
+    for at in (0..js.len(list)?).rev() {
+        let entry = args::object(js, js.at(list, at)?, "each of entries")?;
+        if js.text(js.get(entry, c"type")?)?.as_deref() == Some(b"compaction") {
+            return Ok(entry);
+        }
+    }
+    js.null()
+}
+
+/// Migrates a session's objects in place to the current version.
+///
+/// @throws `TypeError` if the entries are not an array.
+/// @example
+/// ```ts
+/// const old = parseSessionEntries(`{"type":"session","id":"s"}
+/// {"type":"message","message":{"role":"user","content":"Hi"}}`);
+/// migrateSessionEntries(old);
+/// console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
+/// ```
+#[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
+pub fn migrate_session_entries(env: &Env, entries: JsVal<'_>) -> Result<()> {
+    let js = JsEnv::new(env);
+    from_objects::migrate_objects(js, args::list(js, entries, "entries")?)
+}
+
+/// Every value in a text of JSON lines; lines that do not parse are skipped.
+///
+/// @throws `TypeError` if the content is not a string.
+/// @example
+/// ```ts
+/// const values = parseSessionEntries(`{"type":"session","id":"s"}
+/// not JSON`);
+/// console.log(values.length); // → 1
+/// ```
+#[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
+pub fn parse_session_entries<'env>(env: &'env Env, content: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    args::text(js, content, "content")?;
+    factory::call(js, FactoryFn::ParseLines, &[content])
+}
+
+/// The header and entries of a session file as they are there, nothing migrated; empty if there is no such file or
+/// it is not a session.
+///
+/// @throws If the file is there and cannot be read.
+/// @example
+/// ```ts
+/// console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
+/// ```
+#[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
+pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let given = args::path(js, file_path, "filePath")?;
+    let file = on_paths(js, |process| paths::normalize(&given, process))?;
+    let values = js.array(0)?;
+    let storage = match FileStorage::open(&file) {
+        Ok(storage) => storage,
+        Err(error) if error.is_missing() => return Ok(values),
+        Err(error) => return Err(thrown(js, &error)),
+    };
+    let mut count = 0;
+    each_entry_line(
+        &storage,
+        |error| thrown(js, &error),
+        |line| {
+            js.scoped(|js, _| js.set_at(values, count, parse(js, line)?))?;
+            count += 1;
+            Ok(())
+        },
+    )?;
+    Ok(values)
+}
+
+/// Locks a file without waiting, for what one process at a time is to do. The file is made if it is not there, for its owner
+/// only, and stays.
+///
+/// Gives the function that ends the lock, or null if the file is locked already: by another process, or by this one. The
+/// lock also ends when that function is collected, when the thread that took it ends, and when the process ends, however it
+/// does; processes that this one starts do not have it. It is the operating system's (`flock`, on Windows `LockFileEx`).
+///
+/// @throws `TypeError` if the path is not a string. If the file cannot be opened or locked, with the system's code:
+/// `ENOENT` if its directory is not there, `ELOOP` if it is a symbolic link, `ENOLCK` or `EOPNOTSUPP` on a file system
+/// without locks.
+/// @example
+/// ```ts
+/// const release = tryLockFile(`${dir}/only-one.lock`);
+/// console.log(typeof release, tryLockFile(`${dir}/only-one.lock`)); // → function null
+/// release?.();
+/// ```
+#[napi(catch_unwind, ts_args_type = "path: string", ts_return_type = "(() => void) | null")]
+pub fn try_lock_file<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let path = resolved(js, path, "path")?;
+    match FileMutex::try_lock(&path).or_throw(js)? {
+        Some(lock) => {
+            let lock = Cell::new(Some(lock));
+            js.function("release", move |js, _| {
+                drop(lock.take());
+                js.undefined()
+            })
+        }
+        None => js.null(),
+    }
+}

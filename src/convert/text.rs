@@ -1,0 +1,56 @@
+//! JavaScript values as JSON text, exactly as `JSON.stringify` gives it.
+//!
+//! Of a plain value the factory takes the long strings out (`write` in `values.js`): the engine writes the rest, and they
+//! are escaped here, which is ten times as fast. Any other value is the engine's alone.
+
+use napi::{Result, ValueType};
+
+use super::errors::OrThrow;
+use crate::engine::{JsEnv, JsVal};
+use crate::factory::{self, FactoryFn};
+use pi_session_core::base::memory::{append, with_capacity};
+use pi_session_core::base::wtf8::push_json_string;
+use pi_session_core::json::long_strings::STRING_PLACEHOLDER;
+use pi_session_core::json::quote::push_quoted;
+
+/// The JSON text of a value; empty if it has none. The caller's code may run.
+pub fn line_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
+    let written = factory::call(js, FactoryFn::Write, &[value])?;
+    Ok(written_text(js, written)?.unwrap_or_default())
+}
+
+/// The JSON text that the factory wrote; None if the value has none. None of the caller's code runs.
+pub fn written_text(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
+    if js.kind(written)? != ValueType::Object {
+        return js.text(written);
+    }
+    let skeleton = js.text(js.at(written, 0)?)?.unwrap_or_default();
+    let mut out = with_capacity(skeleton.len() + (64 << 10)).or_throw(js)?;
+    let mut rest = skeleton.as_slice();
+    let mut count = 0;
+    while let Some(place) = find_placeholder(rest) {
+        let (before, after) = rest.split_at(place);
+        append(&mut out, before).or_throw(js)?;
+        count += 1;
+        js.scoped(|js, _| push_text(js, js.at(written, count)?, &mut out))?;
+        rest = after.get(STRING_PLACEHOLDER.len() + 2..).unwrap_or_default();
+    }
+    append(&mut out, rest).or_throw(js)?;
+    Ok(Some(out))
+}
+
+/// Appends the JSON text of a string.
+fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let pushed = match js.with_base64(text, |letters| push_json_string(out, letters))? {
+        Some(pushed) => pushed,
+        None => js.with_units(text, |units| push_quoted(out, units))?,
+    };
+    pushed.or_throw(js)
+}
+
+/// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before the quote.
+fn find_placeholder(text: &[u8]) -> Option<usize> {
+    let quoted = format!("\"{STRING_PLACEHOLDER}\"");
+    let found = memchr::memmem::find_iter(text, quoted.as_bytes());
+    found.into_iter().find(|&at| at.checked_sub(1).and_then(|before| text.get(before)) != Some(&b'\\'))
+}

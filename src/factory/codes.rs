@@ -1,0 +1,44 @@
+//! The numbers that the core and the factory use for names, made here from the core's types.
+
+use napi::Result;
+use serde_json::json;
+
+use crate::engine::{JsEnv, JsVal};
+use pi_session_core::context::projection::Contribution;
+use pi_session_core::format::agent_message::Role;
+use pi_session_core::format::body::BodyOf;
+use pi_session_core::index::read_entries::BODY_PLACEHOLDER;
+use pi_session_core::json::long_strings::{LONG, STRING_PLACEHOLDER};
+use pi_session_core::session::TextNeed;
+
+/// The object that the factory takes its codes from.
+pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    let codes = json!({
+        "roles": Role::NAMED.map(|(_, name)| name),
+        "conversation": Role::NAMED.map(|(role, _)| role.is_conversation()),
+        "contribution": {
+            "NOTHING": Contribution::Nothing as u8,
+            "MESSAGE": Contribution::Message as u8,
+            "MESSAGE_EMPTY_LIST": Contribution::MessageEmptyList as u8,
+            "MESSAGE_EMPTY_TEXT": Contribution::MessageEmptyText as u8,
+            "CUSTOM_MESSAGE": Contribution::CustomMessage as u8,
+            "BRANCH_SUMMARY": Contribution::BranchSummary as u8,
+            "COMPACTION": Contribution::Compaction as u8,
+        },
+        "textNeed": { "ALWAYS": TextNeed::Always as u8, "OF_CONVERSATION": TextNeed::OfConversation as u8 },
+        "bodyOfMessage": {
+            "content": BodyOf::MessageContent as u8,
+            "details": BodyOf::MessageDetails as u8,
+            "data": 0,
+        },
+        "bodyOfEntry": {
+            "content": BodyOf::Content as u8,
+            "details": BodyOf::Details as u8,
+            "data": BodyOf::Data as u8,
+        },
+        "bodyPlaceholder": BODY_PLACEHOLDER,
+        "stringPlaceholder": STRING_PLACEHOLDER,
+        "longString": LONG,
+    });
+    js.run(&format!("({codes})"))
+}

@@ -1,0 +1,111 @@
+//! `allMessagesText` of listed sessions: read when it is asked for, or before that by `readTexts`, on other threads.
+
+use std::cell::RefCell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use napi::Result;
+use pi_session_core::base::threads::on_threads;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::summary::listed_text::{text, ListedState};
+
+use super::task::{self, Held, Task};
+use crate::convert::args;
+use crate::engine::{JsEnv, JsVal, Sender};
+use crate::factory::{self, FactoryFn};
+
+/// How many bytes are kept for the next text: fresh memory costs most here.
+const KEPT_BYTES: usize = 8 << 20;
+
+thread_local! {
+    static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The function `listedText(file, source)` for `lists.js`, which reads a text.
+pub fn listed_text_function<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    js.function("listedText", |js, args| {
+        let none = js.undefined()?;
+        let args = std::array::from_fn(|at| args.get(at).copied().unwrap_or(none));
+        // Reading a property must not throw.
+        match catch_unwind(AssertUnwindSafe(|| read(js, args))) {
+            Ok(Ok(text)) => Ok(text),
+            _ => js.take_exception().and_then(|_| js.string(b"")),
+        }
+    })
+}
+
+/// The text of a listed session.
+fn read<'env>(js: JsEnv<'env>, [file, source]: [JsVal<'env>; 2]) -> Result<JsVal<'env>> {
+    let Some((file, state)) = listed(js, file, source)? else { return js.string(b"") };
+    READ.with(|read| {
+        let mut read = read.borrow_mut();
+        text(&file, &state, &[], &mut read);
+        let string = js.string(&read);
+        if read.capacity() > KEPT_BYTES {
+            *read = Vec::new();
+        }
+        string
+    })
+}
+
+/// The file of a listed session, and its state then, as the factory keeps them.
+fn listed(js: JsEnv<'_>, file: JsVal<'_>, source: JsVal<'_>) -> Result<Option<(PathBuf, ListedState)>> {
+    let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
+    let state = argument(source)?.and_then(|text| ListedState::from_text(&text));
+    Ok(argument(file)?.map(PathBuf::from).zip(state))
+}
+
+/// What the reading threads send.
+enum TextEvent {
+    /// The text at this place.
+    Read(usize, Vec<u8>),
+    Done,
+}
+
+/// Starts to read texts of listed sessions and gives the promise of it.
+pub fn promise<'env>(js: JsEnv<'env>, sessions: JsVal<'env>, signal: JsVal<'env>) -> Result<JsVal<'env>> {
+    task::promise(js, |deferred| {
+        let unread = factory::call(js, FactoryFn::UnreadTexts, &[args::list(js, sessions, "sessions")?])?;
+        let one = |at| {
+            js.scoped(|js, _| {
+                let text = js.at(unread, at)?;
+                listed(js, js.get(text, c"file")?, js.get(text, c"source")?)
+            })
+        };
+        let files = (0..js.len(unread)?).map(one).collect::<Result<Vec<_>>>()?;
+        let task = Task::new(js, deferred, signal, js.undefined()?)?;
+        task.hold(js, Held::Results, unread)?;
+        task.run(js, "reading of texts", give, move |events, stop| {
+            read_all(&files, stop, events);
+            Ok(())
+        })
+    })
+}
+
+fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events: &Sender<TextEvent>) {
+    on_threads(files.len(), |read: &mut Vec<u8>, at| {
+        let Some(Some((file, state))) = files.get(at).filter(|_| !stop.load(Ordering::Relaxed)) else { return };
+        text(file, state, &[stop], read);
+        // What was stopped is a part of the text, or nothing.
+        if !stop.load(Ordering::Relaxed) {
+            events.send(TextEvent::Read(at, std::mem::take(read)));
+        }
+    });
+    events.send(TextEvent::Done);
+}
+
+/// Keeps a text for the getter that asks for it.
+fn give(js: JsEnv<'_>, task: &Task, event: TextEvent) -> Result<()> {
+    match event {
+        TextEvent::Read(at, all) => {
+            let Some(unread) = task.held(js, Held::Results)? else { return Ok(()) };
+            match js.string(&all) {
+                Ok(string) => js.set(js.at(unread, at as u32)?, c"value", string),
+                // Too long for a string: the getter gives what it gives for such a text.
+                Err(_) => js.take_exception().map(drop),
+            }
+        }
+        TextEvent::Done => task.end(js, js.undefined()?, true),
+    }
+}

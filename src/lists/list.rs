@@ -1,0 +1,176 @@
+//! `list` and `listAll`: another thread lists; its events arrive here in slices and become progress, partial lists and the result.
+
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use napi::Result;
+
+use super::info::info_object;
+use super::task::{self, Held, Task};
+use crate::convert::paths::on_paths;
+use crate::convert::values::parse;
+use crate::engine::{JsEnv, JsVal};
+use crate::factory::{self, FactoryFn};
+use pi_session_core::base::paths::Process;
+use pi_session_core::catalog::location::{location, CatalogLocation};
+use pi_session_core::listing::list::{list_events, ListEvent, ListedFile, PartialLists, SortRequest};
+use pi_session_core::listing::scope::ListScope;
+
+/// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is no catalog.
+pub fn catalog_and_cwd(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
+    let asked = on_paths(js, |process| Ok((location(process)?, process.cwd()?)));
+    match asked {
+        Ok(found) => Ok(found),
+        Err(_) => js.take_exception().map(|_| (None, String::new())),
+    }
+}
+
+/// Starts a list and gives its promise.
+pub fn promise<'env>(
+    js: JsEnv<'env>,
+    signal: JsVal<'env>,
+    on_progress: JsVal<'env>,
+    what: impl FnOnce() -> Result<ListScope>,
+) -> Result<JsVal<'env>> {
+    task::promise(js, |deferred| {
+        // As in the reference, an aborted list has made the default directory already.
+        let scope = what()?;
+        let (location, cwd) = catalog_and_cwd(js)?;
+        let task = Task::new(js, deferred, signal, on_progress)?;
+        task.hold(js, Held::Partial, js.array(0)?)?;
+        let progress = Progress { partial: PartialLists::of(&scope), ..Progress::default() };
+        let list = List { scope: scope.clone(), progress: RefCell::new(progress) };
+        task.run(
+            js,
+            "list",
+            move |js, task, event| list.handle(js, task, event),
+            move |events, stop| list_events(&scope, &cwd, location.as_ref(), stop, &|event| events.send(event)),
+        )
+    })
+}
+
+/// A list that is running.
+struct List {
+    scope: ListScope,
+    progress: RefCell<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// The newest date that JavaScript parsed for files that are not complete yet, by their positions.
+    unparsed_dates: HashMap<usize, f64>,
+    /// When the sessions read so far were modified, and their positions.
+    times: Vec<(f64, u32)>,
+    partial: PartialLists,
+    total: usize,
+}
+
+impl List {
+    /// Handles an event. Nothing is borrowed while the caller's code runs.
+    fn handle(&self, js: JsEnv<'_>, task: &Task, event: ListEvent) -> Result<()> {
+        let handled = match event {
+            ListEvent::Sort(request) => sort(js, request),
+            ListEvent::Found(total) => self.found(js, task, total),
+            ListEvent::Date(at, date) => self.parse_date(js, at, &date),
+            ListEvent::Read(at, file) => self.read(js, task, at, file.map(|file| *file)),
+        };
+        let Err(error) = handled else { return Ok(()) };
+        // An error without an exception rejects.
+        if js.take_exception()?.is_none() {
+            return Err(error);
+        }
+        // A progress callback that throws ends the list, empty, as in the reference; an abort comes first.
+        let reason = match task.abort_reason(js) {
+            Ok(reason) => reason,
+            // The signal's own code threw. No promise settles while an exception is pending.
+            Err(_) => js.take_exception().map(|_| None)?,
+        };
+        task.end(js, reason.map_or_else(|| js.array(0), Ok)?, reason.is_none())
+    }
+
+    /// The number of files is known: they are read from now on.
+    fn found(&self, js: JsEnv<'_>, task: &Task, total: usize) -> Result<()> {
+        if total == 0 {
+            return task.end(js, js.array(0)?, true);
+        }
+        self.progress.borrow_mut().total = total;
+        task.hold(js, Held::Results, js.array(total)?)
+    }
+
+    /// Asks JavaScript for a date of a file.
+    fn parse_date(&self, js: JsEnv<'_>, at: usize, date: &str) -> Result<()> {
+        let dates = js.array_of(&[parse(js, date)?])?;
+        if let Some(time) = js.number_value(factory::call(js, FactoryFn::NewestTime, &[dates])?)? {
+            let mut progress = self.progress.borrow_mut();
+            let newest = progress.unparsed_dates.entry(at).or_insert(time);
+            *newest = newest.max(time);
+        }
+        Ok(())
+    }
+
+    fn read(&self, js: JsEnv<'_>, task: &Task, at: usize, mut file: Option<ListedFile>) -> Result<()> {
+        let newest = self.progress.borrow_mut().unparsed_dates.remove(&at);
+        if let Some((newest, ListedFile { listed, .. })) = newest.zip(file.as_mut()) {
+            listed.summary.active = Some(listed.summary.active.unwrap_or(0.0).max(newest));
+        }
+        let info = match file {
+            Some(file) if on_paths(js, |process| Ok(self.scope.includes(&file.listed.summary.cwd, process)))? => {
+                let made = info_object(js, &file)?;
+                made.map(|(info, modified)| {
+                    self.progress.borrow_mut().times.push((modified, at as u32));
+                    info
+                })
+            }
+            _ => None,
+        };
+        let (publishes, loaded, total) = {
+            let mut progress = self.progress.borrow_mut();
+            let total = progress.total;
+            (progress.partial.add(at, total), progress.partial.loaded(), total)
+        };
+        let Some(results) = task.held(js, Held::Results)? else { return Ok(()) };
+        if let Some(info) = info {
+            js.set_at(results, at as u32, info)?;
+        }
+        if let (Some(on_progress), Some(infos)) = (task.held(js, Held::OnProgress)?, task.held(js, Held::Partial)?) {
+            if let Some(info) = info {
+                factory::call(js, FactoryFn::InsertNewest, &[infos, info])?;
+            }
+            let partial = if publishes { factory::call(js, FactoryFn::Slice, &[infos])? } else { js.undefined()? };
+            js.call(on_progress, &[js.number(loaded as f64)?, js.number(total as f64)?, partial])?;
+        }
+        if loaded == total && !task.is_over() {
+            // Everything was read: an abort that the last progress call made comes too late, as in the reference.
+            return task.end(js, self.newest_first(js, results)?, true);
+        }
+        Ok(())
+    }
+
+    /// The list of all results, the newest first; those of one time in their files' order.
+    fn newest_first<'env>(&self, js: JsEnv<'env>, results: JsVal<'env>) -> Result<JsVal<'env>> {
+        let mut times = std::mem::take(&mut self.progress.borrow_mut().times);
+        if times.iter().any(|(time, _)| time.is_nan()) {
+            return factory::call(js, FactoryFn::NewestFirst, &[results]);
+        }
+        times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Ordering::Equal).then(a.cmp(b)));
+        let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
+        factory::call(js, FactoryFn::Pick, &[results, js.u32s(&rows)?])
+    }
+}
+
+/// Sorts files by their names as `localeCompare` does.
+fn sort(js: JsEnv<'_>, request: SortRequest) -> Result<()> {
+    let SortRequest { keys, order, answer } = request;
+    let names = js.array(keys.len())?;
+    for (at, key) in (0..).zip(&keys) {
+        js.scoped(|js, _| js.set_at(names, at, js.string(key.name.as_bytes())?))?;
+    }
+    let times: Vec<f64> = keys.iter().map(|key| key.time).collect();
+    let sorted = factory::call(js, FactoryFn::SortFiles, &[js.u32s(&order)?, js.f64s(&times)?, names])?;
+    let position = |at: u32| js.scoped(|js, _| Ok(js.number_value(js.at(sorted, at)?)?.unwrap_or_default() as u32));
+    let sorted = (0..order.len() as u32).map(position).collect::<Result<_>>()?;
+    // If nobody receives it, the list is over.
+    let _ = answer.send(sorted);
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! `search`: another thread searches; its hits arrive here in slices, in order.
+
+use std::ffi::CStr;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+use napi::Result;
+
+use super::task::{self, Held, Task};
+use crate::convert::args::{self, Options};
+use crate::convert::errors::wrong_argument;
+use crate::convert::paths::on_paths;
+use crate::engine::{Deferred, JsEnv, JsVal};
+use crate::factory::process::ProcessSnapshot;
+use crate::manager::session_dir::configured_session_dir;
+use pi_session_core::base::paths;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::listing::find_session::lookup_filter;
+use pi_session_core::listing::scope::ListScope;
+use pi_session_core::search::query::{Query, SearchOptions};
+use pi_session_core::search::run::{HitSession, Search};
+use pi_session_core::search::scope::{hit_role, TextScope, HIT_ROLES};
+use pi_session_core::search::session_search::Hit;
+
+/// The options of a search.
+const OPTIONS: &[&CStr] = &[
+    c"cwd",
+    c"sessionDir",
+    c"in",
+    c"roles",
+    c"since",
+    c"until",
+    c"excludeSession",
+    c"phrase",
+    c"dedupe",
+    c"limit",
+    c"mark",
+    c"signal",
+    c"onProgress",
+    c"onHit",
+];
+
+/// What the searching thread sends.
+enum SearchEvent {
+    Progress(usize, usize),
+    Hit(Arc<HitSession>, Hit),
+    Done,
+}
+
+/// Starts a search and gives its promise.
+pub fn promise<'env>(js: JsEnv<'env>, query: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    task::promise(js, |deferred| start(js, query, options, deferred))
+}
+
+fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
+    let query = to_string_lossy(&args::text(js, query, "query")?).into_owned();
+    let options = Options::of(js, options, "SessionManager.search", OPTIONS)?;
+    let search_options = search_options(js, &options)?;
+    let is_phrase = js.is_truthy(options.get(c"phrase")?)?;
+    let scope = scope(js, &options)?;
+    let on_hit = options.function(c"onHit")?;
+    let SearchOptions { limit, scopes, roles, .. } = &search_options;
+    let may_find = *limit > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
+    // If nothing can be a hit, no file is read.
+    let query = if is_phrase { Query::phrase(&query) } else { Query::new(&query) }.filter(|_| may_find);
+    let process = on_paths(js, ProcessSnapshot::of)?;
+    let task = Task::new(js, deferred, options.get(c"signal")?, options.get(c"onProgress")?)?;
+    task.hold(js, Held::Results, js.array(0)?)?;
+    if let Some(on_hit) = on_hit {
+        task.hold(js, Held::OnHit, on_hit)?;
+    }
+    task.run(js, "search", handle, move |events, cancelled| {
+        if let Some(query) = &query {
+            let search = Search {
+                scope: &scope,
+                process: &process,
+                query,
+                options: &search_options,
+                cancelled,
+                progress: &|searched, total| events.send(SearchEvent::Progress(searched, total)),
+                each: &|session, hits| {
+                    hits.into_iter().for_each(|hit| events.send(SearchEvent::Hit(session.clone(), hit)));
+                    Ok(())
+                },
+            };
+            search.run()?;
+        }
+        if !cancelled.load(Ordering::Relaxed) {
+            events.send(SearchEvent::Done);
+        }
+        Ok(())
+    })
+}
+
+/// What is searched for besides the query.
+fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions> {
+    let defaults = SearchOptions::default();
+    let scopes = options.names(c"in", TextScope::named, &TextScope::NAMED.map(|(_, name)| name))?;
+    Ok(SearchOptions {
+        limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
+        mark: options.optional(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
+        scopes: scopes.unwrap_or(defaults.scopes),
+        roles: options.names(c"roles", hit_role, &HIT_ROLES)?,
+        time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
+        excluded: options.path(c"excludeSession")?,
+        dedupe: options.optional(c"dedupe")?.map_or(Ok(true), |dedupe| js.is_truthy(dedupe))?,
+    })
+}
+
+/// What stands before and after each word that was found.
+fn marks(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
+    if let Some(list) = args::optional_array(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
+        if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
+            return Ok([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]);
+        }
+    }
+    Err(wrong_argument(js, "options.mark must be an array of two strings"))
+}
+
+/// The sessions that the options `cwd` and `sessionDir` name: those that a list with the same arguments shows, or those of the
+/// directory that pi is configured to use. No directory is made for it.
+pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
+    let dir_given = args::optional_path(js, options.get(c"sessionDir")?, "options.sessionDir")?;
+    let cwd_given = options.path(c"cwd")?;
+    // Without a directory of the caller's, the one that pi is configured to use.
+    let dir = match dir_given {
+        Some(dir) => Some(on_paths(js, |process| paths::normalize(&dir, process))?),
+        None => configured_session_dir(js, cwd_given.as_deref())?.dir,
+    };
+    match (cwd_given, dir) {
+        (None, None) => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
+        (None, Some(dir)) => Ok(ListScope::dir(dir, None)),
+        (Some(cwd), None) => {
+            Ok(ListScope::dir(on_paths(js, |process| paths::default_session_dir(&cwd, None, process))?, None))
+        }
+        (Some(cwd), Some(dir)) => {
+            let filter = on_paths(js, |process| lookup_filter(&cwd, &dir, true, process))?;
+            Ok(ListScope::dir(dir, filter))
+        }
+    }
+}
+
+/// Handles an event. Nothing is borrowed while the caller's callback runs.
+fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
+    match event {
+        SearchEvent::Progress(searched, total) => task.progress(js, searched, total),
+        SearchEvent::Hit(session, hit) => {
+            let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
+            let hit = hit_object(js, &session, &hit)?;
+            js.set_at(hits, js.len(hits)?, hit)?;
+            task.held(js, Held::OnHit)?.map_or(Ok(()), |on_hit| js.call(on_hit, &[hit]).map(drop))
+        }
+        SearchEvent::Done => {
+            let hits = task.held(js, Held::Results)?;
+            task.end(js, hits.map_or_else(|| js.array(0), Ok)?, true)
+        }
+    }
+}
+
+/// The object of a hit.
+fn hit_object<'env>(js: JsEnv<'env>, session: &HitSession, hit: &Hit) -> Result<JsVal<'env>> {
+    js.record(&[
+        (c"path", js.string(session.path.as_bytes())?),
+        (c"id", js.string(&session.id)?),
+        (c"name", js.optional_string(session.name.as_deref())?),
+        (c"firstMessage", js.optional_string(session.title.as_deref())?),
+        (c"cwd", js.string(&session.cwd)?),
+        (c"entryId", js.string(&hit.entry)?),
+        (c"role", js.string(hit.role.as_bytes())?),
+        (c"in", js.string(hit.scope.name().as_bytes())?),
+        (c"timestamp", js.string(&hit.timestamp)?),
+        (c"snippet", js.string(hit.snippet.as_bytes())?),
+    ])
+}

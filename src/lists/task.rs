@@ -1,0 +1,203 @@
+//! A promise that is settled by the work of another thread. The events that the thread sends are handled here in slices, until
+//! the last one or an abort.
+
+use std::cell::RefCell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread;
+
+use napi::{Error, Result, ValueType};
+
+use crate::convert::errors::{thrown, wrong_argument, OrThrow};
+use crate::engine::{queue, Deferred, JsEnv, JsVal, Persistent, Sender};
+use crate::factory::{self, FactoryFn};
+use pi_session_core::base::error::{Error as CoreError, ErrorCode, Result as CoreResult};
+use pi_session_core::base::threads::panicked;
+
+/// The code of an abort for which the signal has no reason, as Node names it.
+const ABORTED: &str = "ABORT_ERR";
+
+/// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
+pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal<'env>> {
+    let (deferred, promise) = Deferred::promise(js)?;
+    if let Err(error) = start(deferred.clone()) {
+        deferred.settle(js, reason_of(js, &error)?, false)?;
+    }
+    Ok(promise)
+}
+
+/// What a promise rejects with for an error: the exception that is pending, which is taken, or else an internal error.
+fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
+    match js.take_exception()? {
+        Some(reason) => Ok(reason),
+        None => js.error(false, ErrorCode::Internal.name(), &error.reason),
+    }
+}
+
+/// What a running task holds of JavaScript.
+#[derive(Debug, Clone, Copy)]
+pub enum Held {
+    Signal,
+    OnProgress,
+    Unlisten,
+    Results,
+    Partial,
+    OnHit,
+}
+
+/// A task that runs.
+pub struct Task {
+    deferred: Deferred,
+    /// A list with what is [`Held`]; None when the task is over.
+    held: RefCell<Option<Persistent>>,
+    /// Set when the result is no longer needed.
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // The environment may end before the task: then nobody waits for its threads.
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Task {
+    /// A task with these arguments; wrong ones are errors, and so is a signal that is aborted already: its reason.
+    pub fn new(js: JsEnv<'_>, deferred: Deferred, signal: JsVal<'_>, on_progress: JsVal<'_>) -> Result<Self> {
+        let has_signal = !js.is_nullish(signal)?;
+        if has_signal {
+            let is_signal =
+                js.is_object(signal)? && js.kind(js.get(signal, c"addEventListener")?)? == ValueType::Function;
+            if !is_signal {
+                return Err(wrong_argument(js, "signal must be an AbortSignal"));
+            }
+        }
+        let is_function = js.kind(on_progress)? == ValueType::Function;
+        if !is_function && js.is_truthy(on_progress)? {
+            return Err(wrong_argument(js, "onProgress must be a function"));
+        }
+        if has_signal && js.is_truthy(js.get(signal, c"aborted")?)? {
+            return Err(js.throw(js.get(signal, c"reason")?));
+        }
+        let none = js.undefined()?;
+        let given = |value, is_given| if is_given { value } else { none };
+        let held = js.array_of(&[given(signal, has_signal), given(on_progress, is_function)])?;
+        Ok(Self { deferred, held: RefCell::new(Some(js.keep(held)?)), cancelled: Arc::new(AtomicBool::new(false)) })
+    }
+
+    /// Runs `answer` on another thread, and `handle` here with each event that it sends, until one of them ends the task.
+    /// What `handle` throws rejects the promise, and so does an error of `answer`.
+    pub fn run<E: Send + 'static>(
+        self,
+        js: JsEnv<'_>,
+        what: &'static str,
+        handle: impl Fn(JsEnv<'_>, &Self, E) -> Result<()> + 'static,
+        answer: impl FnOnce(&Sender<E>, &Arc<AtomicBool>) -> CoreResult<()> + Send + 'static,
+    ) -> Result<()> {
+        let task = Rc::new(self);
+        let begin = || {
+            let handled = task.clone();
+            let handler = Box::new(move |js: JsEnv<'_>, event: CoreResult<E>| {
+                handled.receive(js, || handle(js, &handled, event.map_err(|error| thrown(js, &error))?))
+            });
+            let sender = queue(js, factory::function(js, FactoryFn::Slices)?, handler)?;
+            task.listen(js)?;
+            let stop = task.cancelled.clone();
+            let work = move || {
+                let answered = catch_unwind(AssertUnwindSafe(|| answer(&sender, &stop)));
+                if let Err(error) = answered.unwrap_or_else(|panic| Err(panicked(what, &*panic))) {
+                    sender.send_result(Err(error));
+                }
+                // It keeps the process alive.
+                drop(sender);
+            };
+            let spawned = thread::Builder::new().name(format!("pi-session-{what}")).spawn(work);
+            spawned.map(drop).map_err(|error| CoreError::io("thread", what, error)).or_throw(js)
+        };
+        begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
+    }
+
+    /// Makes an abort of the signal stop the threads, and end the task in a later turn of the event loop: one that a callback
+    /// makes while the last event is handled comes too late.
+    fn listen(self: &Rc<Self>, js: JsEnv<'_>) -> Result<()> {
+        let Some(signal) = self.held(js, Held::Signal)? else { return Ok(()) };
+        let (cancelled, task) = (self.cancelled.clone(), self.clone());
+        let cancel = js.function("cancel", move |js, _| {
+            cancelled.store(true, Ordering::Relaxed);
+            js.undefined()
+        })?;
+        let end = js.function("end", move |js, _| {
+            task.receive(js, || Ok(()))?;
+            js.undefined()
+        })?;
+        self.hold(js, Held::Unlisten, factory::call(js, FactoryFn::Listen, &[signal, cancel, end])?)
+    }
+
+    /// Handles what came, unless the signal has fired, which ends the task. Nothing is borrowed while the caller's callback runs.
+    fn receive(&self, js: JsEnv<'_>, handle: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.is_over() {
+            return Ok(());
+        }
+        let handled = catch_unwind(AssertUnwindSafe(|| match self.abort_reason(js)? {
+            Some(reason) => self.end(js, reason, false),
+            None => handle(),
+        }));
+        let handled = handled.unwrap_or_else(|_| Err(Error::from_reason("an event of another thread was not handled")));
+        handled.or_else(|error| self.end(js, reason_of(js, &error)?, false))
+    }
+
+    /// Why the task is aborted; None if it is not. What asking the signal throws is the error. A signal that has fired counts as
+    /// aborted even where it does not say so.
+    pub fn abort_reason<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
+        let Some(signal) = self.held(js, Held::Signal)? else { return Ok(None) };
+        if !js.is_truthy(js.get(signal, c"aborted")?)? && !self.cancelled.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let reason = js.get(signal, c"reason")?;
+        if js.is_undefined(reason)? {
+            js.error(false, ABORTED, "This operation was aborted").map(Some)
+        } else {
+            Ok(Some(reason))
+        }
+    }
+
+    /// Calls the progress callback, if there is one.
+    pub fn progress(&self, js: JsEnv<'_>, done: usize, total: usize) -> Result<()> {
+        let Some(on_progress) = self.held(js, Held::OnProgress)? else { return Ok(()) };
+        js.call(on_progress, &[js.number(done as f64)?, js.number(total as f64)?]).map(drop)
+    }
+
+    /// Settles the promise and releases everything. To be called while nothing is borrowed. The threads stop by themselves.
+    pub fn end(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
+        self.cancelled.store(true, Ordering::Relaxed);
+        let unlisten = self.held(js, Held::Unlisten)?;
+        let held = self.held.take();
+        let settled = self.deferred.settle(js, value, resolves);
+        // The promise is settled: what the signal throws changes nothing.
+        if unlisten.is_some_and(|unlisten| js.call(unlisten, &[]).is_err()) {
+            js.take_exception()?;
+        }
+        drop(held);
+        settled
+    }
+
+    /// Whether the promise is settled.
+    pub fn is_over(&self) -> bool {
+        self.deferred.is_settled()
+    }
+
+    /// What is held; None if it is undefined, or the task is over.
+    pub fn held<'env>(&self, js: JsEnv<'env>, what: Held) -> Result<Option<JsVal<'env>>> {
+        let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
+        let value = held.map(|held| js.at(held, what as u32)).transpose()?;
+        Ok(value.filter(|value| !js.is_undefined(*value).unwrap_or(true)))
+    }
+
+    /// Holds a value until the task is over.
+    pub fn hold(&self, js: JsEnv<'_>, what: Held, value: JsVal<'_>) -> Result<()> {
+        let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
+        held.map_or(Ok(()), |held| js.set_at(held, what as u32, value))
+    }
+}

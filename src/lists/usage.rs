@@ -1,0 +1,89 @@
+//! `usage`: another thread collects what calls used and adds it up; the report arrives here as JSON.
+
+use std::sync::mpsc::{channel, Sender as Answer};
+
+use napi::Result;
+
+use super::list::catalog_and_cwd;
+use super::search;
+use super::task::{self, Task};
+use crate::convert::args::Options;
+use crate::convert::errors::wrong_argument;
+use crate::convert::paths::{on_paths, resolved};
+use crate::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
+use crate::convert::values::parse;
+use crate::engine::{Deferred, JsEnv, JsVal};
+use crate::factory::process::ProcessSnapshot;
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::json::json_of;
+use pi_session_core::listing::list::received;
+use pi_session_core::listing::usage::add_up::{report, utc_days};
+use pi_session_core::listing::usage::calendar::Calendar;
+use pi_session_core::listing::usage::collect::{large_entry_id, Collection, UsageSource};
+use pi_session_core::listing::usage::report::Grouping;
+
+/// What the collecting thread sends.
+enum UsageEvent {
+    Progress(usize, usize),
+    /// JavaScript's calendar is needed for these days of UTC.
+    Days(Vec<f64>, Answer<Calendar>),
+    Done(String),
+}
+
+/// Starts a report and gives its promise.
+pub fn promise<'env>(js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    task::promise(js, |deferred| start(js, options, deferred))
+}
+
+fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
+    let known = [&[c"cwd", c"sessionDir", c"path", c"signal", c"onProgress"], REPORT_OPTIONS].concat();
+    let given = Options::of(js, options, "SessionManager.usage", &known)?;
+    let (options, is_utc) = report_options(js, given)?;
+    let source = match given.optional(c"path")? {
+        None => UsageSource::Sessions(search::scope(js, &given)?),
+        Some(_) if given.optional(c"cwd")?.is_some() || given.optional(c"sessionDir")?.is_some() => {
+            return Err(wrong_argument(js, "options.path cannot be combined with cwd or sessionDir"));
+        }
+        Some(path) => UsageSource::File(resolved(js, path, "options.path")?),
+    };
+    let (location, _) = catalog_and_cwd(js)?;
+    let process = on_paths(js, ProcessSnapshot::of)?;
+    let task = Task::new(js, deferred, given.get(c"signal")?, given.get(c"onProgress")?)?;
+    task.run(js, "usage", handle, move |events, cancelled| {
+        // The promise rejects with the signal's reason.
+        let stopped = || CoreError::internal("the report was stopped");
+        let collection = Collection {
+            source: &source,
+            process: &process,
+            location: location.as_ref(),
+            largest: options.largest,
+            cancelled,
+            progress: &|done, total| events.send(UsageEvent::Progress(done, total)),
+        };
+        let collected = collection.run()?.ok_or_else(stopped)?;
+        let has_periods = options.by.iter().any(|by| matches!(by, Grouping::Period(_)));
+        let calendar = if has_periods && !is_utc {
+            let (answer, calendar) = channel();
+            events.send(UsageEvent::Days(utc_days(&collected.sessions)?, answer));
+            received(&calendar, cancelled).ok_or_else(stopped)?
+        } else {
+            Calendar::Utc
+        };
+        let report = report(&collected.sessions, &collected.left_out, &calendar, &options, &large_entry_id)?;
+        events.send(UsageEvent::Done(json_of(&report)?));
+        Ok(())
+    })
+}
+
+/// Handles an event. Nothing is borrowed while the caller's callback runs.
+fn handle(js: JsEnv<'_>, task: &Task, event: UsageEvent) -> Result<()> {
+    match event {
+        UsageEvent::Progress(done, total) => task.progress(js, done, total),
+        UsageEvent::Days(days, answer) => {
+            // If nobody receives it, the report is over.
+            let _ = answer.send(local_calendar(js, &days)?);
+            Ok(())
+        }
+        UsageEvent::Done(json) => task.end(js, parse(js, &json)?, true),
+    }
+}

@@ -1,0 +1,144 @@
+//! Reads bodies for JavaScript: the accessors of lazy entries (`lazy.js`) call this on first access.
+//!
+//! An entry may outlive its manager, or the manager may have gone to another session: what reads bodies is a
+//! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
+
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
+use napi::{Error, Result, Status};
+
+use super::gc::{self, Collectable};
+use super::state::ManagerState;
+use crate::convert::errors::thrown;
+use crate::convert::values::value_of;
+use crate::engine::{JsEnv, JsVal, Persistent};
+use crate::factory::{self, FactoryFn};
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::base::wtf8::shown;
+use pi_session_core::format::body::BodyOf;
+use pi_session_core::session::body_text::{BodyPlace, BodyText, MissingBody};
+use pi_session_core::session::Session;
+use pi_session_core::tree::RowNo;
+
+/// The environment variable that turns laziness off.
+const SWITCH: &str = "PI_SESSION_NATIVE_LAZY_BODIES";
+
+/// Finds a session as long as an entry may read its bodies.
+pub struct BodyReader {
+    manager: Weak<RefCell<ManagerState>>,
+    generation: u64,
+    /// The session, once its manager has let it go.
+    left: RefCell<Option<Session>>,
+}
+
+impl Collectable for BodyReader {
+    fn release(&self, _: JsEnv<'_>) -> Result<()> {
+        self.left.take();
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.left.borrow().as_ref().map_or(0, |session| session.index().memory())
+    }
+}
+
+impl BodyReader {
+    /// Does something with the session that the entry was given out of.
+    fn with_session<T>(&self, work: impl FnOnce(&Session) -> T) -> Result<T> {
+        if let Some(session) = &*self.left.borrow() {
+            return Ok(work(session));
+        }
+        match self.manager.upgrade() {
+            Some(manager) if manager.borrow().generation == self.generation => Ok(work(&manager.borrow().session)),
+            _ => Err(Error::from_reason("The session of an entry is gone")),
+        }
+    }
+
+    /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
+    /// session, it may have the entry elsewhere. None if not.
+    fn find(&self, js: JsEnv<'_>, place: &BodyPlace<'_>, missing: &MissingBody) -> Result<Option<BodyText>> {
+        let Some(manager) = self.manager.upgrade() else {
+            return Ok(None);
+        };
+        if manager.borrow().session.is_suspect() {
+            let mut state = manager.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
+            // If that failed, the body is not found below.
+            let _ = state.session.refresh_for_read();
+            state.follow_remap(js)?;
+        }
+        let state = manager.borrow();
+        Ok(state.session.find_body(place, missing))
+    }
+}
+
+/// A manager's hold on the reader of its session.
+pub struct Bodies {
+    reader: Rc<BodyReader>,
+    /// The reader as JavaScript holds it.
+    external: Persistent,
+}
+
+impl Bodies {
+    /// Makes the reader of a manager's session; None if laziness is turned off.
+    pub fn of(js: JsEnv<'_>, manager: Weak<RefCell<ManagerState>>, generation: u64) -> Result<Option<Self>> {
+        let value = factory::call(js, FactoryFn::Env, &[js.string(SWITCH.as_bytes())?])?;
+        let switch = js.text(value)?.unwrap_or_default();
+        if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
+            return Ok(None);
+        }
+        let reader = Rc::new(BodyReader { manager, generation, left: RefCell::default() });
+        let external = js.external(reader.clone())?;
+        Ok(Some(Self { reader, external: js.keep(external)? }))
+    }
+
+    /// The reader as JavaScript holds it.
+    pub fn external<'env>(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+        js.kept(&self.external)
+    }
+
+    /// Leaves the session to the entries that may still read their bodies from it.
+    pub fn leave(self, js: JsEnv<'_>, session: Session) -> Result<()> {
+        self.reader.left.replace(Some(session));
+        let reader = Rc::downgrade(&self.reader);
+        gc::register(js, reader, self.external)
+    }
+}
+
+/// The function `readBody(reader, row, id, code)` for `lazy.js`; nothing else gets it.
+pub fn read_body_function<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    js.function("readBody", |js, args| {
+        read_body(js, args).map_err(|error| match error.status {
+            Status::PendingException => error,
+            // An exception that is pending stays.
+            _ => thrown(js, &CoreError::internal(&error.reason)),
+        })
+    })
+}
+
+fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
+    let &[source, row, id, code] = args else {
+        return Err(Error::from_reason("A body was asked for without its place"));
+    };
+    let reader = js.external_value::<Rc<BodyReader>>(source)?;
+    let number = |value| Ok::<_, Error>(js.number_value(value)?.unwrap_or_default());
+    let id = js.text(id)?.unwrap_or_default();
+    let of = BodyOf::from_code(number(code)? as u8);
+    let of = of.ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
+    body(js, &reader, &BodyPlace { row: number(row)? as RowNo, id: &id, of })
+}
+
+fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, place: &BodyPlace<'_>) -> Result<JsVal<'env>> {
+    let text = match reader.with_session(|session| session.body_text(place))? {
+        Ok(text) => text,
+        Err((error, missing)) => reader.find(js, place, &missing)?.ok_or_else(|| thrown(js, &error))?,
+    };
+    value_of(js, &text.parts).map_err(|_| match js.take_exception() {
+        Ok(Some(exception)) => js.throw(exception),
+        _ => {
+            let file = reader.with_session(|session| session.file().unwrap_or_default().to_owned());
+            let (file, id) = (file.unwrap_or_default(), shown(place.id));
+            thrown(js, &CoreError::value_too_long(&file, &id, place.of.name(), text.len))
+        }
+    })
+}

@@ -1,0 +1,46 @@
+//! Calls that look at the session's file, and take in what they find there.
+
+use std::cell::RefCell;
+
+use napi::Result;
+
+use super::state::ManagerState;
+use crate::convert::errors::thrown;
+use crate::engine::JsEnv;
+use pi_session_core::base::error::Result as CoreResult;
+use pi_session_core::session::Session;
+
+/// Runs work that needs the file, and renumbers the objects if rows have changed.
+pub fn with_file(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'_>,
+    work: impl FnOnce(&mut Session) -> CoreResult<()>,
+) -> Result<()> {
+    let done = {
+        let mut state = state.borrow_mut();
+        let done = work(&mut state.session);
+        state.follow_remap(js)?;
+        done
+    };
+    done.map_err(|error| thrown(js, &error))
+}
+
+/// Reads. If a line is not where it was, takes in the file's changes and reads again.
+pub fn reading<T>(state: &RefCell<ManagerState>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
+    let result = read();
+    if result.is_ok() || !state.borrow().session.is_suspect() {
+        return result;
+    }
+    let exception = js.take_exception()?;
+    let recovered = {
+        let mut state = state.borrow_mut();
+        let recovered = state.session.refresh_for_read();
+        state.follow_remap(js)?;
+        recovered
+    };
+    match (recovered, exception) {
+        (Ok(()), _) => read(),
+        (Err(_), Some(exception)) => Err(js.throw(exception)),
+        (Err(_), None) => result,
+    }
+}

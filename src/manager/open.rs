@@ -1,0 +1,177 @@
+//! Opening sessions: with what a manager is opened, new sessions, and those in files.
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+
+use napi::Result;
+
+use super::gc;
+use super::identity_cache::IdentityCache;
+use super::session_dir::session_file;
+use super::state::{swap, ManagerState};
+use crate::convert::args::{self, Options};
+use crate::convert::errors::{wrong_argument, OrThrow};
+use crate::convert::paths::on_paths;
+use crate::convert::text::line_of;
+use crate::engine::{JsEnv, JsVal};
+use crate::factory::process;
+use pi_session_core::base::options::{Durability, EntryIds, Lock, SessionFileOptions};
+use pi_session_core::base::paths;
+use pi_session_core::base::paths::Process as _;
+use pi_session_core::base::time::timestamp;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::format::header::CURRENT_VERSION;
+use pi_session_core::format::ids;
+use pi_session_core::make_session_dir;
+use pi_session_core::session::open::OpenResult;
+use pi_session_core::session::{Persistence, Session};
+
+/// What a manager is opened with.
+pub struct ManagerConfig {
+    pub cwd: String,
+    /// As it was given, not made absolute; empty in memory.
+    pub dir: String,
+    pub persistence: Persistence,
+    pub options: SessionFileOptions,
+}
+
+impl ManagerConfig {
+    /// The directory of a manager that writes files is made if it is not there.
+    pub fn new(
+        js: JsEnv<'_>,
+        cwd: &str,
+        dir: String,
+        persistence: Persistence,
+        options: SessionFileOptions,
+    ) -> Result<Self> {
+        let cwd = on_paths(js, |process| paths::resolve(cwd, process))?;
+        if persistence == Persistence::File && !dir.is_empty() {
+            make_session_dir(&dir, options.durability).or_throw(js)?;
+        }
+        Ok(Self { cwd, dir, persistence, options })
+    }
+}
+
+/// The value of an option, its name in errors, and whether it comes from the environment.
+type Given = (Vec<u8>, String, bool);
+
+/// How a session's file is written: from the options of a static, or else from the environment.
+pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOptions> {
+    let given = |key: &CStr, variable: &str| -> Result<Option<Given>> {
+        let Some(value) = options.optional(key)? else {
+            let set = on_paths(js, |process| process.env(variable))?.filter(|text| !text.is_empty());
+            return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
+        };
+        let name = format!("options.{}", key.to_string_lossy());
+        Ok(Some((args::text(js, value, &name)?, name, false)))
+    };
+    let durability = given(c"durability", "PI_SESSION_NATIVE_DURABILITY")?;
+    let lock = given(c"lock", "PI_SESSION_NATIVE_LOCK")?;
+    let ids = given(c"ids", "PI_SESSION_NATIVE_STORE")?;
+    let exclusive = if matches!(lock, Some((.., true))) { Lock::ExclusiveProcess } else { Lock::Exclusive };
+    Ok(SessionFileOptions {
+        durability: one_of(js, durability, [("os", Durability::Os), ("fsync", Durability::Fsync)])?,
+        lock: one_of(js, lock, [("none", Lock::None), ("exclusive", exclusive)])?,
+        ids: match ids {
+            // A store's address.
+            Some((.., true)) => EntryIds::Long,
+            ids => one_of(js, ids, [("short", EntryIds::Short), ("long", EntryIds::Long)])?,
+        },
+    })
+}
+
+/// The value that is named; the first if none is.
+fn one_of<T>(js: JsEnv<'_>, given: Option<Given>, [first, second]: [(&str, T); 2]) -> Result<T> {
+    let Some((name, option, _)) = given else { return Ok(first.1) };
+    let allowed = format!("\"{}\" or \"{}\"", first.0, second.0);
+    let found = [first, second].into_iter().find(|(known, _)| known.as_bytes() == name);
+    let wrong = || wrong_argument(js, format!("{option} must be {allowed}, not \"{}\"", to_string_lossy(&name)));
+    found.map(|(_, value)| value).ok_or_else(wrong)
+}
+
+/// Reads the file again, and replaces the manager's session by what is in it.
+pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
+    let (config, file) = {
+        let state = state.borrow();
+        (state.config.clone(), state.session.file().unwrap_or_default().to_owned())
+    };
+    swap(state, js, open_session(js, &config, file)?)
+}
+
+/// The id in the options of a new session: checked, or a new one.
+pub fn session_id(js: JsEnv<'_>, options: &Options<'_>, now: f64) -> Result<Vec<u8>> {
+    let Some(id) = options.optional(c"id")? else { return Ok(ids::session_id(now).into_bytes()) };
+    let id = args::text(js, id, "options.id")?;
+    ids::check_session_id(&id).or_throw(js)?;
+    Ok(id)
+}
+
+/// A new session with a new header. In memory `file` stays what it was; on disk a file is named after the session unless one is given.
+pub fn new_session(
+    js: JsEnv<'_>,
+    config: &ManagerConfig,
+    file: Option<String>,
+    options: &Options<'_>,
+) -> Result<(Session, IdentityCache)> {
+    gc::collect(js)?;
+    let now = process::now(js)?;
+    let timestamp = timestamp(now).or_throw(js)?;
+    let id = session_id(js, options, now)?;
+    let file = match (config.persistence, file) {
+        (Persistence::File, None) => Some(session_file(&config.dir, &timestamp, &id)),
+        (_, file) => file,
+    };
+    let mut cache = IdentityCache::new(js, 0)?;
+    let header = make_header(js, &id, &timestamp, &config.cwd, options.get(c"parentSession")?)?;
+    cache.set_header(js, header)?;
+    let session = Session::new(id, config.persistence, file).with_options(config.options).or_throw(js)?;
+    Ok((session, cache))
+}
+
+/// The object of a new header.
+pub fn make_header<'env>(
+    js: JsEnv<'env>,
+    id: &[u8],
+    timestamp: &str,
+    cwd: &str,
+    parent: JsVal<'env>,
+) -> Result<JsVal<'env>> {
+    js.record(&[
+        (c"type", js.string(b"session")?),
+        (c"version", js.number(f64::from(CURRENT_VERSION))?),
+        (c"id", js.string(id)?),
+        (c"timestamp", js.string(timestamp.as_bytes())?),
+        (c"cwd", js.string(cwd.as_bytes())?),
+        (c"parentSession", parent),
+    ])
+}
+
+/// The session in the file at an absolute path: read, or new if there is no file or an empty one.
+pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Result<(Session, IdentityCache)> {
+    // Sessions that nobody has any more give their locks and file handles back.
+    gc::collect(js)?;
+    let none = Options::any(js, js.undefined()?)?;
+    match Session::open_if_any(&file, config.persistence, config.options).or_throw(js)? {
+        OpenResult::Missing(_) => new_session(js, config, Some(file), &none),
+        OpenResult::Empty => {
+            let (mut session, cache) = new_session(js, config, Some(file.clone()), &none)?;
+            if write_header(js, &mut session, &cache)? {
+                return Ok((session, cache));
+            }
+            // Another process has just written the session: it is not a new one.
+            drop(session);
+            open_session(js, config, file)
+        }
+        OpenResult::Session(session) => {
+            let cache = IdentityCache::new(js, session.tree().len())?;
+            Ok((*session, cache))
+        }
+    }
+}
+
+fn write_header(js: JsEnv<'_>, session: &mut Session, cache: &IdentityCache) -> Result<bool> {
+    match cache.header(js)? {
+        Some(header) => session.fill_empty_file(&line_of(js, header)?).or_throw(js),
+        None => Ok(true),
+    }
+}

@@ -1,0 +1,167 @@
+//! Entries made of their lines, many by one call to `JSON.parse`.
+//!
+//! Ids tell whether a batch was parsed right: several damaged lines can be valid JSON together, though none is by itself.
+//! If an id is not the expected one, the lines are parsed one by one.
+
+use napi::{Error, Result};
+
+use crate::convert::errors::OrThrow;
+use crate::convert::values::{parse, LONGEST_TEXT};
+use crate::engine::{JsEnv, JsVal};
+use crate::factory::{self, FactoryFn};
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::memory::{self, append, push, reserve};
+use pi_session_core::base::wtf8::{shown, to_string_lossy};
+use pi_session_core::session::Session;
+use pi_session_core::tree::RowNo;
+
+/// How many bytes of lines are made into objects in one batch, a longer line aside.
+const BATCH_BYTES: usize = 1 << 18;
+
+/// Where entries are made. Nothing here runs the caller's code.
+pub struct EntryMaker<'a, 'env> {
+    pub session: &'a Session,
+    /// The entries come into this list, at their rows.
+    pub list: JsVal<'env>,
+    /// What their bodies are read from; None if they are made whole.
+    pub source: Option<JsVal<'env>>,
+}
+
+/// A JSON list of lines.
+#[derive(Default)]
+struct JoinedLines {
+    text: Vec<u8>,
+    rows: Vec<RowNo>,
+    /// The codes of the bodies that each of them lacks.
+    omitted: Vec<u8>,
+}
+
+impl<'env> EntryMaker<'_, 'env> {
+    /// Makes the entries of these rows. After an error those that were not made are left in `rows`.
+    pub fn make(&self, js: JsEnv<'env>, rows: &mut &[RowNo]) -> Result<()> {
+        while !rows.is_empty() {
+            let (batch, later) = rows.split_at(self.batch_len(rows));
+            js.scoped(|js, _| self.make_batch(js, batch))?;
+            *rows = later;
+        }
+        Ok(())
+    }
+
+    /// How many of these rows, at least one, are made in one batch.
+    fn batch_len(&self, rows: &[RowNo]) -> usize {
+        let index = self.session.index();
+        let mut size = 0;
+        let fitting = rows.iter().take_while(|&&row| {
+            size += 1 + match self.source {
+                Some(_) => index.length_without_bodies(row),
+                None => index.line_span(row).map_or(0, |span| span.len as usize),
+            };
+            size <= BATCH_BYTES
+        });
+        fitting.count().clamp(1, rows.len())
+    }
+
+    fn make_batch(&self, js: JsEnv<'env>, rows: &[RowNo]) -> Result<()> {
+        let lines = self.lines(rows).or_throw(js)?;
+        match lines.rows.as_slice() {
+            [] => Ok(()),
+            [row] => self.make_one(js, *row, &lines),
+            _ if self.make_together(js, &lines)? => Ok(()),
+            // They are JSON together, but not each by itself, or one is another entry's.
+            _ => rows.iter().try_for_each(|row| self.make_batch(js, std::slice::from_ref(row))),
+        }
+    }
+
+    fn lines(&self, rows: &[RowNo]) -> CoreResult<JoinedLines> {
+        let mut lines = JoinedLines::default();
+        let mut take = |row, line: &str, omitted| Ok(lines.add(row, line, omitted)?);
+        match self.source {
+            Some(_) => self.session.lines_without_bodies(rows, &mut take),
+            None => self.session.lines(rows, &mut |row, line| take(row, line, 0)),
+        }?;
+        lines.text.push(b']');
+        Ok(lines)
+    }
+
+    /// Gives false if the lines are not the entries of their rows.
+    fn make_together(&self, js: JsEnv<'env>, lines: &JoinedLines) -> Result<bool> {
+        let mut ids = Vec::new();
+        for &row in &lines.rows {
+            let joined = append(&mut ids, self.session.tree().id_of(row)).and_then(|()| append(&mut ids, b"\n"));
+            joined.or_throw(js)?;
+        }
+        let (rows, omitted) = (js.u32s(&lines.rows)?, js.u8s(&lines.omitted)?);
+        let (text, ids) = (js.string(&lines.text)?, js.string(&ids)?);
+        let args = [self.list, rows, omitted, self.source(js)?, text, ids];
+        let is_made = factory::call(js, FactoryFn::Fill, &args).or_else(|error| self.unreadable(js, error))?;
+        js.is_truthy(is_made)
+    }
+
+    fn make_one(&self, js: JsEnv<'env>, row: RowNo, lines: &JoinedLines) -> Result<()> {
+        let line = lines.text.get(1..lines.text.len() - 1).unwrap_or_default();
+        // It was a text when it was added.
+        let line = std::str::from_utf8(line).unwrap_or_default();
+        let known = self.session.tree().id_of(row);
+        let entry = match parse(js, line) {
+            Err(_) if line.len() > LONGEST_TEXT => {
+                js.take_exception()?;
+                return Err(CoreError::value_too_long(self.path(), &shown(known), "a value", line.len())).or_throw(js);
+            }
+            entry => entry.or_else(|error| self.unreadable(js, error))?,
+        };
+        if js.text(js.get(entry, c"id")?)?.as_deref() != Some(known) {
+            self.session.mark_suspect();
+            let what = format!("entry {} is no longer where it was", shown(known));
+            return Err(CoreError::changed(self.path(), what)).or_throw(js);
+        }
+        let entry = match lines.omitted.first() {
+            None | Some(0) => entry,
+            Some(&omitted) => {
+                let [row, omitted] = [js.number(f64::from(row))?, js.number(f64::from(omitted))?];
+                factory::call(js, FactoryFn::Defer, &[entry, row, omitted, self.source(js)?])?
+            }
+        };
+        js.set_at(self.list, row, entry)
+    }
+
+    /// Throws that lines which were whole when they were indexed cannot be read now.
+    fn unreadable<T>(&self, js: JsEnv<'env>, error: Error) -> Result<T> {
+        let reason = match js.take_exception()? {
+            Some(exception) if own_text(js, exception, "code")?.as_deref() == Some("ENOMEM") => {
+                return Err(js.throw(exception))
+            }
+            Some(exception) => own_text(js, exception, "message")?.unwrap_or_default(),
+            None => error.reason,
+        };
+        self.session.mark_suspect();
+        Err(CoreError::changed(self.path(), format!("an entry cannot be read ({reason})"))).or_throw(js)
+    }
+
+    fn source(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+        self.source.map_or_else(|| js.undefined(), Ok)
+    }
+
+    fn path(&self) -> &str {
+        self.session.file().unwrap_or_default()
+    }
+}
+
+/// A text that an error has itself: a prototype could run the caller's code.
+fn own_text(js: JsEnv<'_>, error: JsVal<'_>, key: &str) -> Result<Option<String>> {
+    let key = js.string(key.as_bytes())?;
+    if !js.is_object(error)? || !js.has_own(error, key)? {
+        return Ok(None);
+    }
+    Ok(js.text(js.get_key(error, key)?)?.map(|text| to_string_lossy(&text).into_owned()))
+}
+
+impl JoinedLines {
+    fn add(&mut self, row: RowNo, line: &str, omitted: u8) -> memory::Result<()> {
+        // The bracket at the end included.
+        reserve(&mut self.text, line.len() + 2)?;
+        self.text.push(if self.text.is_empty() { b'[' } else { b',' });
+        self.text.extend_from_slice(line.as_bytes());
+        push(&mut self.rows, row)?;
+        push(&mut self.omitted, omitted)
+    }
+}

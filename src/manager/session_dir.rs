@@ -1,0 +1,54 @@
+//! The directories and file names of sessions.
+
+use napi::Result;
+
+use crate::convert::args;
+use crate::convert::errors::OrThrow;
+use crate::convert::paths::on_paths;
+use crate::engine::{JsEnv, JsVal};
+use pi_session_core::base::options::Durability;
+use pi_session_core::base::paths;
+use pi_session_core::base::paths::Process as _;
+use pi_session_core::format::header::new_file_name;
+use pi_session_core::listing::configured_dir::{configured_dir, ConfiguredDir};
+use pi_session_core::listing::find_session::lookup_filter;
+use pi_session_core::listing::scope::ListScope;
+use pi_session_core::make_session_dir;
+
+/// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
+pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {
+    match args::optional_path(js, given, "sessionDir")? {
+        Some(dir) => on_paths(js, |process| paths::normalize(&dir, process)),
+        None => {
+            let dir = on_paths(js, |process| paths::default_session_dir(cwd, None, process))?;
+            make_session_dir(&dir, durability).or_throw(js)?;
+            Ok(dir)
+        }
+    }
+}
+
+/// The path of a new session's file.
+pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
+    paths::join(dir, &new_file_name(timestamp, id))
+}
+
+/// Where to search for a working directory's sessions. A directory that was given, and is not the default one, may
+/// hold other working directories' sessions too.
+pub fn search_scope(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: Durability) -> Result<ListScope> {
+    let cwd = args::path(js, cwd, "cwd")?;
+    let dir = session_dir(js, &cwd, given, durability)?;
+    let is_given = !js.is_undefined(given)?;
+    let filter = on_paths(js, |process| lookup_filter(&cwd, &dir, is_given, process))?;
+    Ok(ListScope::dir(dir, filter))
+}
+
+/// The session directory that pi is configured to use for a working directory, by default the process's, which may be gone.
+pub fn configured_session_dir(js: JsEnv<'_>, cwd: Option<&str>) -> Result<ConfiguredDir> {
+    on_paths(js, |process| {
+        let own = match cwd {
+            Some(_) => None,
+            None => process.cwd().inspect_err(|_| process.discard_error()).ok(),
+        };
+        configured_dir(cwd.or(own.as_deref()), process)
+    })
+}

@@ -1,0 +1,120 @@
+//! What the calls of an open session used. Each entry is read once, by the first report after it came.
+
+use std::cell::RefCell;
+
+use napi::Result;
+
+use super::materialize::object;
+use super::state::ManagerState;
+use crate::convert::args::Options;
+use crate::convert::errors::OrThrow;
+use crate::convert::text::line_of;
+use crate::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
+use crate::convert::values::parse;
+use crate::engine::{JsEnv, JsVal};
+use pi_session_core::base::memory::{self, copy_of_bytes};
+use pi_session_core::format::header::Version;
+use pi_session_core::json::json_of;
+use pi_session_core::listing::usage::add_up::{report, utc_days};
+use pi_session_core::listing::usage::calendar::Calendar;
+use pi_session_core::listing::usage::report::UsageSession;
+use pi_session_core::summary::line_scanner::ScannedLine;
+use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
+use pi_session_core::tree::RowNo;
+
+/// What was collected of a manager's session so far, for the next report.
+pub struct CollectedUsage {
+    usage: SessionUsage,
+    generation: u64,
+    /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
+    rows: RowNo,
+    last: Vec<u8>,
+}
+
+/// The report of a manager's session.
+pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    let options = Options::of(js, options, "getUsage", REPORT_OPTIONS)?;
+    let (options, is_utc) = report_options(js, options)?;
+    let (mut usage, from, rows) = {
+        let mut state = state.borrow_mut();
+        let collected = state.usage.take();
+        let tree = state.session.tree();
+        let is_prefix = |known: &CollectedUsage| {
+            let last = known.rows.checked_sub(1).filter(|last| (*last as usize) < tree.len());
+            known.generation == state.generation && last.is_some_and(|last| tree.id_of(last) == known.last)
+        };
+        let known = collected.filter(|known| known.usage.keep >= options.largest && is_prefix(known));
+        let rows = tree.len() as RowNo;
+        match known {
+            Some(known) => (known.usage, known.rows, rows),
+            None => (SessionUsage::keeping(options.largest.max(LARGEST_KEPT)), 0, rows),
+        }
+    };
+    collect(state, js, &mut usage, (from, rows))?;
+    usage.sort_largest();
+    let session = {
+        let state = state.borrow();
+        usage.damaged = state.session.index().damaged().len() as u64;
+        let path = state.session.file().unwrap_or_default().to_owned();
+        let id = copy_of_bytes(state.session.id()).or_throw(js)?;
+        let cwd = copy_of_bytes(state.config.cwd.as_bytes()).or_throw(js)?;
+        UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage, owner: None }
+    };
+    let sessions = [session];
+    let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions).or_throw(js)?)? };
+    let json = {
+        let state = state.borrow();
+        let id_of = |_: &UsageSession, entry: &LargeEntry| {
+            let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset)?;
+            copy_of_bytes(state.session.tree().id_of(row)).ok()
+        };
+        report(&sessions, &[], &calendar, &options, &id_of).and_then(|report| Ok(json_of(&report)?)).or_throw(js)?
+    };
+    let [UsageSession { usage, .. }] = sessions;
+    {
+        let mut state = state.borrow_mut();
+        let last = rows.checked_sub(1).map_or(Ok(Vec::new()), |last| copy_of_bytes(state.session.tree().id_of(last)));
+        let last = last.or_throw(js)?;
+        // The last line gets longer when it gets its newline.
+        let is_final = !state.session.index().is_after_unterminated_line();
+        state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
+    }
+    parse(js, &json)
+}
+
+/// Where a row's line is in the file, its newline included; in a session without a file its number stands for that.
+fn span(state: &ManagerState, row: RowNo, length: usize) -> (u64, u64) {
+    let kept = || (u64::from(row), u64::from(row) + length as u64 + 1);
+    state.session.whole_line(row).unwrap_or_else(kept)
+}
+
+/// Collects rows, in their order: from their lines, or from the objects that are not in a file.
+fn collect(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'_>,
+    usage: &mut SessionUsage,
+    (from, to): (RowNo, RowNo),
+) -> Result<()> {
+    let mut row = from;
+    while row < to {
+        let written: Vec<RowNo> = {
+            let state = state.borrow();
+            let is_written = |row: &RowNo| state.session.index().line_span(*row).is_some();
+            memory::collect((row..to).take_while(is_written)).or_throw(js)?
+        };
+        if written.is_empty() {
+            let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;
+            let line = ScannedLine::of(&line, span(&state.borrow(), row, line.len()));
+            usage.add(&line, Version::Current).or_throw(js)?;
+            row += 1;
+            continue;
+        }
+        let state = state.borrow();
+        let mut add = |row: RowNo, line: &str| {
+            Ok(usage.add(&ScannedLine::of(line.as_bytes(), span(&state, row, 0)), Version::Current)?)
+        };
+        state.session.lines(&written, &mut add).or_throw(js)?;
+        row += written.len() as RowNo;
+    }
+    Ok(())
+}
