@@ -35,9 +35,9 @@ const text = (x, y, said, attributes = "") => `<text x="${x}" y="${y}"${attribut
 
 /**
  * An SVG of the rows that have a ratio: a bar for each, on a logarithmic scale from 1 on. Bars to the right are cases
- * in which ours is faster. `about` is a line below them; `show` of a row writes its figures, times unless it is given.
+ * in which ours is faster. `pi` is the version of pi; `about` is a line below them; `show` of a row writes its figures, times unless it is given.
  */
-export function chart(rows, about) {
+export function chart(rows, pi, about) {
 	const shown = rows.filter(({ ratio }) => ratio > 0);
 	if (shown.length === 0) throw new Error("No case was measured on both sides: there is nothing to draw");
 	const powers = shown.map(({ ratio }) => Math.log10(ratio));
@@ -46,7 +46,7 @@ export function chart(rows, about) {
 	const at = (power) => Math.round(SCALE.from + ((power - low) / (high - low)) * (SCALE.to - SCALE.from));
 	const bottom = TOP + shown.length * ROW;
 	const drawn = [
-		text(16, 24, "Time of pi 1.5.2 divided by time of pi-session-native", 'class="title"'),
+		text(16, 24, `Time of pi ${pi} divided by time of pi-session-native`, 'class="title"'),
 		text(WIDTH - 16, 24, "logarithmic; longer is better", 'class="note" text-anchor="end"'),
 	];
 	for (let power = Math.ceil(low) || 0; power <= high; power++) {
@@ -66,7 +66,7 @@ export function chart(rows, about) {
 	const height = bottom + (about ? 36 : 12);
 	return [
 		`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img">`,
-		"<title>Time of pi 1.5.2 divided by time of pi-session-native, by case</title>",
+		`<title>Time of pi ${pi} divided by time of pi-session-native, by case</title>`,
 		`<style>${STYLE}\n</style>`,
 		...drawn,
 		"</svg>\n",
@@ -79,5 +79,6 @@ if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.ur
 		console.error("node bench/chart.mjs chart.svg results.json…");
 		process.exit(2);
 	}
-	writeFileSync(to, chart(results.flatMap((path) => JSON.parse(readFileSync(path, "utf8")).rows)));
+	const read = results.map((path) => JSON.parse(readFileSync(path, "utf8")));
+	writeFileSync(to, chart(read.flatMap(({ rows }) => rows), read[0].pi));
 }

@@ -1,4 +1,4 @@
-// What the extension gives and costs in pi 1.5.2: `/resume` and its filter, `/find`, going to a hit, and pi's start. pi without the extension
+// What the extension gives and costs in the reference pi: `/resume` and its filter, `/find`, going to a hit, and pi's start. pi without the extension
 // and with it alternate, each time in a terminal of its own (tmux). Prints Markdown.
 //   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11]
 import { execFileSync, spawn, spawnSync } from "node:child_process";
@@ -206,7 +206,7 @@ try {
 		searches.push({ ...(await search()), ...(await switchAlone()) });
 	}
 	const of = (runs, name, what = "time") => median(runs.map((run) => run[name][what]));
-	console.log(`pi 1.5.2 in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`);
+	console.log(`pi ${pi.referenceVersion} in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`);
 	const both = { list: "`/resume`, all projects: until the list is whole", word: "a word in one session of 20, typed two seconds later: until its rows are whole", open: "open the session of 10 MB that was found" };
 	table(
 		["what", "pi", "with the extension", "ratio", "CPU, pi", "CPU, with the extension"],

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { referenceVersion } from "../scripts/reference/setup.mjs";
 import { chart } from "./chart.mjs";
 import { times, time } from "./report.mjs";
 
@@ -39,7 +40,7 @@ function rowsOf({ rows }) {
 }
 
 /** Where and when results were measured, in a line. */
-const about = ({ node, machine, date, commit }) => `pi 1.5.2, Node ${node.replace("v", "")}, ${machine}, ${date}, commit ${commit}`;
+const about = ({ pi, node, machine, date, commit }) => `pi ${pi}, Node ${node.replace("v", "")}, ${machine}, ${date}, commit ${commit}`;
 
 const BEGIN = "<!-- Written by npm run bench -- --readme -->";
 const END = "<!-- The end of what it writes -->";
@@ -61,7 +62,7 @@ ${Math.round(start.ours - start.pi)} ms later than without it, with one of 128 M
 /** The README with the table of these results, and with its first paragraph. */
 export function readmeWith(readme, results) {
 	const lines = rowsOf(results).map(({ title, pi, ours, ratio, show }) => `| ${title} | ${show(pi)} | ${show(ours)} | ${times(ratio).replace("×", "")} |`);
-	const table = ["| case | pi 1.5.2 | this package | ratio |", "| --- | --- | --- | --- |", ...lines, "", `${about(results)}.`];
+	const table = [`| case | pi ${results.pi} | this package | ratio |`, "| --- | --- | --- | --- |", ...lines, "", `${about(results)}.`];
 	const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
 	if (from < 0 || to < from) throw new Error(`README.md lacks the lines ${BEGIN} and ${END}`);
 	const opening = openingOf(results);
@@ -71,7 +72,7 @@ export function readmeWith(readme, results) {
 }
 
 /** The chart of these results. */
-export const chartWith = (results) => chart(rowsOf(results), about(results));
+export const chartWith = (results) => chart(rowsOf(results), results.pi, about(results));
 
 /** Writes the results, the chart and the README's table. */
 export function publish(rows, node) {
@@ -79,7 +80,7 @@ export function publish(rows, node) {
 	const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"})`;
 	const isChanged = git("status", "--porcelain", "--", "lib", "src", "bench", "index.js") !== "";
 	const commit = git("rev-parse", "--short=10", "HEAD") + (isChanged ? " with changes" : "");
-	const results = { node, machine, date: new Date().toISOString().slice(0, 10), commit, rows };
+	const results = { pi: referenceVersion, node, machine, date: new Date().toISOString().slice(0, 10), commit, rows };
 	const path = (file) => join(root, file);
 	const readme = readmeWith(readFileSync(path(FILES.readme), "utf8"), results);
 	const svg = chartWith(results);

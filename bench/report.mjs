@@ -1,5 +1,6 @@
 // Numbers into a table.
 import { cpus, totalmem } from "node:os";
+import { referenceVersion } from "../scripts/reference/setup.mjs";
 import { describe } from "./generate.mjs";
 
 export function median(values) {
@@ -63,7 +64,7 @@ export function header(node, data) {
 	const machine = `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${mebibytes(totalmem())} of memory`;
 	const lines = [
 		`Node ${node}, ${machine}, ${process.platform} ${process.arch}`,
-		"pi 1.5.2 and this package alternate, each measurement in a fresh process, files in the page cache.",
+		`pi ${referenceVersion} and this package alternate, each measurement in a fresh process, files in the page cache.`,
 		"Times are bound to this machine and its mood; the ratio (pi / ours, median of the rounds) carries over better.",
 		"",
 	];

@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nodeBin, referenceDir, setup } from "../scripts/reference/setup.mjs";
+import { nodeBin, referenceDir, referenceVersion, setup } from "../scripts/reference/setup.mjs";
 import { setup as setupRuntime } from "../scripts/runtimes/setup.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 import { CASES, select } from "./cases.mjs";
@@ -148,8 +148,8 @@ function main() {
 		console.log(`\nFailed:\n${failed.join("\n")}`);
 		process.exitCode = 1;
 	} else if (options.readme) publish(rows, version.trim());
-	if (options.json) writeFileSync(options.json, `${JSON.stringify({ node: version.trim(), rows, raw }, null, "\t")}\n`);
-	if (options.chart) writeFileSync(options.chart, chart(rows));
+	if (options.json) writeFileSync(options.json, `${JSON.stringify({ pi: referenceVersion, node: version.trim(), rows, raw }, null, "\t")}\n`);
+	if (options.chart) writeFileSync(options.chart, chart(rows, referenceVersion));
 }
 
 /** Where one watches, a line that tells how far it is. */

@@ -1,18 +1,18 @@
 // What a user of pi waits for: from the start of a process to the first answer of pi's RPC mode, to the first screen, or to
-// its end. One side is the bundle of pi 1.5.2 by itself, the other the same under our hook.
+// its end. One side is the bundle of the reference by itself, the other the same under our hook.
 import { spawn } from "node:child_process";
 import { closeSync, createReadStream, createWriteStream, mkdirSync, openSync, readFileSync, readSync, rmSync, statSync, truncateSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { nodeBin, piPackage, referencePackage, writeAgentDir } from "../scripts/demo/pi.mjs";
+import { nodeBin, piPackage, referencePackage, referenceVersion, writeAgentDir } from "../scripts/demo/pi.mjs";
 
 /** Stands in the line below pi's editor. */
 const MODEL = "scripted";
 
-export const PIS = { "1.5.2": referencePackage, "0.87.1": piPackage };
+export const PIS = { [referenceVersion]: referencePackage, "0.87.1": piPackage };
 
 /** The command that starts pi on one side: `ours` is the folder of our package, or undefined for pi by itself. */
-function command(ours, { version = "1.5.2", native = false }) {
+function command(ours, { version = referenceVersion, native = false }) {
 	const cli = join(PIS[version], "dist/bundle/cli.js");
 	if (!ours) return [nodeBin, cli];
 	return native ? [nodeBin, join(ours, "bin/pi-native.mjs")] : [nodeBin, "--import", join(ours, "register.mjs"), cli];
@@ -108,7 +108,7 @@ export function starting({ until, args = [], isFirst = false, ...how }) {
 				TMPDIR: temporary,
 				PI_CODING_AGENT_DIR: join(home, "agent"),
 				PI_OFFLINE: "1",
-				PI_SESSION_NATIVE_PACKAGE: PIS[how.version ?? "1.5.2"],
+				PI_SESSION_NATIVE_PACKAGE: PIS[how.version ?? referenceVersion],
 				TERM: "xterm-256color",
 				LANG: "C.UTF-8",
 			};

@@ -1,4 +1,4 @@
-// Takes the pictures of the extension: pi 1.5.2 in a terminal (tmux), its screen drawn by a browser.
+// Takes the pictures of the extension: the reference pi in a terminal (tmux), its screen drawn by a browser.
 //   node scripts/pi-pictures.mjs        writes docs/images/find.png and docs/images/costs.png
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";

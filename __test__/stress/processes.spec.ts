@@ -66,7 +66,7 @@ test("eight processes, many entries each, on one session", async () => {
 test("two of our processes and two of pi's on one session", async () => {
 	await loadReference();
 	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
-	const pi = join(root, "scripts/reference/pi-1.5.2/dist/core/session-manager.js");
+	const pi = join(root, "scripts/reference/pi/dist/core/session-manager.js");
 	const PI = `
 		const [file, name, count, module] = args;
 		const reference = await import(require("node:url").pathToFileURL(module).href);

@@ -1,4 +1,4 @@
-// The two modules that tests hold against each other: pi 1.5.2's session manager, and the one under test.
+// The two modules that tests hold against each other: the reference's session manager, and the one under test.
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,7 +13,7 @@ const root = resolve(__dirname, "../..");
 const nativeRequire = createRequire(__filename);
 const nativeImport = nativeRequire("./native-import.cjs") as (url: string) => Promise<unknown>;
 
-/** pi 1.5.2's `dist/core/session-manager.js`, installed first if it is not there yet. */
+/** The reference's `dist/core/session-manager.js`, installed first if it is not there yet. */
 export async function loadReference(): Promise<SessionModule> {
 	const setup = (await nativeImport(pathToFileURL(join(root, "scripts/reference/setup.mjs")).href)) as {
 		setup(): void;

@@ -3,11 +3,13 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { agentDir as piPackage, nodeBin as installedNode, referenceDir } from "../reference/setup.mjs";
+import { agentDir as piPackage, nodeBin as installedNode, earlierDir, earlierVersion, referenceDir, referenceVersion } from "../reference/setup.mjs";
 
-export { piPackage };
-/** pi 1.5.2. Its bundle runs; its unbundled modules lack their dependencies here. */
+export { earlierVersion, piPackage, referenceVersion };
+/** The reference. Its bundle runs; its unbundled modules lack their dependencies here. */
 export const referencePackage = referenceDir;
+/** The release before the reference: its bundle runs, too. */
+export const earlierPackage = earlierDir;
 /** The Node that runs pi; another release is named in PSN_PI_NODE. */
 export const nodeBin = process.env.PSN_PI_NODE ?? installedNode;
 
@@ -18,7 +20,7 @@ const named = process.env.PSN_MODULE ?? join(root, "index.js");
 /** The module under test; another one (the reference itself, an older build) is named in PSN_MODULE, as path or URL. */
 export const moduleUnderTest = named.startsWith("file:") ? fileURLToPath(named) : resolve(named);
 
-export const isInstalled = () => [nodeBin, piPackage, referenceModule].every((path) => existsSync(path));
+export const isInstalled = () => [nodeBin, piPackage, earlierPackage, referenceModule].every((path) => existsSync(path));
 
 // Variables a process needs to run at all. Everything else stays outside: a key in the user's environment would
 // bring another model in, and PI_* settings would change what pi does.

@@ -1,5 +1,6 @@
-// Installs the agent (pi 0.87.1) and a newer Node from the lock file, and unpacks the published files of the reference (pi 1.5.2)
-// beside them. Of the reference only the files are wanted: its session manager runs on the pi-ai of 0.87.1.
+// Installs the agent (pi 0.87.1) and a newer Node from the lock file, and unpacks the published files of other releases beside them: the
+// reference, whose session manager decides what is right, and the release before it. Dependencies are not installed: the session
+// manager runs on the pi-ai of 0.87.1, and a release's bundle contains what it needs.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -9,10 +10,30 @@ import { fileURLToPath } from "node:url";
 import { isMain } from "../is-main.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const REFERENCE = "@earendil-works/pi-coding-agent@1.5.2";
-const INTEGRITY = "sha512-mUWI04rqF1Vd/m1q+Ps1XeWsTXEVvRUnsmRa83I3Dzua0Tx5bYS93imeqtIfrXf7PkkaR6ERz+AuQhIJlom5yA==";
+const NAME = "@earendil-works/pi-coding-agent";
 
-export const referenceDir = join(here, "pi-1.5.2");
+/**
+ * The releases that are unpacked. The directory of the reference is named without its version, so that another release becomes the
+ * reference by a change in this file alone.
+ */
+const RELEASES = {
+	reference: {
+		version: "1.6.0",
+		integrity: "sha512-zX1BVEsshx7A2MRuQ6jfr3RJGWw4Wn+vLq5ZfmlvS1RskhRmByaSZVXH/zcwRrWHO7qPgs98pNCbPOEti/t0fQ==",
+		dir: join(here, "pi"),
+	},
+	earlier: {
+		version: "1.5.2",
+		integrity: "sha512-mUWI04rqF1Vd/m1q+Ps1XeWsTXEVvRUnsmRa83I3Dzua0Tx5bYS93imeqtIfrXf7PkkaR6ERz+AuQhIJlom5yA==",
+		dir: join(here, "pi-1.5.2"),
+	},
+};
+
+export const referenceVersion = RELEASES.reference.version;
+export const referenceDir = RELEASES.reference.dir;
+/** The release before the reference. Tests run its bundle. */
+export const earlierVersion = RELEASES.earlier.version;
+export const earlierDir = RELEASES.earlier.dir;
 export const agentDir = join(here, "node_modules/@earendil-works/pi-coding-agent");
 export const nodeBin = join(here, "node_modules/node/bin/node");
 
@@ -46,22 +67,29 @@ export function setup() {
 		if (!runs(nodeBin)) throw new Error(`The newer Node for the agent does not run: ${nodeBin}`);
 		writeFileSync(stampFile, stamp);
 	}
-	if (!existsSync(join(referenceDir, "dist/core/session-manager.js"))) unpackReference();
+	for (const release of Object.values(RELEASES)) if (versionIn(release.dir) !== release.version) unpack(release);
 }
 
-function unpackReference() {
+/** The version of the pi in a directory, or undefined. */
+function versionIn(dir) {
+	const manifest = join(dir, "package.json");
+	return existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).version : undefined;
+}
+
+/** Unpacks a published release into a directory, which is replaced. Without an `integrity` the registry is trusted. */
+export function unpack({ version, integrity, dir }) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-reference-"));
 	try {
-		const [{ filename }] = JSON.parse(npm(["pack", REFERENCE, "--json", "--pack-destination", scratch], { cwd: scratch }));
-		const tarball = join(scratch, filename);
+		const [packed] = JSON.parse(npm(["pack", `${NAME}@${version}`, "--json", "--pack-destination", scratch], { cwd: scratch }));
+		const tarball = join(scratch, packed.filename);
 		const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`;
-		if (digest !== INTEGRITY) throw new Error(`${REFERENCE} is not the release that is pinned here: ${digest}`);
-		const partial = `${referenceDir}.partial`;
+		if (integrity && digest !== integrity) throw new Error(`${NAME}@${version} is not the release that is pinned here: ${digest}`);
+		const partial = `${dir}.partial`;
 		rmSync(partial, { recursive: true, force: true });
 		mkdirSync(partial, { recursive: true });
 		execFileSync("tar", ["-xzf", tarball, "-C", partial, "--strip-components=1"]);
-		rmSync(referenceDir, { recursive: true, force: true });
-		renameSync(partial, referenceDir);
+		rmSync(dir, { recursive: true, force: true });
+		renameSync(partial, dir);
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}

@@ -158,8 +158,8 @@ describe("pages", () => {
 	test("the file format's page names every field of pi's own types", () => {
 		const pi = (path: string): string => join(root, "scripts/reference/node_modules/@earendil-works", path);
 		const published: Record<string, RegExp> = {
-			[join(root, "scripts/reference/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
-			[join(root, "scripts/reference/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
+			[join(root, "scripts/reference/pi/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
+			[join(root, "scripts/reference/pi/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
 			[pi("pi-ai/dist/types.d.ts")]:
 				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig)$/,
 			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,

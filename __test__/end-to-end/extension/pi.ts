@@ -1,4 +1,4 @@
-// pi 1.5.2 with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
+// The reference pi with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

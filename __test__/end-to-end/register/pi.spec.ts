@@ -19,10 +19,11 @@ import { startRpc } from "../../../scripts/demo/rpc-client.mjs";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
-/** The two that are published last of each line. The unbundled modules of 1.5.2 lack their dependencies here. */
+/** The unbundled modules of the last two lack their dependencies here. */
 const PIS = [
 	{ version: "0.87.1", dir: pi.piPackage },
-	{ version: "1.5.2", dir: pi.referencePackage },
+	{ version: pi.earlierVersion, dir: pi.earlierPackage },
+	{ version: pi.referenceVersion, dir: pi.referencePackage },
 ];
 
 const replaced = ({ version, dir }: { version: string; dir: string }) =>
@@ -184,14 +185,14 @@ describe.each(PIS)("the bundle of $version", (one) => {
 	});
 });
 
-it("finds everything that pi 1.5.2 needs", async () => {
+it("finds everything that the reference needs", async () => {
 	// Its dependencies are not installed, so that it is looked at, not run.
 	const script = `
 		import { checkPi } from ${JSON.stringify(join(pi.root, "lib/register/check.mjs"))};
 		import { Packages } from ${JSON.stringify(join(pi.root, "lib/register/package.mjs"))};
 		import { readEnvironment } from ${JSON.stringify(join(pi.root, "lib/register/package.mjs"))};
 		import ours from ${JSON.stringify(join(pi.root, "index.js"))};
-		const pi = new Packages(readEnvironment()).in(${JSON.stringify(join(pi.root, "scripts/reference/pi-1.5.2"))});
+		const pi = new Packages(readEnvironment()).in(${JSON.stringify(pi.referencePackage)});
 		checkPi(pi, ours, "this");
 		const { SessionManager, projectContextEntry, ...less } = ours;
 		for (const without of [less, { ...less, SessionManager: class {} }]) {
@@ -210,5 +211,5 @@ it("finds everything that pi 1.5.2 needs", async () => {
 	const [both, one, title] = outcome.stdout.trimEnd().split("\n");
 	expect(both).toMatch(/do not exist here: SessionManager, projectContextEntry$/);
 	expect(one).toMatch(/do not exist here: projectContextEntry$/);
-	expect(title).toBe("@earendil-works/pi-coding-agent 1.5.2");
+	expect(title).toBe(`@earendil-works/pi-coding-agent ${pi.referenceVersion}`);
 });

@@ -161,7 +161,8 @@ async function talk(terminal: Both): Promise<void> {
 it.each([
 	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/cli.js", how: "unbundled" },
 	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
-	{ version: "1.5.2", dir: pi.referencePackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
+	{ version: pi.earlierVersion, dir: pi.earlierPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
+	{ version: pi.referenceVersion, dir: pi.referencePackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
 ])("pi $version $how shows the same screens and leaves the same sessions on our session manager as on its own", async (one) => {
 	const cli = join(one.dir, one.entry);
 	const settings = { PI_SESSION_NATIVE_PACKAGE: one.dir, PI_SESSION_NATIVE_VERBOSE: "1" };

@@ -6,7 +6,7 @@ import { root } from "../../support/scratch.js";
 
 const load = (path: string): Promise<any> => import(pathToFileURL(join(root, path)).href);
 const { filterInSlices, sliceFilter } = await load("lib/extension/filter.mjs");
-const { filterAndSortSessions } = await load("scripts/reference/pi-1.5.2/dist/modes/interactive/components/session-selector-search.js");
+const { filterAndSortSessions } = await load("scripts/reference/pi/dist/modes/interactive/components/session-selector-search.js");
 
 const WORDS = ["quince", "pie", "Garden", "apple tree", "the", "xylophone"];
 

@@ -1,4 +1,4 @@
-// The lists that the extension puts in place of pi's, held against pi's own: on the class of pi 1.5.2, in this process.
+// The lists that the extension puts in place of pi's, held against pi's own: on the class of the reference, in this process.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // Everything the reference exports beside its class: each type by name, each function, the constant. That no name
 // is missing here is checked by types.spec.ts, which reads the names from the reference's own declarations.
-import type * as Pi from "pi-1.5.2/core/session-manager.js";
+import type * as Pi from "pi/core/session-manager.js";
 import type * as Ours from "pi-session-native";
 import { type Alike, holds, type IsAny, type Mutual, type SameCall } from "./compare.mjs";
 

@@ -1,5 +1,5 @@
 // The class against the reference's: methods both ways, statics, and the reading half that extensions get.
-import type * as Pi from "pi-1.5.2/core/session-manager.js";
+import type * as Pi from "pi/core/session-manager.js";
 import * as Ours from "pi-session-native";
 import { type Alike, holds, type Mutual, type SameCall } from "./compare.mjs";
 

@@ -38,7 +38,8 @@ export interface Way {
 }
 export const WAYS: [Way, ...Way[]] = [
 	{ name: "as the bundle of 0.87.1", bundle: pi.piPackage },
-	{ name: "as the bundle of 1.5.2", bundle: pi.referencePackage },
+	{ name: `as the bundle of ${pi.earlierVersion}`, bundle: pi.earlierPackage },
+	{ name: `as the bundle of ${pi.referenceVersion}`, bundle: pi.referencePackage },
 ];
 
 const register = join(pi.root, "register.mjs");
