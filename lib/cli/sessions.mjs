@@ -1,6 +1,6 @@
 // Finds the session, and the entry, that the user named, and opens it for reading.
 import { existsSync, statSync } from "node:fs";
-import { SessionManager, findMostRecentSession } from "../../index.mjs";
+import { SessionManager } from "../../index.mjs";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { asText, clip, safeLine } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
@@ -64,14 +64,14 @@ const SHOWN_BY = { session: "pi-sessions list --all", "stored session": "pi-sess
 const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(name) === query;
 
 /**
+ * The session that `list` shows first: that of the newest message. File times are no help, because restores and sync tools change them.
  * @param {DirOptions} options
  */
-function newestSession(options) {
-	const cwd = workingDirectory(options);
-	const dir = existingSessionDir(options);
-	const found = dir === undefined ? findMostRecentSession(defaultDir(cwd)) : findMostRecentSession(dir, cwd);
-	if (found === null) throw new CommandError(`No session for ${cwd}. \`pi-sessions list --all\` shows those of every directory`);
-	return found;
+async function newestSession(options) {
+	existingSessionDir(options);
+	const [newest] = await listSessions({ ...options, all: false });
+	if (!newest) throw new CommandError(`No session for ${workingDirectory(options)}. \`pi-sessions list --all\` shows those of every directory`);
+	return newest.path;
 }
 
 /**

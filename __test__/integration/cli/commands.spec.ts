@@ -1,5 +1,5 @@
 // What each command of `pi-sessions` gives, in a pipe.
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -88,6 +88,25 @@ describe("a session is named", () => {
 		const path = put(at, "0194bbbb-1111", branched);
 		put(at, "0194cccc-1111", [message("a", null, user("not this"))], { cwd: "/other" });
 		for (const name of [[path], ["0194b"], ["0194bbbb-1111"], []]) expect(await good(at, ["show", ...name])).toContain("What is wrong with the parser?");
+	});
+
+	// Regression: without an argument the file that was touched last was taken, and list put the other one first.
+	test("not at all: the first of list, whatever the files' times are", async () => {
+		const at = world();
+		const older = put(at, "older", [message("a", null, { ...user("said first"), timestamp: 1 })]);
+		const newer = put(at, "newer", [message("a", null, { ...user("said last"), timestamp: 2 })]);
+		const now = new Date();
+		utimesSync(newer, 0, 0);
+		utimesSync(older, now, now);
+		expect((await goodJson(at, ["list"])).map(({ id }: { id: string }) => id)).toEqual(["newer", "older"]);
+		for (const more of [[], ["--dir", dirname(older)]]) {
+			expect((await goodJson(at, ["show", ...more])).path).toBe(newer);
+			expect((await goodJson(at, ["tree", ...more])).path).toBe(newer);
+			expect((await goodJson(at, ["verify", ...more]))[0].path).toBe(newer);
+			expect((await goodJson(at, ["stats", "--by", "session", ...more])).largest[0].session).toBe("newer");
+			expect(await good(at, ["export", ...more])).toContain("said last");
+		}
+		expect((await goodJson(at, ["fork"])).parentSession).toBe(newer);
 	});
 
 	test("by an id that is the beginning of another", async () => {
