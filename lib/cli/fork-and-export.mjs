@@ -1,5 +1,6 @@
 // `pi-sessions fork` and `pi-sessions export`: copies of a session, or of a branch of it.
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { extname } from "node:path";
 import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from "../../index.mjs";
 import { roleOf } from "../shared/entries.mjs";
 import paths from "../shared/paths.js";
@@ -45,6 +46,8 @@ const sessionDirOf = (cwd, options) => sessionDir({ ...options, cwd });
  */
 function forkWhole(source, options) {
 	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
+	// pi could not go on there.
+	if (options.into !== undefined && !statSync(target, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${options.into}`);
 	return SessionManager.forkFrom(source, target, sessionDirOf(target, options), UNLOCKED);
 }
 
@@ -90,17 +93,30 @@ async function forkOldAt(looked, source, id, options) {
  * @param {ExportOptions} options
  */
 export async function exportSession(query, options) {
-	const source = await sessionPath(query, options);
-	const manager = openReadOnly(source);
 	const output = paths.normalizePath(options.output ?? "-");
-	const format = options.format ?? (output.endsWith(".jsonl") || options.json ? "jsonl" : "md");
+	const format = options.format ?? (options.json ? "jsonl" : formatOf(output));
 	if (options.json && format !== "jsonl") throw new UsageError("--json exports JSON lines; --format md goes without it");
 	if (options.all && format === "md") throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
+	if (options.full && format !== "md") throw new UsageError("JSON lines have all of every tool's output: --full goes with --format md");
 	if (options.all && options.leaf !== undefined) throw new UsageError("--all cannot be combined with --leaf");
+	const source = await sessionPath(query, options);
+	const manager = openReadOnly(source);
 	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
 	const entries = options.all ? manager.getEntries() : manager.getBranch(leaf);
 	const pieces = format === "jsonl" ? jsonLines(manager, entries) : markdown(manager, entries, { full: Boolean(options.full) });
 	await writeText(output, pieces, { force: Boolean(options.force), source });
+}
+
+/**
+ * The format that a file's name says.
+ * @param {string} output
+ */
+function formatOf(output) {
+	const ending = extname(output).toLowerCase();
+	if (ending === ".jsonl") return "jsonl";
+	if (["", ".md", ".markdown", ".txt"].includes(ending)) return "md";
+	const page = ending.startsWith(".htm") ? "; pi itself writes a page: pi --export <file of the session> <page>" : "";
+	throw new UsageError(`export writes Markdown (.md) or JSON lines (.jsonl), and ${output} ends with ${ending}: say which by --format${page}`);
 }
 
 /**

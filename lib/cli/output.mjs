@@ -41,12 +41,15 @@ export function writeWarning(message, asJson) {
 	process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeBlock(message)}\n`);
 }
 
+/** Whether a terminal can do nothing but show lines, such as the shell within an editor: no colours, no pager, no bar. */
+const isDumb = process.env.TERM === "dumb";
+
 /** Colours are for terminals. `NO_COLOR` turns them off, `FORCE_COLOR` turns them on everywhere. */
 function coloured() {
-	const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+	const { NO_COLOR, FORCE_COLOR } = process.env;
 	if (NO_COLOR) return false;
 	if (FORCE_COLOR !== undefined && FORCE_COLOR !== "") return FORCE_COLOR !== "0" && FORCE_COLOR !== "false";
-	return Boolean(process.stdout.isTTY) && TERM !== "dumb";
+	return Boolean(process.stdout.isTTY) && !isDumb;
 }
 
 export const paint = picocolors.createColors(coloured());
@@ -147,7 +150,7 @@ export function pagerCommand(platform, env) {
  */
 export async function writePaged(makeLines, { pager = true }) {
 	const { command, shell } = pagerCommand(process.platform, process.env);
-	if (!pager || !process.stdout.isTTY || command === "" || command === "cat") return await writeLines(makeLines());
+	if (!pager || !process.stdout.isTTY || isDumb || command === "" || command === "cat") return await writeLines(makeLines());
 	// F: no pager for a single screen; R: colours pass; X: the text stays on the screen.
 	const child = spawn(command, { shell, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "FRX", ...process.env } });
 	const ended = new Promise((resolve, reject) => {
@@ -185,7 +188,7 @@ export async function writePaged(makeLines, { pager = true }) {
  * @returns {Promise<T>}
  */
 export async function withProgress(what, work) {
-	if (!process.stderr.isTTY) return await work({ update: () => {}, stop: () => {} });
+	if (!process.stderr.isTTY || isDumb) return await work({ update: () => {}, stop: () => {} });
 	// Loaded where it is shown.
 	const cliProgress = /** @type {typeof import("cli-progress")} */ (createRequire(import.meta.url)("cli-progress"));
 	const format = `${what} {bar} {value}/{total}`;

@@ -1,7 +1,8 @@
 // The commands, their options and their help.
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
-import { safeBlock } from "../shared/text.mjs";
+import { safeBlock, wrapped } from "../shared/text.mjs";
+import { columns } from "./output.mjs";
 import { ROLES, SCOPES } from "./search-scopes.mjs";
 
 const { version } = createRequire(import.meta.url)("../../package.json");
@@ -41,6 +42,19 @@ const namesOption = (flags, about, names) =>
 	});
 
 /**
+ * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or the newest session.
+ * @param {string} flags
+ * @param {string} about
+ */
+function filled(flags, about) {
+	const option = new Option(flags, about);
+	return option.argParser((text, /** @type {any} */ before) => {
+		if (text === "") throw new InvalidArgumentError("It must not be empty.");
+		return option.variadic ? [...(before ?? []), text] : text;
+	});
+}
+
+/**
  * A command with the options that all commands have.
  * @param {Command} program
  * @param {string} usage
@@ -51,8 +65,8 @@ function command(program, usage, summary, examples) {
 	return program
 		.command(usage)
 		.description(summary)
-		.option("--cwd <directory>", "the working directory whose sessions are meant (default: this one)")
-		.option("--dir <directory>", "a session directory other than pi's own (without --all, the working directory's sessions in it)")
+		.addOption(filled("--cwd <directory>", "the working directory whose sessions are meant (default: this one)"))
+		.addOption(filled("--dir <directory>", "a session directory other than pi's own (without --all, the working directory's sessions in it)"))
 		.option("--json", "JSON for programs")
 		.showHelpAfterError(`(see ${program.name() === "pi-sessions" ? "" : "pi-sessions "}${program.name()} ${usage} --help)`)
 		.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sessions ${example}`).join("\n")}`);
@@ -60,10 +74,12 @@ function command(program, usage, summary, examples) {
 
 const SESSION = "a file, the beginning of a session id, a name that no other session has, or nothing for the newest session of the working directory";
 const ONE_SESSION = "a file, or the beginning of a session id";
-const LEAF = /** @type {const} */ (["-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)"]);
+const LEAF = filled("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)");
 const PAGER = /** @type {const} */ (["--no-pager", "never through $PAGER"]);
-const STORE = /** @type {const} */ (["--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SESSION_NATIVE_STORE)"]);
+const STORE = filled("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SESSION_NATIVE_STORE)");
 const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
+
+const EXIT_CODES = "Exit codes: 0 good, 1 a problem was found or something failed, 2 usage error. As grep, search ends with 1 if it finds nothing, and with 2 if it fails.";
 
 const DESCRIPTION = [
 	"Shows, searches, checks and exports the sessions of the pi coding agent.",
@@ -74,13 +90,14 @@ const DESCRIPTION = [
 /** @param {boolean} asJson whether errors are to be JSON: then commander says nothing itself */
 export function buildProgram(asJson) {
 	const program = new Command("pi-sessions")
-		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
+		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))), getOutHelpWidth: columns, getErrHelpWidth: columns })
+		.configureHelp({ minWidthToWrap: 20 })
 		.description(DESCRIPTION)
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see pi-sessions --help)")
 		.helpCommand("help [command]", "Shows the help of a command")
-		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 usage error. As grep, search ends with 1 if it finds nothing, and with 2 if it fails.");
+		.addHelpText("after", () => `\n${wrapped(EXIT_CODES, columns()).join("\n")}`);
 
 	addReading(program);
 	addChanging(program);
@@ -104,7 +121,7 @@ function addReading(program) {
 		.argument("[session]", SESSION)
 		.option(...PAGER)
 		.option("-f, --full", "all of every tool's output")
-		.option(...LEAF)
+		.addOption(LEAF)
 		.option("-n, --limit <count>", "so many entries, the newest (default: all)", limit)
 		.action(runs("show"));
 
@@ -157,9 +174,9 @@ function addChanging(program) {
 
 	command(program, "redact", "Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store", ["redact 0193a2b4 --text - --dry-run <<< 'the password'", "redact 0193a2b4 --entry 1f2e3d4c --dry-run"])
 		.argument("<session>", ONE_SESSION)
-		.option(...STORE)
+		.addOption(STORE)
 		.option("--text <text>", "the text; - reads it from standard input, because arguments are seen by every user of the machine")
-		.option("--entry <entries...>", "what these entries say (an id, its beginning, or a label)")
+		.addOption(filled("--entry <entries...>", "what these entries say (an id, its beginning, or a label)"))
 		.option("--replacement <text>", "what takes its place (default: [redacted])")
 		.option(...DRY_RUN)
 		.action(runs("redact"));
@@ -169,16 +186,16 @@ function addChanging(program) {
 function addCopying(program) {
 	command(program, "fork", "Copies a session, or the path to one of its entries, into a new session", ["fork 0193a2b4", "fork 0193a2b4 --entry 1f2e3d4c --name 'another way'", "fork session.jsonl --into ~/other-project"])
 		.argument("[session]", SESSION)
-		.option("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)")
-		.option("--into <directory>", "the new session's working directory (default: the same); not with --entry")
+		.addOption(filled("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)"))
+		.addOption(filled("--into <directory>", "the new session's working directory, which must be there (default: the same); not with --entry"))
 		.option("--name <name>", "the new session's name")
 		.action(runs("fork-and-export", "fork"));
 
 	command(program, "export", "Writes a conversation as Markdown, or a session as JSON lines", ["export > talk.md", "export 0193a2b4 -o talk.md --full", "export 0193a2b4 --format jsonl --all -o copy.jsonl"])
 		.argument("[session]", SESSION)
-		.addOption(new Option("--format <format>", "md, or jsonl; by default what the file's name says, else md").choices(["md", "jsonl"]))
-		.option("-o, --output <file>", "where to (default: standard output)")
-		.option(...LEAF)
+		.addOption(new Option("--format <format>", "md, or jsonl; by default what the ending of the file's name says, without one md").choices(["md", "jsonl"]))
+		.addOption(filled("-o, --output <file>", "where to (default: standard output)"))
+		.addOption(LEAF)
 		.option("-a, --all", "with jsonl: every branch")
 		.option("-f, --full", "with md: all of every tool's output")
 		.option("--force", "write over a file that is there")
@@ -194,7 +211,7 @@ function addStores(program) {
 	]);
 	for (const [name, summary, examples] of STORES) {
 		command(program, name, summary, [...examples])
-			.option(...STORE)
+			.addOption(STORE)
 			.argument("[session]", "a file or the beginning of a session id; without it those of the working directory's project")
 			.option("-a, --all", "the sessions of every project that has some here")
 			.option(...DRY_RUN)
@@ -205,22 +222,22 @@ function addStores(program) {
 /** @param {Command} program */
 function addRemote(program) {
 	const remote = command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status"])
-		.option(...STORE)
+		.addOption(STORE)
 		.option("-a, --all", "sessions of every project")
 		.action(runs("remote"));
 	command(remote, "status", "Says what is stored, what waits to be stored or pulled and why, who uses what, and what failed last", ["remote status", "remote status --all --json"])
-		.option(...STORE)
+		.addOption(STORE)
 		.option("-a, --all", "of every project that has sessions here")
 		.action(runs("remote-status", "remoteStatus"));
 	command(remote, "move", "Gives the stored sessions of a project another name, as after its remote was renamed", ["remote move github.com/old/shop", "remote move github.com/old/shop github.com/new/shop --dry-run"])
 		.argument("<from>", "the project's name, as remote --all shows it")
 		.argument("[to]", "its new name (default: that of the working directory's project)")
-		.option(...STORE)
+		.addOption(STORE)
 		.option(...DRY_RUN)
 		.action(runs("remote", "remoteMove"));
 	command(remote, "delete", "Deletes a session from the store; the files of it that machines have stay", ["remote delete 0193a2b4"])
 		.argument("<session>", "the beginning of a session id")
-		.option(...STORE)
+		.addOption(STORE)
 		.option(...DRY_RUN)
 		.action(runs("remote", "remoteDelete"));
 }

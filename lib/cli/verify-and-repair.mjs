@@ -34,7 +34,8 @@ export async function verify(queries, options) {
 		}
 	});
 	if (options.json) await writeJson(reports);
-	else for (const report of reports) await write(`${verdict(report).join("\n")}\n`);
+	// Of all sessions, those that are good are only counted.
+	else for (const report of reports) if (!options.all || !report.ok) await write(`${verdict(report).join("\n")}\n`);
 	if (options.all && !options.json) await write(`${summary(reports)}\n`);
 	return reports.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -42,6 +42,15 @@ describe("the pager", () => {
 		expect((await runInTerminal(at, ["verify"], { PAGER })).out).not.toContain("paged: ");
 	});
 
+	// Regression: a terminal that can only show lines got a pager, and a bar.
+	test("is not started in a terminal that is dumb; no bar is drawn", async () => {
+		const at = world();
+		put(at, "s-1", branched);
+		const { out } = await runInTerminal(at, ["list"], { TERM: "dumb", PAGER: program(at, "pager", "sed 's/^/paged: /'") });
+		expect(out).toContain("The parser");
+		expect(out).not.toMatch(/paged: |Reading sessions|\u001b/);
+	});
+
 	test("one that is not there costs nothing but itself", async () => {
 		const at = world();
 		put(at, "s-1", branched);
@@ -216,6 +225,24 @@ describe("use", () => {
 			const help = await run(at, [name, "--help"]);
 			expect(help.code).toBe(0);
 			expect(help.out).toMatch(new RegExp(`Examples:\n {2}\\$ .*pi-sessions ${name}`));
+		}
+	});
+
+	// Regression: the last line was written as it is.
+	test("--help is as wide as the terminal", async () => {
+		for (const COLUMNS of ["60", "80", "100"]) {
+			const wide = (await run(world(), ["--help"], { COLUMNS })).out.split("\n").filter((line) => line.length > Number(COLUMNS));
+			expect({ COLUMNS, wide }).toEqual({ COLUMNS, wide: [] });
+		}
+	});
+
+	// Regression: a variable that is not set (`--into "$dir"`) meant the working directory, or whatever the default is.
+	test("an option that names something must not be empty", async () => {
+		const at = world();
+		put(at, "s-1", branched);
+		for (const line of ["list --cwd", "list --dir", "show --leaf", "fork --into", "fork --entry", "export --output", "export --leaf", "push --store", "redact s-1 --entry"]) {
+			const { code, err } = await run(at, [...line.split(" "), ""]);
+			expect({ line, code, err }).toEqual({ line, code: 2, err: expect.stringMatching(/^error: option .* It must not be empty\./) });
 		}
 	});
 

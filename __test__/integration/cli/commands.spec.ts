@@ -361,6 +361,15 @@ describe("fork", () => {
 		expect(api.SessionManager.open(path).getEntries().map(({ id, type }) => (type === "label" ? type : id))).toEqual(["e0", "e1", "e2", "e3", "e4", "label"]);
 	});
 
+	// Regression: a name with a mistake in it made a session that pi cannot go on with.
+	test("into a directory that is not there is refused", async () => {
+		const at = world();
+		const source = put(at, "s-fork", branched);
+		writeFileSync(join(at.cwd, "file"), "");
+		for (const into of ["/nonexistent/dir", "file"]) expect(await run(at, ["fork", source, "--into", into])).toMatchObject({ code: 1, out: "", err: `Error: No such directory: ${into}\n` });
+		expect(readdirSync(join(at.agent, "sessions"))).toHaveLength(1);
+	});
+
 	test("refuses what would make no session", async () => {
 		const at = world();
 		put(at, "s-fork", branched);
@@ -420,6 +429,19 @@ describe("export", () => {
 		expect(await run(at, ["export", source, "-o", out])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already") });
 		await good(at, ["export", source, "-o", out, "--force", "--full"]);
 		expect(readFileSync(out, "utf8")).toContain("line 30 of the log");
-		for (const args of [["--all"], ["--format", "md", "--json"], ["--all", "--leaf", "e4", "--format", "jsonl"], ["--format", "pdf"]]) expect((await run(at, ["export", source, ...args])).code).toBe(2);
+		for (const args of [["--all"], ["--format", "md", "--json"], ["--all", "--leaf", "e4", "--format", "jsonl"], ["--format", "pdf"], ["--full", "--format", "jsonl"]]) expect((await run(at, ["export", source, ...args])).code).toBe(2);
+	});
+
+	// Regression: Markdown was written into talk.html, with status 0.
+	test("refuses a name that says another format than it writes", async () => {
+		const at = world();
+		const source = put(at, "s-export", branched);
+		for (const name of ["talk.html", "talk.HTM", "talk.pdf", "talk.json", "talk.docx"]) {
+			const { code, err } = await run(at, ["export", source, "-o", name]);
+			expect({ name, code, err }).toEqual({ name, code: 2, err: expect.stringContaining("say which by --format") });
+			if (name.startsWith("talk.h")) expect(err).toContain("pi --export");
+		}
+		expect(readdirSync(at.cwd)).toEqual([]);
+		for (const args of [["-o", "talk.html", "--format", "md"], ["-o", "talk.txt"], ["-o", "talk"], ["-o", "talk.json", "--json"]]) await good(at, ["export", source, ...args]);
 	});
 });
