@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 /** Vitest begins with large files. The longest tests stand in small ones: begun last, they would leave a processor idle. */
 const LONGEST = [
-	/\/stress\/differential\/|\/slow\/(?:memory|search|lazy\/costs)|\/(?:agent\/cli|docs|extension\/find|store\/(?:in-pi|pi|redaction|s3))\.spec/,
+	/\/stress\/differential\/|\/slow\/(?:memory|search|lazy\/costs)|\/(?:agent\/cli|docs|extension\/find|sync\/__test__\/.*\/(?:in-pi|pi|redaction|s3))\.spec/,
 	/\/(?:slow|stress|end-to-end)\//,
 	/./,
 ];
@@ -18,7 +18,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
 	test: {
-		include: ["__test__/**/*.spec.ts"],
+		include: ["__test__/**/*.spec.ts", "packages/*/__test__/**/*.spec.ts"],
 		setupFiles: ["__test__/support/own-home.ts"],
 		// One process per file: the addon's state, the environment and the clock of one file never reach another.
 		pool: "forks",

@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { optionsOf } from "../scripts/options.mjs";
 
 const require = createRequire(import.meta.url);
-const { openStore } = require("../lib/store/index.js");
+const { openStore } = require("../packages/sync/lib/index.js");
 const options = { store: { type: "string" }, sessions: { type: "string" }, delay: { type: "string" } };
 const { values } = optionsOf(import.meta.url, { options }, { counts: ["sessions", "delay"] });
 const { sessions = 300, store: given } = values;
@@ -93,7 +93,7 @@ async function main() {
 	const [agent, work] = [folder("agent"), folder("shop")];
 	const start = async (timeout) => {
 		const more = { UV_THREADPOOL_SIZE: "16", PI_CODING_AGENT_DIR: agent, HOME: scratch, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "bench" };
-		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/follower/follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced" });
+		const child = spawn(process.execPath, [fileURLToPath(new URL("../packages/sync/lib/follower/follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced" });
 		const begun = performance.now();
 		child.send({ address: env.PI_SESSION_NATIVE_STORE, notesDir: join(agent, "session-stores"), pendingId: "bench", timeout, start: {} });
 		setTimeout(() => child.kill("SIGKILL"), timeout).unref();

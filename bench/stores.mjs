@@ -12,14 +12,14 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Schedule } from "../lib/follower/schedule.mjs";
-import { Sessions } from "../lib/follower/sessions.mjs";
+import { Schedule } from "../packages/sync/lib/follower/schedule.mjs";
+import { Sessions } from "../packages/sync/lib/follower/sessions.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 
 const require = createRequire(import.meta.url);
-const { DirectoryStore, PostgresStore, SessionSync, openStore } = require("../lib/store/index.js");
-const { lagOf } = require("../lib/store/machine/session-file.js");
-const { Notes } = require("../lib/store/machine/notes.js");
+const { DirectoryStore, PostgresStore, SessionSync, openStore } = require("../packages/sync/lib/index.js");
+const { lagOf } = require("../packages/sync/lib/machine/session-file.js");
+const { Notes } = require("../packages/sync/lib/machine/notes.js");
 const { SessionManager } = require("../index.js");
 
 const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, "in-a-process": { type: "string" }, store: { type: "string" } };

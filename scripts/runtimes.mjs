@@ -14,6 +14,8 @@ import { reported, VITEST } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const below = (names) => names.map((name) => `__test__/${name}`);
+/** The same in the package of stores. */
+const ofStores = (names) => below(names).map((path) => `packages/sync/${path}`);
 /** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
 const SPECS = below(["unit/", "stress/", "slow/"]);
 /** Of these, in a quick run. */
@@ -23,26 +25,26 @@ const QUICK = below(["unit/", "stress/"]);
  * run. The rest asks more of the core, of JavaScript of our own and of the file system than of the engine.
  */
 const IN_SHORT = ["node22", "node24", "deno"];
-const OF_THE_ENGINE = below(["unit/contract/", "unit/lazy/", "unit/runtimes/", "unit/store/conformance.spec.ts"]);
+const OF_THE_ENGINE = [...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]), ...ofStores(["unit/conformance.spec.ts"])];
 /** Processes that are killed, counted, limited or watched from outside, and full disks: run on one Node. */
-const LEFT_OUT = below([
-	"slow/lists/long-lines.spec.ts",
-	"slow/memory/refused.spec.ts",
-	"slow/search/handles.spec.ts",
-	"slow/search/hard-to-search.spec.ts",
-	"slow/sizes.spec.ts",
-	"stress/durability.spec.ts",
-	"stress/kills.spec.ts",
-	"stress/leaks.spec.ts",
-	"stress/limits.spec.ts",
-	"stress/processes.spec.ts",
-	"stress/stores.spec.ts",
-	"unit/store/directory-files.spec.ts",
-	"unit/store/directory-kills.spec.ts",
-	// Node's own rules for paths of Windows, and a package that NODE_PATH leads to.
-	"unit/contract/windows-paths.spec.ts",
-	"unit/store/aws-credentials.spec.ts",
-]);
+const LEFT_OUT = [
+	...below([
+		"slow/lists/long-lines.spec.ts",
+		"slow/memory/refused.spec.ts",
+		"slow/search/handles.spec.ts",
+		"slow/search/hard-to-search.spec.ts",
+		"slow/sizes.spec.ts",
+		"stress/durability.spec.ts",
+		"stress/kills.spec.ts",
+		"stress/leaks.spec.ts",
+		"stress/limits.spec.ts",
+		"stress/processes.spec.ts",
+		// Node's own rules for paths of Windows.
+		"unit/contract/windows-paths.spec.ts",
+	]),
+	// The last one needs a package that NODE_PATH leads to.
+	...ofStores(["stress/stores.spec.ts", "unit/directory-files.spec.ts", "unit/directory-kills.spec.ts", "unit/aws-credentials.spec.ts"]),
+];
 /** The command is Node's: run on each of its releases. */
 const COMMAND = below(["integration/cli/"]);
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */

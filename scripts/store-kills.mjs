@@ -11,9 +11,9 @@ import { VITEST } from "./report.mjs";
 const ROUND = 100;
 /** The tests by store. */
 const STORES = {
-	directory: ["__test__/stress/store-kills.spec.ts", "directory"],
-	postgres: ["__test__/end-to-end/store/kills.spec.ts", "PostgreSQL"],
-	s3: ["__test__/end-to-end/store/kills.spec.ts", "bucket"],
+	directory: ["packages/sync/__test__/stress/store-kills.spec.ts", "directory"],
+	postgres: ["packages/sync/__test__/end-to-end/kills.spec.ts", "PostgreSQL"],
+	s3: ["packages/sync/__test__/end-to-end/kills.spec.ts", "bucket"],
 };
 
 const { values } = optionsOf(

@@ -3,7 +3,7 @@
 import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { replaceFile } from "../shared/replace-file.js";
-import smallFile from "../store/machine/small-file.js";
+import smallFile from "../../packages/sync/lib/machine/small-file.js";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { sessionFiles } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
-import { idInName } from "../store/machine/session-path.js";
+import { idInName } from "../../packages/sync/lib/machine/session-path.js";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { existingSessionDir, sessionDir, workingDirectory } from "./dir-options.mjs";

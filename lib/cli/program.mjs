@@ -215,7 +215,7 @@ function addStores(program) {
 			.argument("[session]", "a file or the beginning of a session id; without it those of the working directory's project")
 			.option("-a, --all", "the sessions of every project that has some here")
 			.option(...DRY_RUN)
-			.action(runs("push-and-pull", name));
+			.action(runs("../../packages/sync/lib/cli/push-and-pull", name));
 	}
 }
 
@@ -224,22 +224,22 @@ function addRemote(program) {
 	const remote = command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status"])
 		.addOption(STORE)
 		.option("-a, --all", "sessions of every project")
-		.action(runs("remote"));
+		.action(runs("../../packages/sync/lib/cli/remote", "remote"));
 	command(remote, "status", "Says what is stored, what waits to be stored or pulled and why, who uses what, and what failed last", ["remote status", "remote status --all --json"])
 		.addOption(STORE)
 		.option("-a, --all", "of every project that has sessions here")
-		.action(runs("remote-status", "remoteStatus"));
+		.action(runs("../../packages/sync/lib/cli/remote-status", "remoteStatus"));
 	command(remote, "move", "Gives the stored sessions of a project another name, as after its remote was renamed", ["remote move github.com/old/shop", "remote move github.com/old/shop github.com/new/shop --dry-run"])
 		.argument("<from>", "the project's name, as remote --all shows it")
 		.argument("[to]", "its new name (default: that of the working directory's project)")
 		.addOption(STORE)
 		.option(...DRY_RUN)
-		.action(runs("remote", "remoteMove"));
+		.action(runs("../../packages/sync/lib/cli/remote", "remoteMove"));
 	command(remote, "delete", "Deletes a session from the store; the files of it that machines have stay", ["remote delete 0193a2b4"])
 		.argument("<session>", "the beginning of a session id")
 		.addOption(STORE)
 		.option(...DRY_RUN)
-		.action(runs("remote", "remoteDelete"));
+		.action(runs("../../packages/sync/lib/cli/remote", "remoteDelete"));
 }
 
 /** @param {Command} program */

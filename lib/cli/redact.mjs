@@ -4,17 +4,17 @@ import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
 import { counted, safeLine } from "../shared/text.mjs";
-import local from "../store/machine/local-sessions.js";
-import redactions from "../store/sync/redact-files.js";
-import { RedactionFile } from "../store/sync/redaction-file.js";
+import local from "../../packages/sync/lib/machine/local-sessions.js";
+import redactions from "../../packages/sync/lib/sync/redact-files.js";
+import { RedactionFile } from "../../packages/sync/lib/sync/redaction-file.js";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
-import { emptiedNote } from "./push-and-pull.mjs";
+import { emptiedNote } from "../../packages/sync/lib/cli/push-and-pull.mjs";
 import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
-import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
+import { ifStoreIsNamed, notesDirHere, syncOf } from "../../packages/sync/lib/cli/store-connection.mjs";
 
-/** @typedef {import("./store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
+/** @typedef {import("../../packages/sync/lib/cli/store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
 /** @typedef {import("../../index.js").RedactReport["lines"]} RedactedLines */
 /**
@@ -96,7 +96,7 @@ function ofCopies(path, { text, replacement }, lines) {
  * Redacts a file and what the store has of it. Without a store what is changed is noted, for those that are named later.
  * @param {string} file
  * @param {RedactInput} what
- * @param {import("./store-connection.mjs").Connection | undefined} connection
+ * @param {import("../../packages/sync/lib/cli/store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
  * @returns {Promise<Report>}
  */
@@ -110,7 +110,7 @@ async function redactOne(file, what, connection, options) {
 /**
  * @param {string} file
  * @param {RedactInput} what
- * @param {import("./store-connection.mjs").Connection | undefined} connection
+ * @param {import("../../packages/sync/lib/cli/store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
  * @param {boolean} [isNamed] this session was named: the store is asked, whatever the file holds
  * @returns {Promise<Row[]>} empty if there is nothing to take out
@@ -134,7 +134,7 @@ async function rowsOf(file, what, connection, options, isNamed = false) {
 
 /**
  * What the command does not reach, for people.
- * @param {import("./store-connection.mjs").Connection | undefined} connection
+ * @param {import("../../packages/sync/lib/cli/store-connection.mjs").Connection | undefined} connection
  * @param {boolean} isSilent whether a store is named that did not answer
  */
 function notReachedBy(connection, isSilent) {

@@ -20,7 +20,7 @@ export default function extension(api) {
 	});
 	api.registerCommand("private", {
 		description: "Never push this session to a store",
-		handler: async (_args, ctx) => runCommand(ctx, async () => (await import("./private.mjs")).markPrivate(pi, ctx)),
+		handler: async (_args, ctx) => runCommand(ctx, async () => (await import("../../packages/sync/lib/extension/private.mjs")).markPrivate(pi, ctx)),
 	});
 	/** @type {(() => void) | undefined} */
 	let restore;

@@ -18,7 +18,7 @@ const NAME_COLUMNS = 30;
 export function lastWriters(pi) {
 	const notesIn = notesOf(pi.getAgentDir());
 	if (notesIn === undefined) return () => undefined;
-	const { displayName } = require("../store/base/names.js");
+	const { displayName } = require("../../packages/sync/lib/base/names.js");
 	const find = (/** @type {string} */ id, /** @type {string} */ path) => {
 		const note = notesIn(dirname(path)).get(id);
 		// What is not stored yet was written here.
@@ -37,16 +37,16 @@ export function lastWriters(pi) {
 /**
  * The notes on the store that is set up, by the directory of the sessions; undefined if none is.
  * @param {string} agentDir
- * @returns {((dir: string) => import("../store/machine/notes.js").Notes) | undefined}
+ * @returns {((dir: string) => import("../../packages/sync/lib/machine/notes.js").Notes) | undefined}
  */
 function notesOf(agentDir) {
-	const { isStoreNamed, notesIn } = require("../store/machine/setting-names.js");
+	const { isStoreNamed, notesIn } = require("../../packages/sync/lib/machine/setting-names.js");
 	if (!isStoreNamed(agentDir)) return undefined;
 	try {
-		const { storeAddress } = require("../store/machine/settings.js");
+		const { storeAddress } = require("../../packages/sync/lib/machine/settings.js");
 		const address = storeAddress(agentDir);
 		if (address === undefined) return undefined;
-		const { Notes } = require("../store/machine/notes.js");
+		const { Notes } = require("../../packages/sync/lib/machine/notes.js");
 		const open = (/** @type {string} */ dir) => new Notes(notesIn(agentDir), address, dir);
 		// An address that is not understood is refused here.
 		open(agentDir);

@@ -7,7 +7,7 @@
 import { isAscii } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path/posix";
-import { messageOf } from "../store/base/errors.js";
+import { messageOf } from "../../packages/sync/lib/base/errors.js";
 import { BUNDLE, Unfit, managerSource } from "./package.mjs";
 
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;

@@ -1,7 +1,7 @@
 // The module hooks: every import of a pi's own session manager gets ours, and its bundle is loaded with ours inside
 // (bundle.mjs). Anything that could leave two managers in one process, or pi on its own manager, is an error.
 import module from "node:module";
-import { messageOf } from "../store/base/errors.js";
+import { messageOf } from "../../packages/sync/lib/base/errors.js";
 import { Bundle } from "./bundle.mjs";
 import { checkPi } from "./check.mjs";
 import { hooked } from "./hooked.mjs";

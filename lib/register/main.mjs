@@ -4,8 +4,8 @@ import module from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { messageOf } from "../store/base/errors.js";
-import { agentDirOf, isStoreNamed } from "../store/machine/setting-names.js";
+import { messageOf } from "../../packages/sync/lib/base/errors.js";
+import { agentDirOf, isStoreNamed } from "../../packages/sync/lib/machine/setting-names.js";
 import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit, readEnvironment } from "./package.mjs";
@@ -17,7 +17,7 @@ const require = module.createRequire(import.meta.url);
 
 /** @type {Hooks} */
 let hooks;
-/** The store that this process's sessions go to, if one is named. @type {ReturnType<typeof import("../follower/in-pi.mjs").storeOfEnvironment>} */
+/** The store that this process's sessions go to, if one is named. @type {ReturnType<typeof import("../../packages/sync/lib/follower/in-pi.mjs").storeOfEnvironment>} */
 let store;
 /** @type {import("./check.mjs").Library} */
 let ours;
@@ -81,7 +81,7 @@ function install(settings) {
 /** Takes the store that is named for a pi, or for scripts that load one. Most have none, and what it needs takes a few milliseconds to load. @param {Pi | undefined} pi */
 function takeStore(pi) {
 	const agentDir = agentDirOf(pi?.config);
-	if (isMainThread && isStoreNamed(agentDir)) store = require("../follower/in-pi.mjs").storeOfEnvironment(agentDir);
+	if (isMainThread && isStoreNamed(agentDir)) store = require("../../packages/sync/lib/follower/in-pi.mjs").storeOfEnvironment(agentDir);
 }
 
 /** Options by which Node runs what is in its command line: the first argument is then no script. */

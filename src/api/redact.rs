@@ -75,7 +75,7 @@ fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<LineRedacti
 }
 
 /// What lines become that are in no session file, such as those of a store: those that change, as a report has them. Where the file at
-/// `path` has the entry of such a line, what its line becomes takes the place. For `lib/store`, and not public.
+/// `path` has the entry of such a line, what its line becomes takes the place. For `packages/sync/lib`, and not public.
 #[napi(catch_unwind, skip_typescript)]
 pub fn redact_lines<'env>(
     env: &'env Env,

@@ -3,9 +3,9 @@ import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, ren
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
-import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
+import { DirectoryStore, loadAll } from "../../../packages/sync/lib/index.js";
 import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
-import { entry, header as storedHeader } from "../../support/lines.js";
+import { entry, header as storedHeader } from "../../../packages/sync/__test__/support/lines.js";
 import { message, scratch, user } from "../../support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";

@@ -196,7 +196,7 @@ describe("pages", () => {
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
 	});
 
-	/** For the addon's loader and for `lib/store`. */
+	/** For the addon's loader and for `packages/sync`. */
 	const INTERNAL = ["__napiBindingTarget", "redactLines"];
 
 	test("the page on moving over names every member of the class and every function that pi does not have, and no other", async () => {

@@ -16,7 +16,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { startRpc } from "../../../scripts/demo/rpc-client.mjs";
-import { DirectoryStore } from "../../../lib/store/index.js";
+import { DirectoryStore } from "../../../packages/sync/lib/index.js";
 import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
 /** The unbundled modules of the last two lack their dependencies here. */

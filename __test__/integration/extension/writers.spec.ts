@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { root, scratch } from "../../support/scratch.js";
 
 const { lastWriters, showWriters } = await import(pathToFileURL(join(root, "lib/extension/writers.mjs")).href);
-const { Notes } = createRequire(import.meta.url)(join(root, "lib/store/machine/notes.js"));
+const { Notes } = createRequire(import.meta.url)(join(root, "packages/sync/lib/machine/notes.js"));
 
 /** An agent with a store, and sessions of which it has notes; what it has none of is not looked up again. */
 async function noted(writers: Record<string, string | undefined>) {

@@ -23,7 +23,7 @@ import { loadReference } from "../../support/reference.js";
 import { dirName, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
-const { agentDirOf } = createRequire(import.meta.url)("../../../lib/store/machine/setting-names.js");
+const { agentDirOf } = createRequire(import.meta.url)("../../../packages/sync/lib/machine/setting-names.js");
 const reference = await loadReference();
 const agentDirFrom = (getDefaultSessionDir: (...args: any[]) => unknown) => resolve(String(getDefaultSessionDir("/x")), "../..");
 

@@ -58,37 +58,38 @@ test("what is not such an import is not counted", () => {
 });
 
 /** The folders of lib, each with those whose files it may import. */
-const LIB: Record<string, string[]> = { shared: [], store: ["shared"], cli: ["shared", "store"], follower: ["shared", "store"], register: ["shared", "store", "follower"], extension: ["shared", "store"] };
+const LIB: Record<string, string[]> = { shared: [], cli: ["shared"], register: ["shared"], extension: ["shared"] };
 
-/** The folders of lib/store, in the same way. What is in none of them may import all. */
-const STORE: Record<string, string[]> = { base: [], machine: ["base"], logs: ["base", "machine"], postgres: ["base", "machine"], sync: ["base", "machine"] };
+/** The folders of the package of stores, in the same way. What is in none of them may import all. */
+const SYNC: Record<string, string[]> = { base: [], machine: ["base"], logs: ["base", "machine"], postgres: ["base", "machine"], sync: ["base", "machine"], follower: ["base", "machine", "sync"], cli: ["base", "machine", "logs", "sync"], extension: ["machine"] };
 
-/** What a file of lib imports of another folder there that is not below its own. */
-function misplacedModules(path: string, text: string): string[] {
-	const [, folder = "", ...inFolder] = path.split("/");
-	const own = inFolder.length > 1 ? STORE[inFolder[0] as string] : undefined;
-	const imported = [...text.matchAll(/(?:from |import\(|require\()["'](\.[\w./-]+)["']/g)].map(([, named]) => posix.join(posix.dirname(path), named as string).split("/"));
-	const misplaced = imported.flatMap(([top, other = "", ...inOther]) => {
-		// What is in no folder: the addon, and two files of lib.
-		if (top !== "lib" || inOther.length === 0) return [];
-		if (other !== folder) return LIB[folder]?.includes(other) ? [] : [other];
-		const [room = ""] = inOther;
-		return inOther.length === 1 || !own || room === inFolder[0] || own.includes(room) ? [] : [`${other}/${room}`];
-	});
+/** What a file of `top` imports of another folder there that is not below its own. */
+function misplacedModules(top: string, folders: Record<string, string[]>, path: string, text: string): string[] {
+	const folderOf = (file: string): string | undefined => {
+		const parts = posix.relative(top, file).split("/");
+		return parts.length > 1 && parts[0] !== ".." ? parts[0] : undefined;
+	};
+	const own = folderOf(path);
+	if (own === undefined) return [];
+	const imported = [...text.matchAll(/(?:from |import\(|require\()["'](\.[\w./-]+)["']/g)].map(([, named]) => folderOf(posix.join(posix.dirname(path), named as string)));
+	const misplaced = imported.filter((other) => other !== undefined && other !== own && !folders[own]?.includes(other));
 	return misplaced.map((other) => `${path}: ${other}`);
 }
 
-test("a folder of lib imports only those below it", () => {
-	const foldersOf = (path: string): string[] => readdirSync(join(root, path), { withFileTypes: true }).filter((one) => one.isDirectory()).map(({ name }) => name).sort();
-	expect(foldersOf("lib")).toEqual(Object.keys(LIB).sort());
-	expect(foldersOf("lib/store")).toEqual(Object.keys(STORE).sort());
-	const files = readdirSync(join(root, "lib"), { recursive: true, encoding: "utf8" }).filter((name) => /[\\/].*\.(?:m?js|d\.ts)$/.test(name)).map((name) => `lib/${name.replaceAll("\\", "/")}`);
-	expect(files.length).toBeGreaterThan(100);
-	expect(files.flatMap((path) => misplacedModules(path, readFileSync(join(root, path), "utf8")))).toEqual([]);
-	expect(misplacedModules("lib/register/x.mjs", `const { a } = await import("../cli/a.mjs");`)).toEqual(["lib/register/x.mjs: cli"]);
-	expect(misplacedModules("lib/shared/x.js", `/** @typedef {import("../store/a.js").A} A */`)).toEqual(["lib/shared/x.js: store"]);
-	expect(misplacedModules("lib/store/base/x.js", `require("../machine/a.js"); require("./b.js")`)).toEqual(["lib/store/base/x.js: store/machine"]);
-	expect(misplacedModules("lib/store/sync/x.js", `require("../../shared/a.js"); require("../base/b.js"); require("../index"); require("../../../index.js");`)).toEqual([]);
+test.each<[string, Record<string, string[]>, number]>([
+	["lib", LIB, 50],
+	["packages/sync/lib", SYNC, 40],
+])("a folder of %s imports only those below it", (top, folders, count) => {
+	expect(readdirSync(join(root, top), { withFileTypes: true }).filter((one) => one.isDirectory()).map(({ name }) => name).sort()).toEqual(Object.keys(folders).sort());
+	const files = readdirSync(join(root, top), { recursive: true, encoding: "utf8" }).filter((name) => /[\\/].*\.(?:m?js|d\.ts)$/.test(name)).map((name) => `${top}/${name.replaceAll("\\", "/")}`);
+	expect(files.length).toBeGreaterThan(count);
+	expect(files.flatMap((path) => misplacedModules(top, folders, path, readFileSync(join(root, path), "utf8")))).toEqual([]);
+});
+
+test("an import of a folder that is not below is found", () => {
+	expect(misplacedModules("lib", LIB, "lib/register/x.mjs", `const { a } = await import("../cli/a.mjs");`)).toEqual(["lib/register/x.mjs: cli"]);
+	expect(misplacedModules("lib", LIB, "lib/shared/x.js", `/** @typedef {import("../cli/a.js").A} A */`)).toEqual(["lib/shared/x.js: cli"]);
+	expect(misplacedModules("packages/sync/lib", SYNC, "packages/sync/lib/base/x.js", `require("../machine/a.js"); require("./b.js"); require("../index")`)).toEqual(["packages/sync/lib/base/x.js: machine"]);
 });
 
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");

@@ -1,0 +1,114 @@
+// Files that are replaced: Windows refuses that while another program has one of the two open.
+import fs, { closeSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+// It loads the addon, which is this system's, before a test stands in for Windows.
+import { root, scratch } from "../../support/scratch.js";
+
+const require = createRequire(import.meta.url);
+const { replaceFile } = require("../../../lib/shared/replace-file.js");
+const { makePrivate, readSettings } = require("../../../packages/sync/lib/machine/settings.js");
+const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
+const { writeText } = await moduleOf("cli/files.mjs");
+
+afterEach(() => {
+	vi.restoreAllMocks();
+});
+
+const isOn = (platform: NodeJS.Platform) => vi.spyOn(process, "platform", "get").mockReturnValue(platform);
+const failure = (code: string) => Object.assign(new Error(`${code}: rename`), { code });
+
+/** Two files, and a call that puts the first in the place of the second. */
+function drafts(): { draft: string; full: string } {
+	const dir = scratch();
+	const [draft, full] = [join(dir, "draft"), join(dir, "full")];
+	writeFileSync(draft, "new");
+	writeFileSync(full, "old");
+	return { draft, full };
+}
+
+/** The next renames fail so often. Gives how many there were. */
+function refuse(times: number, code = "EPERM"): () => number {
+	let calls = 0;
+	const { rename } = fs.promises;
+	vi.spyOn(fs.promises, "rename").mockImplementation(async (from, to) => {
+		if (++calls <= times) throw failure(code);
+		return rename(from, to);
+	});
+	return () => calls;
+}
+
+describe("a file is replaced", () => {
+	test.each(["EPERM", "EACCES", "EBUSY"])("%s on Windows: it is tried again", async (code) => {
+		isOn("win32");
+		const { draft, full } = drafts();
+		const calls = refuse(3, code);
+		await replaceFile(draft, full);
+		expect([readFileSync(full, "utf8"), calls()]).toEqual(["new", 4]);
+	});
+
+	test("one that stays open is an error in the end, and both files are as they were", async () => {
+		isOn("win32");
+		const { draft, full } = drafts();
+		const calls = refuse(Infinity);
+		await expect(replaceFile(draft, full)).rejects.toThrow("EPERM: rename");
+		expect([readFileSync(draft, "utf8"), readFileSync(full, "utf8"), calls()]).toEqual(["new", "old", 100]);
+	});
+
+	test.each([["win32", "ENOSPC"], ["linux", "EPERM"], ["darwin", "EBUSY"]] as const)("on %s %s is an error at once", async (platform, code) => {
+		isOn(platform);
+		const { draft, full } = drafts();
+		const calls = refuse(1, code);
+		await expect(replaceFile(draft, full)).rejects.toThrow(code);
+		expect(calls()).toBe(1);
+	});
+
+	test("one that is open until the first try has failed has the new text", async () => {
+		const { draft, full } = drafts();
+		const reader = openSync(full, "r");
+		const { rename: real } = fs.promises;
+		vi.spyOn(fs.promises, "rename").mockImplementationOnce((from, to) => real(from, to).finally(() => closeSync(reader)));
+		await replaceFile(draft, full);
+		expect(readFileSync(full, "utf8")).toBe("new");
+	});
+});
+
+test("a name that is taken while a draft waits for it is left to whoever took it", async () => {
+	isOn("win32");
+	const { draft, full } = drafts();
+	const calls = refuse(1);
+	let asked = 0;
+	expect(await replaceFile(draft, full, async () => ++asked === 1)).toBe(false);
+	expect([readFileSync(full, "utf8"), asked, calls()]).toEqual(["old", 2, 1]);
+});
+
+// Regression: only the files of directory stores were tried again.
+describe("what is refused twice is written all the same", () => {
+	let calls: () => number;
+
+	beforeEach(() => {
+		isOn("win32");
+		calls = refuse(2);
+	});
+
+	test("a session that is marked as private", async () => {
+		const agent = scratch();
+		await makePrivate(agent, "a");
+		expect([readSettings(agent).private, calls()]).toEqual([["id:a"], 3]);
+	});
+
+	test.each([false, true])("a file that the command writes, with force: %s", async (force) => {
+		const path = join(scratch(), "out");
+		if (force) writeFileSync(path, "old");
+		await writeText(path, ["new"], { force, source: join(scratch(), "session.jsonl") });
+		expect([readFileSync(path, "utf8"), calls()]).toEqual(["new", 3]);
+	});
+});
+
+test("files are renamed in one place of lib", () => {
+	const files = readdirSync(join(root, "lib"), { recursive: true, withFileTypes: true }).filter((one) => one.isFile() && /\.m?js$/.test(one.name));
+	const texts = files.map((one) => [relative(root, join(one.parentPath, one.name)).replaceAll("\\", "/"), readFileSync(join(one.parentPath, one.name), "utf8")] as const);
+	expect(texts.filter(([, text]) => /\brenameSync\b|(?:\bfs|promises)\.rename\b/.test(text)).map(([path]) => path)).toEqual(["lib/shared/replace-file.js"]);
+});

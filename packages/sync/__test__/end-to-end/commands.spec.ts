@@ -1,0 +1,302 @@
+// `pi-sessions push`, `pull`, `sync` and `remote`, with a store in a directory that two machines share.
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { DirectoryStore } from "../../lib/index.js";
+import { type World, good, lines, put, run, world } from "../../../../__test__/support/cli.js";
+import { fakeBucket } from "../support/fake-s3.js";
+import { hangingDrive } from "../support/hanging-drive.js";
+import { headerFileOf, library, logOf } from "../support/lines.js";
+import { message, scratch, snapshot, user } from "../../../../__test__/support/scratch.js";
+
+const ID = "0194aaaa-1111-7000-8000-000000000001";
+
+/** Two machines, the same project on both, and a store. */
+function team() {
+	const store = scratch();
+	const machine = (host: string) => {
+		const at = world();
+		const env = { PI_SESSION_NATIVE_STORE: store, PI_SESSION_NATIVE_HOST: host, PI_SESSION_NATIVE_PROJECT: "shop" };
+		return { ...at, env: { ...at.env, ...env } };
+	};
+	return { store, laptop: machine("laptop"), desktop: machine("desktop") };
+}
+
+const filesOf = ({ agent }: World) => {
+	const root = join(agent, "sessions");
+	return existsSync(root) ? readdirSync(root).flatMap((dir) => readdirSync(join(root, dir)).map((file) => join(root, dir, file))) : [];
+};
+
+test("a session goes from here to the store and from there to another machine", async () => {
+	const { store, laptop, desktop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	const before = snapshot(store);
+	expect(await good(laptop, ["push", "--dry-run"])).toMatch(/ to be stored {2}0194aaaa/);
+	expect(snapshot(store)).toEqual(before);
+	expect(await good(laptop, ["push"])).toMatch(/ stored {2}0194aaaa/);
+	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
+	expect(await good(laptop, ["remote"])).toMatch(/^SESSION +PROJECT +HOSTS +SIZE +AGE( +IN USE BY)?\n0194aaaa\S+ +shop +laptop +\d+ B/);
+	expect(await good(desktop, ["pull", "--dry-run"])).toContain("to be pulled");
+	expect(filesOf(desktop)).toEqual([]);
+	expect(await good(desktop, ["pull"])).toMatch(/^1 line added {2}0194aaaa/);
+	const [pulled] = filesOf(desktop) as [string];
+	const [head, ...entries] = readFileSync(pulled, "utf8").split("\n");
+	expect(JSON.parse(head as string)).toMatchObject({ id: ID, cwd: desktop.cwd });
+	expect(entries).toEqual(readFileSync(file, "utf8").split("\n").slice(1));
+	expect(await good(desktop, ["list"])).toContain("hello");
+	appendFileSync(pulled, `${JSON.stringify(message("b", "a", user("and on")))}\n`);
+	const synced = JSON.parse(await good(desktop, ["sync", ID.slice(0, 8), "--json"]));
+	expect(synced).toMatchObject({ store, host: "desktop", sessions: [{ session: ID, file: pulled }] });
+	expect(await good(laptop, ["sync", "--all"])).toMatch(/^1 line added/);
+	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
+	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
+});
+
+// Regression: it gave up at the first error.
+test("a push goes on after errors of the store that pass, and gives up where it stores nothing any more", async () => {
+	const { laptop, desktop } = team();
+	put(laptop, ID, ["a", "b", "c"].map((id) => message(id, null, user(id.repeat(1 << 20)))));
+	const preload = join(laptop.cwd, "flaky.cjs");
+	writeFileSync(preload, `
+		const { DirectoryStore, StoreError } = require(${JSON.stringify(library)});
+		const { append } = DirectoryStore.prototype;
+		let calls = 0;
+		DirectoryStore.prototype.append = function (...args) {
+			const isAway = calls++ % 2 === 0 || process.env.IS_AWAY;
+			return isAway ? Promise.reject(new StoreError("unreachable", "away, call " + calls)) : append.apply(this, args);
+		};`);
+	const env = { NODE_OPTIONS: `--require ${preload}` };
+	const failed = await run(laptop, ["push"], { ...env, IS_AWAY: "1" });
+	expect(failed).toMatchObject({ code: 1, out: expect.stringMatching(/^failed .*: away, call 5\n$/) });
+	expect(await good(laptop, ["push"], env)).toMatch(/^3\.0 MiB stored {2}0194aaaa/);
+	expect(await good(desktop, ["pull"])).toMatch(/^3 lines added/);
+});
+
+test("a file that only its owner may read names the store where the variable does not", async () => {
+	const { store, laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	const file = join(laptop.agent, "session-store.json");
+	const at = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: undefined } };
+	writeFileSync(file, JSON.stringify({ store }), { mode: 0o600 });
+	expect(await good(at, ["push"])).toMatch(/ stored {2}0194aaaa/);
+	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
+	writeFileSync(file, "[]");
+	expect((await run(at, ["push"])).err).toContain('must be a JSON object such as {"store": "postgres://me@host/database"}');
+	if (process.platform === "win32") return;
+	chmodSync(file, 0o640);
+	expect(await run(at, ["push"])).toMatchObject({ code: 1, err: `Error: ${file} may hold a password, and others may read or change it: chmod 600 ${file}\n` });
+});
+
+// Regression: they were skipped without a word.
+test("files that are not stored, of another version or no sessions, are named", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	const beside = (name: string, text: string) => writeFileSync(join(dirname(file), name), `${text}\n`);
+	beside("old.jsonl", '{"type":"session","version":2,"id":"x","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}');
+	beside("later.jsonl", '{"type":"session","version":4,"id":"y","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}');
+	beside("odd.jsonl", '{"type":"session","version":3,"id":"../z","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}');
+	beside("notes.jsonl", "not a session");
+	const { code, out, err } = await run(laptop, ["push"]);
+	expect(out).toMatch(/ stored {2}0194aaaa/);
+	expect(code).toBe(0);
+	const told = err.trimEnd().split("\n").sort();
+	expect(told).toHaveLength(4);
+	for (const [index, why] of [/later\.jsonl: .*install a newer/, /notes\.jsonl: .*no header/, /odd\.jsonl: Not an id of a session/, /old\.jsonl: .*open it once/].entries())
+		expect(told[index]).toMatch(why);
+	// A session that is named has nothing to do with the others.
+	expect((await run(laptop, ["push", ID])).err).toBe("");
+	// Of one that is named and cannot be stored it is told what is wrong with it.
+	const dir = dirname(file);
+	for (const [name, why] of [["later", "install a newer"], ["notes", "no header"], ["odd", "Not an id of a session"], ["old", "open it once"]])
+		expect((await run(laptop, ["push", join(dir, `${name}.jsonl`)])).err).toMatch(new RegExp(`A store cannot take .*${name}\\.jsonl: .*${why}`));
+});
+
+test("a session that was deleted here comes back when it is named; others of the store stay where they are", async () => {
+	const { laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	await good(desktop, ["pull"]);
+	for (const file of filesOf(desktop)) rmSync(file);
+	expect(await good(desktop, ["pull"])).toBe("The store has nothing new\n");
+	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
+	expect(await good(other, ["pull"])).toBe("The store has nothing new\n");
+	expect(await good(other, ["remote"])).toContain("--all lists those of every one");
+	expect(await good(other, ["remote", "--all"])).toContain("shop");
+	expect(await good(desktop, ["pull", "0194"])).toMatch(/1 line added/);
+});
+
+// Regression: the header of every session was asked for, of every project.
+test("the beginning of an id, and a list of the project, ask for no headers of other sessions", async () => {
+	const bucket = await fakeBucket(() => 0);
+	for (const id of ["first", "second", "third"]) bucket.put(`${id}-session`, { at: Date.now() });
+	const { laptop } = team();
+	const at = { ...laptop, env: { ...laptop.env, ...bucket.env, PI_SESSION_NATIVE_STORE: bucket.address } };
+	const headers = async (...args: string[]) => {
+		bucket.asked.length = 0;
+		await good(at, args);
+		// The beginning may be an id.
+		return new Set(bucket.asked.filter((key) => key.startsWith("headers/")));
+	};
+	for (const args of [["remote"], ["remote", "--all"]]) expect(await headers(...args)).toEqual(new Set());
+	expect(await headers("pull", "--all", "--dry-run")).toEqual(new Set());
+	expect(await headers("remote", "delete", "sec", "--dry-run")).toEqual(new Set());
+	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set());
+	expect(await headers("sync", "sec")).toEqual(new Set(["headers/second-session"]));
+});
+
+test("pull --all says how much is stored of projects that are not here", async () => {
+	const { laptop, desktop } = team();
+	const said = "1 more stored session of projects without a session directory here; pi-sessions remote --all lists what is stored\n";
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	expect(await good(laptop, ["pull", "--all"])).toBe("The store has nothing new\n");
+	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
+	expect(await good(other, ["pull", "--all"])).toBe(`The store has nothing new\n${said}`);
+	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({ sessions: [], elsewhere: { sessions: 1 } });
+});
+
+test("what is wrong is said: no store, one that is not there, wrong use; never with a password", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	const said = async (args: string[], store?: string) => {
+		const { code, out, err } = await run({ ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: store } }, args);
+		expect(out + err).not.toContain("s3cret");
+		return { code, err: err.trim(), out };
+	};
+	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory" });
+	const missing = join(laptop.cwd, "no-such");
+	const before = snapshot(join(laptop.agent, "sessions"));
+	for (const command of ["pull", "push", "sync", "remote"])
+		expect(await said([command, "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory: make it, or mount its drive"), out: "" });
+	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)" });
+	expect(await said(["pull", "--store", "s3://"])).toMatchObject({ code: 1, err: "Error: The address of the store names no bucket: s3://bucket/prefix" });
+	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
+	for (const mistyped of ["host=127.0.0.1 user=me password=s3cret dbname=x", "postgres//me:s3cret@127.0.0.1/x"])
+		expect(await said(["pull", "--json", "--store", mistyped])).toMatchObject({ code: 1, err: expect.stringContaining("neither a path nor a URL") });
+	for (const secret of ["postgres://me:s3cret@127.0.0.1:1/x", "postgres://me@127.0.0.1:1/x?password=s3cret"])
+		expect(await said(["pull", "--store", secret])).toMatchObject({ code: 1, err: expect.stringContaining("A password in an argument is seen by every user of this machine") });
+	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");
+	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
+	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
+	// Regression: it was taken, and ignored.
+	for (const args of [["delete", ID, "--all"], ["--all", "delete", ID]]) expect(await said(["remote", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: remote delete has no option --all" });
+	expect(await said(["remote", "move", "shop", "--all"], laptop.cwd)).toMatchObject({ code: 2, err: "Error: remote move has no option --all" });
+	// Regression: the sessions went to a project without a name.
+	for (const args of [["shop", ""], ["", "shop"]]) expect(await said(["remote", "move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("The name of a project must not be empty") });
+	for (const args of [["shop", "shop"], ["shop"]])
+		expect(await said(["remote", "move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: shop is the project's name already; name the one that it is to have: pi-sessions remote move shop <to>" });
+	for (const args of [[], ["--text", "a", "--entry", "b"]]) expect(await said(["redact", ID, ...args])).toMatchObject({ code: 2, err: expect.stringContaining("One of --text and --entry is needed, and not both") });
+	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "zzz"; pi-sessions remote --all shows them' });
+	expect(snapshot(join(laptop.agent, "sessions"))).toEqual(before);
+	// Notes are kept under a checksum of the address.
+	const kept = JSON.stringify(snapshot(laptop.agent));
+	expect(kept).not.toContain("s3cret");
+});
+
+// Regression: a dry run said that everything was stored.
+test("a private session that is named is not pushed, and the settings that say so are named, by a dry run, too", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
+	for (const args of [[ID], [ID, "--dry-run"], [file]])
+		expect(await run(laptop, ["push", ...args])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("is private, and is not pushed: private in session-store.json names it, or its directory") });
+	// Regression: it said that everything was stored.
+	for (const args of [["push"], ["push", "--dry-run"]]) expect(await good(laptop, args)).toBe("Everything is stored, but for 1 private session\n");
+	expect(await good(laptop, ["remote"])).toContain("No sessions in ");
+});
+
+test("a session that is named by its path is pulled, too", async () => {
+	const { laptop, desktop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["sync", file]);
+	await good(desktop, ["pull"]);
+	const [pulled] = filesOf(desktop) as [string];
+	for (const [id, command] of [["b", "sync"], ["c", "pull"]] as const) {
+		appendFileSync(pulled, `${JSON.stringify(message(id, "a", user("and on")))}\n`);
+		await good(desktop, ["push"]);
+		expect(await good(laptop, [command, file])).toMatch(/^1 line added/);
+	}
+	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
+});
+
+// Regression: git ran, and a warning came, for each working directory that has sessions here.
+test("to pull a session that is named looks for the project of its directory alone", async () => {
+	const { laptop, desktop } = team();
+	put(laptop, "s-1", [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	await good(desktop, ["pull"]);
+	const file = filesOf(desktop)[0] as string;
+	for (const name of ["x", "y"]) {
+		const dir = join(desktop.agent, "sessions", `--${name}--`);
+		mkdirSync(dir);
+		writeFileSync(join(dir, `${name}.jsonl`), `${JSON.stringify({ type: "session", version: 3, id: name, cwd: `/nowhere/${name}` })}\n`);
+	}
+	const at = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: undefined } };
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ projects: { [at.cwd]: "shop" } }), { mode: 0o600 });
+	rmSync(file);
+	for (const first of [true, false]) {
+		const pulled = await run(at, ["pull", "s-1"]);
+		expect(pulled).toMatchObject({ code: 0, err: "", out: first ? expect.stringMatching(/^1 line added {2}s-1/) : "The store has nothing new\n" });
+		expect(filesOf(at)).toContain(file);
+	}
+	expect((await run(at, ["pull", "--all"])).err).toContain("/nowhere/x has no git remote");
+});
+
+test("a stored session that cannot be read is told to be so where it is named, too", async () => {
+	const { store, laptop, desktop } = team();
+	put(laptop, "s-1", [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	const head = join(store, headerFileOf("s-1"));
+	writeFileSync(head, readFileSync(head, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
+	const all = await run(desktop, ["pull"]);
+	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: headers\/s-1: the header is that of session "s-9"\n$/) });
+	for (const args of [["pull", "s-1"], ["pull", "s-"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
+	// Where the file is, the header is not needed.
+	expect(await run(laptop, ["pull", "s-1"])).toMatchObject({ code: 0, out: "The store has nothing new\n" });
+	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "s-2"; pi-sessions remote --all shows them\n' });
+	expect(filesOf(desktop)).toEqual([]);
+});
+
+// Regression: they waited for the drive, and could not even be killed.
+test("with a drive that hangs, what is known here is said, and no command waits for it", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	const drive = await hangingDrive();
+	const at = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: drive, PI_SESSION_NATIVE_STORE_TIMEOUT: "3000" } };
+	const said = `${drive}: the store did not answer within 3 s`;
+	const status = await run(at, ["remote", "status"]);
+	expect(status).toMatchObject({ code: 1, out: expect.stringContaining(said) });
+	expect(status.out).toMatch(/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m);
+	expect(JSON.parse((await run(at, ["remote", "status", "--json"])).out)).toMatchObject({ unreachable: said, projects: [{ project: "shop", toPush: [{ session: ID }] }] });
+	for (const args of [["push"], ["pull"], ["remote"]]) expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
+	// What is said here is taken out here, too.
+	const redacted = await run(at, ["redact", ID, "--text", "hello"]);
+	expect(redacted).toMatchObject({ code: 1, err: expect.stringContaining(said), out: expect.stringContaining("the one that is named did not answer") });
+	expect(readFileSync(file, "utf8")).not.toContain("hello");
+	// Regression: what is not a number of milliseconds counted as it was, or was 10 s without a word.
+	const there = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE_TIMEOUT: "-5" } };
+	expect(await run(there, ["remote"])).toMatchObject({ code: 0, err: 'Warning: PI_SESSION_NATIVE_STORE_TIMEOUT must be a whole number of milliseconds, 1 or more, not "-5"; 10000 is used\n' });
+});
+
+// Regression: it said that it had changed, though nobody else had stored anything.
+test("a dry run of a pull does not say more than it knows: what changed is found when it is pulled", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	expect(await good(laptop, ["pull", "--dry-run"])).toMatch(/^may have changed since the last pull {2}0194aaaa/);
+	expect(await good(laptop, ["pull"])).toBe("The store has nothing new\n");
+	expect(await good(laptop, ["pull", "--dry-run"])).toBe("The store has nothing new\n");
+});
+
+test("one bad file of the store keeps no other session back", async () => {
+	const { store, laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	put(laptop, ID.replace(/1$/, "2"), [message("a", null, user("hello too"))]);
+	await good(laptop, ["push"]);
+	appendFileSync(join(store, logOf("laptop", { session: ID, project: "shop" })), "no batch\n");
+	mkdirSync(join(store, dirname(logOf("laptop", { session: "no-such-session", project: "shop" }))), { recursive: true });
+	const { code, out } = await run(desktop, ["pull"]);
+	expect(code).toBe(1);
+	expect(lines(out).join("\n")).toContain("it is not a batch");
+	expect(filesOf(desktop)).toHaveLength(2);
+});

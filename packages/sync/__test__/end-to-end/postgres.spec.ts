@@ -1,0 +1,431 @@
+// The store in a real PostgreSQL.
+import { appendFileSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { inspect } from "node:util";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { conformanceCases } from "../../lib/conformance.js";
+import { type LineStore, PostgresStore, SessionSync, StoreError, loadAll, openStore } from "../../lib/index.js";
+import { crowd } from "../support/crowd.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, ids } from "../support/lines.js";
+import { text, world } from "../support/machines.js";
+import { PASSWORD, type Postgres, type Proxy, startPostgres, startProxy } from "../support/servers.js";
+
+let server: Postgres;
+let admin: pg.Client;
+beforeAll(async () => {
+	server = await startPostgres();
+	admin = new pg.Client(server.url());
+	await admin.connect();
+});
+afterAll(async () => {
+	await admin?.end();
+	await server?.stop();
+});
+
+let schemas = 0;
+const newSchema = (): string => `s${++schemas}`;
+const opened = <T extends LineStore>(store: T): T => {
+	onTestFinished(() => store.close());
+	return store;
+};
+const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) => opened(new PostgresStore({ url, host, schema, timeout }));
+const failure = async (work: Promise<unknown>): Promise<StoreError> => {
+	const error = await work.then(
+		() => undefined,
+		(thrown) => thrown,
+	);
+	expect(error).toBeInstanceOf(StoreError);
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(encodeURIComponent(PASSWORD));
+	return error as StoreError;
+};
+
+test.each(conformanceCases)("a store at a URL: $name", async ({ run }) => {
+	const schema = newSchema();
+	await run({ open: async (host) => opened(await openStore(`${server.url()}?schema=${schema}`, { host })) });
+});
+
+test.each(conformanceCases)("a store on the caller's pool: $name", async ({ run }) => {
+	const client = new pg.Pool({ connectionString: server.url() });
+	onTestFinished(() => client.end());
+	const schema = newSchema();
+	await run({ open: async (host) => new PostgresStore({ client, host, schema }) });
+	// It stays the caller's.
+	await new PostgresStore({ client, host: "a", schema }).close();
+	expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+});
+
+test("with 5,000 sessions in a project a start asks for one statement", async () => {
+	const [schema, path] = [newSchema(), emptyDirectory()];
+	await open(schema).list();
+	await admin.query(`INSERT INTO ${schema}.sessions (id, header, project, hosts, head, bytes) SELECT 's-' || n, '', 'shop', '{a}', 1, 100 FROM generate_series(1, 5000) n`);
+	const asked: string[] = [];
+	const query = (statement: pg.QueryConfig) => (asked.push(statement.text), admin.query(statement));
+	const store = new PostgresStore({ client: { query }, host: "b", schema });
+	const sync = new SessionSync({ store, address: server.url(), notes: path, dir: path, cwd: "/x", project: "shop" });
+	expect((await sync.compare({ list: await store.list({ project: "shop" }) })).items).toHaveLength(5000);
+	// The first one is for the layout of the tables.
+	expect(asked).toHaveLength(2);
+});
+
+test("an append that waits for the deletion of its session does not bring it back", async () => {
+	const schema = newSchema();
+	const store = open(schema);
+	const { cursor } = await append(store, [entry("a1")]);
+	const deleting = new pg.Client(server.url());
+	await deleting.connect();
+	onTestFinished(() => deleting.end());
+	await deleting.query("BEGIN");
+	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now()`);
+	const appended = failure(append(store, [entry("a2")], cursor));
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await deleting.query("COMMIT");
+	expect((await appended).code).toBe("deleted");
+	expect((await store.list()).sessions).toEqual([]);
+});
+
+test("an append that waits while its line is redacted stores nothing", async () => {
+	const schema = newSchema();
+	const [store, other] = [open(schema), open(schema, "b")];
+	await append(store, [entry("a1")]);
+	const secret = entry("a2");
+	const holding = new pg.Client(server.url());
+	await holding.connect();
+	onTestFinished(() => holding.end());
+	await holding.query("BEGIN");
+	await holding.query(`UPDATE ${schema}.sessions SET redacted = ARRAY[sha256($1::bytea)], replacements = ARRAY[NULL::bytea]`, [secret]);
+	const appended = append(other, [secret, entry("b1")]);
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await holding.query("COMMIT");
+	expect((await appended).stored).toBe(1);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a1", "b1"]);
+});
+
+// Regression: redactions were compared only where the session's row was there when the append began.
+test("an append that waits while its session is made and its line redacted stores nothing", async () => {
+	const schema = newSchema();
+	const [store, other] = [open(schema), open(schema, "b")];
+	await store.list();
+	const secret = entry("a2");
+	const holding = new pg.Client(server.url());
+	await holding.connect();
+	onTestFinished(() => holding.end());
+	await holding.query("BEGIN");
+	await holding.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes, redacted, replacements) VALUES ($1, $2, '{a}', 0, 0, ARRAY[sha256($3::bytea)], ARRAY[NULL::bytea])`, [SESSION, header(), secret]);
+	const appended = append(other, [secret, entry("b1")]);
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await holding.query("COMMIT");
+	expect((await appended).stored).toBe(1);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["b1"]);
+	expect((await admin.query(`SELECT FROM ${schema}.entries WHERE line = $1`, [secret])).rows).toEqual([]);
+});
+
+test("no row has the bytes of a redacted or deleted line", async () => {
+	const schema = newSchema();
+	const saying = (text: string) => Buffer.from(`{"type":"message","id":"a2","text":"${text}"}`);
+	const [store, secret] = [open(schema), saying("hunter2")];
+	const hash = createHash("sha256").update(secret).digest("hex");
+	const isThere = async () => (await admin.query(`SELECT FROM ${schema}.entries e, ${schema}.sessions s WHERE position('hunter2'::bytea in e.line) > 0 OR s::text LIKE '%${Buffer.from("hunter2").toString("hex")}%'`)).rows.length > 0;
+	await append(store, [entry("a1"), secret]);
+	expect(await isThere()).toBe(true);
+	await store.redact(SESSION, [{ hash, line: saying("hunter2 no more") }]);
+	expect(await isThere()).toBe(true);
+	await store.redact(SESSION, [{ hash: createHash("sha256").update(saying("hunter2 no more")).digest("hex"), line: saying("gone") }]);
+	expect(await isThere()).toBe(false);
+	await append(store, [saying("hunter2 again")]);
+	await store.delete(SESSION);
+	expect((await admin.query(`SELECT FROM ${schema}.entries`)).rows).toEqual([]);
+});
+
+test("a backup that was restored, and filled again with as many lines, refuses cursors of what it lost", async () => {
+	const schema = newSchema();
+	const [a, b] = [open(schema), open(schema, "b")];
+	const kept = (await append(a, entries("a", 2))).cursor;
+	await admin.query(`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`);
+	const lost = (await append(a, entries("x", 3), kept)).cursor;
+	const { store } = await a.list();
+	await admin.query(`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`);
+	// Fewer lines than the cursor has passed, as many (the same last line among them), and more.
+	for (const lines of [entries("y", 1), [entry("z"), entry("x2")], entries("b", 4)]) {
+		await expect(a.load(SESSION, lost)).rejects.toMatchObject({ code: "reset" });
+		await expect(append(a, entries("n", 1), lost)).rejects.toMatchObject({ code: "reset" });
+		await append(b, lines, (await loadAll(b, SESSION)).cursor);
+	}
+	expect(ids(await a.load(SESSION, kept))).toEqual(["y0", "z", "x2", "b0", "b1", "b2", "b3"]);
+	expect((await a.list()).store).toBe(store);
+});
+
+// Regression: it was lost to others.
+test("what a host stored after another one's lines reaches others after a backup was restored", async () => {
+	const schema = newSchema();
+	const { machine, begin } = world((host) => open(schema, host));
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("r"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	await admin.query(`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`);
+	appendFileSync(a.file, text(...entries("a", 5)));
+	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
+	await admin.query(`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`);
+	for (const { again } of [a, b, a, b]) {
+		await again().push();
+		await again().pull();
+	}
+	const all = ["r", "b1", "a0", "a1", "a2", "a3", "a4"];
+	expect(ids(await loadAll(open(schema, "reader"), SESSION))).toEqual(all);
+	for (const { file } of [a, b]) expect(readFileSync(file, "utf8")).toContain(text(...all.map(entry)));
+});
+
+// Regression: it never did.
+test("a damaged row that was put right reaches those who have passed it", async () => {
+	const schema = newSchema();
+	const { machine, begin } = world((host) => open(schema, host));
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("r"), entry("x"), entry("y"));
+	await a.sync.push();
+	await admin.query(`UPDATE ${schema}.entries SET line = line || ' '::bytea WHERE sequence = 2`);
+	for (let round = 0; round < 2; round++) expect(await b.again().pull()).toMatchObject([{ problems: [{ message: "its checksum is wrong" }] }]);
+	await admin.query(`UPDATE ${schema}.entries SET line = $1 WHERE sequence = 2`, [entry("x")]);
+	expect(await b.again().pull()).toMatchObject([{ added: 1, problems: [] }]);
+	expect(readFileSync(b.file, "utf8")).toContain(text(entry("r"), entry("x"), entry("y")));
+	// All is as it should be: nothing is loaded again.
+	expect(await b.again().pull()).toEqual([]);
+});
+
+test("a line that commits late is not missed by a reader who asks for what comes after n", async () => {
+	const schema = newSchema();
+	await append(open(schema), entries("a", 1));
+	const reader = open(schema, "reader");
+	const { cursor } = await reader.load(SESSION);
+	const client = new pg.Client(server.url());
+	await client.connect();
+	onTestFinished(() => client.end());
+	await client.query("BEGIN");
+	await append(new PostgresStore({ client, host: "late", schema }), entries("l", 1));
+	const second = append(open(schema, "b"), entries("b", 1));
+	// The second waits for the row: were it numbered and seen now, the late one would come before it unseen.
+	const blocked = async () => (await admin.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'pi-session-native'")).rowCount;
+	while ((await blocked()) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+	expect((await reader.load(SESSION, cursor)).lines).toEqual([]);
+	await client.query("COMMIT");
+	await second;
+	expect(ids(await reader.load(SESSION, cursor))).toEqual(["l0", "b0"]);
+});
+
+// Regression: it did not count that.
+test("an append that meets a line of another host's and is repeated counts what it stored at first", async () => {
+	const schema = newSchema();
+	await append(open(schema), [entry("a")]);
+	const client = new pg.Client(server.url());
+	await client.connect();
+	onTestFinished(() => client.end());
+	await client.query("BEGIN");
+	await append(new PostgresStore({ client, host: "late", schema }), [entry("both")]);
+	const second = append(open(schema, "b"), [entry("both"), entry("mine")]);
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await client.query("COMMIT");
+	expect((await second).stored).toBe(1);
+});
+
+test("what was stored by a transaction that was rolled back is not there", async () => {
+	const schema = newSchema();
+	await append(open(schema), entries("a", 1));
+	await admin.query("BEGIN");
+	await append(new PostgresStore({ client: admin, host: "b", schema }), entries("b", 3));
+	await admin.query("ROLLBACK");
+	expect(ids(await open(schema, "c").load(SESSION))).toEqual(["a0"]);
+});
+
+test("a host counts as having a session open for a minute by the server's clock, and removes what killed processes left a day ago", async () => {
+	const schema = newSchema();
+	const [a, b] = [open(schema), open(schema, "b")];
+	await append(a, entries("a", 1));
+	for (const [store, session] of [[a, SESSION], [a, "killed"], [b, SESSION], [b, "killed"]] as const) await store.setPresence(session, true);
+	await admin.query(`UPDATE ${schema}.presence SET written = now() - interval '61 s' WHERE host = 'b' OR session = 'killed'`);
+	expect((await a.list({ presence: true })).sessions).toMatchObject([{ presence: ["a"] }]);
+	expect((await a.list()).sessions).toMatchObject([{ presence: [] }]);
+	await admin.query(`UPDATE ${schema}.presence SET written = now() - interval '25 h' WHERE session = 'killed'`);
+	await a.setPresence(SESSION, false);
+	expect((await admin.query(`SELECT host, session FROM ${schema}.presence`)).rows).toEqual([{ host: "b", session: SESSION }]);
+});
+
+test("a line that pg cannot carry is refused before it is sent, and so are several that it cannot carry at once", async () => {
+	const schema = newSchema();
+	const store = open(schema);
+	const longest = Number(store.longestLine);
+	const long = Buffer.alloc(longest + 1);
+	entry("huge").copy(long);
+	const refused = await failure(append(store, [entry("a"), long]));
+	expect(refused).toMatchObject({ code: "invalid", message: expect.stringMatching(`a line of ${longest + 1} bytes is longer than the ${longest} .*huge`) });
+	expect(await failure(append(store, [entry("a"), long.subarray(1)]))).toMatchObject({ code: "invalid", message: expect.stringContaining("append them in portions") });
+	expect((await store.list()).sessions).toEqual([]);
+});
+
+test("rows that are not entries, or whose checksum is wrong, are named and skipped, and so are headers that lie, by who reads them", async () => {
+	const schema = newSchema();
+	await append(open(schema), entries("a", 5));
+	await admin.query(`UPDATE ${schema}.entries SET line = 'no JSON', sha256 = sha256('no JSON') WHERE sequence = 2`);
+	await admin.query(`UPDATE ${schema}.entries SET line = '{"type":"message","id":"changed"}' WHERE sequence = 3`);
+	await admin.query(`UPDATE ${schema}.entries SET line = '' WHERE sequence = 4`);
+	for (const id of ["../../etc", "s2"])
+		await admin.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes) VALUES ($1, $2, '{x}', 0, 0)`, [id, header()]);
+	const page = await open(schema, "b").load(SESSION);
+	expect(ids(page)).toEqual(["a0", "a4"]);
+	expect(page.problems).toEqual([
+		{ session: SESSION, where: `row 2 of ${schema}.entries`, message: "it is not an entry" },
+		{ session: SESSION, where: `row 3 of ${schema}.entries`, message: "its checksum is wrong" },
+		{ session: SESSION, where: `row 4 of ${schema}.entries`, message: "its checksum is wrong" },
+	]);
+	const { sessions, problems } = await open(schema).list();
+	expect(sessions.map(({ session }) => session)).toEqual([SESSION, "s2"]);
+	expect(problems.map(({ session, message }) => `${session}: ${message}`)).toEqual(["../../etc: its id is not one of a session"]);
+	expect(await failure(open(schema).header("s2"))).toMatchObject({ code: "failed", message: `row "s2" of ${schema}.sessions: the header is that of session "${SESSION}"` });
+});
+
+// Regression: the server waited on for a client that was gone, once for each repetition.
+test("an append that waits for a lock ends on the server, too, and may be repeated", async () => {
+	const schema = newSchema();
+	const store = open(schema, "a", server.url(), 1000);
+	const { cursor } = await append(store, entries("a", 1));
+	const holding = new pg.Client(server.url());
+	await holding.connect();
+	onTestFinished(() => holding.end());
+	await holding.query("BEGIN");
+	await holding.query(`SELECT FROM ${schema}.sessions FOR UPDATE`);
+	expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("lock timeout") });
+	expect((await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount).toBe(0);
+	await holding.query("COMMIT");
+	expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
+});
+
+test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
+	const schema = newSchema();
+	await crowd(`${server.url()}?schema=${schema}`, open(schema, "reader"));
+});
+
+describe("the way to the server", () => {
+	let proxy: Proxy;
+	beforeAll(async () => {
+		proxy = await startProxy(server.port);
+	});
+	afterAll(() => proxy.stop());
+	const through = (schema: string, timeout?: number) => open(schema, "a", server.url({ port: proxy.port }), timeout);
+
+	/** Repeats what may be repeated: a pool notices a broken connection when it uses it. */
+	const persist = async <T>(work: () => Promise<T>, tries = 5): Promise<T> => {
+		try {
+			return await work();
+		} catch (error) {
+			if (tries === 0 || !(error as StoreError).retryable) throw error;
+			return persist(work, tries - 1);
+		}
+	};
+
+	test("breaks while nothing is asked: a call takes another connection", async () => {
+		const store = through(newSchema());
+		await append(store, entries("a", 1));
+		proxy.cut();
+		expect((await persist(() => append(store, entries("b", 1)))).stored).toBe(1);
+	});
+
+	test("holds everything back: the call ends at its timeout, and may be repeated", async () => {
+		const schema = newSchema();
+		const [patient, impatient] = [open(schema), through(schema, 500)];
+		const { cursor } = await append(patient, entries("a", 1));
+		// However long the machine takes for it, its connection is there.
+		await persist(() => impatient.load(SESSION), Infinity);
+		proxy.hold();
+		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+		proxy.heal();
+		expect((await append(patient, entries("b", 1), cursor)).stored).toBe(1);
+		expect(ids(await persist(() => impatient.load(SESSION), Infinity))).toEqual(["a0", "b0"]);
+	});
+
+	test("is slow", async () => {
+		const store = through(newSchema());
+		proxy.delay(40);
+		expect((await append(store, entries("a", 2))).stored).toBe(2);
+		expect(ids(await store.load(SESSION))).toEqual(["a0", "a1"]);
+		proxy.heal();
+	});
+
+	test("is slow but steady: an answer that takes longer than the timeout comes whole", async () => {
+		const schema = newSchema();
+		const line = entry("x".repeat(1_000_000));
+		await append(open(schema), [line]);
+		const store = through(schema, 1500);
+		await persist(() => store.list(), Infinity);
+		proxy.pace(8000);
+		expect((await persist(() => store.load(SESSION), Infinity)).lines[0]?.line).toHaveLength(line.length);
+		expect(proxy.paced()).toBeGreaterThan(1500);
+		proxy.heal();
+	});
+
+	test("the timeout is a parameter of the address", async () => {
+		const schema = newSchema();
+		await append(open(schema), entries("a", 1));
+		const store = opened(await openStore(`${server.url({ port: proxy.port })}?schema=${schema}&timeout=500`, { host: "a" }));
+		// However long the machine takes for it, its connection is there.
+		expect(ids(await persist(() => store.load(SESSION), Infinity))).toEqual(["a0"]);
+		proxy.hold();
+		const error = await failure(store.load(SESSION));
+		expect(error).toMatchObject({ code: "unreachable", message: expect.stringContaining("for 500 ms") });
+		proxy.heal();
+	});
+
+	test("is cut after any number of bytes of the request: all lines or none, and once after a repetition", async () => {
+		const schema = newSchema();
+		const [store, reader] = [through(schema), open(schema, "reader")];
+		let { cursor } = await append(store, entries("start", 1));
+		let [failures, stored] = [0, 1];
+		for (let bytes = 0; bytes < 6000; bytes += 97) {
+			const lines = entries(`n${bytes}-`, 5);
+			proxy.cutAfter(bytes);
+			const error = await append(store, lines, cursor).then(
+				() => undefined,
+				(thrown) => thrown,
+			);
+			proxy.heal();
+			if (error) {
+				expect(error).toMatchObject({ name: "StoreError", code: "unreachable", retryable: true });
+				failures++;
+			}
+			const there = (await loadAll(reader, SESSION)).lines.length;
+			expect([stored, stored + 5]).toContain(there);
+			({ cursor } = await persist(() => append(store, lines, cursor)));
+			stored += 5;
+			expect((await loadAll(reader, SESSION)).lines).toHaveLength(stored);
+		}
+		expect(failures).toBeGreaterThan(20);
+	});
+
+	test("is cut while the answer comes: what was stored is not stored again", async () => {
+		const schema = newSchema();
+		const [store, reader] = [through(schema), open(schema, "reader")];
+		let { cursor } = await append(store, entries("start", 1));
+		let stored = 1;
+		let already = 0;
+		for (let bytes = 0; bytes < 400; bytes += 13) {
+			const lines = entries(`n${bytes}-`, 3);
+			proxy.cutAnswerAfter(bytes);
+			const failed = await append(store, lines, cursor).then(
+				() => false,
+				() => true,
+			);
+			proxy.heal();
+			const again = await persist(() => append(store, lines, cursor));
+			if (failed && again.stored === 0) already++;
+			cursor = again.cursor;
+			stored += 3;
+			expect((await loadAll(reader, SESSION)).lines).toHaveLength(stored);
+		}
+		expect(already).toBeGreaterThan(5);
+	});
+});

@@ -1,0 +1,114 @@
+// A store that was set back: a backup was restored, or a replica took over. With each kind of store.
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { SessionSync, loadAll } from "../../lib/index.js";
+import { good, put, world as commandWorld } from "../../../../__test__/support/cli.js";
+import { SESSION, entries, entry, header, ids } from "../support/lines.js";
+import { text, world } from "../support/machines.js";
+import { message, user } from "../../../../__test__/support/scratch.js";
+import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
+
+const YOUNGER = "01972ab8-2280-7be3-8cc7-05ac027b6199";
+const OTHER = "01972ab8-2280-7be3-8cc7-05ac027b6200";
+
+describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("%s", (_, start) => {
+	// Regression: it was called deleted, and only a push that was to restore it stored it again.
+	test("sessions that are younger than the backup, or have younger lines, are stored again, idle ones too, and deleted ones stay deleted", async () => {
+		const { open, backup } = await start();
+		const { machine, begin } = world(open);
+		const a = machine("a");
+		const younger = join(a.dir, "younger.jsonl");
+		begin(a, ...entries("x", 2));
+		writeFileSync(join(a.dir, "other.jsonl"), text(header(OTHER), entry("o")));
+		await a.sync.push();
+		await a.store.delete(OTHER);
+		const restore = await backup();
+		appendFileSync(a.file, text(entry("y")));
+		writeFileSync(younger, text(header(YOUNGER), ...entries("n", 3)));
+		await a.again().push();
+		await a.again().pull();
+		const local = { session: YOUNGER, file: younger };
+		expect(a.again().lagOf(local)).toBe(0);
+		await restore();
+		// A pull notices it: the next start of pi stores what counts as not stored.
+		const { deleted } = await machine("a").sync.compare();
+		expect(deleted).toMatchObject([{ session: OTHER }]);
+		await machine("a").sync.pull();
+		expect(machine("a").sync.lagOf(local)).toBe(readFileSync(younger).length);
+		expect((await machine("a").sync.push()).filter(({ error }) => error)).toMatchObject([{ session: OTHER, error: { code: "deleted" } }]);
+		const reader = machine("r").store;
+		expect(ids(await loadAll(reader, SESSION))).toEqual(["x0", "x1", "y"]);
+		expect(ids(await loadAll(reader, YOUNGER))).toEqual(["n0", "n1", "n2"]);
+		expect((await loadAll(reader, OTHER)).lines).toEqual([]);
+	});
+
+	// Regression: the cursor of such an append had passed nothing of it, and a store that had lost it knew that cursor.
+	test("lines that were stored after others had stored some are stored again, by a host that only pushes", async () => {
+		const { open, backup } = await start();
+		const { machine, begin } = world(open);
+		const [a, b] = [machine("a"), machine("b", { host: "a" })];
+		begin(a, entry("x"));
+		await a.sync.push();
+		const restore = await backup();
+		begin(b, entry("x"), entry("y"));
+		await b.sync.push();
+		appendFileSync(a.file, text(entry("z")));
+		await a.again().push();
+		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y", "z"]);
+		await restore();
+		expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "z"]);
+		// Nor does the pull lack what the push did not look at.
+		await machine("b").sync.push();
+		await machine("a").sync.pull();
+		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "z", "y"]);
+		expect(readFileSync(a.file, "utf8").match(/"id":"[xyz]"/g)).toHaveLength(3);
+	});
+
+	test("a session that is pushed again and again and is younger than the backup is stored again", async () => {
+		const { open, backup } = await start();
+		const { machine, begin } = world(open);
+		const a = machine("a");
+		await a.store.append(OTHER, { header: header(OTHER), lines: [entry("o")] });
+		const restore = await backup();
+		begin(a, entry("x"));
+		await a.pushFile();
+		await restore();
+		appendFileSync(a.file, text(entry("y")));
+		expect(await a.pushFile()).toBeUndefined();
+		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+	});
+
+	test("the command stores again what the store lost, and asks once for sessions that it has under another project's name", async () => {
+		const { address, env, open, backup } = await start();
+		const at = commandWorld();
+		const named = { ...env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "a", PI_SESSION_NATIVE_PROJECT: "shop" };
+		put(at, SESSION, [message("a", null, user("hello"))]);
+		await good(at, ["push"], named);
+		const restore = await backup();
+		put(at, YOUNGER, [message("b", null, user("hello"))]);
+		await good(at, ["push"], named);
+		await restore();
+		expect(await good(at, ["push"], named)).toMatch(new RegExp(`stored {2}${YOUNGER}`));
+		expect((await open("r").list()).sessions.map(({ session }) => session)).toEqual([SESSION, YOUNGER]);
+	});
+
+	test("sessions that the store has under another project's name are asked for once", async () => {
+		const { open } = await start();
+		const { machine, begin } = world(open);
+		const a = machine("a");
+		begin(a, entry("x"));
+		await a.sync.push();
+		const renamed = new SessionSync({ ...a.options, project: "another" });
+		const asked: unknown[] = [];
+		const list = a.store.list.bind(a.store);
+		a.store.list = (filter) => {
+			asked.push(filter?.session);
+			return list(filter);
+		};
+		for (let times = 0; times < 3; times++) await renamed.compare();
+		expect(asked.filter((session) => session !== undefined)).toEqual([SESSION]);
+		expect(renamed.lagOf({ session: SESSION, file: a.file })).toBe(0);
+	});
+});

@@ -1,0 +1,122 @@
+// What a session is a part of.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { emptyDirectory, library } from "../support/lines.js";
+import { testIf } from "../../../../__test__/support/windows.js";
+
+const { findProject, normalizeRemote, projectOf } = createRequire(library)("./machine/project.js");
+
+test.each([
+	["git@github.com:me/shop.git", "github.com/me/shop"],
+	["https://github.com/me/shop", "github.com/me/shop"],
+	["https://me:token@GitHub.com/Me/Shop.git/", "github.com/me/shop"],
+	["ssh://git@github.com:22/me/shop.git", "github.com/me/shop"],
+	["git+ssh://git@github.com/me/shop", "github.com/me/shop"],
+	["git://git.example.org:9418//group/sub/shop.git", "git.example.org/group/sub/shop"],
+	["example.org:shop", "example.org/shop"],
+	["example.org:~me/shop.git\n", "example.org/~me/shop"],
+	["https://example.org/", undefined],
+	["https://example.org/.git", undefined],
+	["/srv/git/shop.git", undefined],
+	["../shop", undefined],
+	["./a:b", undefined],
+	["C:\\git\\shop", undefined],
+	["C:/git/shop", undefined],
+	["file:///srv/git/shop.git", undefined],
+	["", undefined],
+])("the remote %j is %j", (remote, name) => {
+	expect(normalizeRemote(remote)).toBe(name);
+});
+
+test("a directory is part of its remote, at its place below the repository's root; without a remote its name is this machine's alone", () => {
+	const dir = emptyDirectory();
+	const git = (...args: string[]) => execFileSync("git", ["-C", join(dir, "work"), ...args], { stdio: "pipe" });
+	mkdirSync(join(dir, "work/packages/cart"), { recursive: true });
+	// Whatever lies around the temporary folder is none of its business.
+	vi.stubEnv("GIT_CEILING_DIRECTORIES", dir);
+	onTestFinished(() => {
+		vi.unstubAllEnvs();
+	});
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	git("init", "-q");
+	expect(projectOf(join(dir, "work/packages"), "laptop")).toBe(`laptop:${join(dir, "work/packages")}`);
+	git("remote", "add", "upstream", "https://example.org/them/shop.git");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/them/shop");
+	git("remote", "add", "fork", "https://example.org/another/shop.git");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	git("remote", "add", "origin", "short:me/shop.git");
+	git("config", "url.git@example.org:.insteadOf", "short:");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
+	expect(projectOf(join(dir, "work/packages/cart"), "laptop")).toBe("example.org/me/shop:packages/cart");
+	vi.stubEnv("GIT_DIR", "/nowhere");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
+	vi.stubEnv("GIT_DIR", undefined);
+	git("remote", "set-url", "origin", "/srv/shop.git");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	expect(projectOf(join(dir, "gone"), "laptop")).toBe(`laptop:${join(dir, "gone")}`);
+	vi.stubEnv("PATH", "");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+});
+
+test("git that fails is told from a directory without a repository or a remote", async () => {
+	const dir = emptyDirectory();
+	const work = join(dir, "shop");
+	mkdirSync(work);
+	for (const [name, value] of Object.entries({ GIT_CEILING_DIRECTORIES: dir, PI_SESSION_NATIVE_PROJECT: "" })) vi.stubEnv(name, value);
+	onTestFinished(() => {
+		vi.unstubAllEnvs();
+	});
+	const own = { project: `laptop:${work}`, isOwn: true };
+	const named = (problem: string) => ({ ...own, problem: `${problem} in ${work}, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` });
+	expect(await findProject(work, "laptop")).toEqual(own);
+	vi.stubEnv("PATH", "");
+	expect(await findProject(work, "laptop")).toEqual(own);
+	mkdirSync(join(work, ".git"));
+	expect(await findProject(work, "laptop")).toEqual(named("git is not installed"));
+	vi.unstubAllEnvs();
+	execFileSync("git", ["init", "-q", work]);
+	expect(await findProject(work, "laptop")).toEqual(own);
+	execFileSync("git", ["-C", work, "remote", "add", "origin", "https://example.org/me/shop.git"]);
+	expect(await findProject(work, "laptop")).toEqual({ project: "example.org/me/shop" });
+	vi.stubEnv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+	expect(await findProject(work, "laptop")).toEqual({ ...own, problem: expect.stringMatching(/^git failed: detected dubious ownership/) });
+	expect(projectOf(work, "laptop")).toBe(`laptop:${work}`);
+	vi.stubEnv("PI_SESSION_NATIVE_PROJECT", "set");
+	expect(await findProject(work, "laptop")).toEqual({ project: "set" });
+	vi.unstubAllEnvs();
+	expect(await findProject(join(dir, "gone"), "laptop")).toEqual({ project: `laptop:${join(dir, "gone")}`, isOwn: true });
+	expect([projectOf("/", "laptop"), await findProject("/", "laptop")]).toEqual(["laptop:/", { project: "laptop:/", isOwn: true }]);
+});
+
+test("a path that is longer than the name of a project may be has another one of this machine's alone", () => {
+	const long = (name: string) => projectOf(`/${"x".repeat(3000)}/${name}`, "laptop");
+	expect([long("a").length < 1000, long("a") === long("a"), long("a") === long("b"), long("a").startsWith("laptop:")]).toEqual([true, true, false, true]);
+});
+
+test("git is asked without holding up the process", async () => {
+	let turns = 0;
+	const turning = setInterval(() => turns++, 0);
+	const asked = findProject(emptyDirectory(), "laptop");
+	expect(turns).toBe(0);
+	await asked;
+	clearInterval(turning);
+	expect(turns).toBeGreaterThan(0);
+});
+
+// Regression: git, and what it runs, was given the store's password.
+testIf(process.platform !== "win32", "Windows: a script is not a program")("git is not given the address of the store, which may hold a password", async () => {
+	const dir = emptyDirectory();
+	writeFileSync(join(dir, "git"), `#!/bin/sh\nenv > "${dir}/$$.env"\n`, { mode: 0o755 });
+	for (const [name, value] of Object.entries({ PATH: `${dir}:${process.env.PATH}`, PI_SESSION_NATIVE_PROJECT: "", PI_SESSION_NATIVE_STORE: "postgres://me:hunter2@db/x" })) vi.stubEnv(name, value);
+	onTestFinished(() => {
+		vi.unstubAllEnvs();
+	});
+	await findProject(dir, "laptop");
+	projectOf(dir, "laptop");
+	const seen = readdirSync(dir).filter((name) => name.endsWith(".env"));
+	expect(seen.length).toBeGreaterThan(0);
+	for (const name of seen) expect(readFileSync(join(dir, name), "utf8")).not.toMatch(/hunter2/);
+});

@@ -1,0 +1,108 @@
+// Files of several hosts that push to one store and pull from it, in random histories.
+import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DirectoryStore, SessionSync } from "../../lib/index.js";
+import { count } from "../../../../__test__/support/counts.mjs";
+import { SESSION, emptyDirectory, header } from "../support/lines.js";
+import { Random, caseSeed } from "../../../../__test__/stress/differential/random.js";
+
+const seed = Number(process.env.PSN_SEED ?? 20251121);
+
+/** A machine with a file of the session, which some begin with and others get from the store. */
+class Host {
+	readonly folder: string;
+	readonly file: string;
+	readonly made: string[] = [];
+	private readonly sync: SessionSync;
+
+	constructor(
+		readonly name: string,
+		path: string,
+		private readonly random: Random,
+	) {
+		this.folder = join(path, "hosts", name);
+		this.file = join(this.folder, `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`);
+		mkdirSync(this.folder, { recursive: true });
+		const store = new DirectoryStore({ path, host: name });
+		this.sync = new SessionSync({ store, address: path, notes: join(this.folder, "notes"), dir: this.folder, cwd: `/home/${name}/shop`, project: "shop" });
+	}
+
+	private get lines(): string[] {
+		return readFileSync(this.file, "utf8").trimEnd().split("\n");
+	}
+
+	private get hasFile(): boolean {
+		try {
+			return this.lines.length > 0;
+		} catch {
+			return false;
+		}
+	}
+
+	write(id: string): void {
+		if (!this.hasFile) appendFileSync(this.file, `${header()}\n`);
+		// Often the same short id as on other hosts: they were given before any of them met.
+		const known = this.entries();
+		const collides = this.random.chance(0.1) && !this.made.includes("c0ffee00") && !known.some((one) => one.id === "c0ffee00");
+		const own = collides ? "c0ffee00" : id;
+		const mine = known.filter(({ by }) => by === this.name).map((one) => one.id);
+		const parentId = this.random.chance(0.3) && mine.length > 0 ? this.random.pick(mine) : null;
+		appendFileSync(this.file, `${JSON.stringify({ type: "message", id: own, parentId, by: this.name, nth: this.made.length })}\n`);
+		this.made.push(own);
+		if (this.random.chance(0.1)) appendFileSync(this.file, `{"type":"message", damaged after ${id}\n`);
+	}
+
+	async push(): Promise<void> {
+		for (const { error } of await this.sync.push()) expect(error).toBeUndefined();
+		// Sometimes the notes are lost.
+		if (this.random.chance(0.2)) rmSync(join(this.folder, "notes"), { recursive: true, force: true });
+	}
+
+	async pull(): Promise<void> {
+		for (const result of await this.sync.pull()) expect([result.error, result.problems]).toEqual([undefined, []]);
+	}
+
+	entries(): any[] {
+		return this.lines.slice(1).filter((line) => !line.includes("damaged")).map((line) => JSON.parse(line));
+	}
+
+	damaged(): string[] {
+		return this.lines.filter((line) => line.includes("damaged"));
+	}
+}
+
+test(`hosts that go on at the same time end with the same lines in the same order (seed ${seed})`, async () => {
+	for (let index = 0; index < count("store_histories"); index++) {
+		const what = `seed ${seed}, history ${index}`;
+		const random = new Random(caseSeed(seed, index));
+		const path = emptyDirectory();
+		const hosts = ["b", "a", "c"].map((name) => new Host(name, path, random));
+		let damaged = 0;
+		hosts[0]?.write("first");
+		for (let step = 0; step < 40; step++) {
+			const host = random.pick(hosts);
+			const work = random.weighted<() => void | Promise<void>>([
+				[5, () => host.write(`${host.name}${step}`)],
+				[3, () => host.push()],
+				[2, () => host.pull()],
+			]);
+			await work();
+		}
+		for (const host of hosts) damaged += host.made.length > 0 ? host.damaged().length : 0;
+		for (const host of hosts) await host.push();
+		for (const host of hosts) await host.pull();
+		const [first, ...others] = hosts.map((host) => host.entries());
+		for (const other of others) expect(other, what).toEqual(first);
+		const all = first ?? [];
+		expect(new Set(all.map((one) => JSON.stringify(one))).size, what).toBe(all.length);
+		for (const { name, made } of hosts) {
+			const own = all.filter(({ by }) => by === name);
+			expect(own.map(({ nth }) => nth), what).toEqual(made.map((_, nth) => nth));
+			expect(own.map(({ id }) => id), what).toEqual(made);
+			for (const { parentId } of own) if (parentId !== null) expect(own.some(({ id }) => id === parentId), what).toBe(true);
+		}
+		// What is damaged stays with its host.
+		expect(hosts.reduce((sum, host) => sum + host.damaged().length, 0), what).toBe(damaged);
+	}
+});

@@ -1,0 +1,20 @@
+// A store in a directory under a crowd of processes.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "vitest";
+import { DirectoryStore } from "../../lib/index.js";
+import { crowd } from "../support/crowd.js";
+import { emptyDirectory } from "../support/lines.js";
+
+test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
+	const path = emptyDirectory();
+	await crowd(path, new DirectoryStore({ path, host: "reader" }));
+});
+
+// Regression: two processes of one host took one name, and a quarter of the acknowledged lines was gone.
+test("the same where files have no second names", async () => {
+	const preload = join(emptyDirectory(), "without-links.cjs");
+	writeFileSync(preload, `require("node:fs").promises.link = () => Promise.reject(Object.assign(new Error("not supported"), { code: "EPERM" }));`);
+	const path = emptyDirectory();
+	await crowd(path, new DirectoryStore({ path, host: "reader" }), { ...process.env, NODE_OPTIONS: `--require ${preload}` });
+});

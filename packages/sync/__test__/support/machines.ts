@@ -1,0 +1,35 @@
+// Machines that share a store: in a directory, if none is given.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DirectoryStore, type LineStore, SessionSync } from "../../lib/index.js";
+import { SESSION, emptyDirectory, header } from "./lines.js";
+
+/** The name of the file of `SESSION`. */
+export const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
+export const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${line}\n`).join("");
+/** Lines as bytes, which may be any. */
+export const lined = (...lines: Buffer[]) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
+
+/** The ids of the entries in a session file, in its order. */
+export const idsIn = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
+
+export function world(open?: (host: string) => LineStore) {
+	const path = emptyDirectory();
+	/** With the `host` of another one it is another checkout on that machine. */
+	const machine = (name: string, { isShared, host = name }: { isShared?: boolean; host?: string } = {}) => {
+		const dir = join(path, name);
+		const store = open?.(host) ?? new DirectoryStore({ path, host });
+		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared };
+		const again = () => new SessionSync(options);
+		const [file, sync] = [join(dir, NAME), again()];
+		/** Gives the error of a push of the file. */
+		const pushFile = async () => (await sync.push({ local: [{ session: SESSION, file }] }))[0]?.error;
+		/** `again` is another process. */
+		return { dir, file, store, notes: options.notes, options, sync, again, pushFile };
+	};
+	const begin = ({ dir, file }: { dir: string; file: string }, ...lines: Buffer[]) => {
+		mkdirSync(dir, { recursive: true });
+		writeFileSync(file, lined(header(), ...lines));
+	};
+	return { path, machine, begin };
+}

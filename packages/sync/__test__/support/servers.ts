@@ -1,0 +1,252 @@
+// Real servers for stores, each in a temporary folder on a free port of the loopback, and a proxy that troubles the way
+// to them.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer, request } from "node:http";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { tool } from "../../../../__test__/support/tools.js";
+import { remove } from "../../../../__test__/support/remove.js";
+
+export interface Server {
+	port: number;
+	stop(): Promise<void>;
+}
+
+/** A port that nobody listens on. */
+export function freePort(): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const server = createServer().on("error", reject);
+		server.listen(0, "127.0.0.1", () => {
+			const { port } = server.address() as AddressInfo;
+			server.close(() => resolve(port));
+		});
+	});
+}
+
+/** Where Debian keeps PostgreSQL's commands, beside the PATH. */
+function postgresFolders(): string[] {
+	const debian = "/usr/lib/postgresql";
+	return existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : [];
+}
+
+/** Waits until a process has said something, on either output. */
+function saying(child: ChildProcess, text: string): Promise<void> {
+	let said = "";
+	return new Promise((resolve, reject) => {
+		for (const output of [child.stdout, child.stderr])
+			output?.setEncoding("utf8").on("data", (data: string) => {
+				said = (said + data).slice(-10_000);
+				if (said.includes(text)) resolve();
+			});
+		child.on("error", reject);
+		child.on("close", (code) => reject(new Error(`the server ended (${code}) and said: ${said}`)));
+	});
+}
+
+/** Waits until a server takes connections: this one says nothing. */
+async function listening(child: ChildProcess, port: number): Promise<void> {
+	for (;;) {
+		if (child.exitCode !== null) throw new Error(`the server ended (${child.exitCode})`);
+		const taken = await new Promise<boolean>((resolve) => {
+			const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
+			socket.on("connect", () => socket.destroy());
+		});
+		if (taken) return;
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}
+
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+	for (const child of running) child.kill("SIGKILL");
+});
+
+function stopper(child: ChildProcess, signal: NodeJS.Signals, folder: string): () => Promise<void> {
+	running.add(child);
+	const closed = new Promise<void>((resolve) => child.on("close", () => resolve()));
+	return async () => {
+		child.kill(signal);
+		await closed;
+		running.delete(child);
+		await remove(folder);
+	};
+}
+
+export const PASSWORD = "s3cret/pass:word@x";
+
+export interface Postgres extends Server {
+	url(options?: { user?: string; password?: string; port?: number; database?: string }): string;
+}
+
+/** PostgreSQL as Debian packages it. It refuses to run as root, so that it runs as nobody then. */
+export async function startPostgres(settings: string[] = []): Promise<Postgres> {
+	const [initdb, postgres] = ["initdb", "postgres"].map((name) => tool(name, "postgresql", postgresFolders())) as [string, string];
+	const folder = mkdtempSync(join(tmpdir(), "psn-postgres-"));
+	const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+	chmodSync(folder, 0o700);
+	writeFileSync(join(folder, "password"), PASSWORD);
+	if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) chownSync(path, user.uid, user.gid);
+	const data = join(folder, "data");
+	const auth = ["-U", "owner", "-A", "scram-sha-256", `--pwfile=${join(folder, "password")}`];
+	execFileSync(initdb, ["-D", data, "-E", "UTF8", "--locale=C", "--no-sync", ...auth], { ...user, cwd: folder, stdio: "pipe" });
+	const port = await freePort();
+	const options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", ...settings].flatMap((one) => ["-c", one]);
+	const child = spawn(postgres, ["-D", data, "-p", String(port), ...options], { ...user, cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+	const stop = stopper(child, "SIGQUIT", folder);
+	await saying(child, "ready to accept connections");
+	return {
+		port,
+		stop,
+		url: (to = {}) => `postgres://${to.user ?? "owner"}:${encodeURIComponent(to.password ?? PASSWORD)}@127.0.0.1:${to.port ?? port}/${to.database ?? "postgres"}`,
+	};
+}
+
+export interface S3 extends Server {
+	/** What it keeps: a folder for each bucket. */
+	folder: string;
+	newBucket(): string;
+	credentials: { accessKeyId: string; secretAccessKey: string };
+}
+
+/**
+ * s3s-fs, an S3-compatible server on a folder. It looks whether an object is there and creates it then, in two steps; S3
+ * does it in one. So what is created goes to it one after the other.
+ */
+export async function startS3(): Promise<S3> {
+	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [join(userInfo().homedir, ".cargo/bin")]);
+	const folder = mkdtempSync(join(tmpdir(), "psn-s3-"));
+	const credentials = { accessKeyId: "owner", secretAccessKey: PASSWORD };
+	const inner = await freePort();
+	const args = ["--host", "127.0.0.1", "--port", String(inner), "--access-key", "owner", "--secret-key", PASSWORD, folder];
+	// What it prints is read by nobody: through a pipe it would stop answering once the pipe is full.
+	const child = spawn(command, args, { stdio: "ignore" });
+	const stop = stopper(child, "SIGTERM", folder);
+	await listening(child, inner);
+	let turn: Promise<unknown> = Promise.resolve();
+	const front = createHttpServer((incoming, outgoing) => {
+		const forward = () =>
+			new Promise<void>((resolve) => {
+				// Who left before its turn came.
+				if (incoming.destroyed) return resolve();
+				const { method, url, headers } = incoming;
+				const passed = request({ port: inner, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+					answer.on("close", resolve);
+					// Nobody takes the answer to who left meanwhile, and an answer that waits to be taken never closes.
+					const discard = () => answer.unpipe(outgoing).resume();
+					if (outgoing.destroyed) {
+						discard();
+						return;
+					}
+					outgoing.on("close", discard);
+					outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+					answer.pipe(outgoing);
+				});
+				passed.on("error", () => outgoing.destroy());
+				passed.on("close", resolve);
+				// Who leaves halfway has sent no object. A request may have arrived whole and be passed on in part: what it is piped into is
+				// then never ended, and those whose turn comes later would wait for ever.
+				incoming.on("close", () => passed.writableEnded || passed.destroy());
+				incoming.pipe(passed);
+			});
+		if (incoming.method === "PUT") turn = turn.then(forward);
+		else forward();
+	});
+	await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+	let buckets = 0;
+	return {
+		port: (front.address() as AddressInfo).port,
+		folder,
+		credentials,
+		newBucket: () => {
+			const name = `bucket-${++buckets}`;
+			mkdirSync(join(folder, name));
+			return name;
+		},
+		stop: async () => {
+			front.closeAllConnections();
+			await new Promise((resolve) => front.close(resolve));
+			await stop();
+		},
+	};
+}
+
+export interface Proxy extends Server {
+	/** Ends every connection, as a network that drops. */
+	cut(): void;
+	/** Ends the connection after so many more bytes from the client. */
+	cutAfter(bytes: number): void;
+	/** The same with bytes from the server: the request was carried out, its answer never comes whole. */
+	cutAnswerAfter(bytes: number): void;
+	/** Nothing gets through any more, and nobody is told. */
+	hold(): void;
+	/** Every piece comes that much later. */
+	delay(milliseconds: number): void;
+	/** What the server sends comes in pieces of so many bytes, one every 25 ms. */
+	pace(bytes: number): void;
+	/** How long pieces have waited for their turn since the last `pace`, in milliseconds. */
+	paced(): number;
+	/** All well again, for new connections. */
+	heal(): void;
+}
+
+/** A way to a server that can be troubled. */
+export async function startProxy(target: number): Promise<Proxy> {
+	const sockets = new Set<Socket>();
+	let [held, wait, pace, paced] = [false, 0, Infinity, 0];
+	const left = { up: Infinity, down: Infinity };
+	const cut = (): void => {
+		for (const socket of sockets) socket.destroy();
+	};
+	const carry = (from: Socket, to: Socket, way: "up" | "down"): void => {
+		// Pieces keep their order whatever becomes of the delay.
+		let turn = Promise.resolve();
+		from.on("data", (piece: Buffer) => {
+			turn = turn.then(async () => {
+				if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+				if (held) return;
+				const part = piece.subarray(0, Math.min(piece.length, left[way]));
+				left[way] -= part.length;
+				const step = way === "down" ? pace : Infinity;
+				let at = 0;
+				for (; at + step < part.length; at += step) {
+					to.write(part.subarray(at, at + step));
+					await new Promise((resolve) => setTimeout(resolve, 25));
+					paced += 25;
+				}
+				if (part.length === piece.length) to.write(part.subarray(at));
+				else to.write(part.subarray(at), cut);
+			});
+		});
+		from.on("error", () => to.destroy());
+		from.on("close", () => turn.then(() => (held ? undefined : to.end())));
+		from.on("close", () => sockets.delete(from));
+		sockets.add(from);
+	};
+	const server = createServer((client) => {
+		const upstream = connect(target, "127.0.0.1");
+		carry(client, upstream, "up");
+		carry(upstream, client, "down");
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	return {
+		port: (server.address() as AddressInfo).port,
+		cut,
+		cutAfter: (bytes) => (left.up = bytes),
+		cutAnswerAfter: (bytes) => (left.down = bytes),
+		hold: () => (held = true),
+		delay: (milliseconds) => (wait = milliseconds),
+		pace: (bytes) => ([pace, paced] = [bytes, 0]),
+		paced: () => paced,
+		heal: () => {
+			cut();
+			[held, wait, pace] = [false, 0, Infinity];
+			[left.up, left.down] = [Infinity, Infinity];
+		},
+		stop: async () => {
+			cut();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}

@@ -1,0 +1,82 @@
+// Credentials of an S3 store that names none.
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { emptyDirectory, library } from "../support/lines.js";
+
+const run = promisify(execFile);
+
+/** A server that answers every request with an empty list, and who signed the requests. */
+async function bucket() {
+	const keys: (string | undefined)[] = [];
+	const server = createServer((request: IncomingMessage, response) => {
+		keys.push(/Credential=([^/]+)/.exec(request.headers.authorization ?? "")?.[1]);
+		if (!request.url?.includes("list-type")) response.statusCode = 404;
+		response.end(response.statusCode === 404 ? "<Error><Code>NoSuchKey</Code></Error>" : "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>");
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => void server.close());
+	return { keys, address: `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** The address of a server that answers every request so. */
+async function answering(status: number, headers: Record<string, string>, body: string) {
+	const server = createServer((_, response) => response.writeHead(status, headers).end(body)).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => void server.close());
+	return `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Lists a store twice in a process of its own. */
+const list = (address: string, env: Record<string, string>) => {
+	const program = `
+		const { openStore } = require(${JSON.stringify(library)});
+		openStore(${JSON.stringify(address)}, { host: "a" }).then(async (store) => {
+			for (let times = 0; times < 2; times++) await store.list({ session: "x" });
+			await store.close();
+		}).catch((error) => console.log(error.code, error.message));`;
+	return run(process.execPath, ["-e", program], { env: { PATH: process.env.PATH, ...env } as NodeJS.ProcessEnv });
+};
+
+/** A package of AWS's in a folder for NODE_PATH, whose keys are new each time. */
+function chain() {
+	const path = emptyDirectory();
+	const folder = join(path, "@aws-sdk", "credential-providers");
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, "index.js"), 'let n = 0; exports.fromNodeProviderChain = () => async () => ({ accessKeyId: `renewed${++n}`, secretAccessKey: "s", sessionToken: "t" });');
+	return path;
+}
+
+test("without AWS's variables its library is asked before each request, so that keys which expire are renewed", async () => {
+	const { keys, address } = await bucket();
+	expect((await list(address, { NODE_PATH: chain() })).stdout).toBe("");
+	expect(keys.length).toBeGreaterThan(1);
+	// Some requests go at the same time, and arrive in any order.
+	expect(keys.sort()).toEqual(keys.map((_, at) => `renewed${at + 1}`).sort());
+});
+
+test("AWS's variables come first", async () => {
+	const { keys, address } = await bucket();
+	await list(address, { NODE_PATH: chain(), AWS_ACCESS_KEY_ID: "of-the-environment", AWS_SECRET_ACCESS_KEY: "s" });
+	expect([...new Set(keys)]).toEqual(["of-the-environment"]);
+});
+
+test("without credentials the error says what may give some", async () => {
+	const { keys, address } = await bucket();
+	const { stdout } = await list(address, {});
+	expect(stdout).toMatch(/^denied .*AWS_ACCESS_KEY_ID.*@aws-sdk\/credential-providers/);
+	expect(keys).toEqual([]);
+});
+
+// Regression: that the answer was a redirect was all that was said.
+test("that a bucket is in another region is said, with what to set", async () => {
+	const address = await answering(301, { "x-amz-bucket-region": "eu-central-1" }, "<Error><Code>PermanentRedirect</Code></Error>");
+	const { stdout } = await list(address, { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s" });
+	expect(stdout).toContain("failed s3://bucket/: the server answered 301, PermanentRedirect");
+	expect(stdout).toContain("(the bucket is in the region eu-central-1, not us-east-1: set region=eu-central-1 in the address, or AWS_REGION)");
+});

@@ -1,0 +1,236 @@
+// What others do to a directory: an older state is put back, sessions are deleted in the middle of an append.
+import fs, { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { SESSION, append, emptyDirectory, entries, entry, filesOf, header, headerFileOf, ids, library, logOf } from "../support/lines.js";
+
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
+const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
+const { hashOf } = createRequire(library)("./base/redaction-rules.js");
+
+afterEach(() => vi.restoreAllMocks());
+
+/** What there is of sessions but their projects. */
+const storedIn = (path: string) => filesOf(path).filter((file) => /^(headers|lines)/.test(file));
+const markOf = (session: string) => deletedPath({ folder: folderOf(), session });
+const open = (path: string, host = "a") => new DirectoryStore({ path, host });
+
+const openFile = fs.promises.open;
+
+/** Does something once when a log is written next. */
+function beforeWrite(work: () => Promise<unknown>): void {
+	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		if (typeof args[1] === "number" || args[1] === "ax+") {
+			spy.mockImplementation(openFile);
+			await work();
+		}
+		return (openFile as any)(...args);
+	});
+}
+
+test("a store that was put back to an older state, and then got as many batches as before, is noticed", async () => {
+	const [path, backup] = [emptyDirectory(), emptyDirectory()];
+	const { cursor: first } = await append(open(path), [entry("a1")]);
+	cpSync(path, backup, { recursive: true });
+	const { cursor: lost } = await append(open(path), [entry("a2")], first);
+	const { cursor: seen } = await open(path, "b").load(SESSION);
+	for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
+	cpSync(backup, path, { recursive: true });
+	await append(open(path), [entry("a3")], first);
+	await expect(open(path, "b").load(SESSION, seen)).rejects.toMatchObject({ code: "reset" });
+	await expect(append(open(path), [entry("a4")], lost)).rejects.toMatchObject({ code: "reset" });
+	expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(["a1", "a3"]);
+});
+
+test("a directory of another host that is away for a moment stops no append", async () => {
+	const path = emptyDirectory();
+	await append(open(path, "b"), entries("b", 2));
+	const { cursor } = await open(path).load(SESSION);
+	const after = (await append(open(path), entries("a", 1), cursor)).cursor;
+	const folder = join(path, logOf("b"));
+	fs.renameSync(folder, `${folder}.away`);
+	const { stored, cursor: later } = await append(open(path), entries("c", 1), after);
+	expect(stored).toBe(1);
+	fs.renameSync(`${folder}.away`, folder);
+	expect(ids(await loadAll(open(path), SESSION, later))).toEqual([]);
+	expect(ids(await loadAll(open(path), SESSION))).toEqual(["b0", "b1", "a0", "c0"]);
+});
+
+test("an append during which its session was deleted is not acknowledged, and leaves nothing", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a1")]);
+	beforeWrite(() => open(path, "b").delete(SESSION));
+	await expect(append(open(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "deleted" });
+	expect(await open(path).list()).toMatchObject({ sessions: [], deleted: [{ session: SESSION }], problems: [] });
+	// The first one of a host makes its log.
+	const other = { header: header("other"), lines: [entry("c1")] };
+	await open(path).append("other", other);
+	beforeWrite(() => open(path, "b").delete("other"));
+	await expect(open(path, "c").append("other", other)).rejects.toMatchObject({ code: "deleted" });
+	expect(storedIn(path)).toEqual([SESSION, "other"].map(markOf));
+});
+
+test.each([
+	["repeated", (path: string) => open(path, "b").delete(SESSION)],
+	["followed by an append", (path: string) => expect(append(open(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" })],
+	["followed by a redaction", (path: string) => expect(open(path).redact(SESSION, [])).rejects.toMatchObject({ code: "deleted" })],
+])("what a deletion that was killed left is gone when it is %s", async (_, next) => {
+	const path = emptyDirectory();
+	await append(open(path), [entry("a1")]);
+	const { rm } = fs.promises;
+	vi.spyOn(fs.promises, "rm").mockImplementation(async (name, options) => {
+		if (String(name).endsWith(".lines")) throw Object.assign(new Error("killed"), { code: "EIO" });
+		return rm(name, options);
+	});
+	await expect(open(path, "b").delete(SESSION)).rejects.toMatchObject({ code: "unreachable" });
+	vi.restoreAllMocks();
+	expect(fs.existsSync(join(path, logOf("a")))).toBe(true);
+	await next(path);
+	expect(await open(path).list()).toMatchObject({ sessions: [], deleted: [{ session: SESSION }] });
+	expect(fs.existsSync(join(path, logOf("a")))).toBe(false);
+});
+
+// Regression: it stayed for ever, as the host that had written it only ever heard that the session was deleted.
+test("what was stored beside a deletion goes with the next append if the look after writing failed", async () => {
+	const path = emptyDirectory();
+	await append(open(path), [entry("a1")]);
+	beforeWrite(async () => {
+		await open(path, "b").delete(SESSION);
+		vi.spyOn(fs.promises, "readdir").mockRejectedValueOnce(Object.assign(new Error("away"), { code: "EIO" }));
+	});
+	await expect(append(open(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "unreachable" });
+	expect(fs.existsSync(join(path, logOf("c")))).toBe(true);
+	await expect(append(open(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "deleted" });
+	expect(storedIn(path)).toEqual([markOf(SESSION)]);
+});
+
+// Regression: the line that was to stand in the place of another one stayed.
+test("a redaction during which its session was deleted leaves nothing", async () => {
+	const path = emptyDirectory();
+	const [secret] = entries("a", 1) as [Buffer];
+	await append(open(path), [secret]);
+	const { link } = fs.promises;
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (...args) => {
+		await open(path, "b").delete(SESSION);
+		return link(...args);
+	});
+	await expect(open(path).redact(SESSION, [{ hash: hashOf(secret), line: entry("redacted") }])).rejects.toMatchObject({ code: "deleted" });
+	expect(storedIn(path)).toEqual([markOf(SESSION)]);
+});
+
+test("what another machine of the same id wrote is not read again at every append, once it was loaded", async () => {
+	const path = emptyDirectory();
+	const [one, other] = [open(path), open(path)];
+	await append(other, entries("x", 1));
+	const { cursor: before } = await append(one, entries("y", 1));
+	const page = await loadAll(one, SESSION, before);
+	// The cursor has not passed it, so a load gives it.
+	expect(ids(page)).toContain("x0");
+	let after = (await append(one, entries("w", 1), page.cursor)).cursor;
+	const openFile = fs.promises.open;
+	let reads = 0;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		if (args[1] === undefined && String(args[0]).endsWith(logOf("a"))) reads++;
+		return (openFile as any)(...args);
+	});
+	for (const line of entries("z", 40)) after = (await append(one, [line], after)).cursor;
+	expect(reads).toBe(0);
+});
+
+test("a batch whose clock cannot be right is named, and ends nobody else's count", async () => {
+	const path = emptyDirectory();
+	await append(open(path), [entry("a1")]);
+	const meta = { session: SESSION, host: "broken", prev: "", lines: [entry("x")] };
+	writeFileSync(join(path, logOf("broken")), encodeBatch({ ...meta, clock: Number.MAX_SAFE_INTEGER }).bytes);
+	const page = await open(path).load(SESSION);
+	expect(page.problems).toEqual([{ session: SESSION, where: `${logOf("broken")}, batch at 0`, message: "its clock cannot be right" }]);
+	await append(open(path), [entry("a2")], page.cursor);
+	expect(ids(await open(path, "reader").load(SESSION))).toEqual(["a1", "a2"]);
+	// The last one that is taken for right: what would come after it is refused, and not acknowledged.
+	writeFileSync(join(path, logOf("broken")), encodeBatch({ ...meta, clock: 2 ** 52 }).bytes);
+	const { cursor } = await open(path).load(SESSION);
+	await expect(append(open(path), [entry("a3")], cursor)).rejects.toMatchObject({ code: "failed", message: `Session ${SESSION}: the clock of its batches has come to its end` });
+});
+
+// Regression: appends went on, and nobody stored the header again.
+test("a header that is missing is named, and stored again by the next process that appends", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a1")]);
+	rmSync(join(path, headerFileOf()));
+	const problem = { session: SESSION, where: headerFileOf(), message: "its header is missing" };
+	await expect(open(path, "b").header(SESSION)).rejects.toMatchObject({ code: "failed", message: `${problem.where}: ${problem.message}` });
+	await append(open(path), [entry("a2")], cursor);
+	expect(await open(path, "b").header(SESSION)).toEqual(header());
+});
+
+test("a header that is stored again while its session is deleted does not stay", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a1")]);
+	rmSync(join(path, headerFileOf()));
+	const { link } = fs.promises;
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (...args) => {
+		await open(path, "b").delete(SESSION);
+		return link(...args);
+	});
+	await expect(append(open(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "deleted" });
+	expect(readdirSync(join(path, "headers"))).toEqual([]);
+});
+
+test("an append after another one does not look for the header", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	const { cursor } = await append(store, [entry("a1")]);
+	rmSync(join(path, headerFileOf()));
+	await append(store, [entry("a2")], cursor);
+	expect(fs.existsSync(join(path, headerFileOf()))).toBe(false);
+});
+
+test("a list of a project reads nothing of the sessions of others", async () => {
+	const path = emptyDirectory();
+	const of = (session: string, project: string) => open(path).append(session, { header: header(session), lines: [entry("x")], project });
+	await of("mine", "github.com/me/shop");
+	await of("theirs", "../odd \u001f name");
+	const read: string[] = [];
+	for (const name of ["open", "readFile", "readdir"] as const) {
+		const original = fs.promises[name] as (...args: any[]) => any;
+		vi.spyOn(fs.promises, name).mockImplementation(async (...args: any[]) => {
+			read.push(String(args[0]));
+			return original(...args);
+		});
+	}
+	expect((await open(path, "b").list({ project: "github.com/me/shop" })).sessions.map(({ session }) => session)).toEqual(["mine"]);
+	expect(read.some((one) => one.includes("mine"))).toBe(true);
+	expect(read.filter((one) => one.includes("theirs"))).toEqual([]);
+	expect((await open(path, "b").list({ project: "../odd \u001f name" })).sessions.map(({ session }) => session)).toEqual(["theirs"]);
+	for (const session of ["mine", "theirs"]) await open(path).delete(session);
+});
+
+test("a store has an id of its own, and one that was made anew has another", async () => {
+	const path = emptyDirectory();
+	expect((await open(path).list()).store).toBeUndefined();
+	const store = open(path);
+	await append(store, [entry("a")]);
+	const { store: first } = await open(path, "b").list();
+	expect(first).toMatch(/^[0-9a-f-]{36}$/);
+	expect((await store.list({ session: SESSION })).store).toBe(first);
+	for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
+	expect((await store.list()).store).toBeUndefined();
+	await append(store, [entry("a")]);
+	const { store: second } = await open(path, "b").list();
+	expect(second).toMatch(/^[0-9a-f-]{36}$/);
+	expect(second).not.toBe(first);
+});
+
+test("a large damaged batch keeps no lines of other hosts back", async () => {
+	const path = emptyDirectory();
+	await append(open(path), [Buffer.from(JSON.stringify({ type: "message", id: "large", parentId: null, text: "y".repeat(9 << 20) }))]);
+	await append(open(path, "b"), [entry("b1")]);
+	const file = join(path, logOf("a"));
+	const bytes = readFileSync(file);
+	bytes[bytes.length - 100] ^= 1;
+	writeFileSync(file, bytes);
+	const page = await loadAll(open(path), SESSION);
+	expect([ids(page), page.problems.map(({ message }) => message)]).toEqual([["b1"], ["its checksum is wrong"]]);
+});

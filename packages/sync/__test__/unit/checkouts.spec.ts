@@ -1,0 +1,143 @@
+// Two checkouts of a project on one machine, which are one host to the store; and processes of one checkout that pull at once.
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { DirectoryStore, SessionSync, loadAll } from "../../lib/index.js";
+import { SESSION, entries, entry, library } from "../support/lines.js";
+import { NAME, idsIn, text, world } from "../support/machines.js";
+import { api } from "../../../../__test__/support/scratch.js";
+
+const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Pushes and pulls everywhere until nothing is left to do, by new processes. */
+async function settle(...machines: ReturnType<ReturnType<typeof world>["machine"]>[]): Promise<unknown[]> {
+	const errors: unknown[] = [];
+	for (let round = 0; round < 3; round++)
+		for (const { again } of machines) {
+			const sync = again();
+			errors.push(...[...(await sync.push()), ...(await sync.pull())].flatMap(({ error }) => error ?? []));
+		}
+	return errors;
+}
+
+test("of two checkouts on one machine each gets what the other stored", async () => {
+	const { path } = world();
+	const checkout = (name: string) => {
+		const [dir, store] = [join(path, name), new DirectoryStore({ path, host: "laptop" })];
+		mkdirSync(dir, { recursive: true });
+		return { dir, file: join(dir, NAME), sync: new SessionSync({ store, address: path, notes: join(path, "notes"), dir, cwd: `/home/me/${name}`, project: "shop" }) };
+	};
+	const [one, two] = [checkout("one"), checkout("two")];
+	const { begin } = world();
+	begin(one, entry("a1"));
+	await one.sync.push();
+	expect(await two.sync.pull()).toMatchObject([{ isNew: true, added: 1 }]);
+	appendFileSync(one.file, text(entry("a2")));
+	appendFileSync(two.file, text(entry("b2")));
+	for (const { sync } of [one, two]) await sync.push();
+	for (const { sync } of [one, two]) await sync.pull();
+	expect(idsIn(one.file).sort()).toEqual(["a1", "a2", "b2"]);
+	expect(idsIn(two.file)).toEqual(idsIn(one.file));
+});
+
+// Regression: by another path to the same file nothing was known of it.
+test("what is noted of a session does not depend on the links in the path to its directory", async () => {
+	const { machine, begin } = world();
+	const { options, dir, file, notes, sync } = machine("a");
+	begin({ dir, file }, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
+	await sync.push();
+	await sync.redact({ session: SESSION, file }, { text: "hunter2" });
+	const link = join(dir, "..", "link");
+	symlinkSync(dir, link, "junction");
+	expect(new SessionSync({ ...options, dir: link }).isNoted(SESSION)).toBe(true);
+	const redacted = (file: string) => new RedactionFile(notes, { session: SESSION, file }).all();
+	expect(redacted(file)).toHaveLength(1);
+	expect(redacted(join(link, NAME))).toEqual(redacted(file));
+});
+
+test("two pulls that make the same new file at once both succeed", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, ...entries("n", 3));
+	await a.sync.push();
+	// Both have found that it is new before either makes it.
+	const { items } = await b.sync.compare();
+	const results = [await b.sync.pull({ items }), await b.again().pull({ items })];
+	expect(results).toMatchObject([[{ isNew: true, added: 3 }], [{ isNew: false, added: 0, problems: [] }]]);
+	expect(results.flat().map(({ error }) => error)).toEqual([undefined, undefined]);
+	expect(await b.again().pull()).toEqual([]);
+});
+
+test("a pull whose file another pull replaced before its note leaves no note that calls the wrong order right", async () => {
+	const { machine, begin } = world();
+	const [a, z, me] = [machine("a"), machine("z"), machine("me")];
+	begin(a, entry("s1"));
+	await a.sync.push();
+	for (const { sync } of [z, me]) await sync.pull();
+	appendFileSync(z.file, text(entry("z2")));
+	await z.sync.push();
+	// One process has loaded everything there is, and is slow.
+	const slow = machine("me");
+	let goOn: () => void = () => {};
+	const held = new Promise<void>((resolve) => (goOn = resolve));
+	const loaded = new Promise<void>((resolve) => {
+		const load = slow.store.load.bind(slow.store);
+		slow.store.load = async (...args) => {
+			const page = await load(...args);
+			resolve();
+			await held;
+			return page;
+		};
+	});
+	const second = slow.sync.pull();
+	await loaded;
+	// This comes before the other's line in the order of the store.
+	appendFileSync(a.file, text(entry("a2")));
+	await a.sync.push();
+	// The slow one ends right after the merge of the other, before its note.
+	const { merge } = api.SessionManager;
+	let merges = 0;
+	vi.spyOn(api.SessionManager, "merge").mockImplementation((...args) => {
+		const report = merge.call(api.SessionManager, ...args);
+		if (++merges === 1) goOn();
+		return report;
+	});
+	const { promises } = createRequire(library)("node:fs");
+	const open = promises.open.bind(promises);
+	vi.spyOn(promises, "open").mockImplementation(async (...args: unknown[]) => {
+		if (merges === 1) await second;
+		return open(...args);
+	});
+	await me.sync.pull();
+	vi.restoreAllMocks();
+	await second;
+	await me.again().pull();
+	await z.sync.pull();
+	expect(idsIn(me.file)).toEqual(["s1", "a2", "z2"]);
+	expect(idsIn(z.file)).toEqual(idsIn(me.file));
+});
+
+// Regression: it was lost to others.
+test("what a checkout stored after another one's lines reaches others after the store was put back", async () => {
+	const { path, machine, begin } = world();
+	const [one, two, other] = [machine("one", { host: "a" }), machine("two", { host: "a" }), machine("b")];
+	begin(one, entry("r"));
+	await one.sync.push();
+	for (const { sync } of [two, other]) await sync.pull();
+	appendFileSync(one.file, text(entry("y")));
+	await one.sync.push();
+	const backup = join(path, "backup");
+	cpSync(join(path, "lines"), backup, { recursive: true });
+	for (const id of ["z1", "z2"]) {
+		appendFileSync(two.file, text(entry(id)));
+		expect(await two.sync.push()).toMatchObject([{ lag: 0 }]);
+	}
+	rmSync(join(path, "lines"), { recursive: true });
+	cpSync(backup, join(path, "lines"), { recursive: true });
+	expect(await settle(one, two, other)).toEqual([]);
+	for (const { file } of [one, two, other]) expect(idsIn(file)).toEqual(["r", "y", "z1", "z2"]);
+});
+

@@ -1,0 +1,448 @@
+// A directory's file systems and locks: what they lack, whose rights files have, and processes of one host at the same time.
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs, { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { conformanceCases } from "../../lib/conformance.js";
+import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, ids, library, logOf } from "../support/lines.js";
+import { ownAgent } from "../../../../__test__/support/scratch.js";
+import { testIf, testWith } from "../../../../__test__/support/windows.js";
+
+const { readLines } = createRequire(library)("./machine/session-file.js");
+
+afterEach(() => vi.restoreAllMocks());
+
+const open = (path: string, host = "a") => new DirectoryStore({ path, host });
+
+/** What is synchronised below a path from now on, unless `onSync` fails. */
+function syncsBelow(path: string, onSync: (name: string) => void = () => {}): string[] {
+	const steps: string[] = [];
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		for (const name of ["sync", "datasync"] as const) {
+			const sync = file[name].bind(file);
+			file[name] = async () => {
+				onSync(name);
+				await sync();
+				steps.push(`${name} ${String(args[0]).slice(path.length + 1)}`);
+			};
+		}
+		return file;
+	});
+	return steps;
+}
+
+testWith("syncs")("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
+	const path = emptyDirectory();
+	const steps = syncsBelow(path);
+	const { cursor } = await append(open(path), entries("a", 1));
+	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
+	steps.length = 0;
+	await append(open(path), entries("b", 1), cursor);
+	expect(steps).toEqual([`datasync ${logOf("a")}`]);
+});
+
+/** An append whose lines are written, and not synchronised. */
+async function unsynchronised(path: string): Promise<void> {
+	syncsBelow(path, (name) => {
+		if (name === "datasync") throw Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" });
+	});
+	expect((await failure(append(open(path), entries("a", 1)))).code).toBe("unreachable");
+}
+
+// Regression: it found the lines, in the system's memory, and resolved.
+testWith("syncs")("an append that is repeated ends once what the first one wrote is on the disk, if that was killed before", async () => {
+	const path = emptyDirectory();
+	vi.spyOn(fs.promises, "truncate").mockRejectedValue(new Error("killed"));
+	await unsynchronised(path);
+	vi.restoreAllMocks();
+	const steps = syncsBelow(path);
+	expect((await append(open(path), entries("a", 1))).stored).toBe(0);
+	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
+});
+
+test("an append that is repeated writes what could not be synchronised again", async () => {
+	const path = emptyDirectory();
+	await unsynchronised(path);
+	vi.restoreAllMocks();
+	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
+});
+
+// Regression: it cut the log where it had ended when it was last seen, and what another process had stored since was gone.
+test("an append that cannot look at its log cuts nothing off", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	const { cursor } = await append(store, entries("a", 1));
+	const second = await append(open(path), entries("b", 1), cursor);
+	expect(second.stored).toBe(1);
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		if (String(args[0]).endsWith(".lines")) file.stat = () => Promise.reject(Object.assign(new Error("EIO: i/o error, fstat"), { code: "EIO" }));
+		return file;
+	});
+	expect((await failure(append(store, entries("c", 1), cursor))).code).toBe("unreachable");
+	vi.restoreAllMocks();
+	expect((await open(path, "b").load(SESSION)).lines).toHaveLength(2);
+});
+
+// Regression: it failed although it was stored.
+test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])("where directories cannot be synchronised an append succeeds (%s)", async (code) => {
+	const path = emptyDirectory();
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		if (args[1] === undefined && (await file.stat()).isDirectory()) file.sync = () => Promise.reject(Object.assign(new Error("fsync"), { code }));
+		return file;
+	});
+	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
+});
+
+testWith("modes")("files and directories are open to whom the directory is open to", async () => {
+	const path = emptyDirectory();
+	fs.chmodSync(path, 0o770);
+	const before = process.umask(0);
+	try {
+		await append(open(path), entries("a", 1));
+	} finally {
+		process.umask(before);
+	}
+	expect(fs.statSync(join(path, dirname(logOf("a")))).mode & 0o777).toBe(0o770);
+	expect(fs.statSync(join(path, logOf("a"))).mode & 0o777).toBe(0o660);
+});
+
+/** The rights of everything below a directory, by path: of files without the right to execute. */
+const modesOf = (path: string) =>
+	(readdirSync(path, { recursive: true }) as string[]).map((name) => {
+		const stat = fs.statSync(join(path, name));
+		return `${name} ${(stat.mode & 0o3777).toString(8)} ${stat.isDirectory() ? "folder" : "file"}`;
+	});
+
+// Regression: the umask was taken from them, and the second user was refused.
+for (const umask of [0o022, 0o077]) {
+	testWith("modes")(`files and directories have the rights of the directory whatever the umask is (${umask})`, async () => {
+		const path = emptyDirectory();
+		fs.chmodSync(path, 0o2770);
+		const before = process.umask(umask);
+		try {
+			await append(open(path), entries("a", 1));
+		} finally {
+			process.umask(before);
+		}
+		expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+		expect(modesOf(path).length).toBeGreaterThan(3);
+	});
+}
+
+// Regression: EEXIST was all that was looked at, and other users were refused for ever.
+testWith("modes")("what a killed process had made, and not given its rights yet, gets them with the next append of its user", async () => {
+	const path = emptyDirectory();
+	fs.chmodSync(path, 0o2770);
+	const { chmod } = fs.promises;
+	const stops = (what: RegExp) => vi.spyOn(fs.promises, "chmod").mockImplementation((async (name: string, mode: number) => {
+		if (what.test(name)) throw Object.assign(new Error("killed"), { code: "EIO" });
+		return chmod(name, mode);
+	}) as never);
+	const before = process.umask(0o077);
+	try {
+		for (const what of [/sessions$/, /none$/, /\.lines$/]) {
+			stops(what);
+			await failure(append(open(path), entries("a", 1)));
+			vi.restoreAllMocks();
+		}
+		await append(open(path), entries("a", 1));
+	} finally {
+		process.umask(before);
+	}
+	expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+});
+
+/** Appends as another user of this system. */
+function appendAs(uid: number, gid: number, umask: number, path: string, host: string, line: Buffer): void {
+	const code = `
+		process.umask(${umask});
+		const { DirectoryStore } = require(${JSON.stringify(library)});
+		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)}, locks: ${JSON.stringify(join(tmpdir(), `psn-locks-${uid}`))} });
+		const append = { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(line))})], project: "shop" };
+		store.append(${JSON.stringify(SESSION)}, append).then(() => store.setPresence(${JSON.stringify(SESSION)}, true)).then(() => store.setPresence(${JSON.stringify(SESSION)}, false)).catch((error) => {
+			console.error(error.message);
+			process.exit(1);
+		});`;
+	execFileSync(process.execPath, ["-e", code], { uid, gid, stdio: "pipe" });
+}
+
+// Only the system's administrator can be two users.
+for (const [one, other] of [[0o022, 0o077], [0o077, 0o022]] as const) {
+	testIf(process.getuid?.() === 0, "only root can be two users")(`two users of one group share a directory (umask ${one} and ${other})`, async () => {
+		const path = emptyDirectory();
+		fs.chownSync(path, 60_001, 60_000);
+		fs.chmodSync(path, 0o2770);
+		appendAs(60_001, 60_000, one, path, "alice", entry("a"));
+		appendAs(60_002, 60_000, other, path, "bob", entry("b"));
+		appendAs(60_001, 60_000, one, path, "alice", entry("c"));
+		expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
+		// Each may remove what the other one made.
+		execFileSync(process.execPath, ["-e", `const { DirectoryStore } = require(${JSON.stringify(library)}); new DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`], { uid: 60_002, gid: 60_000, stdio: "pipe" });
+		expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.deleted$/)]);
+	});
+}
+
+/** As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone. */
+function withoutTypes(afterNames: (folder: string) => void): void {
+	const { readdir, lstat } = fs.promises;
+	vi.spyOn(fs.promises, "readdir").mockImplementation((async (folder: string, options?: { withFileTypes?: boolean }) => {
+		const names = await readdir(folder);
+		afterNames(folder.replace(/\/$/, ""));
+		if (!options?.withFileTypes) return names;
+		return Promise.all(names.map(async (name) => Object.assign(await lstat(join(folder, name)), { name })));
+	}) as never);
+}
+
+// Regression: the folder counted as empty, and of two processes of a host one lost an acknowledged line.
+test("where the system tells no types of files, one that goes does not hide the others", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const other = open(path, "b");
+	const { cursor } = await append(other, entries("b", 1));
+	const folder = join(path, dirname(logOf("b")));
+	writeFileSync(join(folder, "going"), "");
+	withoutTypes((read) => {
+		if (read === folder) rmSync(join(folder, "going"), { force: true });
+	});
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0"]);
+	writeFileSync(join(folder, "going"), "");
+	expect((await append(other, entries("c", 1), cursor)).stored).toBe(1);
+	expect((await open(path, "reader").list()).sessions).toMatchObject([{ hosts: ["a", "b"] }]);
+});
+
+test("processes of one host write one after the other, each line once", async () => {
+	const path = emptyDirectory();
+	const stores = Array.from({ length: 8 }, () => open(path));
+	await Promise.all(stores.map((store) => append(store, entries("n", 20))));
+	await Promise.all(stores.map((store, at) => append(store, [entry(`own${at}`)])));
+	const page = await open(path, "reader").load(SESSION);
+	expect([ids(page).slice(0, 20), ids(page).slice(20).sort()]).toEqual([entries("n", 20).map((_, at) => `n${at}`), stores.map((_, at) => `own${at}`)]);
+	expect(page.lines.map(({ clock }) => clock)).toEqual([...Array(20).fill(1), ...stores.map((_, at) => at + 2)]);
+});
+
+// Regression: the lock had the name by which the directory was opened, and two batches followed the same one.
+testWith("links")("processes that know the directory by different names write one after the other, too", async () => {
+	const [path, links, { agent }] = [emptyDirectory(), emptyDirectory(), ownAgent()];
+	fs.symlinkSync(path, join(links, "link"));
+	const stores = Array.from({ length: 16 }, (_, at) => open(at % 2 === 0 ? path : join(links, "link")));
+	await append(open(path), entries("first", 1));
+	await Promise.all(stores.map((store, at) => append(store, [entry(`own${at}`)])));
+	const page = await loadAll(open(path, "reader"), SESSION);
+	expect([page.problems, page.lines.length]).toEqual([[], 17]);
+	expect(readdirSync(join(agent, "session-stores/locks")).filter((name) => name.includes("-session-"))).toHaveLength(1);
+});
+
+// Regression: another user of the directory had new files made wherever he liked.
+testWith("links")("nothing is written through a link that was put in the place of a folder or a log", async () => {
+	const [path, elsewhere] = [emptyDirectory(), emptyDirectory()];
+	await append(open(path), entries("a", 1));
+	const log = join(path, logOf("b"));
+	for (const name of ["sessions", dirname(logOf("b")), dirname(dirname(logOf("b"))), logOf("b")]) {
+		const kept = join(path, "kept");
+		if (fs.existsSync(join(path, name))) fs.renameSync(join(path, name), kept);
+		else writeFileSync(join(elsewhere, "log"), "");
+		fs.symlinkSync(fs.existsSync(log) || name !== logOf("b") ? elsewhere : join(elsewhere, "log"), join(path, name));
+		const session = name === "sessions" ? "s2" : SESSION;
+		expect(await failure(open(path, "b").append(session, { header: header(session), lines: entries("b", 1) }))).toMatchObject({ code: "failed" });
+		expect(readdirSync(elsewhere, { recursive: true }).filter((one) => fs.statSync(join(elsewhere, String(one))).size > 0 && one !== "log")).toEqual([]);
+		rmSync(join(path, name));
+		if (fs.existsSync(kept)) fs.renameSync(kept, join(path, name));
+	}
+	expect((await append(open(path, "b"), entries("b", 1))).stored).toBe(1);
+	expect(fs.statSync(join(elsewhere, "log")).size).toBe(0);
+});
+
+/** Runs a command in a network namespace of its own. */
+const APART = ["unshare", process.getuid?.() === 0 ? "-n" : "-rn"] as const;
+const canBeApart = process.platform === "linux" && spawnSync(APART[0], [APART[1], "true"]).status === 0;
+
+// Regression: the lock was an address of the network, and one process wrote over what the other one had written.
+testIf(canBeApart, "no network namespace can be made here")("processes of one host exclude each other in network namespaces of their own, too", async () => {
+	const path = emptyDirectory();
+	const program = join(path, "append.cjs");
+	writeFileSync(program, `
+		const { promises: fs } = require("node:fs");
+		const { open } = fs;
+		// Between the look at a log and the write.
+		fs.open = async (...args) => {
+			const file = await open(...args);
+			const stat = file.stat.bind(file);
+			file.stat = async () => {
+				const found = await stat();
+				await new Promise((resolve) => setTimeout(resolve, 5));
+				return found;
+			};
+			return file;
+		};
+		const { DirectoryStore } = require(${JSON.stringify(library)});
+		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: "a", locks: ${JSON.stringify(join(path, "locks"))} });
+		(async () => {
+			let after;
+			for (let at = 0; at < 20; at++) {
+				const line = Buffer.from(JSON.stringify({ type: "message", id: process.argv[2] + at }));
+				({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [line], after }));
+			}
+		})();`);
+	const letters = ["x", "y", "z"];
+	await Promise.all(letters.map((letter) => promisify(execFile)(APART[0], [APART[1], process.execPath, program, letter])));
+	const page = await loadAll(open(path, "reader"), SESSION);
+	expect(page.problems).toEqual([]);
+	expect(ids(page).sort()).toEqual(letters.flatMap((letter) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)).sort());
+});
+
+testWith("links")("where files cannot be locked an append says so, and nothing is stored", async () => {
+	const [path, locks] = [emptyDirectory(), emptyDirectory()];
+	writeFileSync(join(locks, "locks"), "not a directory");
+	const error = await failure(new DirectoryStore({ path, host: "a", locks }).append(SESSION, { header: header(), lines: entries("a", 1) }));
+	expect(error).toMatchObject({ code: "failed", message: expect.stringContaining(join(locks, "locks")) });
+	expect(ids(await open(path).load(SESSION))).toEqual([]);
+});
+
+// Regression: where the home is on a drive without locks nothing could be stored, and no setting helped.
+testWith("links")("a link takes the locks to another drive, and where files cannot be locked an error says so", async () => {
+	const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
+	fs.symlinkSync(elsewhere, join(locks, "locks"));
+	await append(new DirectoryStore({ path, host: "a", locks }), entries("a", 1));
+	expect(readdirSync(elsewhere)).toHaveLength(1);
+	const addon = createRequire(library)("../../../index.js");
+	vi.spyOn(addon, "tryLockFile").mockImplementation(() => {
+		throw Object.assign(new Error("ENOLCK: no locks available, lock"), { code: "ENOLCK" });
+	});
+	const error = await failure(append(new DirectoryStore({ path, host: "a", locks }), entries("b", 1)));
+	expect([error.code, error.message]).toEqual(["failed", expect.stringMatching(/^Cannot lock .*-session-\d+: ENOLCK: .* \(where files cannot be locked, let this directory be a link/)]);
+	expect(error.message).toContain(join(locks, "locks"));
+});
+
+// Regression: on Windows the first appends of two hosts to a new store failed where it has no links.
+test("where nothing has a second name, a name that another host takes after the check is taken", async () => {
+	const path = emptyDirectory();
+	const denied = Object.assign(new Error("EPERM: operation not permitted"), { code: "EPERM" });
+	vi.spyOn(fs.promises, "link").mockRejectedValue(denied);
+	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
+		// Not before: the addon that has the lock is this system's.
+		vi.spyOn(process, "platform", "get").mockReturnValue("win32");
+		fs.copyFileSync(from, to);
+		throw denied;
+	});
+	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
+	vi.spyOn(fs.promises, "rename").mockRejectedValue(denied);
+	expect((await failure(append(open(emptyDirectory()), entries("b", 1)))).code).toBe("denied");
+	vi.restoreAllMocks();
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
+});
+
+// Regression: they were in `~/.pi/agent`, wherever pi's own were.
+test("locks are in the agent's directory", async () => {
+	const { agent } = ownAgent();
+	await append(open(emptyDirectory()), entries("a", 1));
+	expect(readdirSync(join(agent, "session-stores/locks"))).toHaveLength(1);
+});
+
+// Regression: the home was looked up as soon as a store was opened, and the system's error was thrown.
+testIf(process.getuid?.() === 0, "only root can be a user without a home")("a user without a home reads, and an append says what is wrong", async () => {
+	const path = emptyDirectory();
+	fs.chmodSync(path, 0o755);
+	await append(open(path), entries("a", 1));
+	const code = `const { openStore } = require(${JSON.stringify(library)});
+		openStore(${JSON.stringify(path)}, { host: "b" }).then(async (store) => {
+			const { sessions } = await store.list();
+			const error = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(entry("b")))})] }).catch((error) => error);
+			console.log(sessions.length, error.name, error.code, error.message);
+		});`;
+	expect(String(execFileSync(process.execPath, ["-e", code], { uid: 61_234, gid: 61_234, env: { PATH: process.env.PATH }, stdio: "pipe" }))).toMatch(
+		// Deno's processes have the home of whoever began the tests.
+		/^1 StoreError failed Cannot lock .*: .*(uv_os_homedir|EACCES)/,
+	);
+});
+
+// Regression: Android refuses hard links with EACCES, and no append to a store succeeded there.
+describe.each(["EPERM", "EACCES"])("where files have no second names (%s)", (code) => {
+	test.each(conformanceCases)("$name", async ({ run }) => {
+		vi.spyOn(fs.promises, "link").mockRejectedValue(Object.assign(new Error("not supported"), { code }));
+		const path = emptyDirectory();
+		await run({ open: async (host) => open(path, host) });
+	});
+});
+
+testIf(process.platform === "linux", "file names are text")("a file whose name is no text does not keep a list from ending", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
+	expect((await open(path).list()).sessions).toHaveLength(1);
+});
+
+/** The calls of files that are opened from now on read and write a few bytes at most, as on a network drive. */
+function inSmallSteps(...names: ("read" | "write")[]): void {
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		for (const name of names) {
+			const call = file[name].bind(file);
+			file[name] = (bytes: Buffer, offset: number, length: number, at: number) => call(bytes, offset, Math.min(length, 7), at);
+		}
+		return file;
+	});
+}
+
+// Regression: what the system had not written of the spaces stayed there of the line.
+// The look after writing would blank it; until then it would be there.
+test("the bytes of a redacted line are not written again", async () => {
+	const path = emptyDirectory();
+	const secret = entry("secret");
+	await append(open(path), [entry("a"), secret]);
+	await open(path).redact(SESSION, [{ hash: createHash("sha256").update(secret).digest("hex") }]);
+	const openFile = fs.promises.open;
+	let written = "";
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		const write = file.write.bind(file);
+		file.write = (bytes: Buffer, ...rest: any[]) => ((written += bytes), write(bytes, ...rest));
+		return file;
+	});
+	for (const host of ["a", "b"]) await append(open(path, host), [secret, entry(`more-${host}`)]);
+	expect(["more-a", "more-b", "secret"].map((id) => written.includes(id))).toEqual([true, true, false]);
+});
+
+test("of a redacted line nothing is left where the system writes less at once than it is asked to", async () => {
+	const path = emptyDirectory();
+	const secret = Buffer.from('{"type":"message","id":"a","text":"the password is hunter2"}');
+	const store = open(path);
+	await append(store, [secret]);
+	inSmallSteps("write");
+	await store.redact(SESSION, [{ hash: createHash("sha256").update(secret).digest("hex") }]);
+	expect(fs.readFileSync(join(path, logOf("a")), "utf8").split("\n")[1]).toBe(" ".repeat(secret.length));
+});
+
+// Regression: an empty list counted as a deletion, and the host's whole log was removed.
+test("where a drive does not list yet what was written, nothing is removed, and the append may be repeated", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	const { cursor } = await append(store, entries("a", 1));
+	const spy = vi.spyOn(fs.promises, "readdir").mockImplementation((async () => []) as never);
+	expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+	spy.mockRestore();
+	expect((await append(store, entries("b", 1), cursor)).stored).toBe(0);
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0"]);
+});
+
+// Regression: a push ended as complete.
+test("where the system reads less at once than it is asked to, lines are read to the end of the file", async () => {
+	const file = join(emptyDirectory(), "session.jsonl");
+	writeFileSync(file, [header(), ...entries("a", 3)].join("\n"));
+	inSmallSteps("read");
+	const handle = await fs.promises.open(file);
+	const { lines, rest } = await readLines(handle, 0);
+	await handle.close();
+	expect([lines.map(String), String(rest)]).toEqual([[header(), ...entries("a", 2)].map(String), String(entry("a2"))]);
+});

@@ -1,0 +1,379 @@
+// What is a directory's own: its files, and what is wrong with them.
+import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { DirectoryStore, loadAll, openStore } from "../../lib/index.js";
+import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, headerFileOf, ids, library, logOf } from "../support/lines.js";
+
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
+
+afterEach(() => vi.restoreAllMocks());
+
+const open = (path: string, host = "a") => new DirectoryStore({ path, host });
+const [MARK, PROJECT, HEADER] = ["store.json", `sessions/${SESSION}`, headerFileOf()];
+
+test("each host writes below its own name, and no name tells the time", async () => {
+	const path = emptyDirectory();
+	const { cursor: first } = await append(open(path, "laptop"), entries("a", 1));
+	await append(open(path, "Build.Box"), entries("b", 1));
+	const { cursor } = await append(open(path, "laptop"), entries("c", 1), first);
+	expect(filesOf(path)).toEqual([logOf("laptop"), logOf("Build.Box"), HEADER, PROJECT, MARK].sort());
+	expect(logOf("Build.Box")).toMatch(/\/~build\.~box\.00000001\.lines$/);
+	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({ lines: [{ host: "Build.Box" }], comesAfter: false });
+});
+
+test("a log has lines of entries after the line that describes a batch, so that they can be had without this package", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), entries("a", 2));
+	await append(open(path), entries("b", 1), cursor);
+	const [first, ...lines] = readFileSync(join(path, logOf("a")), "utf8").split("\n");
+	expect(JSON.parse(first as string)).toMatchObject({ session: SESSION, host: "a", clock: 1, bytes: 90 });
+	expect(lines).toEqual([...entries("a", 2).map(String), expect.stringContaining('"clock":2'), ...entries("b", 1).map(String), ""]);
+	expect(readFileSync(join(path, HEADER), "utf8")).toBe(`${header()}`);
+});
+
+// Regression: the deletion stopped halfway each time, after the lines were gone.
+test("a draft of another user's, which is not to be removed, keeps no session from being deleted", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const draft = join(path, "lines/none/.draft-x");
+	writeFileSync(draft, "x");
+	fs.utimesSync(draft, 0, 0);
+	const { rm } = fs.promises;
+	const denied = () => Promise.reject(Object.assign(new Error("EPERM: operation not permitted, unlink"), { code: "EPERM" }));
+	vi.spyOn(fs.promises, "rm").mockImplementation((name, options) => (name === draft ? denied() : rm(name, options)));
+	await open(path).delete(SESSION);
+	expect(filesOf(path)).not.toContain(logOf("a"));
+});
+
+// Regression: it named one, another one each time.
+test("the message of a failure names no draft", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	await append(store, entries("a", 1));
+	rmSync(join(path, PROJECT));
+	const denied = (name: string) => Object.assign(new Error(`EACCES: permission denied, open '${name}'`), { code: "EACCES" });
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation((...args: any[]) => (args[1] === "wx" ? Promise.reject(denied(String(args[0]))) : (openFile as any)(...args)));
+	const { code, message } = await failure(append(open(path, "c"), entries("b", 1)));
+	const folder = join(path, "sessions");
+	expect([code, message]).toEqual(["denied", `${path}: access is denied (EACCES: permission denied, open '${folder}')`]);
+});
+
+test("no file has the bytes of a redacted line, or of one that was in its place", async () => {
+	const path = emptyDirectory();
+	const saying = (text: string) => Buffer.from(`{"type":"message","id":"s","text":"${text}"}`);
+	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
+	const having = (text: string) => filesOf(path).filter((file) => readFileSync(join(path, file)).includes(text));
+	const store = open(path);
+	const { cursor } = await append(store, [entry("a"), saying("hunter2"), entry("b")]);
+	const size = fs.statSync(join(path, logOf("a"))).size;
+	await open(path, "b").redact(SESSION, [{ hash: hash(saying("hunter2")), line: saying("masked") }]);
+	expect([having("hunter2"), having("masked")]).toEqual([[], [expect.stringContaining(".redacted/")]]);
+	// The log has its length, so that its host goes on.
+	expect(fs.statSync(join(path, logOf("a"))).size).toBe(size);
+	await append(store, [entry("c")], cursor);
+	await open(path, "b").redact(SESSION, [{ hash: hash(saying("masked")) }]);
+	expect(having("masked")).toEqual([]);
+	const page = await loadAll(open(path, "reader"), SESSION);
+	expect([ids(page), page.problems]).toEqual([["a", "b", "c"], []]);
+	await store.redact(SESSION, [{ hash: hash(entry("a")), line: entry("here") }]);
+	await store.delete(SESSION);
+	expect(having("here")).toEqual([]);
+});
+
+// Regression: each load read all that was ever redacted of the session.
+test("what stands in the places of redacted lines is read if these are loaded", async () => {
+	const path = emptyDirectory();
+	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
+	const { cursor } = await append(open(path), entries("a", 3));
+	await append(open(path), entries("b", 1), cursor);
+	await open(path).redact(SESSION, entries("a", 2).map((line, at) => ({ hash: hash(line), line: entry(`in-place-${at}`) })));
+	const reading = vi.spyOn(fs.promises, "open");
+	const read = () => reading.mock.calls.filter(([name]) => String(name).includes(".redacted")).length;
+	expect([ids(await open(path).load(SESSION, cursor)), read()]).toEqual([["b0"], 0]);
+	expect([ids(await open(path).load(SESSION)), read()]).toEqual([["in-place-0", "in-place-1", "a2", "b0"], 2]);
+});
+
+test("a directory of layout 4, as the release that made it left it, is listed, loaded and appended to, with a cursor of then", async () => {
+	const path = emptyDirectory();
+	cpSync(join(__dirname, "../support/layouts/4"), path, { recursive: true });
+	const store = open(path, "laptop");
+	const { sessions, deleted, problems, store: id } = await store.list({ project: "shop" });
+	expect(sessions).toMatchObject([{ session: "shared", project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 }]);
+	expect(await store.header("shared", sessions[0])).toEqual(header("shared"));
+	expect([deleted.map(({ session }) => session), problems, id]).toEqual([["deleted"], [], JSON.parse(readFileSync(join(path, MARK), "utf8")).id]);
+	expect(ids(await loadAll(store, "shared"))).toEqual(["a0", "a1", "masked", "b0"]);
+	const cursor = '{"clock":1,"hosts":{"laptop":[1,0,372,"2daa6d08196f29069437290d9de0dcb43c39479fb9bea1e13c7d9e943a0356fe"]}}';
+	expect(ids(await store.load("shared", cursor))).toEqual(["b0"]);
+	const shared = { header: header("shared") };
+	expect((await store.append("shared", { ...shared, lines: [entry("secret"), entry("a2")], after: cursor })).stored).toBe(1);
+	expect((await open(path, "Desk.top").append("shared", { ...shared, lines: entries("b", 2) })).stored).toBe(1);
+	expect(ids(await loadAll(store, "shared")).sort()).toEqual(["a0", "a1", "a2", "b0", "b1", "masked"]);
+	expect((await failure(store.append("deleted", { header: header("deleted"), lines: entries("c", 1) }))).code).toBe("deleted");
+});
+
+// Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or nothing could be.
+describe("what was stored since a list", () => {
+	test("by a host whose log an earlier page has read, comes with a load of all pages", async () => {
+		const path = emptyDirectory();
+		const large = Buffer.from(`{"type":"message","id":"large","text":"${"x".repeat(9 << 20)}"}`);
+		const { cursor } = await append(open(path), [large]);
+		await append(open(path, "b"), entries("b", 1));
+		const reader = open(path, "reader");
+		const { sessions } = await reader.list();
+		await append(open(path), entries("a", 1), cursor);
+		expect(ids(await loadAll(reader, SESSION, undefined, sessions[0]))).toEqual(["large", "b0", "a0"]);
+	});
+
+	test("by this host, is passed by its cursor", async () => {
+		const path = emptyDirectory();
+		const store = open(path);
+		const { cursor } = await append(store, entries("a", 1));
+		const { sessions } = await store.list();
+		const { cursor: later } = await append(store, entries("b", 1), cursor);
+		await append(open(path, "other"), entries("x", 1), later);
+		expect(ids(await store.load(SESSION, later, sessions[0]))).toEqual(["x0"]);
+	});
+});
+
+// Regression: it ended at the first damage, and said that all was done.
+test("a redacted line leaves what follows damage in a log, and a batch whose lines are damaged", async () => {
+	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
+	const hash = createHash("sha256").update(secret).digest("hex");
+	const batches = entries("a", 3).map((line, at) => encodeBatch({ session: SESSION, host: "a", clock: at + 1, prev: "", lines: [line, secret] }).bytes as Buffer);
+	const [first, second, third] = batches as [Buffer, Buffer, Buffer];
+	const glued = Buffer.from(String(second).replace("}\n{\"type\":\"message\",\"id\":\"s\"", '} {"type":"message","id":"s"'));
+	const logs = {
+		"a batch after damage": [first, Buffer.from("[1, 2]\n{}\n"), second],
+		"the damaged batch": [first, Buffer.from(String(second).replace('"clock"', '"clocc"')), third],
+		"two lines in one": [first, glued, third],
+	};
+	for (const [name, parts] of Object.entries(logs)) {
+		const path = emptyDirectory();
+		await append(open(path), entries("a", 1));
+		const file = join(path, logOf("a"));
+		const before = Buffer.concat(parts);
+		writeFileSync(file, before);
+		await open(path, "b").redact(SESSION, [{ hash }]);
+		const after = readFileSync(file);
+		expect([name, String(after).includes("hunter"), after.length]).toEqual([name, false, before.length]);
+		for (const line of name === "two lines in one" ? [] : [entry("a0"), entry("a1")]) expect(String(after).includes(String(line))).toBe(String(before).includes(String(line)));
+	}
+});
+
+// Regression: another host overwrote it by what it had read, and an append may have put another batch there meanwhile.
+test("a torn end that has a redacted line is left to its host, whose next append cuts it off", async () => {
+	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
+	const hash = createHash("sha256").update(secret).digest("hex");
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const file = join(path, logOf("a"));
+	const torn = encodeBatch({ session: SESSION, host: "a", clock: 2, prev: "", lines: [secret] }).bytes as Buffer;
+	appendFileSync(file, torn.subarray(0, -2));
+	const before = readFileSync(file);
+	await open(path, "b").redact(SESSION, [{ hash }]);
+	expect(readFileSync(file)).toEqual(before);
+	await append(open(path), [entry("next")]);
+	expect(String(readFileSync(file))).not.toContain("hunter");
+	expect((await loadAll(open(path, "b"), SESSION)).lines).toHaveLength(2);
+});
+
+describe("what cannot be used of a log is named, the logs of other hosts are read, and what follows in this one waits for it", () => {
+	const damages: [string, RegExp, (bytes: Buffer[]) => Buffer, string[]][] = [
+		["no batch", /^it is not a batch$/, ([a, , c]) => Buffer.concat([a, Buffer.from("[1, 2]\n{}\n"), c] as Buffer[]), ["a0", "x0"]],
+		["another session's", /^it belongs to session "s2"$/, ([a, , c]) => Buffer.concat([a, encodeBatch({ session: "s2", host: "a", clock: 1, prev: "", lines: [] }).bytes, c] as Buffer[]), ["a0", "x0"]],
+		["another host's", /^it belongs to host "b"$/, ([a, , c]) => Buffer.concat([a, encodeBatch({ session: SESSION, host: "b", clock: 1, prev: "", lines: [] }).bytes, c] as Buffer[]), ["a0", "x0"]],
+		["its description is changed", /^its checksum is wrong$/, ([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"clock":2', '"clock":1')), c] as Buffer[]), ["a0", "x0"]],
+		["a line is changed", /^its checksum is wrong$/, ([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"b0"', '"d0"')), c] as Buffer[]), ["a0", "x0", "c0"]],
+		["a batch is gone", /^it does not follow the one before it/, ([a, , c]) => Buffer.concat([a, c] as Buffer[]), ["a0", "x0", "c0"]],
+	];
+	test.each(damages)("%s", async (_, message, damage, there) => {
+		const path = emptyDirectory();
+		const store = open(path);
+		const file = join(path, logOf("a"));
+		let [after, batches, size] = [undefined as string | undefined, [] as Buffer[], 0];
+		for (const letter of ["a", "b", "c"]) {
+			after = (await append(store, entries(letter, 1), after)).cursor;
+			batches.push(readFileSync(file).subarray(size));
+			size = fs.statSync(file).size;
+		}
+		await append(open(path, "other"), entries("x", 1));
+		writeFileSync(file, damage(batches));
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect(ids(page)).toEqual(there);
+		expect(page.problems).toEqual([{ session: SESSION, where: expect.stringContaining(logOf("a")), message: expect.stringMatching(message) }]);
+		writeFileSync(file, Buffer.concat(batches));
+		await append(store, entries("d", 1), after);
+		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "x0", "b0", "c0", "d0"]);
+	});
+
+	test("a line that is damaged is stored again by its host", async () => {
+		const path = emptyDirectory();
+		await append(open(path), entries("a", 2));
+		const file = join(path, logOf("a"));
+		writeFileSync(file, readFileSync(file, "utf8").replace('"a1"', '"b1"'));
+		expect((await append(open(path), entries("a", 2))).stored).toBe(1);
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect([ids(page), page.problems.length]).toEqual([["a0", "a1"], 1]);
+	});
+});
+
+test("lines that are not entries are named and skipped, and headers that lie, by who reads them", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const put = (session: string, host: string, said: Buffer | undefined, lines: Buffer[]) => {
+		mkdirSync(join(path, dirname(logOf(host, { session }))), { recursive: true });
+		writeFileSync(join(path, logOf(host, { session })), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes);
+		if (said) writeFileSync(join(path, headerFileOf(session)), said);
+		if (session !== SESSION) writeFileSync(join(path, `sessions/${session}`), "\n");
+	};
+	put(SESSION, "liar", undefined, [Buffer.from("no JSON"), entry("x"), Buffer.from('{"type":"session","id":"y"}')]);
+	put("s2", "liar", header(SESSION), [entry("x")]);
+	put("s3", "liar", undefined, [entry("x")]);
+	const page = await open(path, "reader").load(SESSION);
+	expect(ids(page)).toEqual(["a0", "x"]);
+	expect(page.problems.map(({ where, message }) => `${where}: ${message}`)).toEqual([
+		`${logOf("liar")}, line 1 of the batch at 0: it is not an entry`,
+		`${logOf("liar")}, line 3 of the batch at 0: it is not an entry`,
+	]);
+	const reader = open(path, "reader");
+	const { sessions, problems } = await reader.list();
+	expect([sessions.map(({ session }) => session), problems]).toEqual([[SESSION, "s2", "s3"], []]);
+	const said = sessions.map((stored) => reader.header(stored.session, stored).then(String, ({ message }) => message));
+	expect(await Promise.all(said)).toEqual([String(header()), `${headerFileOf("s2")}: the header is that of session "${SESSION}"`, `${headerFileOf("s3")}: its header is missing`]);
+});
+
+// Regression: lists gave the one, and appends, deletions and redactions went to the other.
+test("lines of a session that are not in the folder of its project are named, and left out", async () => {
+	const [path, synchronised] = [emptyDirectory(), emptyDirectory()];
+	const put = (at: string, host: string, project: string) => open(at, host).append(SESSION, { header: header(), lines: [entry(host)], project });
+	await put(path, "a", "new");
+	await put(synchronised, "b", "old");
+	cpSync(join(synchronised, "lines"), join(path, "lines"), { recursive: true });
+	const [own, other] = ["new", "old"].map((project) => logOf("x", { project }).slice(0, "lines/".length + 33));
+	const problem = { session: SESSION, where: PROJECT, message: `it names the project "new", whose lines are in ${own}, but there are some in ${other}` };
+	const listed = async () => {
+		const { sessions, problems } = await open(path).list();
+		return [sessions.map(({ session, project }) => [session, project]), problems];
+	};
+	expect(await listed()).toEqual([[[SESSION, "new"]], [problem]]);
+	// Of two other sessions, the names of their projects are read before.
+	for (const project of ["new", "old"]) await open(path).append(`0-${project}`, { header: header(`0-${project}`), lines: [entry("x")], project });
+	expect(await listed()).toEqual([[["0-new", "new"], ["0-old", "old"], [SESSION, "new"]], [problem]]);
+	for (const project of ["new", "old"]) await open(path).delete(`0-${project}`);
+	await open(path).move("new", "newer");
+	for (const project of ["new", "newer"]) expect(await open(path).list({ project })).toMatchObject({ sessions: [{ session: SESSION, project }], problems: [] });
+	expect(await open(path).list({ session: SESSION })).toMatchObject({ sessions: [{ project: "new", hosts: ["a"] }], problems: [] });
+	rmSync(join(path, PROJECT));
+	const missing = { session: SESSION, where: PROJECT, message: "it is missing" };
+	expect(await listed()).toEqual([[], [missing, missing]]);
+	await open(path).append("after", { header: header("after"), lines: [entry("x")], project: "new" });
+	expect(await listed()).toEqual([[["after", "new"]], [missing, missing]]);
+});
+
+test("a load gives all that several hosts have stored, however much that is", async () => {
+	const path = emptyDirectory();
+	const large = Buffer.from(`{"type":"message","id":"large","text":"${"x".repeat(9 << 20)}"}`);
+	await append(open(path, "a"), [large]);
+	await append(open(path, "b"), [entry("b1")]);
+	const page = await open(path, "reader").load(SESSION);
+	expect([ids(page), page.more]).toEqual([["large", "b1"], false]);
+});
+
+test("names that no host made are nobody's", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const folder = dirname(logOf("a"));
+	for (const name of [".DS_Store", "a.00000002.sync-conflict-20250601.lines", "a.1.lines", "-.00000001.lines", "a.00000000.lines", ".draft-x"]) writeFileSync(join(path, folder, name), "x");
+	for (const other of ["lines/none/..x.1", "lines/none/A.1", "lines/none/s4", "lines/none/s5.x", "lines/none/s6.redacted"]) {
+		mkdirSync(join(path, other), { recursive: true });
+		cpSync(join(path, logOf("a")), join(path, other, "a.00000001.lines"));
+	}
+	const page = await open(path, "reader").load(SESSION);
+	expect([ids(page), page.problems]).toEqual([["a0"], []]);
+	expect((await open(path).list()).sessions).toHaveLength(1);
+});
+
+describe("a store that cannot be used says why", () => {
+	test("it is not there, or an unmounted drive", async () => {
+		const path = join(emptyDirectory(), "drive");
+		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list()]) {
+			const error = await failure(work());
+			expect(error).toMatchObject({ code: "unreachable", retryable: true });
+			expect(error.message).toContain(`${path}: there is no such directory`);
+		}
+		expect(fs.existsSync(path)).toBe(false);
+	});
+
+	// Regression: it was made, and written to.
+	test("a drive that is unmounted in the middle of an append is not made as a directory", async () => {
+		const path = join(emptyDirectory(), "drive");
+		mkdirSync(path);
+		await append(open(path), entries("a", 1));
+		const { mkdir } = fs.promises;
+		vi.spyOn(fs.promises, "mkdir").mockImplementationOnce((async (...args: Parameters<typeof mkdir>) => {
+			rmSync(path, { recursive: true });
+			return mkdir(...args);
+		}) as typeof mkdir);
+		expect(await failure(open(path, "b").append("s2", { header: header("s2"), lines: entries("b", 1), project: "shop" }))).toMatchObject({ code: "unreachable", retryable: true });
+		expect(fs.existsSync(path)).toBe(false);
+	});
+
+	test("a newer release wrote it, or an older one than the first", async () => {
+		const path = emptyDirectory();
+		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":5}');
+		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list(), () => open(path).delete(SESSION)])
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 5, this release knows 4") });
+		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
+		expect(await failure(open(path).list())).toMatchObject({ code: "unsupported", message: expect.stringContaining("push again") });
+		expect(filesOf(path)).toEqual(["store.json"]);
+	});
+
+	test("it is something else", async () => {
+		const path = emptyDirectory();
+		writeFileSync(join(path, "store.json"), '{"name":"a shop"}');
+		expect((await failure(append(open(path), entries("a", 1)))).message).toContain("is not that of a store of sessions");
+	});
+
+	test.each([
+		["ENOSPC", "full", true],
+		["EROFS", "read-only", false],
+		["EACCES", "denied", false],
+		["EIO", "unreachable", true],
+	])("the system says %s: nothing of the append is seen, and it may be repeated", async (system, code, retryable) => {
+		const path = emptyDirectory();
+		const store = open(path);
+		const { cursor } = await append(store, entries("a", 1));
+		const openFile = fs.promises.open;
+		const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+			const file = await (openFile as any)(...args);
+			// Half of it was written.
+			const write = file.write.bind(file);
+			file.write = async (bytes: Buffer, from: number, length: number, at: number) => {
+				await write(bytes, from, length >> 1, at);
+				throw Object.assign(new Error(`${system}: it does not work`), { code: system });
+			};
+			return file;
+		});
+		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code, retryable, message: expect.stringContaining(system) });
+		spy.mockRestore();
+		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
+		expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
+	});
+
+	test("an address of another kind, or none", async () => {
+		expect(await failure(openStore("gopher://me:secret@host/x", { host: "a" }))).toMatchObject({ code: "invalid", message: expect.stringContaining("gopher:") });
+		const error = await failure(openStore("postgres://me:secret@[bad/x", { host: "a" }));
+		expect(error.code).toBe("invalid");
+		expect(`${error.stack}${JSON.stringify(error)}${error.cause}`).not.toContain("secret");
+	});
+});
+
+test("an address of a file and a path lead to the same directory", async () => {
+	const path = emptyDirectory();
+	await append(await openStore(path, { host: "a" }), entries("a", 1));
+	expect(ids(await (await openStore(`file://${path}`, { host: "b" })).load(SESSION))).toEqual(["a0"]);
+});

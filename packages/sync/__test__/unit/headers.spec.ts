@@ -1,0 +1,87 @@
+// What a store takes for a session, which is decided without the addon, next to what the addon does: headers, versions, names of files.
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { api, caught, message, scratch, text, user } from "../../../../__test__/support/scratch.js";
+
+const require = createRequire(import.meta.url);
+const { CURRENT_VERSION, headerIn } = require("../../lib/machine/session-file.js");
+const { fileName, idInName } = require("../../lib/machine/session-path.js");
+const local = require("../../lib/machine/local-sessions.js");
+
+const { SessionManager } = api;
+const ENTRY = text([message("a", null, user())]);
+
+function written(lines: string): string {
+	const path = join(scratch(), "session.jsonl");
+	writeFileSync(path, Buffer.from(lines, "latin1"));
+	return path;
+}
+
+function headerAt(path: string): { value: { id: string } } | undefined {
+	const file = openSync(path, "r");
+	try {
+		return headerIn(file);
+	} finally {
+		closeSync(file);
+	}
+}
+
+/** What a store says against a file; undefined if it takes it. */
+const refusal = (path: string): Promise<string | undefined> => local.describe(path).then(() => undefined, ({ message }: Error) => message);
+
+describe("a store takes a version that the addon does not migrate", () => {
+	// Regression: it refused what is not a number, of which the addon migrates nothing, with the advice to open it.
+	const stated = ["1", "null", "true", "false", '""', '" \\u2003"', "1.5", "2", '"2"', '"2."', '"2e0"', '"+2"', "2.5", "-1", "3", "3.0", '"3"', '" 3 "', '"x"', '"."', '"1e"', '"0x1"', '"-Infinity"', "{}", "[]", "[1]", "[3]", '{"valueOf":1}'];
+	test.each(["", ...stated])("%s", async (version) => {
+		const path = written(`{"type":"session",${version && `"version":${version},`}"id":"one","cwd":"/x"}\n${ENTRY}`);
+		const before = readFileSync(path, "utf8");
+		const why = await refusal(path);
+		SessionManager.open(path).close();
+		expect(why === undefined).toBe(readFileSync(path, "utf8") === before);
+		expect(why ?? "open it once").toContain("open it once");
+		expect(await refusal(path)).toBeUndefined();
+	});
+
+	test.each(["4", '"4"', "3.5", "1e999"])("but refuses %s, of a version to come", async (version) => {
+		expect(await refusal(written(`{"type":"session","version":${version},"id":"one"}\n`))).toContain("install a newer");
+	});
+
+	test("which is the one that it writes", () => {
+		expect(CURRENT_VERSION).toBe(api.CURRENT_SESSION_VERSION);
+	});
+});
+
+test.each([
+	['{"type":"session","version":3,"id":"one"}', "one"],
+	['\n \r\n{"id":"one"\n{"type":"session","version":3,"id":"one"}\r', "one"],
+	['{"version":3,"t\\u0079pe":"sess\\u0069on","id":"two","id":"one"}', "one"],
+	['{"type":"session","version":3,"id":"on\xff"}', "on\ufffd"],
+	[`{"type":"session","version":3,"pad":"${"x".repeat(20_000)}","id":"one"}`, "one"],
+	['\xef\xbb\xbf{"type":"session","version":3,"id":"bom"}\n{"type":"session","version":3,"id":"one"}', "one"],
+	['\0\0\n{"type":"session","version":3,"id":"one"}', "one"],
+	['{"type":"session","version":3,"id":1}', undefined],
+	['{"type":"session","version":3}', undefined],
+	['{"type":"session","version":3,"id":"one","id":null}', undefined],
+	['{"type":"message","id":"one"}', undefined],
+	['{"__proto__":{"type":"session","id":"one"}}', undefined],
+	['null\n{"type":"session","version":3,"id":"one"}', undefined],
+	['[]\n{"type":"session","version":3,"id":"one"}', undefined],
+	["no JSON", undefined],
+])("a store and the addon find the same header: %s", async (head, id) => {
+	for (const rest of ["", `\n${ENTRY}`]) {
+		const path = written(head + rest);
+		expect(headerAt(path)?.value.id).toBe(id);
+		if (id === undefined) expect([await refusal(path), caught(() => SessionManager.open(path)).message]).toEqual([expect.stringContaining("no header"), expect.stringContaining("not a valid pi session")]);
+		else expect(SessionManager.open(path).getSessionId()).toBe(id);
+	}
+});
+
+test("a file from a store has the name that the addon gives to a new session", () => {
+	const manager = SessionManager.create("/x", scratch());
+	manager.appendMessage(user());
+	const path = String(manager.getSessionFile());
+	expect(basename(path)).toBe(fileName(manager.getHeader()?.timestamp, manager.getSessionId()));
+	expect(idInName(path)).toBe(manager.getSessionId());
+});

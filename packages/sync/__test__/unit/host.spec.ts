@@ -1,0 +1,91 @@
+// The id of a host, and the name that others see.
+import { readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, test, vi } from "vitest";
+import { hostId } from "../../lib/index.js";
+import { emptyDirectory } from "../support/lines.js";
+
+const require = createRequire(import.meta.url);
+const fs = require("node:fs");
+const { displayName } = require("../../lib/base/names.js");
+const { machineKey } = require("../../lib/machine/host-id.js");
+const plain = (text: string) => text.replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase();
+
+beforeEach(() => {
+	vi.stubEnv("PI_SESSION_NATIVE_HOST", "");
+	return () => vi.unstubAllEnvs();
+});
+
+test("a host's id is made once, and shows its user and machine, or the name that the settings give it", () => {
+	const agent = emptyDirectory();
+	const folder = join(agent, "session-stores");
+	const id = hostId(folder);
+	expect(hostId(folder)).toBe(id);
+	expect(displayName(id).startsWith(plain(userInfo().username))).toBe(true);
+	expect(readdirSync(folder)).toHaveLength(1);
+	writeFileSync(join(agent, "session-store.json"), JSON.stringify({ name: "Anna (work)" }), { mode: 0o600 });
+	expect(hostId(folder)).toBe(id);
+	expect(displayName(hostId(join(agent, "another")))).toBe("anna-work");
+});
+
+// Regression: it was overwritten, and the machine was another one from then on.
+test("the id of a machine stays where it, or what the machine is known by, cannot be read for a moment", () => {
+	const folder = join(emptyDirectory(), "session-stores");
+	const id = hostId(folder);
+	const [file] = readdirSync(folder);
+	const read = fs.readFileSync;
+	for (const name of [file, ".dockerenv"]) {
+		const failing = vi.spyOn(fs, "readFileSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
+			if (String(path).endsWith(String(name))) throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+			return read(path, ...rest);
+		});
+		if (name === file || process.platform === "linux") expect(() => hostId(folder)).toThrow("too many open files");
+		failing.mockRestore();
+		expect([hostId(folder), readdirSync(folder)]).toEqual([id, [file]]);
+	}
+});
+
+// Regression: each of them wrote its own id over the one that was there.
+test("of processes that start at once one names the machine, also where there are no hard links", () => {
+	const folder = join(emptyDirectory(), "session-stores");
+	const ids: string[] = [];
+	vi.spyOn(fs, "linkSync").mockImplementation(() => {
+		throw Object.assign(new Error("operation not supported"), { code: "ENOTSUP" });
+	});
+	for (const name of ["writeFileSync", "copyFileSync"]) {
+		const call = fs[name];
+		vi.spyOn(fs, name).mockImplementationOnce((...given: unknown[]) => {
+			ids.push(hostId(folder));
+			return call(...given);
+		});
+	}
+	ids.push(hostId(folder), hostId(folder));
+	vi.restoreAllMocks();
+	expect(new Set(ids).size).toBe(1);
+});
+
+test("a file without an id, as a process leaves it that is killed before it writes, gets one", () => {
+	const folder = join(emptyDirectory(), "session-stores");
+	hostId(folder);
+	writeFileSync(join(folder, readdirSync(folder)[0] as string), "");
+	const id = hostId(folder);
+	expect(id).toMatch(/.-[0-9a-f]{8}$/);
+	expect(hostId(folder)).toBe(id);
+});
+
+test("a machine is known by its id of the system, which its network name does not change; a container by its network name", () => {
+	const files = (there: Record<string, string>) => (path: string) => there[path];
+	const id = "0123456789abcdef0123456789abcdef\n";
+	const known = machineKey("linux", files({ "/etc/machine-id": id }));
+	expect(known).toMatch(/^[0-9a-f]{16}$/);
+	expect(known).toBe(machineKey("linux", files({ "/etc/machine-id": id })));
+	expect(known).not.toBe(machineKey("linux", files({ "/etc/machine-id": id.replace("0", "1") })));
+	for (const there of [{}, { "/etc/machine-id": "uninitialized\n" }, { "/etc/machine-id": id, "/.dockerenv": "" }, { "/etc/machine-id": id, "/run/.containerenv": "" }]) expect(machineKey("linux", files(there as never))).toBeUndefined();
+	for (const platform of ["darwin", "win32"]) expect(machineKey(platform, files({}))).toBe("here");
+});
+
+test("a name is an id without its random end", () => {
+	expect(["anna-laptop-0a1b2c3d", "desktop", "0a1b2c3d", "-0a1b2c3d", "a-0A1B2C3D"].map(displayName)).toEqual(["anna-laptop", "desktop", "0a1b2c3d", "-0a1b2c3d", "a-0A1B2C3D"]);
+});

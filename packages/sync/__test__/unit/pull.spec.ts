@@ -1,0 +1,321 @@
+// From a store to a session's file, and the sessions of a project both ways.
+import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { hostId } from "../../lib/index.js";
+import { api, setEnv, snapshot } from "../../../../__test__/support/scratch.js";
+import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from "../support/lines.js";
+import { NAME, idsIn, text, world } from "../support/machines.js";
+import { testWith } from "../../../../__test__/support/windows.js";
+
+const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
+const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
+
+test("a session that is not here comes with this machine's directory in its header, every entry byte for byte", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const odd = [Buffer.from(' {"type":"x", "id":"odd", "n":1.0e400,"text":"\\ud800"}\t'), Buffer.concat([Buffer.from('{"id":"utf8","type":"x","text":"'), Buffer.from([0xff]), Buffer.from('"}')])];
+	begin(a, ...odd);
+	expect(await a.sync.push()).toMatchObject([{ session: SESSION, lag: 0 }]);
+	const [pulled] = await b.sync.pull();
+	expect(pulled).toMatchObject({ session: SESSION, file: b.file, isNew: true, added: 2, problems: [] });
+	const [first, rest] = [a, b].map(({ file }) => readFileSync(file)).map((bytes) => bytes.subarray(bytes.indexOf("\n")));
+	expect(rest?.equals(first as Buffer)).toBe(true);
+	expect(JSON.parse(linesOf(b.file)[0] as string)).toEqual({ ...JSON.parse(String(header())), cwd: "/home/b/shop" });
+	expect(api.SessionManager.open(b.file).getEntryCount()).toBe(2);
+	// Regression: others could read its name.
+	if (process.platform !== "win32") expect(statSync(b.dir).mode & 0o777).toBe(0o700);
+	expect(await b.sync.pull()).toEqual([]);
+	expect(await b.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
+});
+
+/** An entry that was written at a time. */
+const at = (id: string, time: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"timestamp":"${time}","message":{"role":"user","content":"${id}"}}`);
+const timeOf = (file: string) => statSync(file).mtime.toISOString();
+
+// Regression: it got the time of the pull, and pi -c continued it.
+test("a pulled file has the time of its newest entry, so that it is not the one to continue because it was pulled", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, at("a1", "2025-06-02T09:00:00.000Z"), at("a0", "2025-06-01T09:00:00.000Z"));
+	await a.sync.push();
+	const mine = api.SessionManager.create("/home/b/shop", b.dir);
+	mine.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+	await b.sync.pull();
+	// The host's last line counts as its newest.
+	expect(timeOf(b.file)).toBe("2025-06-01T09:00:00.000Z");
+	expect(api.findMostRecentSession(b.dir)).toBe(mine.getSessionFile());
+	appendFileSync(a.file, text(at("a2", "2025-06-03T09:00:00.000Z")));
+	await a.sync.push();
+	expect(await b.sync.pull()).toMatchObject([{ added: 1 }]);
+	expect(timeOf(b.file)).toBe("2025-06-03T09:00:00.000Z");
+	expect(api.findMostRecentSession(b.dir)).toBe(mine.getSessionFile());
+});
+
+test("a pull sets no file's time back, nor to a time that has not come", async () => {
+	const { machine, begin } = world();
+	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
+	begin(a, at("a0", "2025-06-01T09:00:00.000Z"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(at("b0", "2025-06-05T09:00:00.000Z")));
+	utimesSync(b.file, new Date("2025-06-05T09:00:00.000Z"), new Date("2025-06-05T09:00:00.000Z"));
+	appendFileSync(a.file, text(at("a1", "2025-06-02T09:00:00.000Z")));
+	await a.sync.push();
+	expect(await b.sync.pull()).toMatchObject([{ added: 1 }]);
+	expect(timeOf(b.file)).toBe("2025-06-05T09:00:00.000Z");
+	appendFileSync(a.file, text(at("a2", "2999-06-02T09:00:00.000Z")));
+	await a.sync.push();
+	await c.sync.pull();
+	expect(statSync(c.file).mtimeMs).toBeLessThanOrEqual(Date.now());
+});
+
+test("stored lines that are not entries are skipped and named, each time; their checksums may be right", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	const lines = ["{}", "null", "[]", "garbage", "", String(header()), String(entry("good"))].map((line) => Buffer.from(line));
+	const odd = logOf("odd", { project: "shop" });
+	writeFileSync(join(path, odd), encodeBatch({ session: SESSION, host: "odd", clock: 9, prev: "", lines }).bytes);
+	const problems = [1, 2, 3, 4, 5, 6].map((line) => ({
+		session: SESSION,
+		where: `${odd}, line ${line} of the batch at 0`,
+		message: "it is not an entry",
+	}));
+	expect(await b.sync.pull()).toMatchObject([{ session: SESSION, added: 2, problems }]);
+	const pulled = readFileSync(b.file, "utf8");
+	expect(idsIn(b.file)).toEqual(["root", "good"]);
+	for (let again = 0; again < 2; again++) expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ added: 0, problems }]);
+	expect(readFileSync(b.file, "utf8")).toBe(pulled);
+});
+
+test("what both went on with is a tree of two branches, in one order on both; only new lines are loaded where they suffice", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(b, entry("root"));
+	await b.sync.push();
+	await a.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	const load = vi.spyOn(a.store, "load");
+	await a.sync.pull();
+	expect(load.mock.calls.every(([, after]) => after !== undefined)).toBe(true);
+	for (const { file } of [a, b]) appendFileSync(file, text(entry(file === a.file ? "a2" : "b2")));
+	await b.sync.push();
+	await a.sync.push();
+	for (const { sync } of [a, b]) await sync.pull();
+	for (const { file } of [a, b]) expect(idsIn(file)).toEqual(["root", "b1", "a2", "b2"]);
+});
+
+test("an open manager keeps its leaf, and goes on", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(b, entry("root"));
+	await b.sync.push();
+	await a.sync.pull();
+	const manager = api.SessionManager.open(a.file, { ids: "long" });
+	const mine = manager.appendCustomEntry("mine");
+	expect(mine).toHaveLength(36);
+	appendFileSync(b.file, text(entry("theirs")));
+	await b.sync.push();
+	await a.sync.pull();
+	manager.reload();
+	expect([manager.getLeafId(), manager.getEntryCount()]).toEqual([mine, 3]);
+	const next = manager.appendCustomEntry("next");
+	expect(manager.getEntry(next)?.parentId).toBe(mine);
+	await a.sync.push();
+	await b.sync.pull();
+	expect(idsIn(b.file)).toEqual(idsIn(a.file));
+});
+
+test("an open manager sees what a pull added, and goes on after its own leaf", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(b, entry("root"));
+	await b.sync.push();
+	await a.sync.pull();
+	const manager = api.SessionManager.open(a.file, { ids: "long" });
+	appendFileSync(b.file, text(...entries("n", 3)));
+	await b.sync.push();
+	expect(await a.sync.pull()).toMatchObject([{ added: 3 }]);
+	const mine = manager.appendCustomEntry("mine");
+	expect([manager.getEntryCount(), manager.getEntry(mine)?.parentId]).toEqual([5, "root"]);
+	expect(idsIn(a.file)).toEqual(["root", "n0", "n1", "n2", mine]);
+	// What the pull noted holds: the next push sends this one alone.
+	const append = vi.spyOn(a.store, "append");
+	await a.sync.push();
+	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([1]);
+});
+
+test("with a store named in the environment new ids are long, also the ones that are given beforehand", () => {
+	const dir = emptyDirectory();
+	const lengths = (options?: object) => {
+		const manager = api.SessionManager.create("/here", dir, options);
+		return [manager.appendCustomEntry("x"), manager.appendCompaction("so far", null, 1)].map((id) => id.length);
+	};
+	setEnv({ PI_SESSION_NATIVE_STORE: "/somewhere" });
+	expect(lengths()).toEqual([36, 36]);
+	expect(lengths({ ids: "short" })).toEqual([8, 8]);
+	setEnv({ PI_SESSION_NATIVE_STORE: "" });
+	expect(lengths()).toEqual([8, 8]);
+	expect(lengths({ ids: "long" })).toEqual([36, 36]);
+	expect(() => lengths({ ids: "many" })).toThrow('options.ids must be "short" or "long", not "many"');
+});
+
+test("entries that two copies gave one id before they met are both there, in one order everywhere, and are redacted everywhere", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const lineOf = (id: string, parent: string, by: string) =>
+		Buffer.from(JSON.stringify({ type: "custom", customType: "n", data: `hunter2 ${by}`, id, parentId: parent, timestamp: "2025-06-01T10:00:00.000Z" }));
+	for (const [one, by] of [[a, "a"], [b, "b"]] as const) begin(one, entry("root"), lineOf("c0ffee00", "root", by), lineOf(`${by}-child`, "c0ffee00", by));
+	await a.sync.push();
+	await b.sync.push();
+	for (const { sync } of [a, b]) await sync.pull();
+	expect(idsIn(b.file)).toEqual(["root", "c0ffee00", "a-child", "c0ffee00", "b-child"]);
+	expect((await b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })).lines).toHaveLength(4);
+	// Nothing goes to the store as something new, also without notes.
+	rmSync(a.notes, { recursive: true });
+	for (const one of [a, b, a]) {
+		expect(await one.again().pull().then((all) => all.map(({ error }) => error).filter(Boolean))).toEqual([]);
+		expect(await one.again().push()).toMatchObject([{ lag: 0 }]);
+	}
+	expect(readFileSync(a.file, "utf8").split("\n").slice(1)).toEqual(readFileSync(b.file, "utf8").split("\n").slice(1));
+	expect(idsIn(a.file)).toHaveLength(5);
+	expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
+	expect((await a.store.load(SESSION)).lines.map(({ line }) => line.toString()).join()).not.toContain("hunter2");
+});
+
+test("a header that lies about paths writes nothing outside of the session directory", async () => {
+	const { path, machine } = world();
+	const b = machine("b");
+	const lies = {
+		timestamp: "../../../../tmp/x",
+		cwd: "/etc",
+		parentSession: "/home/a/../../etc/passwd",
+		__proto__: null,
+	};
+	await machine("a").store.append(SESSION, { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: SESSION, ...lies })), lines: [entry("x")], project: "shop" });
+	const [result] = await b.sync.pull();
+	expect(result).toMatchObject({ isNew: true, added: 1 });
+	expect(readdirSync(b.dir)).toEqual([`1970-01-01T00-00-00-000Z_${SESSION}.jsonl`]);
+	expect(JSON.parse(linesOf(result?.file as string)[0] as string)).toMatchObject({ cwd: "/home/b/shop" });
+	expect(linesOf(result?.file as string)[0]).not.toContain("passwd");
+	expect(readdirSync(path).sort()).toEqual(["b", "headers", "lines", "notes-b", "sessions", "store.json"]);
+});
+
+test("a parent session that is here is found here", async () => {
+	const { machine } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const parent = `/home/a/.pi/sessions/--home-a-shop--/${NAME}`;
+	await a.store.append(SESSION, { header: header(), lines: [entry("x")], project: "shop" });
+	// The second is the name in version 1 and 2, which stays when such a file is migrated.
+	for (const field of ["parentSession", "branchedFrom"])
+		await a.store.append(field, { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: field, timestamp: "2025-06-02T09:00:00.000Z", [field]: parent })), lines: [entry("x")], project: "shop" });
+	await b.sync.pull();
+	for (const field of ["parentSession", "branchedFrom"])
+		expect(JSON.parse(linesOf(join(b.dir, `2025-06-02T09-00-00-000Z_${field}.jsonl`))[0] as string)[field]).toBe(b.file);
+});
+
+test("what cannot be used is named, and files stay as they were", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	await a.store.append("old", { header: Buffer.from('{"type":"session","version":1,"id":"old"}'), lines: [entry("x")], project: "shop" });
+	begin(a, entry("x"));
+	await a.sync.push();
+	// The file here is another session's by now; one is locked.
+	begin(b, entry("mine"));
+	const holder = api.SessionManager.open(b.file, { lock: "exclusive" });
+	holder.appendCustomEntry("x");
+	const before = snapshot(b.dir);
+	const results = await b.sync.pull();
+	expect(results.map(({ session, error }) => [session, error?.message])).toEqual([
+		[SESSION, expect.stringContaining("locked by process")],
+		["old", expect.stringContaining("The session is of version 1")],
+	]);
+	expect(snapshot(b.dir)).toEqual(before);
+	holder.close();
+	writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":99}\n');
+	const newer = machine("c");
+	await expect(newer.sync.pull()).rejects.toMatchObject({ code: "newer-schema" });
+	expect(existsSync(newer.dir)).toBe(false);
+});
+
+test("a session of a version to come is neither stored nor pulled, and the error says what to install", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const newer = String(header()).replace('"version":3', '"version":4');
+	const said = "The session is of version 4, this release knows 3: install a newer pi-session-native";
+	begin(a);
+	writeFileSync(a.file, text(newer, entry("x")));
+	expect(await a.sync.push()).toEqual([]);
+	expect((await a.pushFile())?.message).toBe(said);
+	expect((await b.store.list()).sessions).toEqual([]);
+	await b.store.append(SESSION, { header: Buffer.from(newer), lines: [entry("x")], project: "shop" });
+	expect(await b.sync.pull()).toMatchObject([{ error: { code: "invalid", message: said } }]);
+	expect(existsSync(b.file)).toBe(false);
+});
+
+test("a session that was deleted here stays deleted until it is named; one deleted from the store stays here, and is not put back", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.sync.pull();
+	rmSync(b.file);
+	expect((await b.sync.compare()).items).toMatchObject([{ state: "deleted" }]);
+	expect(await b.sync.pull()).toEqual([]);
+	expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ isNew: true, added: 1 }]);
+	await a.store.delete(SESSION);
+	appendFileSync(a.file, text(entry("y")));
+	expect(await a.sync.push()).toMatchObject([{ error: { code: "deleted" } }]);
+	expect(await a.sync.pull()).toEqual([]);
+	expect(idsIn(a.file)).toEqual(["x", "y"]);
+	expect((await a.store.list()).sessions).toEqual([]);
+});
+
+test("files of other working directories in a shared directory are left alone", async () => {
+	const { machine, begin } = world();
+	const a = machine("a", { isShared: true });
+	begin(a, entry("x"));
+	expect(await a.sync.push()).toEqual([]);
+	writeFileSync(a.file, text(String(header()).replace("/home/me", "/home/a"), entry("x")));
+	expect(await a.sync.push()).toMatchObject([{ session: SESSION }]);
+});
+
+test("a file that was replaced, moved or put back from a copy is stored and pulled as it is", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, ...entries("n", 3));
+	await a.sync.push();
+	const copy = readFileSync(a.file);
+	appendFileSync(a.file, text(entry("late")));
+	await a.sync.push();
+	writeFileSync(`${a.file}.old`, copy);
+	renameSync(`${a.file}.old`, a.file);
+	expect(await a.sync.pull()).toMatchObject([{ added: 1, problems: [] }]);
+	expect(idsIn(a.file)).toEqual(["n0", "n1", "n2", "late"]);
+	await a.sync.push();
+	await b.sync.pull();
+	expect(idsIn(b.file)).toEqual(["n0", "n1", "n2", "late"]);
+});
+
+testWith("modes")("the folder of a machine's id is its user's alone", () => {
+	const folder = join(emptyDirectory(), "made");
+	setEnv({ PI_SESSION_NATIVE_HOST: undefined });
+	hostId(folder);
+	expect(statSync(folder).mode & 0o777).toBe(0o700);
+});
+
+test("a machine has one id, whoever asks for it, and one that is set", () => {
+	const folder = join(emptyDirectory(), "made");
+	setEnv({ PI_SESSION_NATIVE_HOST: undefined });
+	const id = hostId(folder);
+	expect([hostId(folder), hostId(folder)]).toEqual([id, id]);
+	expect(readdirSync(folder)).toHaveLength(1);
+	setEnv({ PI_SESSION_NATIVE_HOST: "laptop" });
+	expect(hostId(folder)).toBe("laptop");
+	setEnv({ PI_SESSION_NATIVE_HOST: "../up" });
+	expect(() => hostId(folder)).toThrow(/Not an id of a host/);
+});

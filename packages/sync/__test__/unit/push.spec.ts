@@ -1,0 +1,128 @@
+// From a session's file to a store.
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Append, DirectoryStore, type LineStore, StoreError, loadAll } from "../../lib/index.js";
+import { SESSION, emptyDirectory, entries, entry, header, ids, library } from "../support/lines.js";
+
+const { FilePush } = createRequire(library)("./sync/push.js");
+const { lagOf } = createRequire(library)("./machine/session-file.js");
+
+const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
+
+/** A file, a store, and what was appended to it. */
+function setup(lines: Buffer[] = []) {
+	const path = emptyDirectory();
+	const file = join(path, "session.jsonl");
+	writeFileSync(file, text(header(), ...lines));
+	const store = new DirectoryStore({ path, host: "a" });
+	const portions: string[][] = [];
+	const real = store.append.bind(store);
+	store.append = async (session, what: Append) => {
+		portions.push(what.lines.map((line) => JSON.parse(String(line)).id));
+		return real(session, what);
+	};
+	let note: unknown;
+	const push = async (more = {}) => {
+		await new FilePush({ store, session: SESSION, file, readNote: () => note, onNote: (one: unknown) => (note = one), ...more }).run();
+		return lagOf(file, note);
+	};
+	return { file, store: store as LineStore, portions, push, lag: () => lagOf(file, note), forget: () => (note = undefined) };
+}
+
+test("what the file holds is stored, and what other processes append to it", async () => {
+	const { file, store, portions, push, lag } = setup(entries("a", 2));
+	expect(await push({ project: "shop" })).toBe(0);
+	appendFileSync(file, `${text(...entries("b", 1))}\nno JSON\n{"type":"session","id":"x"}\n${text(entry("c"))}{"type":"message","id":"unfin`);
+	expect(lag()).toBeGreaterThan(0);
+	await push();
+	appendFileSync(file, 'ished"}\n');
+	expect(await push()).toBe(0);
+	expect(portions).toEqual([["a0", "a1"], ["b0", "c"], ["unfinished"]]);
+	const [session] = (await store.list()).sessions;
+	expect([String(await store.header(SESSION)), session?.project]).toEqual([String(header()), "shop"]);
+});
+
+test("a long file goes in portions of a megabyte; a longer line goes alone", async () => {
+	const long = (id: string, bytes: number) => Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
+	const { portions, push, store } = setup([...Array.from({ length: 5 }, (_, at) => long(`n${at}`, 400_000)), long("big", 3_000_000), entry("end")]);
+	expect(await push()).toBe(0);
+	expect(portions).toEqual([["n0", "n1"], ["n2", "n3"], ["n4"], ["big", "end"]]);
+	expect((await loadAll(store, SESSION)).lines).toHaveLength(7);
+});
+
+test("a line that is too long for the store is told and skipped, and what comes after it is stored", async () => {
+	const { push, store, file, portions } = setup([entry("a"), entry("x".repeat(3000)), entry("b")]);
+	Object.defineProperty(store, "longestLine", { value: 1000 });
+	const skipped: Error[] = [];
+	const onSkipped = (error: Error) => skipped.push(error);
+	expect(await push({ onSkipped })).toBe(0);
+	expect(portions).toEqual([["a", "b"]]);
+	expect(skipped).toMatchObject([{ name: "StoreError", code: "invalid", message: expect.stringMatching(/a line of 3042 bytes is longer than the 1000 that this store takes; it begins with .*xxx/) }]);
+	appendFileSync(file, text(entry("c")));
+	expect(await push({ onSkipped })).toBe(0);
+	expect([portions.at(-1), skipped.length]).toEqual([["c"], 1]);
+});
+
+test("without its note it stores what is not there; with one of another file too", async () => {
+	const { file, store, portions, push, forget } = setup(entries("a", 3));
+	expect(await push()).toBe(0);
+	forget();
+	appendFileSync(file, text(entry("b")));
+	expect(await push()).toBe(0);
+	// A pull brought the lines into another order.
+	const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+	writeFileSync(file, `${[lines[0], ...lines.slice(1).reverse()].join("\n")}\n${text(entry("c"))}`);
+	expect(await push()).toBe(0);
+	expect(portions).toEqual([["a0", "a1", "a2"], ["b"], ["c"]]);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "a1", "a2", "b", "c"]);
+});
+
+test("what was stored though its answer never came is there once after the next push", async () => {
+	const { file, store, push, lag } = setup(entries("a", 1));
+	await push();
+	const real = store.append.bind(store);
+	store.append = async (...args) => {
+		await real(...args);
+		throw new StoreError("unreachable", "cut");
+	};
+	appendFileSync(file, text(entry("b")));
+	await expect(push()).rejects.toThrow("cut");
+	expect(lag()).toBeGreaterThan(0);
+	store.append = real;
+	expect(await push()).toBe(0);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b"]);
+});
+
+test("a session that was deleted from the store is not put back", async () => {
+	const { file, store, push } = setup(entries("a", 1));
+	await push();
+	await store.delete(SESSION);
+	appendFileSync(file, text(entry("b")));
+	await expect(push()).rejects.toMatchObject({ code: "deleted" });
+	expect((await store.list()).sessions).toEqual([]);
+});
+
+test("a killed push is gone on with by the next one, from any of its notes", async () => {
+	const all = entries("n", 40);
+	const { file, store, push } = setup();
+	const notes: unknown[] = [undefined];
+	for (let at = 0; at < all.length; at += 4) {
+		appendFileSync(file, text(...all.slice(at, at + 4)));
+		let note = notes[(at * 7) % notes.length];
+		await push({ readNote: () => note, onNote: (one: unknown) => notes.push((note = one)) });
+	}
+	expect(ids(await loadAll(store, SESSION))).toEqual(all.map((_, at) => `n${at}`));
+});
+
+// Regression: it counted as stored, or so much of it as had been before.
+test("a file that became shorter is not known to be stored, though it grew again", async () => {
+	const { file, push, lag } = setup(entries("a", 2));
+	await push();
+	for (const lines of [[entry("b")], entries("b", 2), entries("c", 3)]) {
+		writeFileSync(file, text(header(), ...lines));
+		expect(lag()).toBe(readFileSync(file).length);
+		expect(await push()).toBe(0);
+	}
+});

@@ -1,0 +1,148 @@
+// What was redacted in a session comes back through no fork of it that is stored later.
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { SessionSync, type SessionSyncOptions } from "../../lib/index.js";
+import { SESSION, header, library } from "../support/lines.js";
+import { lined, world } from "../support/machines.js";
+
+const require = createRequire(library);
+const { callHere } = require("./machine/local-sessions.js");
+const { loadAll } = require("./base/load-all.js");
+const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
+const said = (id: string, parentId: string | null, content: string) =>
+	Buffer.from(JSON.stringify({ type: "message", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", message: { role: "user", content } }));
+const [first, other] = [said("a", null, "hello"), said("c", "b", "hunter2 again, but another entry")];
+const secret = (parentId = "a") => said("b", parentId, "the password is hunter2");
+const clean = (parentId = "a") => said("b", parentId, "the password is [redacted]");
+type Machine = ReturnType<ReturnType<typeof world>["machine"]>;
+const forkOf = ({ dir }: Machine) => join(dir, `2025-06-01T09-00-00-000Z_${FORK}.jsonl`);
+const putFork = (machine: Machine, ...lines: Buffer[]) => {
+	mkdirSync(machine.dir, { recursive: true });
+	writeFileSync(forkOf(machine), lined(header(FORK), ...lines));
+};
+const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1);
+const storedOf = async ({ store }: Machine, session: string) => (await loadAll(store, session)).lines.map(({ line }: { line: Buffer }) => line.toString());
+
+/** Machines of which the first has redacted a text in a session that all had but the new one. */
+async function redacted() {
+	const { machine, begin } = world();
+	const [a, c, late, fresh] = ["a", "c", "late", "fresh"].map((name) => machine(name)) as [Machine, Machine, Machine, Machine];
+	begin(a, first, secret());
+	await a.sync.push();
+	for (const one of [c, late]) await one.sync.pull();
+	expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error).toBeUndefined();
+	await c.sync.pull();
+	return { machine, a, c, late, fresh };
+}
+
+// Regression: it was pulled as a new session, and nobody compared it with what was redacted.
+test.each([["its own", "a"], ["another one", "z"]])("a fork with a redacted entry below %s that a machine stores later is redacted by whoever pulls it, and in the store", async (_, parent) => {
+	for (const who of ["a", "c", "fresh"] as const) {
+		const { late, ...machines } = await redacted();
+		putFork(late, first, secret(parent), other);
+		expect(await late.again().push({ session: FORK })).toMatchObject([{ lag: 0 }]);
+		const expected = [first, clean(parent), other].map(String);
+		const one = machines[who];
+		const pulled = await one.again().pull();
+		expect(pulled.map(({ error }) => error)).toEqual(pulled.map(() => undefined));
+		expect(linesOf(forkOf(one)), who).toEqual(expected);
+		expect(await storedOf(one, FORK), who).toEqual(expected);
+		await late.again().pull();
+		expect(linesOf(forkOf(late)), who).toEqual(expected);
+		await late.again().push();
+		expect(await storedOf(one, FORK), who).toEqual(expected);
+	}
+});
+
+test("nothing of a redacted entry is written when a fork that has it is pulled", async () => {
+	const { a, late } = await redacted();
+	putFork(late, first, secret());
+	await late.again().push({ session: FORK });
+	// The store cannot be told.
+	vi.spyOn(a.store, "redact").mockRejectedValueOnce(new Error("away"));
+	expect(await a.again().pull({ session: FORK })).toMatchObject([{ error: { message: "away" } }]);
+	expect(() => readFileSync(forkOf(a))).toThrow("ENOENT");
+	expect(await a.again().pull({ session: FORK })).toMatchObject([{ isNew: true, added: 2 }]);
+	expect(linesOf(forkOf(a))).toEqual([first, clean()].map(String));
+});
+
+test("a fork that is made of what a program had in memory is redacted before it is stored", async () => {
+	const { a } = await redacted();
+	putFork(a, first, secret("z"), other);
+	expect(await a.again().push({ session: FORK })).toMatchObject([{ lag: 0 }]);
+	const expected = [first, clean("z"), other].map(String);
+	expect(linesOf(forkOf(a))).toEqual(expected);
+	expect(await storedOf(a, FORK)).toEqual(expected);
+	rmSync(forkOf(a));
+	await a.again().pull({ session: FORK });
+	expect(linesOf(forkOf(a))).toEqual(expected);
+});
+
+test("a fork whose entry was redacted in another way keeps its own line", async () => {
+	const { a, late } = await redacted();
+	await a.again().pull();
+	putFork(late, first, said("b", "a", "the password is ***"));
+	await late.again().push({ session: FORK });
+	await a.again().pull();
+	expect(linesOf(forkOf(a))[1]).toContain("***");
+});
+
+// Regression: all waited until every session file of the machine had been read, and a pi that ran briefly pulled nothing.
+test("sessions in which nothing was redacted are pulled before the session files are searched for copies of what was redacted elsewhere", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, first, secret());
+	putFork(a, first, secret(), other);
+	await a.sync.push();
+	begin(b, first, secret());
+	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+	const otherFiles = vi.fn(() => {
+		// What is pulled is redacted all the same.
+		expect(linesOf(forkOf(b))).toEqual([first, clean(), other].map(String));
+		expect(readFileSync(b.file, "utf8")).toContain("hunter2");
+		return [];
+	});
+	const pulled = await new SessionSync({ ...b.options, otherFiles }).pull();
+	expect(pulled.map(({ error }) => error)).toEqual([undefined, undefined]);
+	expect(otherFiles).toHaveBeenCalledTimes(1);
+	expect(linesOf(b.file)).toEqual([first, clean()].map(String));
+});
+
+// Regression: it was looked for before the file was written, and the lines that had been loaded brought it back.
+test("what another process redacts while a pull writes the file is not in it afterwards", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, first, secret());
+	await a.sync.push();
+	const call = async (name: "merge" | "redact", file: string, input: object) => {
+		if (name === "merge") expect((await b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })).error).toBeUndefined();
+		return callHere(name, file, input);
+	};
+	begin(b, first, secret());
+	const pulled = await new SessionSync({ ...b.options, call } as SessionSyncOptions).pull();
+	expect(pulled).toMatchObject([{ session: SESSION, problems: [] }]);
+	expect(linesOf(b.file)).toEqual([first, clean()].map(String));
+	expect(await storedOf(b, SESSION)).toEqual([first, clean()].map(String));
+});
+
+// Regression: the line was held back, though it is known here what stands in its place.
+test("a fork whose redacted entry holds a secret is redacted by its own machine's push, and stored", async () => {
+	const { a } = await redacted();
+	putFork(a, first, secret(), other);
+	const secretIn = (line: Uint8Array) => (Buffer.from(line).includes("password is hunter2") ? "a password" : undefined);
+	expect(await new SessionSync({ ...a.options, secretIn }).push({ session: FORK })).toMatchObject([{ lag: 0 }]);
+	expect(linesOf(forkOf(a))).toEqual([first, clean(), other].map(String));
+	expect(await storedOf(a, FORK)).toEqual([first, clean(), other].map(String));
+});
+
+// Regression: nothing of any session of the directory was pushed or pulled.
+test("a damaged redaction file stops its own session alone", async () => {
+	const { a } = await redacted();
+	const path = readdirSync(join(a.notes, "redacted"), { recursive: true }).map(String).find((name) => name.endsWith(".json")) as string;
+	writeFileSync(join(a.notes, "redacted", path), "{");
+	putFork(a, first, other);
+	const pushed = await a.again().push();
+	expect(pushed.map(({ session, error }) => [session, error?.message.includes("is damaged")])).toEqual(expect.arrayContaining([[SESSION, true], [FORK, undefined]]));
+});

@@ -1,0 +1,369 @@
+// What machines do when a store does not know any more what they had seen of it: it was made anew, a session was deleted, or a
+// synchronised directory is incomplete for a while.
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { SESSION, append, entry, header, ids, library, logOf } from "../support/lines.js";
+import { idsIn, text, world } from "../support/machines.js";
+import { setEnv } from "../../../../__test__/support/scratch.js";
+
+const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
+const { Notes } = createRequire(library)("./machine/notes.js");
+afterEach(() => vi.restoreAllMocks());
+
+/** Removes what a store in a directory holds, as if another disk was there. */
+const STORED = ["lines", "sessions", "store.json"];
+const empty = (path: string) => STORED.forEach((name) => rmSync(join(path, name), { recursive: true }));
+
+test("a store that was made anew at its address is filled again, also by a push of files that have nothing new", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.sync.pull();
+	empty(path);
+	expect(await machine("a").sync.push()).toMatchObject([{ bytes: readFileSync(a.file).length, lag: 0 }]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x"]);
+	// The other one goes on with what it has.
+	appendFileSync(b.file, text(entry("y")));
+	const again = machine("b");
+	expect(await again.sync.pull()).toMatchObject([{ added: 0, problems: [] }]);
+	expect(await again.sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+});
+
+// Regression: after each mount of such a drive every session counted as unstored.
+test("a file that has another inode and the same bytes counts as stored", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	cpSync(a.file, `${a.file}.copy`);
+	renameSync(`${a.file}.copy`, a.file);
+	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
+	writeFileSync(a.file, readFileSync(a.file, "utf8").replace('"x"', '"y"'));
+	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(readFileSync(a.file).length);
+});
+
+// Regression: such a cursor was refused for good.
+test("a note whose cursor has the form of another store counts for nothing", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	const notes = new Notes(a.notes, path, a.dir);
+	const spoil = () => notes.set(SESSION, { ...notes.get(SESSION), cursor: '{"life":1,"hosts":{}}' });
+	await spoil();
+	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	await spoil();
+	appendFileSync(a.file, text(entry("y")));
+	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	await spoil();
+	await append(machine("b").store, [entry("z")]);
+	expect(await machine("a").sync.pull()).toMatchObject([{ added: 1 }]);
+	expect(ids(await loadAll(machine("r").store, SESSION)).sort()).toEqual(["x", "y", "z"]);
+});
+
+test("a note that does not say whether a pull must load everything, as those of before, counts for nothing", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	await append(machine("b").store, [entry("z")]);
+	const notes = new Notes(a.notes, path, a.dir);
+	await notes.forget(SESSION);
+	// Its cursor passes the other host's line, which the file lacks.
+	await machine("a").sync.push();
+	expect(notes.get(SESSION)).toMatchObject({ mustReload: true });
+	await notes.set(SESSION, { ...notes.get(SESSION), mustReload: undefined, needsAll: true });
+	expect(await machine("a").sync.pull()).toMatchObject([{ added: 1 }]);
+});
+
+test("a note that cannot be read is replaced by the next push, which loads the session once; where it cannot be, the push says so", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	const [note] = readdirSync(a.notes, { recursive: true }).map((name) => join(a.notes, String(name))).filter((path) => path.endsWith(`${SESSION}.json`)) as [string];
+	const fs = createRequire(library)("node:fs");
+	const read = fs.readFileSync;
+	const load = vi.spyOn(a.store, "load");
+	const denied = vi.spyOn(fs, "readFileSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
+		if (path === note) throw Object.assign(new Error("permission denied"), { code: "EACCES" });
+		return read(path, ...rest);
+	});
+	const pushed = async () => [(await a.again().push())[0]?.error, load.mock.calls.filter(([, after]) => after === undefined).length];
+	expect(await pushed()).toEqual([undefined, 1]);
+	denied.mockRestore();
+	expect(await pushed()).toEqual([undefined, 1]);
+	rmSync(note);
+	mkdirSync(note);
+	expect(await a.again().push()).toMatchObject([{ session: SESSION, error: { message: expect.stringContaining(note) } }]);
+});
+
+test("a file fills a store that was made anew while it is pushed again and again", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.pushFile();
+	empty(path);
+	// A process that is open knows the store's layout already: a new one finds that it is gone.
+	const later = machine("a");
+	appendFileSync(a.file, text(entry("y")));
+	expect(await later.pushFile()).toBeUndefined();
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+});
+
+test("after a pull from an empty store that took the place of another, what is here counts as not stored", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
+	empty(path);
+	const again = machine("a");
+	expect(await again.sync.pull()).toEqual([]);
+	expect([again.sync.isNoted(SESSION), again.sync.lagOf({ session: SESSION, file: a.file })]).toEqual([true, readFileSync(a.file).length]);
+});
+
+test("a store whose mark has not come yet is not taken for another one", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	renameSync(join(path, "store.json"), join(path, "aside"));
+	const again = machine("a");
+	await again.sync.pull();
+	const append = vi.spyOn(again.store, "append");
+	expect(await again.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
+	expect(append).not.toHaveBeenCalled();
+});
+
+test("a push of new lines costs no list of the store", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	appendFileSync(a.file, text(entry("y")));
+	const again = machine("a");
+	const list = vi.spyOn(again.store, "list");
+	expect(await again.sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(list).not.toHaveBeenCalled();
+});
+
+test("a session that was deleted from the store stays here, and is not stored again", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	await a.store.delete(SESSION);
+	expect(await a.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
+	expect((await a.store.list()).sessions).toEqual([]);
+	appendFileSync(a.file, text(entry("y")));
+	const said = expect.stringContaining(`was deleted from the store, and stays here: pi-sessions fork ${SESSION} makes a session of it that is stored`);
+	for (const wanted of [{}, { session: SESSION }]) {
+		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "deleted", message: said } }]);
+	}
+	expect([(await a.store.list()).sessions, idsIn(a.file)]).toEqual([[], ["x", "y"]]);
+});
+
+test("another host's folder that is away for a while keeps nothing from being stored", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("a1"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	await a.sync.pull();
+	const folder = join(path, logOf("b", { project: "shop" }));
+	renameSync(folder, join(path, "aside"));
+	appendFileSync(a.file, text(entry("a2")));
+	expect(await a.pushFile()).toBeUndefined();
+	renameSync(join(path, "aside"), folder);
+	appendFileSync(a.file, text(entry("a3")));
+	expect(await a.pushFile()).toBeUndefined();
+	for (const { sync } of [a, b]) await sync.pull();
+	for (const { file } of [a, b]) expect(idsIn(file)).toEqual(["a1", "b1", "a2", "a3"]);
+});
+
+test("a session that was deleted from the store is refused, and stored once it was put back", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	await a.store.delete(SESSION);
+	appendFileSync(a.file, text(entry("y")));
+	for (let times = 0; times < 2; times++) expect(await a.pushFile()).toMatchObject({ code: "deleted", message: expect.stringContaining("was deleted from the store") });
+	// As a backup that was put back.
+	rmSync(join(path, deletedPath({ folder: folderOf("shop"), session: SESSION })));
+	expect(await a.pushFile()).toBeUndefined();
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+});
+
+// Regression: it was called deleted, and was not stored again.
+test("a session that is away, as in a synchronised directory that is incomplete, is stored again, and joined with what comes back", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b")));
+	await b.sync.push();
+	const [folder, aside] = [join(path, dirname(logOf("a", { project: "shop" }))), join(path, "aside")];
+	renameSync(folder, aside);
+	appendFileSync(a.file, text(entry("y")));
+	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
+	// Of its own log there are two then, and the older one comes late.
+	cpSync(aside, folder, { recursive: true });
+	appendFileSync(a.file, text(entry("z")));
+	for (const { again } of [a, b, a, b]) {
+		await again().push();
+		await again().pull();
+	}
+	expect(idsIn(a.file).sort()).toEqual(["b", "x", "y", "z"]);
+	expect(idsIn(b.file)).toEqual(idsIn(a.file));
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(idsIn(a.file));
+});
+
+test("a session file that vanishes while a push begins keeps no other one back", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	const local = await a.sync.local();
+	vi.spyOn(a.sync, "local").mockResolvedValue([{ session: "gone", file: join(a.dir, "gone.jsonl"), cwd: undefined }, ...local]);
+	expect(await a.sync.push()).toMatchObject([{ session: "gone", lag: 0 }, { session: SESSION, lag: 0 }]);
+	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x"]);
+});
+
+test("notes go by where an address leads to, from wherever and with whatever environment it was given", async () => {
+	const { path } = world();
+	const names = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER"];
+	const folderOf = async (address: string, env: Record<string, string> = {}, dir = path) => {
+		setEnv({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...env });
+		const folder = join(path, "notes");
+		await new Notes(folder, address, dir).set(SESSION, undefined);
+		const [found] = readdirSync(folder);
+		rmSync(folder, { recursive: true });
+		return found;
+	};
+	const same = async (...of: [string, Record<string, string>?, string?][]) => new Set(await of.reduce(async (all, one) => [...(await all), await folderOf(...one)], Promise.resolve([] as unknown[]))).size;
+	expect(await same([path], [`${path}/`], [`file://${path}`])).toBe(1);
+	expect(await same(["store"], [join(process.cwd(), "store")], ["./store/"])).toBe(1);
+	expect(await same(["s3://bucket/x"], ["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example" }], ["s3://bucket/x", { AWS_ENDPOINT_URL_S3: "https://two.example" }])).toBe(3);
+	expect(await same(["s3://bucket/x?endpoint=https://one.example"], ["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example/" }])).toBe(1);
+	expect(await same(["postgres:///db?host=/run/one"], ["postgres:///db?host=/run/two"], ["postgres:///db", { PGHOST: "three" }])).toBe(3);
+	expect(await same(["postgres://me:one@h/db"], ["postgres://me:two@h/db?password=three", { PGHOST: "another" }])).toBe(1);
+	expect(await same([path], [path, {}, join(path, "another")])).toBe(2);
+	expect(existsSync(join(path, "notes"))).toBe(false);
+});
+
+test("a session that was deleted from the store does not come back because its file was replaced here", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.store.delete(SESSION);
+	// As an editor or a backup does it: another file with the same name.
+	writeFileSync(`${a.file}.new`, readFileSync(a.file));
+	renameSync(`${a.file}.new`, a.file);
+	for (const sync of [a.sync, machine("a").sync]) {
+		expect(await sync.push()).toMatchObject([{ error: { code: "deleted" } }]);
+		expect((await b.store.list()).sessions).toEqual([]);
+	}
+});
+
+test("after an older state of the store was put back, a push of a file that has nothing new stores what is gone", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	const backup = join(path, "backup");
+	mkdirSync(backup);
+	for (const name of STORED) cpSync(join(path, name), join(backup, name), { recursive: true });
+	appendFileSync(a.file, text(entry("y")));
+	await a.sync.push();
+	empty(path);
+	for (const name of STORED) cpSync(join(backup, name), join(path, name), { recursive: true });
+	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+});
+
+test("of several sessions the one that was deleted from the store is told, and the others are stored", async () => {
+	const { machine } = world();
+	const a = machine("a");
+	mkdirSync(a.dir, { recursive: true });
+	const names = ["aaa", "bbb", "ccc"];
+	for (const name of names) writeFileSync(join(a.dir, `2025-06-01T09-00-00-000Z_${name}.jsonl`), text(header(name), entry(`x-${name}`)));
+	await a.sync.push();
+	await machine("r").store.delete("bbb");
+	for (const { file } of await a.sync.local()) appendFileSync(file, text(entry("y")));
+	const results = await machine("a").sync.push();
+	expect(results.map(({ session, error }) => [session, (error as { code?: string })?.code])).toEqual(names.map((name) => [name, name === "bbb" ? "deleted" : undefined]));
+	for (const name of names) expect(ids(await loadAll(a.store, name))).toEqual(name === "bbb" ? [] : [`x-${name}`, "y"]);
+});
+
+// Regression: it never was.
+test("a file is stored by the next push after the store was put back twice within one", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	const [stored, older, newer] = [join(path, "lines"), join(path, "older"), join(path, "newer")];
+	cpSync(stored, older, { recursive: true });
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	appendFileSync(a.file, text(entry("a1")));
+	await a.sync.push();
+	cpSync(stored, newer, { recursive: true });
+	appendFileSync(a.file, text(entry("a2")));
+	await a.sync.push();
+	const restore = (from: string) => {
+		rmSync(stored, { recursive: true });
+		cpSync(from, stored, { recursive: true });
+	};
+	const backups = [newer, older];
+	const append = a.store.append.bind(a.store);
+	vi.spyOn(a.store, "append").mockImplementation((session, lines) => {
+		const from = backups.shift();
+		if (from) restore(from);
+		return append(session, lines);
+	});
+	appendFileSync(a.file, text(entry("a3")));
+	expect(await a.pushFile()).toMatchObject({ code: "reset" });
+	expect(await a.pushFile()).toBeUndefined();
+	expect(backups).toEqual([]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(expect.arrayContaining(["root", "a1", "a2", "a3"]));
+});
+
+// Regression: it came back.
+test("a session whose deletion is under way while its file is pushed does not come back", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	appendFileSync(a.file, text(entry("a1")));
+	await a.sync.push();
+	// The push is refused while the log of b is there still; when everything is loaded, they are gone, too.
+	let isDeleting = false;
+	const list = a.store.list.bind(a.store);
+	vi.spyOn(a.store, "list").mockImplementation(async (filter) => {
+		const listed = await list(filter);
+		if (isDeleting) {
+			isDeleting = false;
+			await b.store.delete(SESSION);
+		}
+		return listed;
+	});
+	appendFileSync(a.file, text(entry("a2")));
+	rmSync(join(path, logOf("a", { project: "shop" })));
+	isDeleting = true;
+	expect(await a.again().push()).toMatchObject([{ error: { code: "deleted", message: expect.stringContaining("was deleted from the store") } }]);
+	expect((await b.store.list()).sessions).toEqual([]);
+});

@@ -1,0 +1,274 @@
+// What a pull and a push note of a session, and what they do when that does not hold any more.
+import { appendFileSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { StoreError } from "../../lib/index.js";
+import { SESSION, emptyDirectory, entry, header, library, logOf } from "../support/lines.js";
+import { idsIn, text, world } from "../support/machines.js";
+import { api } from "../../../../__test__/support/scratch.js";
+
+const { LastErrors } = createRequire(library)("./machine/last-errors.js");
+
+afterEach(() => vi.restoreAllMocks());
+
+/** What a machine has noted. */
+const notesOf = ({ notes }: { notes: string }) =>
+	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json") && !name.startsWith("errors-")).map((name) => readFileSync(join(notes, name), "utf8")).map((note) => (note === "" ? undefined : JSON.parse(note)));
+
+test("a file that was put back from an old copy after a pull had found nothing new gets its lines again", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("first"));
+	await a.sync.push();
+	const copy = readFileSync(a.file);
+	appendFileSync(a.file, text(entry("late")));
+	await a.sync.push();
+	await a.sync.pull();
+	expect((await a.sync.compare()).items).toMatchObject([{ state: "same" }]);
+	writeFileSync(a.file, copy);
+	expect((await a.sync.compare()).items).toMatchObject([{ state: "changed" }]);
+	expect(await a.sync.pull()).toMatchObject([{ added: 1 }]);
+	expect(idsIn(a.file)).toEqual(["first", "late"]);
+});
+
+// Regression: after a push of this host's a session counted as one to be pulled.
+test("a session is behind if the store has lines or redactions that are not here, or something is wrong with it", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const isBehind = async ({ again }: Pick<typeof a, "again">) => {
+		const sync = again();
+		return (await sync.behind((await sync.compare()).items)).length > 0;
+	};
+	const steps: [Pick<typeof a, "file" | "again">, "push" | "pull"][] = [[a, "push"], [b, "pull"], [b, "push"], [a, "pull"], [a, "push"]];
+	begin(a, Buffer.from('{"type":"message","id":"first","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	for (const [at, [one, step]] of steps.entries()) {
+		if (step === "push" && at > 0) appendFileSync(one.file, text(entry(`${at}`)));
+		await one.again()[step]();
+		expect(await isBehind(one), `${at}`).toBe(false);
+		expect(await isBehind(one === a ? b : a), `${at}`).toBe(step === "push");
+	}
+	await b.again().pull();
+	const copy = readFileSync(a.file);
+	await b.again().redact({ session: SESSION, file: b.file }, { entries: ["first"] });
+	expect(await isBehind(a)).toBe(true);
+	await a.again().pull();
+	expect(await isBehind(a)).toBe(false);
+	writeFileSync(a.file, copy.subarray(0, -1));
+	expect(await isBehind(a)).toBe(true);
+});
+
+test("damage in the store is reported by every pull, and what was put back with the same size and time comes", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("first"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(a.file, text(entry("second")));
+	await a.sync.push();
+	const segment = join(path, logOf("a", { project: "shop" }));
+	const [whole, { atime, mtime }] = [readFileSync(segment), statSync(segment)];
+	const damaged = Buffer.from(whole);
+	damaged[damaged.length - 5] ^= 1;
+	const put = (bytes: Buffer) => {
+		writeFileSync(segment, bytes);
+		utimesSync(segment, atime, mtime);
+	};
+	put(damaged);
+	for (let pulls = 0; pulls < 2; pulls++) expect(await b.sync.pull()).toMatchObject([{ added: 0, problems: [{ session: SESSION }] }]);
+	put(whole);
+	expect(await b.sync.pull()).toMatchObject([{ added: 1, problems: [] }]);
+	expect(idsIn(b.file)).toEqual(["first", "second"]);
+	expect(await b.sync.pull()).toEqual([]);
+});
+
+test("a pull that ended while a push waited for the store's answer is not undone by the push's older note", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("theirs")));
+	await b.sync.push();
+	appendFileSync(a.file, text(entry("mine")));
+	const real = a.store.append.bind(a.store);
+	let noted: unknown;
+	a.store.append = async (...args) => {
+		a.store.append = real;
+		const appended = await real(...args);
+		expect(await a.again().pull()).toMatchObject([{ added: 1 }]);
+		noted = notesOf(a);
+		return appended;
+	};
+	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(notesOf(a)).toEqual(noted);
+	for (const { sync } of [a, b]) await sync.pull();
+	expect(idsIn(a.file)).toEqual(idsIn(b.file));
+	expect(idsIn(a.file).sort()).toEqual(["mine", "root", "theirs"]);
+});
+
+test("after a pull that was killed before its note a push compares with everything, and the next pull finishes it", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("theirs")));
+	await b.sync.push();
+	// The pull ends within the merge.
+	const { merge } = api.SessionManager;
+	vi.spyOn(api.SessionManager, "merge").mockImplementation((...args) => {
+		merge.call(api.SessionManager, ...args);
+		throw new Error("killed");
+	});
+	expect(await a.sync.pull()).toMatchObject([{ error: { message: "killed" } }]);
+	vi.restoreAllMocks();
+	expect(notesOf(a)).toEqual([undefined]);
+	const load = vi.spyOn(a.store, "load");
+	const append = vi.spyOn(a.store, "append");
+	await a.again().push();
+	expect(load.mock.calls[0]?.[1]).toBeUndefined();
+	expect(append).not.toHaveBeenCalled();
+	expect(await a.again().pull()).toMatchObject([{ added: 0, problems: [] }]);
+	expect(idsIn(a.file)).toEqual(["root", "theirs"]);
+	expect(await a.again().pull()).toEqual([]);
+});
+
+test("to push a session that has no file yet is no error", async () => {
+	const { machine } = world();
+	expect(await machine("a").pushFile()).toBeUndefined();
+});
+
+test("a line that was stored between a pull's load and its merge comes to its place in the store's order", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	for (const id of ["b1", "b2"]) {
+		appendFileSync(b.file, text(entry(id)));
+		await b.sync.push();
+	}
+	// The follower of another process of this machine, with the cursor from before.
+	const follower = machine("a");
+	const load = a.store.load.bind(a.store);
+	const loading = vi.spyOn(a.store, "load").mockImplementation(async (...args) => {
+		const page = await load(...args);
+		loading.mockRestore();
+		appendFileSync(a.file, text(entry("a1")));
+		await follower.sync.push();
+		return page;
+	});
+	await a.sync.pull();
+	for (const { sync } of [a, b, a, b]) {
+		await sync.push();
+		await sync.pull();
+	}
+	expect(idsIn(a.file)).toEqual(["root", "a1", "b1", "b2"]);
+	expect(idsIn(b.file)).toEqual(idsIn(a.file));
+});
+
+// The small ones came first: what a colleague had just said came last, or never.
+test("the sessions that changed last are pulled first", async () => {
+	const { machine } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
+	for (const name of names) await a.store.append(name, { header: header(name), lines: [entry("x"), entry("y".repeat(1 + (Number(name.slice(1)) % 7) * 1000))], project: "shop" });
+	const list = await b.store.list({ project: "shop" });
+	// Days in another order than that of the names and of the sizes.
+	for (const stored of list.sessions) stored.modified = new Date(((Number(stored.session.slice(1)) * 7) % 20) * 86_400_000);
+	vi.spyOn(b.store, "list").mockResolvedValue(list);
+	const load = vi.spyOn(b.store, "load");
+	expect(await b.sync.pull()).toHaveLength(20);
+	const newest = [...list.sessions].sort((one, other) => other.modified.getTime() - one.modified.getTime()).map(({ session }) => session);
+	// Sixteen at the same time: one begins when at most fifteen before it are not done yet.
+	const loaded = [...new Set(load.mock.calls.map(([session]) => session))];
+	expect(loaded).toHaveLength(20);
+	for (const [at, session] of loaded.entries()) expect(newest.indexOf(session), session).toBeLessThan(at + 16);
+});
+
+// Sixteen were, each with all of its lines in memory, more than once.
+test("of the sessions that are large in the store, two are loaded at the same time", async () => {
+	const { machine } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const names = Array.from({ length: 24 }, (_, n) => `s${n}`);
+	for (const name of names) await a.store.append(name, { header: header(name), lines: [entry("x")], project: "shop" });
+	const list = await b.store.list({ project: "shop" });
+	const large = new Set(names.slice(0, 6));
+	for (const stored of list.sessions) if (large.has(stored.session)) stored.bytes = 128 << 20;
+	vi.spyOn(b.store, "list").mockResolvedValue(list);
+	const load = b.store.load.bind(b.store);
+	const loading = { large: 0, small: 0 };
+	const most = { large: 0, small: 0 };
+	vi.spyOn(b.store, "load").mockImplementation(async (session, ...args) => {
+		const size = large.has(session) ? "large" : "small";
+		most[size] = Math.max(most[size], ++loading[size]);
+		await new Promise(setImmediate);
+		const page = await load(session, ...args);
+		loading[size]--;
+		return page;
+	});
+	const pulled = await b.sync.pull();
+	expect(pulled.map(({ session, added, error }) => ({ session, added, error }))).toEqual(pulled.map(({ session }) => ({ session, added: 1, error: undefined })));
+	expect(pulled).toHaveLength(24);
+	expect(most.large).toBe(2);
+	expect(most.small).toBeGreaterThan(2);
+});
+
+// The store never took it, though the core, pi and the lists open it.
+test("a session with damaged lines before its header is pushed, and pulled into", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("first"));
+	// More than is read at once.
+	const damaged = text("", "\0".repeat(10_000), '{"type":"mess') + readFileSync(a.file, "utf8");
+	writeFileSync(a.file, damaged);
+	expect(await a.sync.push()).toMatchObject([{ session: SESSION, lag: 0 }]);
+	await b.sync.pull();
+	expect(idsIn(b.file)).toEqual(["first"]);
+	appendFileSync(b.file, text(entry("second")));
+	await b.sync.push();
+	const pulled = await a.sync.pull();
+	expect(pulled).toMatchObject([{ added: 1, problems: [] }]);
+	expect(pulled[0]?.error).toBeUndefined();
+	expect(readFileSync(a.file, "utf8")).toContain(text(header(), entry("first"), entry("second")));
+	expect(await a.sync.compare()).toMatchObject({ items: [{ state: "same" }] });
+});
+
+// Regression: only a megabyte was skipped, and the secret stayed in a file that is listed, searched and opened.
+test("what is redacted elsewhere is redacted in a session with megabytes of damaged lines before its header", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
+	await a.sync.push();
+	await b.sync.pull();
+	writeFileSync(b.file, text("\0".repeat(2 << 20)) + readFileSync(b.file, "utf8"));
+	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+	expect(await b.sync.pull()).toMatchObject([{ isNew: false, redacted: 1 }]);
+	expect(readFileSync(b.file, "utf8")).not.toContain("hunter2");
+});
+
+test("a file has no header whose first line that is JSON is another one, or that has 64 MiB before one", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	for (const before of [text('{"type":"other","id":"x"}'), text("null"), text(JSON.stringify({ type: "session", id: 5 })), text("x".repeat(64 << 20))]) {
+		begin(a, entry("first"));
+		writeFileSync(a.file, before + readFileSync(a.file, "utf8"));
+		expect(await a.sync.local(), before.slice(0, 50)).toEqual([]);
+	}
+	writeFileSync(a.file, header());
+	expect(await a.sync.local()).toMatchObject([{ session: SESSION }]);
+});
+
+// Regression: a push that succeeded took away what a pull had failed with.
+test("the last error of a session's pull stays until a pull succeeds, whatever a push does", () => {
+	const errors = new LastErrors(emptyDirectory(), "store");
+	const failed = (message: string) => Object.assign(new Error(message), { code: "failed" });
+	errors.set(SESSION, failed("a checksum is wrong"), "pull");
+	errors.set(SESSION, failed("no space is left"), "push");
+	expect(errors.all()).toMatchObject([{ session: SESSION, message: "a checksum is wrong" }, { session: SESSION, message: "no space is left" }]);
+	errors.set(SESSION, undefined, "push");
+	expect(errors.all()).toMatchObject([{ session: SESSION, message: "a checksum is wrong" }]);
+	errors.set(SESSION, undefined, "pull");
+	expect(errors.all()).toEqual([]);
+});

@@ -1,0 +1,181 @@
+// Where a store is: the text of PI_SESSION_NATIVE_STORE, `--store` and `openStore`.
+//
+// The text may hold a password, and may be mistyped. So a text that is not understood is refused without being shown: what looks
+// like a URL or like `user:password@` is never taken for a path, and an `@` after the host of a URL is refused, because it stands
+// there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
+const { createHash } = require("node:crypto");
+const { resolve } = require("node:path");
+const { fileURLToPath } = require("node:url");
+const { expandHome } = require("../../../../lib/shared/paths.js");
+const { StoreError } = require("./errors.js");
+
+/**
+ * @typedef {object} Address
+ * @property {"directory" | "postgres" | "s3"} kind
+ * @property {string} withSecrets an absolute path, or a URL
+ * @property {string} shown the same without secrets
+ * @property {string} identity what tells one store from another, without secrets: equal for addresses that differ in spelling, in the user or
+ *   in how the store is reached
+ */
+
+/** What reads the addresses of a scheme. @type {Record<string, (address: string) => Address>} */
+const READERS = { file: (address) => directory(pathOfUrl(address)), postgres, postgresql: postgres, s3 };
+/** Where the tables are in PostgreSQL, if neither the address nor an option says so. */
+const DEFAULT_SCHEMA = "pi_session_native";
+const URL_START = /^([a-z][a-z0-9+.-]+):\/\//i;
+/** How a path begins on Windows, where its colon does not mark a password. */
+const DRIVE = process.platform === "win32" ? /^[a-z]:(?=[\\/])/i : /^(?!)/;
+const MAY_HOLD_A_PASSWORD = [/^[a-z][a-z0-9+.-]+:/i, /:\/\//, /:.*@/s, /^[a-z][a-z0-9+.-]*\/\/.*@/is, /password\s*=/i];
+
+/** @param {string} message */
+const invalid = (message) => new StoreError("invalid", message);
+
+/**
+ * What the address of a store says. Blanks and quotes around it are those of a shell or of an environment file.
+ * @param {unknown} text
+ * @returns {Address}
+ */
+function readAddress(text) {
+	if (typeof text !== "string") throw invalid(`The address of a store must be text, not ${text === null ? "null" : typeof text}`);
+	const address = text.trim().replace(/^(["'])(.*)\1$/s, "$2").trim();
+	const scheme = URL_START.exec(address)?.[1]?.toLowerCase();
+	if (scheme === undefined) return directory(pathOf(address));
+	const read = Object.hasOwn(READERS, scheme) ? READERS[scheme] : undefined;
+	if (!read) throw invalid(`No store is known for addresses that begin with ${scheme}: (known are postgres://, s3://, file:// and the path of a directory)`);
+	return read(address);
+}
+
+/** @param {string} path @returns {Address} */
+const directory = (path) => ({ kind: "directory", withSecrets: path, shown: path, identity: path });
+
+/** @param {string} text */
+function pathOf(text) {
+	if (text === "") throw invalid("The address of the store is empty");
+	checkPath(text);
+	return resolve(expandHome(text));
+}
+
+/** Refuses what may be a URL that was mistyped. @param {string} text */
+function checkPath(text) {
+	const rest = text.replace(DRIVE, "");
+	if (MAY_HOLD_A_PASSWORD.some((sign) => sign.test(rest)))
+		throw invalid(
+			"The address of the store is neither a path nor a URL such as postgres://user@host/database, s3://bucket/prefix or file:///directory (a path with a colon must begin with / or ./, and one with an @ after it must be a file: URL)",
+		);
+}
+
+/** @param {string} address */
+function pathOfUrl(address) {
+	const path = address.slice("file://".length).replace(/^\//, "").replace(DRIVE, "");
+	if (/:.*@/s.test(path)) throw invalid("An @ after a colon in a file: address must be written %40");
+	const url = parseUrl(address);
+	try {
+		return resolve(fileURLToPath(url));
+	} catch {
+		throw invalid("A file: address must be of this machine: file:///directory");
+	}
+}
+
+/** @param {string} address @returns {Address} */
+function postgres(address) {
+	const [, afterHost = ""] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(address) ?? [];
+	if (afterHost.includes("@"))
+		throw invalid("An @ after the host of a PostgreSQL address must be written %40, and in a password / ? # must be written %2F %3F %23");
+	const url = parseUrl(address);
+	// What the address leaves to the environment, and the database at last to the user's name.
+	const { PGHOST, PGPORT, PGDATABASE, PGUSER } = process.env;
+	const of = (/** @type {string} */ name) => url.searchParams.get(name);
+	const host = url.searchParams.getAll("host").at(-1) || url.hostname || PGHOST;
+	if (!host) throw invalid("The address of the store names no host: postgres://user@host/database");
+	const database = url.pathname.slice(1) || of("database") || PGDATABASE || url.username || of("user") || PGUSER || "";
+	const identity = `postgres://${host}:${of("port") || url.port || PGPORT || 5432}/${database}?schema=${of("schema") ?? DEFAULT_SCHEMA}`;
+	return { kind: "postgres", withSecrets: url.href, shown: withoutSecrets(url), identity };
+}
+
+/** @param {string} address @returns {Address} */
+function s3(address) {
+	const rest = address.slice("s3://".length);
+	if (/^[^/?#]*@|:.*@/s.test(rest))
+		throw invalid("Credentials of S3 are not part of the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an @ after a colon: write %40)");
+	const url = parseUrl(address);
+	if (!url.hostname) throw invalid("The address of the store names no bucket: s3://bucket/prefix");
+	if (url.port) throw invalid("A bucket has no port: s3://bucket/prefix?endpoint=http://host:port");
+	const endpoint = url.searchParams.get("endpoint") ?? endpointOfEnvironment() ?? "";
+	const bucket = `s3://${url.hostname}${url.pathname.replace(/\/+$/, "")}`;
+	return { kind: "s3", withSecrets: url.href, shown: withoutSecrets(url), identity: `${bucket}?endpoint=${endpoint.replace(/\/+$/, "")}` };
+}
+
+const endpointOfEnvironment = () => process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL || undefined;
+
+/** The parameter `timeout` of an address: milliseconds. @param {URL} url */
+function timeoutIn(url) {
+	const text = url.searchParams.get("timeout");
+	return text === null ? undefined : checkTimeout(/^\d+$/.test(text) ? Number(text) : text);
+}
+
+/** The longest that timers take: about 24 days. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+/** @param {unknown} timeout @returns {timeout is number} */
+const isTimeout = (timeout) => typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= LONGEST_TIMEOUT;
+
+/** @param {unknown} timeout */
+function checkTimeout(timeout) {
+	if (isTimeout(timeout)) return timeout;
+	throw invalid(`The timeout of a store must be a whole number of milliseconds, 1 to ${LONGEST_TIMEOUT}`);
+}
+
+/**
+ * Names what this machine keeps about a store, without secrets.
+ * @param {string} address
+ * @param {string} [more] what it is about besides
+ */
+const addressKey = (address, more = "") => createHash("sha256").update(`${readAddress(address).identity}${more}`).digest("hex").slice(0, 16);
+
+/** @param {Address} address */
+function hasPassword({ kind, withSecrets }) {
+	if (kind !== "postgres") return false;
+	const url = new URL(withSecrets);
+	return url.password !== "" || url.searchParams.has("password");
+}
+
+/** The path or URL without a password. Its parameters, such as the schema, stay. @param {Address} address */
+function withoutPassword(address) {
+	if (!hasPassword(address)) return address.withSecrets;
+	const url = new URL(address.withSecrets);
+	url.password = "";
+	url.searchParams.delete("password");
+	return url.href;
+}
+
+/** A URL that can be shown: without its password, and without parameters, which may be keys. @param {URL} url */
+function withoutSecrets(url) {
+	const user = url.username ? `${url.username.split("%40", 1)[0]}@` : "";
+	return `${url.protocol}//${user}${url.host}${url.pathname.slice(url.pathname.lastIndexOf("@") + 1)}`;
+}
+
+/**
+ * Parses a URL. The error of `URL` itself contains the whole text, with the password, so it is not passed on.
+ * @param {string} text
+ */
+function parseUrl(text) {
+	try {
+		return new URL(text);
+	} catch {
+		const scheme = URL_START.exec(text)?.[1]?.toLowerCase();
+		throw invalid(`The address of the store is no URL (it begins with ${scheme === undefined ? "no scheme" : `${scheme}:`})`);
+	}
+}
+
+exports.DEFAULT_SCHEMA = DEFAULT_SCHEMA;
+exports.addressKey = addressKey;
+exports.checkPath = checkPath;
+exports.checkTimeout = checkTimeout;
+exports.endpointOfEnvironment = endpointOfEnvironment;
+exports.hasPassword = hasPassword;
+exports.isTimeout = isTimeout;
+exports.parseUrl = parseUrl;
+exports.readAddress = readAddress;
+exports.timeoutIn = timeoutIn;
+exports.withoutPassword = withoutPassword;
+exports.withoutSecrets = withoutSecrets;

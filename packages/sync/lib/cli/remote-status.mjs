@@ -1,0 +1,160 @@
+// `pi-sessions remote status`: what is stored, what waits to be stored or pulled and why, who is using what, and what failed last.
+import { statSync } from "node:fs";
+import { everySessionFile } from "../../../../lib/shared/session-dir.mjs";
+import { age, clip, counted, safeLine, size } from "../../../../lib/shared/text.mjs";
+import parallel from "../base/in-parallel.js";
+import lastErrors from "../machine/last-errors.js";
+import { displayName } from "../base/names.js";
+import { idInName } from "../machine/session-path.js";
+import { paint, write, writeJson } from "../../../../lib/cli/output.mjs";
+import { sessionDir } from "../../../../lib/cli/dir-options.mjs";
+import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
+
+/** @typedef {import("./store-connection.mjs").Options} Options */
+/** @typedef {{ session: string, file: string, bytes: number, why: string }} Waiting */
+/** @typedef {{ sessions: number, bytes: number, hosts: string[], newest: Date | undefined }} Stored */
+/**
+ * @typedef {object} Project
+ * @property {string} project
+ * @property {string} dir
+ * @property {Stored | undefined} stored undefined if the store did not say it
+ * @property {Waiting[]} toPush
+ * @property {Waiting[]} toPull
+ * @property {number} private how many sessions are private
+ * @property {string[]} privateStored the ids of those that are stored all the same
+ * @property {import("../index.js").Problem[]} problems what cannot be read in the store
+ * @property {string[]} deleted the ids of sessions here that were deleted from the store
+ * @property {{ session: string, host: string }[]} inUse
+ */
+
+/** How many sessions of one kind are named. */
+const SHOWN = 10;
+
+/**
+ * @param {Options} options
+ * @returns {Promise<number>} 1 if something waits because it failed
+ */
+export async function remoteStatus(options) {
+	const work = async (/** @type {import("./store-connection.mjs").Connection} */ connection) => {
+		const { store, shown, address, notesDir } = connection;
+		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
+		/** @type {Project[]} */
+		const projects = [];
+		/** @type {string | undefined} */
+		let unreachable;
+		let errors = new lastErrors.LastErrors(notesDir, address).all();
+		try {
+			await checkAnswers(connection, options);
+			const files = errors.length > 0 ? everySessionFile(sessionDir(options)) : [];
+			const wanted = await parallel.inParallel(errors, async ({ session }) => session === undefined || isWanted(session, connection, syncs, files));
+			// They stay: a session may be in a directory that this command was not told of.
+			errors = errors.filter((_, at) => wanted[at]);
+			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project, presence: true }), errors));
+		} catch (error) {
+			if (!(error instanceof Error)) throw error;
+			unreachable = error.message;
+			for (const sync of syncs.slice(projects.length)) projects.push(await statusOf(sync, undefined, errors));
+		}
+		const failed = errors.filter(({ code }) => code !== "unreachable" || unreachable !== undefined);
+		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
+		else await write(`${[...head(connection, unreachable), ...projects.flatMap(lines), ...failures(errors)].join("\n")}\n`);
+		return unreachable !== undefined || failed.length > 0 || projects.some(({ problems }) => problems.length > 0) ? 1 : 0;
+	};
+	return withStore(options, work, async () => {});
+}
+
+/**
+ * Whether a session is still to be pushed or pulled: it may have been deleted since it failed, here or from the store.
+ * @param {string} session
+ * @param {import("./store-connection.mjs").Connection} connection
+ * @param {import("../index.js").SessionSync[]} syncs
+ * @param {string[]} files every session file of this machine
+ */
+async function isWanted(session, { store }, syncs, files) {
+	const { sessions, problems, deleted } = await store.list({ session });
+	if (deleted.length > 0) return false;
+	if (files.some((path) => idInName(path) === session)) return true;
+	const isHere = (await Promise.all(syncs.map((sync) => sync.local(session)))).flat().length > 0;
+	return isHere || (sessions.length + problems.length > 0 && !syncs.some((sync) => sync.isNoted(session)));
+}
+
+/**
+ * @param {import("../index.js").SessionSync} sync
+ * @param {import("../index.js").SessionList | undefined} list what is stored of its project; undefined if it is not known
+ * @param {import("../machine/last-errors.js").LastError[]} errors
+ * @returns {Promise<Project>}
+ */
+async function statusOf(sync, list, errors) {
+	const { items, deleted } = list ? await sync.compare({ list }) : { items: [], deleted: [] };
+	const gone = new Set(deleted.map(({ session }) => session));
+	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) => errors.find((one) => one.session === session)?.message ?? otherwise;
+	const local = await sync.local();
+	const here = local.filter(({ session }) => !gone.has(session));
+	const secret = local.filter((one) => sync.isPrivate(one));
+	const toPush = here.map((one) => {
+		const bytes = sync.lagOf(one);
+		// A redaction, or another program, has replaced the file: all of it may be stored.
+		const isCompared = bytes < (statSync(one.file, { throwIfNoEntry: false })?.size ?? 0);
+		const otherwise = !sync.isNoted(one.session) ? "never pushed" : isCompared ? "not stored yet" : "the next push compares it with the store";
+		return { session: one.session, file: one.file, bytes, why: why(one.session, otherwise) };
+	});
+	const toPull = await sync.behind(items);
+	return {
+		project: sync.project,
+		dir: sync.dir,
+		stored: list && {
+			sessions: list.sessions.length,
+			bytes: list.sessions.reduce((sum, { bytes }) => sum + bytes, 0),
+			hosts: [...new Set(list.sessions.flatMap(({ hosts }) => hosts))].sort(),
+			newest: list.sessions.map(({ modified }) => modified).sort((a, b) => b.getTime() - a.getTime())[0],
+		},
+		toPush: toPush.filter(({ bytes }) => bytes > 0),
+		toPull: toPull.map(({ session, file = "", stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
+		private: secret.length,
+		privateStored: secret.map(({ session }) => session).filter((session) => list?.sessions.some((one) => one.session === session)),
+		problems: list?.problems ?? [],
+		deleted: [...gone],
+		inUse: (list?.sessions ?? []).flatMap(({ session, presence = [] }) => presence.map((host) => ({ session, host }))),
+	};
+}
+
+/** @param {import("./store-connection.mjs").Connection} connection @param {string | undefined} unreachable */
+const head = ({ store, shown }, unreachable) => [
+	`Store    ${safeLine(shown)}${unreachable === undefined ? "" : `  ${paint.red(safeLine(unreachable))}`}`,
+	`Host     ${safeLine(displayName(store.host))}  ${paint.dim(safeLine(store.host))}`,
+];
+
+/** @param {Project} status */
+function lines({ project, stored, toPush, toPull, problems, deleted, inUse, private: all, privateStored }) {
+	const kept = all - privateStored.length;
+	return [
+		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "what is stored is not known"}`,
+		...some("to be stored", toPush),
+		...some("to be pulled", toPull),
+		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
+		...(privateStored.length > 0 ? [`  ${counted(privateStored.length, "private session")}, stored before: pi-sessions remote delete takes it out of the store`] : []),
+		...privateStored.slice(0, SHOWN).map((session) => `    ${clip(session, 36)}`),
+		...problems.slice(0, SHOWN).map(({ session, where, message }) => `  ${paint.red("unreadable")}  ${clip(session, 36)}: ${safeLine(where)}: ${safeLine(message)}`),
+		...(deleted.length > 0 ? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`] : []),
+		...inUse.map(({ session, host }) => `  in use  ${clip(session, 36)} on ${clip(displayName(host), 60)}`),
+	];
+}
+
+/** @param {NonNullable<Project["stored"]>} stored */
+function storedLine({ sessions, bytes, hosts, newest }) {
+	const by = hosts.length > 0 ? `, by ${clip(hosts.map(displayName).join(", "), 60)}` : "";
+	return `${counted(sessions, "stored session")}, ${size(bytes)}${by}${newest ? `, last changed ${ago(newest)}` : ""}`;
+}
+
+/** @param {Date} then */
+const ago = (then) => (age(then) === "now" ? "now" : `${age(then)} ago`);
+
+/** @param {string} what @param {Waiting[]} waiting */
+function some(what, waiting) {
+	if (waiting.length === 0) return [];
+	const named = waiting.slice(0, SHOWN).map(({ session, bytes, why }) => `    ${clip(session, 36)}  ${size(bytes)}: ${safeLine(why)}`);
+	return [`  ${counted(waiting.length, "session")} ${what}`, ...named, ...(waiting.length > SHOWN ? [`    and ${waiting.length - SHOWN} more`] : [])];
+}
+
+/** @param {import("../machine/last-errors.js").LastError[]} errors */
+const failures = (errors) => errors.slice(0, SHOWN).map(({ session, at, message }) => `${paint.red("failed")}   ${ago(new Date(at))}${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`);

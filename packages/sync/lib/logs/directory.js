@@ -1,0 +1,304 @@
+// Logs as files in a directory.
+//
+// A log is written at its end. Any other file is written under another name, synchronised, and linked to its own name, which fails if that
+// is taken, or renamed if it replaces one; so a file with the name is whole. File systems without links rename after a check instead. It does no
+// harm if two processes of this host find a name free at the same time: projects and headers are made under the session's lock (log-store.js),
+// redactions are named by what they hold, marks are empty, and `store.json`, whichever id it has then, is read each time.
+const { randomUUID } = require("node:crypto");
+const { constants, promises: fs } = require("node:fs");
+const { dirname, isAbsolute, join, resolve } = require("node:path");
+const { replaceFile, syncFolder } = require("../../../../lib/shared/replace-file.js");
+const { checkPath } = require("../base/address.js");
+const { unlessAbsent, unlessThere, withFile } = require("../base/calls.js");
+const { Drafts } = require("../machine/drafts.js");
+const { StoreError, messageOf } = require("../base/errors.js");
+const { hostLock } = require("../machine/host-lock.js");
+const { inParallel } = require("../base/in-parallel.js");
+const { isObject } = require("../base/lines.js");
+const { LogStore } = require("./log-store.js");
+const { readAt } = require("../machine/session-file.js");
+
+/** @typedef {import("./log-objects").Objects} Objects */
+/** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
+
+/** The prefix of drafts; no reader takes a draft for something else. */
+const DRAFT = ".draft-";
+/** What a directory hands on to those below it: its rights, its group and that only owners remove. */
+const FOLDER_MODE = 0o3777;
+const FILE_MODE = 0o666;
+/** The name of a draft in a message of the system, which would be another one each time. */
+const DRAFT_NAME = /[\\/]\.draft-[0-9a-f-]{36}/g;
+/** What the system's errors mean. @type {Record<string, [import("../index").StoreErrorCode, string]>} */
+const MEANINGS = {
+	ENOSPC: ["full", "no space is left"],
+	EDQUOT: ["full", "no space is left"],
+	EROFS: ["read-only", "it cannot be written to"],
+	EACCES: ["denied", "access is denied"],
+	EPERM: ["denied", "access is denied"],
+	ENOENT: ["unreachable", "there is no such directory: make it, or mount its drive"],
+};
+/** Errors of drives and of a busy system, which may pass. */
+const PASSING = new Set(["EIO", "ESTALE", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENOTCONN", "EMFILE", "ENFILE", "EBUSY"]);
+const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+// EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as well.
+const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
+
+/** A link in the place of a log leads out of the store. Windows has no such flag. */
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
+
+class DirectoryObjects {
+	#root;
+	#drafts = new Drafts(DRAFT);
+	/** A log is one file. */
+	partSize = Infinity;
+
+	/** @param {string} root */
+	constructor(root) {
+		this.#root = root;
+		this.name = root;
+	}
+
+	/** The same whatever links led to it. */
+	async realPath() {
+		return this.#guard(() => fs.realpath(this.#root));
+	}
+
+	/** @type {Objects["list"]} */
+	async list(prefix) {
+		return this.#guard(async () => {
+			// An unmounted drive is not an empty store.
+			await fs.stat(this.#root);
+			return this.#below(prefix);
+		});
+	}
+
+	/**
+	 * `readdir` is not asked for types: where the system knows none, it looks at each file by itself, and fails as a whole if one is gone.
+	 * @param {string} prefix
+	 * @returns {Promise<ObjectInfo[]>}
+	 */
+	async #below(prefix) {
+		const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
+		const beginning = prefix.slice(folder.length);
+		const found = (await unlessAbsent(fs.readdir(join(this.#root, folder)))) ?? [];
+		const names = found.filter((name) => name.startsWith(beginning) && !name.startsWith(DRAFT));
+		const below = await inParallel(names, async (name) => {
+			const path = `${folder}${name}`;
+			const stat = await unlessAbsent(fs.lstat(join(this.#root, path)));
+			if (stat?.isDirectory()) return this.#below(`${path}/`);
+			return stat?.isFile() ? [{ path, size: stat.size, modified: stat.mtime }] : [];
+		});
+		return below.flat();
+	}
+
+	/** @type {Objects["get"]} */
+	async get(path, from = 0, to = Infinity) {
+		const opening = unlessAbsent(fs.open(join(this.#root, path)));
+		return this.#guard(() => withFile(opening, async (file) => {
+			if (!file) {
+				await fs.stat(this.#root);
+				return undefined;
+			}
+			const { size } = await file.stat();
+			return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
+		}));
+	}
+
+	/** @type {Objects["create"]} */
+	async create(path, bytes) {
+		return this.#write(path, bytes, claimName);
+	}
+
+	/** @param {string} path */
+	async touch(path) {
+		await this.#write(path, Buffer.alloc(0), replaceFile);
+	}
+
+	/**
+	 * Writes a file under another name; `name` gives it its own.
+	 * @param {string} path
+	 * @param {Buffer} bytes
+	 * @param {(draft: string, full: string) => Promise<boolean>} name
+	 */
+	async #write(path, bytes, name) {
+		return this.#guard(async () => {
+			const full = join(this.#root, path);
+			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
+			await this.#drafts.sweep(dirname(full));
+			try {
+				const { file: made, mode } = await this.#make(draft, "wx");
+				await withFile(made, async (file) => {
+					await setMode(draft, mode);
+					await file.writeFile(bytes);
+					await file.sync();
+				});
+				if (!(await name(draft, full))) return false;
+			} finally {
+				await fs.rm(draft, { force: true });
+			}
+			await syncFolder(dirname(full));
+			return true;
+		});
+	}
+
+	/** What comes after `endOffset` is a torn batch, and is cut off. @type {Objects["append"]} */
+	async append(path, { size, endOffset }, bytes) {
+		return this.#guard(async () => {
+			const full = join(this.#root, path);
+			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND | NO_LINK));
+			if (!known && size > 0) return undefined;
+			const file = known ?? (await unlessThere(this.#make(full, "ax")))?.file;
+			if (!file) return undefined;
+			let isAsKnown = false;
+			try {
+				const there = (await file.stat()).size;
+				if (there !== size) return undefined;
+				isAsKnown = true;
+				// Who made it may have been killed before this.
+				if (there === 0) await setMode(full, (await fs.stat(this.#root)).mode & FILE_MODE);
+				// Not by the handle: on Windows one that appends cannot cut.
+				if (there > endOffset) await fs.truncate(full, endOffset);
+				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
+				await file.datasync();
+			} catch (error) {
+				// It may be in memory alone, where a repeated append would find it, and a second synchronisation may not fail any more.
+				if (isAsKnown) await fs.truncate(full, endOffset).catch(() => {});
+				throw error;
+			} finally {
+				await file.close();
+			}
+			if (!known) await syncFolder(dirname(full));
+			return {};
+		});
+	}
+
+	/** @type {Objects["sync"] & {}} */
+	async sync(path) {
+		await this.#guard(async () => {
+			const full = join(this.#root, path);
+			// Windows synchronises only what may be written to.
+			await withFile(fs.open(full, constants.O_WRONLY | NO_LINK), (file) => file.datasync());
+			await syncFolder(dirname(full));
+		});
+	}
+
+	/**
+	 * Makes a file, and the folders that it is in; gives the rights that it is to have, too.
+	 * @param {string} full
+	 * @param {string} flags
+	 */
+	async #make(full, flags) {
+		// Without the root this is an error, and it is not made anew.
+		const { mode } = await fs.stat(this.#root);
+		await this.#makeFolder(dirname(full), mode & FOLDER_MODE);
+		return { file: await fs.open(full, flags, mode & FILE_MODE), mode: mode & FILE_MODE };
+	}
+
+	/** @type {Objects["blank"]} */
+	async blank(path, ranges) {
+		const opening = unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK));
+		return this.#guard(() => withFile(opening, async (file) => {
+			if (!file) return;
+			for (const { at, length } of ranges) {
+				const spaces = Buffer.alloc(length, " ");
+				for (let done = 0; done < length; ) done += (await file.write(spaces, done, length - done, at + done)).bytesWritten;
+			}
+			await file.datasync();
+		}));
+	}
+
+	/** @type {Objects["remove"]} */
+	async remove(paths) {
+		await this.#guard(() => inParallel(paths, (path) => fs.rm(join(this.#root, path), { force: true })));
+	}
+
+	/**
+	 * Makes a folder below the root, one level at a time: a root that is gone, such as a drive that was unmounted, is an error
+	 * and is not made anew. A link is no folder: who may write to the directory could have files made anywhere.
+	 * @param {string} folder
+	 * @param {number} mode
+	 */
+	async #makeFolder(folder, mode) {
+		/** @type {string[]} */
+		const levels = [];
+		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) levels.unshift(dir);
+		/** @type {string[]} */
+		const made = [];
+		for (const dir of levels) {
+			const there = await unlessAbsent(fs.lstat(dir));
+			if (!there && (await unlessThere(fs.mkdir(dir, { mode }).then(() => true)))) {
+				await setMode(dir, mode);
+				made.unshift(dir);
+				continue;
+			}
+			const stat = there ?? (await fs.lstat(dir));
+			if (!stat.isDirectory()) throw new StoreError("failed", `${dir} is not a folder, but a link or a file: nothing is written there`);
+			// Who made it may have been killed before this.
+			if (stat.uid === process.getuid?.() && (stat.mode & FOLDER_MODE) !== mode) await setMode(dir, mode);
+		}
+		for (const dir of made) await syncFolder(dir);
+		if (made.length > 0) await syncFolder(dirname(/** @type {string} */ (made.at(-1))));
+	}
+
+	/** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+	async #guard(work) {
+		try {
+			return await work();
+		} catch (error) {
+			throw this.#storeError(error);
+		}
+	}
+
+	/** @param {unknown} error */
+	#storeError(error) {
+		if (error instanceof StoreError) return error;
+		const code = String(isObject(error) ? error.code : undefined);
+		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
+		const said = messageOf(error).replace(DRAFT_NAME, "");
+		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
+	}
+}
+
+/** Gives a draft its name, unless that is taken. @param {string} draft @param {string} full */
+async function claimName(draft, full) {
+	try {
+		await fs.link(draft, full);
+		return true;
+	} catch (error) {
+		const code = isObject(error) ? String(error.code) : "";
+		if (code === "EEXIST") return false;
+		if (!WITHOUT_LINKS.has(code)) throw error;
+	}
+	return replaceFile(draft, full, async () => (await unlessAbsent(fs.lstat(full))) === undefined);
+}
+
+/**
+ * Gives what was made the rights of the store's directory, so that everybody who may use that may use this: the system takes from them
+ * what this process's umask names.
+ * @param {string} path
+ * @param {number} mode
+ */
+async function setMode(path, mode) {
+	if (((await fs.stat(path)).mode & FOLDER_MODE) === mode) return;
+	try {
+		await fs.chmod(path, mode);
+	} catch (error) {
+		// Drives that keep no rights, such as FAT and some network drives.
+		if (!isObject(error) || !WITHOUT_MODES.has(String(error.code))) throw error;
+	}
+}
+
+class DirectoryStore extends LogStore {
+	/** @param {import("../index").DirectoryStoreOptions} options */
+	constructor({ path, host, locks }) {
+		if (typeof path !== "string" || path === "") throw new StoreError("invalid", "A directory store must have a path");
+		// Errors show it.
+		if (!isAbsolute(path)) checkPath(path);
+		const root = resolve(path);
+		const objects = new DirectoryObjects(root);
+		// One directory may have several names.
+		super(objects, host, hostLock(async () => [await objects.realPath(), host], locks));
+	}
+}
+
+exports.DirectoryStore = DirectoryStore;

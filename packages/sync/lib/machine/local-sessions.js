@@ -1,0 +1,69 @@
+// The sessions of this machine: their files, and where the file of one that comes from a store is to be.
+const { promises: fs } = require("node:fs");
+const { join } = require("node:path");
+const { unlessAbsent, withFile } = require("../base/calls.js");
+const { messageOf } = require("../base/errors.js");
+const { inParallel } = require("../base/in-parallel.js");
+const { isObject, parse } = require("../base/lines.js");
+const { checkId } = require("../base/names.js");
+const { NotASession, readHeader } = require("./session-file.js");
+const { fileName, isSessionName } = require("./session-path.js");
+
+/** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is not a session, or one
+ * of another version, is skipped.
+ * @param {string} dir
+ * @param {(file: string, why: string) => void} [onSkipped]
+ * @param {Map<string, LocalSession>} [known] by file, those that need not be read again
+ */
+async function localSessions(dir, onSkipped, known) {
+	/** @type {Map<string, LocalSession>} */
+	const found = new Map();
+	const read = await inParallel(await filesIn(dir), async (file) => {
+		try {
+			return known?.get(file) ?? (await describe(file));
+		} catch (error) {
+			onSkipped?.(file, messageOf(error));
+			return undefined;
+		}
+	});
+	for (const one of read) if (one) found.set(one.session, one);
+	return found;
+}
+
+/** The files in a directory that may be sessions. @param {string} dir */
+const filesIn = async (dir) => ((await unlessAbsent(fs.readdir(dir))) ?? []).filter(isSessionName).sort().map((name) => join(dir, name));
+
+/** Throws if a store cannot take the file; `NotASession` where there is no session in it. @param {string} path @returns {Promise<LocalSession>} */
+async function describe(path) {
+	// Opening a pipe would wait for a writer.
+	if (!(await fs.stat(path)).isFile()) throw new NotASession("It is not a file");
+	const { id, cwd } = await withFile(fs.open(path), async (file) => readHeader(file));
+	return { session: checkId(id, "session"), file: path, cwd };
+}
+
+/**
+ * Where the file of a stored session is to be: in the directory, whatever its header says.
+ * @param {string} dir
+ * @param {string} session
+ * @param {Buffer} header
+ */
+function fileFor(dir, session, header) {
+	const value = parse(header);
+	const time = isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp) ? value.timestamp : new Date(0).toISOString();
+	return join(dir, fileName(time, session));
+}
+
+// The addon is loaded here, because those who only read do not need it.
+/** @type {import("../index").CallManager} */
+const callHere = async (name, file, input) => /** @type {any} */ (require("../../../../index.js").SessionManager)[name](file, input);
+
+exports.callHere = callHere;
+exports.describe = describe;
+exports.fileFor = fileFor;
+exports.filesIn = filesIn;
+exports.localSessions = localSessions;
