@@ -5,7 +5,7 @@
 //!   of the factory's `message`, which leaves the long strings of a plain message to [`super::text`].
 //!   A walk over the object through Node-API, key by key, takes four times as long as `JSON.stringify` of a message without
 //!   its long strings (2.1 µs and 0.5 µs for a tool result), and would have to know each of its rules.
-//! - **From a line**: the core indexes the line's fields (`core/format/agent_message.rs`); the object is made of the
+//! - **From a line**: the core indexes the line's fields (`format/message_head.rs`); the object is made of the
 //!   line's text ([`super::values`]): long strings from their bytes, the rest by the engine's `JSON.parse`.
 //!   Bodies are left out and read on first access (`factory/lazy.js`).
 //!
@@ -15,7 +15,8 @@ use napi::Result;
 
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::format::agent_message::{MessageHead, Role};
+use pi_session_core::format::agent_message::Role;
+use pi_session_core::format::message_head::MessageHead;
 
 /// What the index takes from a message; None for what is not an object.
 pub fn message_head(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<MessageHead>> {

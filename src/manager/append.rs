@@ -3,6 +3,7 @@
 //! What may run the caller's code (`toJSON`, getters, the clock) runs first, while nothing is borrowed. Then envelope, line and
 //! index change in one step. If the caller's code moved the manager to another session, that is an error.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use napi::Result;
@@ -105,7 +106,7 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             }
             let entry = NewEntry {
                 kind: new.kind,
-                own_fields: new.text.as_deref().unwrap_or_default(),
+                own_fields: Cow::Borrowed(new.text.as_deref().unwrap_or_default()),
                 parent: new.parent,
                 id: new.id.as_deref(),
                 time,

@@ -8,8 +8,9 @@ use crate::convert::errors::wrong_argument;
 use crate::convert::text::written_text;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, scratch, FactoryFn};
-use pi_session_core::format::agent_message::{MessageHead, Role};
+use pi_session_core::format::agent_message::Role;
 use pi_session_core::format::entry::EntryKind;
+use pi_session_core::format::message_head::MessageHead;
 use pi_session_core::format::serialize::NewHead;
 use pi_session_core::session::TextNeed;
 

@@ -1,4 +1,4 @@
-//! Makes a session, says something in it, opens it again, walks to its last entry, and lists the directory:
+//! Makes a session, says something in it, opens it again, prints what the model would see, and lists the directory:
 //! `cargo run -p pi-session-core --example sessions -- <directory>`. Without a directory it makes one, and removes it at the end.
 
 use std::error::Error;
@@ -7,21 +7,31 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pi_session_core::base::error::ErrorCode;
 use pi_session_core::base::options::{Durability, SessionFileOptions};
-use pi_session_core::format::{entry::EntryKind, header::NewHeader, ids::session_id};
+use pi_session_core::format::agent_message::{AgentMessage, AssistantMessage};
+use pi_session_core::format::message_parts::{ContentBlock, Cost, StopReason, Usage};
+use pi_session_core::format::{header::NewHeader, ids::session_id};
 use pi_session_core::listing::{list::list, scope::ListScope};
 use pi_session_core::make_session_dir;
-use pi_session_core::session::{NewEntry, Persistence, Session};
-use serde_json::json;
+use pi_session_core::session::{Persistence, Session};
 
 fn now() -> Result<f64, Box<dyn Error>> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as f64)
 }
 
-/// Appends a message of the user.
-fn say(session: &mut Session, text: &str) -> Result<(), Box<dyn Error>> {
-    let fields = json!({ "message": { "role": "user", "content": text, "timestamp": now()? } });
-    session.append(&NewEntry::new(EntryKind::Message, fields.to_string().as_bytes(), now()?))?;
-    Ok(())
+/// An answer of the model.
+fn answer(text: &str) -> Result<AgentMessage, Box<dyn Error>> {
+    let cost = Cost { input: 0.003, output: 0.001, total: 0.004, ..Cost::default() };
+    let usage = Usage { input: 1020.0, output: 74.0, total_tokens: Some(1094.0), cost: Some(cost), ..Usage::default() };
+    Ok(AgentMessage::Assistant(AssistantMessage {
+        content: vec![ContentBlock::text(text)],
+        api: "messages".into(),
+        provider: "acme".into(),
+        model: "large".into(),
+        usage: Some(usage),
+        stop_reason: Some(StopReason::Stop),
+        timestamp: Some(now()?),
+        ..AssistantMessage::default()
+    }))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -36,18 +46,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = Path::new(&dir).join(header.file_name()?);
     let mut session = Session::create(Some(&file), &header, options)?;
     // The first message of the user makes the file.
-    say(&mut session, "What is in this directory?")?;
+    session.append_message(AgentMessage::user("Which file is the largest?", now()?), now()?)?;
+    session.append_message(answer("target, with two gigabytes")?, now()?)?;
     drop(session);
 
-    let mut session = match Session::open(&file, Persistence::File, options) {
+    let session = match Session::open(&file, Persistence::File, options) {
         Err(error) if error.code() == ErrorCode::SessionLocked => return Err("another program has the session".into()),
         opened => opened?,
     };
-    say(&mut session, "And which file is the largest?")?;
-    let leaf = session.tree().leaf().ok_or("a session without entries")?;
-    for row in session.tree().path(leaf)? {
-        let Some(entry) = session.entry(row)? else { continue };
-        println!("{:?}: {:?}", entry.get("id"), entry.pointer("/message/content"));
+    for message in session.context(session.tree().leaf())?.messages {
+        match message {
+            AgentMessage::User(message) => println!("user: {}", message.content.texts().collect::<String>()),
+            AgentMessage::Assistant(message) => {
+                let cost = message.usage.as_ref().and_then(|usage| usage.cost.as_ref()).map_or(0.0, |cost| cost.total);
+                println!("{}: {} ({cost} $)", message.model, message.texts().collect::<String>());
+            }
+            other => println!("{:?}", other.role()),
+        }
     }
     drop(session);
 

@@ -2,12 +2,14 @@
 //!
 //! | To | |
 //! | --- | --- |
-//! | open, make, append to a session | [`session::Session::open`], [`session::Session::create`], [`session::Session::append`] |
-//! | walk its entries | [`session::Session::tree`], [`tree::Tree::path`], [`session::Session::entry`] |
+//! | open, make a session | [`session::Session::open`], [`session::Session::create`] |
+//! | append to it | [`session::Session::append_message`], [`session::Session::append`] |
+//! | walk its entries | [`session::Session::tree`], [`tree::Tree::path`] |
+//! | read an entry, a message, a line | [`session::Session::entry`], [`session::Session::message`], [`session::Session::line`] |
 //! | go on from an earlier entry | [`session::Session::set_leaf`], [`session::ParentChoice`] |
-//! | see which entries the model sees | [`context::projection::project`] |
+//! | see what the model sees | [`session::Session::context`], [`context::projection::project`] |
 //! | fork a session | [`session::fork::ForkSource`] |
-//! | know what entries hold | [`file_format`] |
+//! | know what entries and messages hold | [`file_format`], [`format::session_entry`], [`format::agent_message`] |
 //! | take in what other processes wrote | [`session::Session::refresh`], [`session::Session::take_remap`] |
 //! | find a session, list, add up, search | [`listing::find_session`], `listing::list`, `listing::usage`, `search` |
 //! | verify, repair, redact | [`index::verify::verify`], [`rewrite::repair::repair`], [`rewrite::redact::redact`] |

@@ -1,43 +1,40 @@
-//! The message of an entry, as far as the index has it: its role.
+//! Messages: what the `message` of an entry holds, by its role.
 //!
-//! That is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from those bytes
-//! or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and repeated keys therefore
-//! survive. A lone surrogate (`"\ud83d"`, left where a tool's output was cut) cannot be in a Rust string: a text that is decoded
-//! becomes WTF-8 bytes, see [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
+//! Names and units are those of the declarations of pi 1.6.0. [`Session::message`](crate::session::Session::message) reads one,
+//! [`Session::append_message`](crate::session::Session::append_message) appends one.
+//!
+//! ```
+//! use pi_session_core::format::agent_message::{AgentMessage, Content, UserMessage};
+//! let message = AgentMessage::user("Hello", 1767225600000.0);
+//! let json = r#"{"role":"user","content":"Hello","timestamp":1767225600000}"#;
+//! assert_eq!(serde_json::to_string(&message)?, json);
+//! let AgentMessage::User(UserMessage { content, .. }) = serde_json::from_str(json)? else { panic!() };
+//! assert_eq!(content, Content::from("Hello"));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! # What a typed value does not keep
+//!
+//! A message of any role can be read: one whose fields are not as its role declares them is [`AgentMessage::Other`], and fields that are
+//! not declared here are in `extra`. Not kept are
+//!
+//! - the order of keys (fields come in the order of the declaration, those of `extra` and of JSON values sorted, unless the feature
+//!   `preserve_order` of `serde_json` is on),
+//! - the texts of numbers (`1.50` becomes `1.5`; integers beyond 2^64 become the nearest `f64`),
+//! - repeated keys, of which the last counts,
+//! - lone surrogates (`"\ud83d"`), which become U+FFFD,
+//! - an optional field that is null, which becomes one that is missing; and a missing or null `content`, which becomes an empty one.
+//!
+//! [`Session::line`](crate::session::Session::line) returns the line as it is in the file.
 
-use crate::base::memory::OutOfMemory;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::message_parts::{
+    or_default, plain_number, plain_numbers, read_by_name, ContentBlock, DeferredHandle, Diagnostic, Extra,
+    NestedToolCalls, StopReason, Tool, ToolReference, Usage,
+};
 use crate::base::named::named;
-use crate::json::reader::{FromJson, Raw};
-use crate::json::scanner::{ScanResult, Scanner};
-use crate::json::{fields, Value};
-
-fields! {
-    /// A message, read from a line of the file.
-    #[doc(hidden)]
-    pub struct AgentMessage<V> {
-        /// The name of its [`Role`].
-        role: V = "role",
-        /// A string or an array of content blocks.
-        content: V = "content",
-        /// What a tool adds to its result for the one who shows it.
-        details: V = "details",
-    }
-}
-
-/// The value of an entry's `message` field: a message if it is an object. A list is one without fields.
-pub(crate) struct EntryMessage<'a>(pub Option<AgentMessage<Raw<'a>>>);
-
-impl<'a> FromJson<'a> for EntryMessage<'a> {
-    fn take(scanner: &mut Scanner<&'a str>) -> ScanResult<Self, &'a str> {
-        let message = match scanner.next_token()? {
-            Some(b'{') => return AgentMessage::take(scanner).map(|message| Self(Some(message))),
-            Some(b'[') => Some(AgentMessage::default()),
-            _ => None,
-        };
-        scanner.skip_value()?;
-        Ok(Self(message))
-    }
-}
 
 named! {
     /// The role of a message. A role that is not listed here is kept in the file and reaches the caller unchanged.
@@ -84,44 +81,351 @@ impl Role {
     }
 }
 
-/// What the index keeps of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageHead {
+read_by_name!(
+    AgentMessage by "role":
+    User = "user", Assistant = "assistant", ToolResult = "toolResult", System = "system", BashExecution = "bashExecution",
+    Custom = "custom", BranchSummary = "branchSummary", CompactionSummary = "compactionSummary"
+);
+
+/// A message, by its `role`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "role", rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum AgentMessage {
+    /// What the user wrote.
+    User(UserMessage),
+    /// What the model answered.
+    Assistant(AssistantMessage),
+    /// What a tool call returned.
+    ToolResult(ToolResultMessage),
+    /// Instructions and tools.
+    System(SystemMessage),
+    /// A command that the user ran.
+    BashExecution(BashExecutionMessage),
+    /// What an extension wrote for the model.
+    Custom(CustomMessage),
+    /// A branch that was left. No entry holds it: the context makes it of an entry of the kind `branch_summary`.
+    BranchSummary(BranchSummaryMessage),
+    /// Everything before a compaction. No entry holds it: the context makes it of an entry of the kind `compaction`.
+    CompactionSummary(CompactionSummaryMessage),
+    /// A message of another role, or one whose fields are not as its role declares them: its JSON value.
+    #[serde(untagged)]
+    Other(Value),
+}
+
+impl AgentMessage {
+    /// A message of the user with this text, at a time in milliseconds since 1970.
+    pub fn user(text: impl Into<String>, timestamp: f64) -> Self {
+        let content = Content::Text(text.into());
+        Self::User(UserMessage { content, timestamp: Some(timestamp), ..UserMessage::default() })
+    }
+
     /// Its role.
-    pub role: Role,
-    /// Whether `content` is null or missing, as in some old and hand-edited files.
-    pub lacks_content: bool,
-}
-
-impl AgentMessage<Raw<'_>> {
-    /// The role and whether there is content.
-    pub fn head(&self) -> Result<MessageHead, OutOfMemory> {
-        let name = self.role.as_ref().map_or(Ok(None), Value::text)?;
-        let role = name.map_or(Role::Other, |name| Role::from_name(&name));
-        Ok(MessageHead { role, lacks_content: self.content.as_ref().is_none_or(Value::is_null) })
+    pub fn role(&self) -> Role {
+        match self {
+            Self::User(_) => Role::User,
+            Self::Assistant(_) => Role::Assistant,
+            Self::ToolResult(_) => Role::ToolResult,
+            Self::System(_) => Role::System,
+            Self::BashExecution(_) => Role::BashExecution,
+            Self::Custom(_) => Role::Custom,
+            Self::BranchSummary(_) => Role::BranchSummary,
+            Self::CompactionSummary(_) => Role::CompactionSummary,
+            Self::Other(value) => {
+                let name = value.get("role").and_then(Value::as_str);
+                name.map_or(Role::Other, |name| Role::from_name(name.as_bytes()))
+            }
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::reader::read;
+/// The content of a message: a text, or a list of blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// A text.
+    Text(String),
+    /// A list of blocks.
+    Blocks(Vec<ContentBlock>),
+}
 
-    fn read_text(text: &str) -> AgentMessage<Raw<'_>> {
-        read(text).expect("a message")
+/// No blocks.
+impl Default for Content {
+    fn default() -> Self {
+        Self::Blocks(Vec::new())
     }
+}
 
-    #[test]
-    fn heads_tell_role_and_content() {
-        let head = |text: &str| read_text(text).head().expect("memory");
-        assert_eq!(
-            head(r#"{"role":"toolResult","content":[]}"#),
-            MessageHead { role: Role::ToolResult, lacks_content: false }
-        );
-        assert_eq!(head(r#"{"role":7}"#), MessageHead { role: Role::Other, lacks_content: true });
-        assert_eq!(
-            head(r#"{"content":null,"role":"\u0075ser"}"#),
-            MessageHead { role: Role::User, lacks_content: true }
-        );
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
     }
+}
+
+impl From<Vec<ContentBlock>> for Content {
+    fn from(blocks: Vec<ContentBlock>) -> Self {
+        Self::Blocks(blocks)
+    }
+}
+
+impl Content {
+    /// Its texts: itself, or those of its text blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let (text, blocks) = match self {
+            Self::Text(text) => (Some(text.as_str()), [].as_slice()),
+            Self::Blocks(blocks) => (None, blocks.as_slice()),
+        };
+        text.into_iter().chain(texts_of(blocks))
+    }
+}
+
+/// The texts of the text blocks.
+fn texts_of(blocks: &[ContentBlock]) -> impl Iterator<Item = &str> {
+    blocks.iter().filter_map(|block| match block {
+        ContentBlock::Text(block) => Some(block.text.as_str()),
+        _ => None,
+    })
+}
+
+/// What the user wrote.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UserMessage {
+    /// A text, or blocks of text and images.
+    #[serde(default, deserialize_with = "or_default")]
+    pub content: Content,
+    /// Milliseconds since 1970. Hand-edited files may lack it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What the model answered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AssistantMessage {
+    /// Blocks of text, thinking and tool calls.
+    #[serde(default, deserialize_with = "or_default")]
+    pub content: Vec<ContentBlock>,
+    /// The interface that was spoken.
+    #[serde(default)]
+    pub api: String,
+    /// Who runs the model.
+    #[serde(default)]
+    pub provider: String,
+    /// The model that was asked.
+    #[serde(default)]
+    pub model: String,
+    /// The model that the answer names, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_model: Option<String>,
+    /// The provider's id of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// How hard the model was to think, in the provider's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_thinking_level: Option<String>,
+    /// The thinking level of pi that was asked for: `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<String>,
+    /// Troubles on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<Vec<Diagnostic>>,
+    /// The tokens of the call and their price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Why the answer ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// Where the answer will be; with the reason `deferred`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<DeferredHandle>,
+    /// What went wrong; with the reason `error` or `aborted`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// Why the answer ended, in the provider's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_stop_reason: Option<String>,
+    /// Whether the model itself said that its turn is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_turn: Option<bool>,
+    /// When the request began, in milliseconds since 1970. Hand-edited files may lack it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// Milliseconds from `timestamp` until the answer ended.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub duration_ms: Option<f64>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl AssistantMessage {
+    /// The texts of its text blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        texts_of(&self.content)
+    }
+}
+
+/// What a tool call returned.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResultMessage {
+    /// The `id` of the tool call that it answers.
+    #[serde(default)]
+    pub tool_call_id: String,
+    /// The name of the tool.
+    #[serde(default)]
+    pub tool_name: String,
+    /// Blocks of text and images.
+    #[serde(default, deserialize_with = "or_default")]
+    pub content: Vec<ContentBlock>,
+    /// Data for the display, which no model sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// The tokens that the tool itself spent on models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The calls that the tool made to other tools, which no model sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nested_calls: Option<NestedToolCalls>,
+    /// Whether the tool failed; `content` tells how.
+    #[serde(default)]
+    pub is_error: bool,
+    /// Milliseconds since 1970. Hand-edited files may lack it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// How long the tool ran, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub duration_ms: Option<f64>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl ToolResultMessage {
+    /// The texts of its text blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        texts_of(&self.content)
+    }
+}
+
+/// Instructions and tools from one point of the conversation on. The first message is the system prompt; each later one changes it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemMessage {
+    /// Instructions: a text, or blocks of text. A later message adds its own.
+    #[serde(default, deserialize_with = "or_default")]
+    pub content: Content,
+    /// Named parts of the prompt. A later message replaces a part by its name; `None` removes the part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sections: Option<Sections>,
+    /// Tools that models may use from here on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools_added: Option<Vec<Tool>>,
+    /// Tools that models may not use any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools_removed: Option<Vec<ToolReference>>,
+    /// Milliseconds since 1970. Hand-edited files may lack it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Named parts of a prompt: texts, or null for a part that is removed.
+pub type Sections = serde_json::Map<String, Value>;
+
+/// A command that the user ran with `!`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BashExecutionMessage {
+    /// The command.
+    #[serde(default)]
+    pub command: String,
+    /// What it printed, both streams, cut if `truncated`.
+    #[serde(default)]
+    pub output: String,
+    /// None if it was stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// Whether the user stopped it.
+    #[serde(default)]
+    pub cancelled: bool,
+    /// Whether `output` was cut.
+    #[serde(default)]
+    pub truncated: bool,
+    /// The file with the whole output, where `output` was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_output_path: Option<String>,
+    /// Milliseconds since 1970. Hand-edited files may lack it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// Whether the command was run with `!!`: models do not see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude_from_context: Option<bool>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What an extension wrote for the model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CustomMessage {
+    /// The extension, or a kind of data of it.
+    #[serde(default)]
+    pub custom_type: String,
+    /// A text, or blocks of text and images.
+    #[serde(default, deserialize_with = "or_default")]
+    pub content: Content,
+    /// Whether the user sees it; models do in any case.
+    #[serde(default)]
+    pub display: bool,
+    /// Data of the extension, which no model sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// Milliseconds since 1970. Hand-edited files may lack it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A branch that was left, in the context.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchSummaryMessage {
+    /// What happened on it.
+    pub summary: String,
+    /// The id of the leaf that was left, or `root`.
+    #[serde(default)]
+    pub from_id: Option<String>,
+    /// Milliseconds since 1970; None if the entry's timestamp is not ISO.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Everything before a compaction, in the context.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionSummaryMessage {
+    /// The summary.
+    pub summary: String,
+    /// The size of the context before, in tokens.
+    #[serde(default, serialize_with = "plain_numbers")]
+    pub tokens_before: f64,
+    /// Milliseconds since 1970; None if the entry's timestamp is not ISO.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+    pub timestamp: Option<f64>,
+    /// Fields that are not declared here.
+    #[serde(flatten)]
+    pub extra: Extra,
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-use super::agent_message::{EntryMessage, MessageHead};
 use super::body::{Body, BodyOf, LARGE_BODY};
+use super::message_head::{EntryMessage, MessageHead};
 use crate::base::memory::{self, append, copy_of_bytes, owned, with_capacity, OutOfMemory};
 use crate::base::named::named;
 use crate::base::time::Time;

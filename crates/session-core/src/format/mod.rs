@@ -6,5 +6,8 @@ pub mod body;
 pub mod entry;
 pub mod header;
 pub mod ids;
+pub mod message_head;
+pub mod message_parts;
 #[doc(hidden)]
 pub mod serialize;
+pub mod session_entry;

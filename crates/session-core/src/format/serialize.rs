@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::agent_message::MessageHead;
 use super::entry::{head_of, EntryHead, EntryKind, LineFields, Parent};
+use super::message_head::MessageHead;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, append, with_capacity};
 use crate::base::time::Time;

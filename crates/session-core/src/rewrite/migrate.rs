@@ -6,9 +6,10 @@ use std::io::Write;
 use super::replace::{write_lines, ReadTo, Rewrite};
 use crate::base::error::Result;
 use crate::base::memory::{self, collect, copy_of, insert_into, push, with_capacity};
-use crate::format::agent_message::{AgentMessage, Role};
+use crate::format::agent_message::Role;
 use crate::format::header::{Version, CURRENT_VERSION};
 use crate::format::ids::{numbered_id, short_entry_id};
+use crate::format::message_head::MessageFields;
 use crate::io::line_reader::line_text;
 use crate::json::reader::{read, Raw};
 use crate::json::{fields, quoted, ObjectText, Value};
@@ -148,7 +149,7 @@ impl Rewrite for Migrator {
 
 /// The text of a message with its new role; None if it is not that of a hook.
 fn with_custom_role(message: Raw<'_>) -> memory::Result<Option<String>> {
-    let head = read::<AgentMessage<Raw<'_>>>(message.get()).map(|message| message.head()).transpose()?;
+    let head = read::<MessageFields<Raw<'_>>>(message.get()).map(|message| message.head()).transpose()?;
     if head.is_none_or(|head| head.role != Role::HookMessage) {
         return Ok(None);
     }

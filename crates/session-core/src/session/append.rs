@@ -9,12 +9,15 @@
 //! If two processes choose one id at the same moment, the one whose line is later in the file sees the other's line and takes
 //! its own back. So ids stay unique without a lock.
 
+use std::borrow::Cow;
+
 use crate::base::error::{part, Error, Result};
 use crate::base::memory::{self, copy_of_bytes, with_capacity};
 use crate::base::time::timestamp;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, Envelope, NewHead};
+use crate::format::session_entry::OwnFields;
 use crate::io::line_span::LineSpan;
 use crate::storage::new_file::NewFile;
 use crate::tree::RowNo;
@@ -68,7 +71,7 @@ pub struct NewEntry<'a> {
     pub kind: EntryKind,
     /// The JSON text of an object, in one line: the fields of its kind, see [`file_format`](crate::file_format), without `type`, `id`,
     /// `parentId` and `timestamp`.
-    pub own_fields: &'a [u8],
+    pub own_fields: Cow<'a, [u8]>,
     /// Its parent.
     pub parent: ParentChoice,
     /// An id that its own fields refer to already, and no entry has. Any text is accepted; an entry with an empty id has no children. None:
@@ -81,7 +84,27 @@ pub struct NewEntry<'a> {
 impl<'a> NewEntry<'a> {
     /// An entry below the leaf, with a new id.
     pub fn new(kind: EntryKind, own_fields: &'a [u8], time: f64) -> Self {
-        Self { kind, own_fields, parent: ParentChoice::Leaf, id: None, time }
+        Self { kind, own_fields: Cow::Borrowed(own_fields), parent: ParentChoice::Leaf, id: None, time }
+    }
+
+    /// The same of a value. `OwnFields` that are [`Other`](OwnFields::Other) have the kind that their `type` names.
+    ///
+    /// ```
+    /// # use pi_session_core::{format::header::NewHeader, session::{NewEntry, Session}};
+    /// use pi_session_core::format::session_entry::SessionInfoEntry;
+    /// # let header = NewHeader { id: "s", cwd: "/", parent: None, time: 0.0 };
+    /// # let mut session = Session::create(None, &header, Default::default())?;
+    /// let name = SessionInfoEntry { name: Some("The checkout test".into()), ..Default::default() };
+    /// session.append(&NewEntry::of(&name.into(), 1767225600000.0)?)?;
+    /// # Ok::<(), pi_session_core::base::error::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There is not enough memory for the JSON of the fields.
+    pub fn of(fields: &OwnFields, time: f64) -> Result<Self> {
+        let own_fields = Cow::Owned(fields.to_json()?.into_bytes());
+        Ok(Self { kind: fields.kind(), own_fields, parent: ParentChoice::Leaf, id: None, time })
     }
 }
 
@@ -107,7 +130,7 @@ impl Session {
     /// - `System`: the file could not be read, made or written.
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
         self.check_writable()?;
-        let head = NewHead::of(new.kind, new.own_fields)?;
+        let head = NewHead::of(new.kind, &new.own_fields)?;
         if self.storage.is_none() {
             return Err(Error::invalid("The caller keeps the entries of this session, and so appends with a plan"));
         }
@@ -171,7 +194,7 @@ impl Session {
         let path = self.file.clone().filter(|_| before.len() == self.tree().len() + 1);
         let path = path.ok_or_else(|| Error::internal("a file would be made without its header or an entry"))?;
         let envelope = self.envelope(new, head)?;
-        let last = line(new.kind, &envelope, new.own_fields)?;
+        let last = line(new.kind, &envelope, &new.own_fields)?;
         let head = head.with(new.kind, &envelope);
         self.reserve(&head)?;
         self.take_lock()?;
@@ -234,7 +257,7 @@ impl Session {
             let Some(storage) = self.storage.as_mut() else {
                 return Err(Error::internal("a session without a storage writes a line"));
             };
-            let mut text = line(new.kind, &envelope, new.own_fields)?;
+            let mut text = line(new.kind, &envelope, &new.own_fields)?;
             check_length(&text, self.file.as_deref().unwrap_or_default())?;
             let span = match storage.append(&mut text) {
                 // Another file took its name before it was opened for writing.

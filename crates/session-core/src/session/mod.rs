@@ -12,6 +12,7 @@ pub mod open;
 pub(crate) mod reconcile;
 pub(crate) mod session;
 mod session_lock;
+pub mod typed;
 
 pub use self::append::{AppendPlan, NewEntry, ParentChoice, TextNeed};
 pub use self::history::{ChangeCount, ForeignChangeKind};

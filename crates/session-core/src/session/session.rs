@@ -23,7 +23,6 @@ use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::{owned_text, MAX_LINE_BYTES};
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::StringParts;
-use crate::json::string::without_lone_surrogates;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{bytes_at, Storage};
 use crate::tree::{RowNo, Tree};
@@ -198,21 +197,6 @@ impl Session {
         self.header_span = header;
         self.size = self.index.indexed_end();
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
-    }
-
-    /// An entry; None if there is no such row. Each lone surrogate in it is U+FFFD, for Rust's strings have none. The order of its keys
-    /// is lost, unless the feature `preserve_order` of `serde_json` is on. The line as it is, which `serde_json` may refuse, is that of
-    /// [`line`](Self::line).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`line`](Self::line), and `SessionInvalid`: it is nested too deeply for `serde_json`, or has a number beyond those of `f64`.
-    pub fn entry(&self, row: RowNo) -> Result<Option<serde_json::Value>> {
-        let Some(line) = self.line(row)? else { return Ok(None) };
-        serde_json::from_slice(&without_lone_surrogates(line)).map(Some).map_err(|error| {
-            let text = format!("Entry {} cannot be read: {error}", shown(self.tree().id_of(row)));
-            Error::of_file(ErrorCode::SessionInvalid, text, self.file().unwrap_or_default())
-        })
     }
 
     /// The text of an entry's line; None if there is no such row. Lone surrogates are escapes in it.

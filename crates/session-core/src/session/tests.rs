@@ -440,3 +440,4 @@ mod appends;
 mod landings;
 mod locks;
 mod rewritten;
+mod typed;

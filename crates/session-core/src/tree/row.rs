@@ -1,8 +1,9 @@
 //! The index row of one entry.
 
 use crate::base::time::Time;
-use crate::format::agent_message::{MessageHead, Role};
+use crate::format::agent_message::Role;
 use crate::format::entry::EntryKind;
+use crate::format::message_head::MessageHead;
 
 /// The number of a row, in file order from 0. It is valid until the next call of its session that takes `&mut self`: that may take in a
 /// file with other rows. Ask [`Session::take_remap`](crate::session::Session::take_remap) after it, or keep ids (`Tree::id_of`, `Tree::find`).

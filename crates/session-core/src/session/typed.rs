@@ -1,0 +1,184 @@
+//! Entries and messages of a session as values. What such a value does not keep of a line is said at
+//! [`agent_message`](crate::format::agent_message#what-a-typed-value-does-not-keep).
+
+use serde_json::{json, Value};
+
+use super::append::NewEntry;
+use super::session::Session;
+use crate::base::error::{Error, ErrorCode, Result};
+use crate::base::memory::{push, with_capacity};
+use crate::base::time::Time;
+use crate::base::wtf8::shown;
+use crate::context::context_edit::{edited, Edited};
+use crate::context::projection::{project, Contribution, Step};
+use crate::format::agent_message::{AgentMessage, Role};
+use crate::format::session_entry::{MessageEntry, OwnFields, SessionEntry};
+use crate::json::string::without_lone_surrogates;
+use crate::tree::RowNo;
+
+/// What the model sees at an entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context {
+    /// Its messages.
+    pub messages: Vec<AgentMessage>,
+    /// The last thinking level of the path; `off` without one.
+    pub thinking_level: String,
+    /// The last model of the path.
+    pub model: Option<ModelRef>,
+}
+
+/// A model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelRef {
+    /// Who runs it.
+    pub provider: String,
+    /// Its id.
+    pub model_id: String,
+}
+
+impl Session {
+    /// An entry; None if there is no such row.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`line`](Self::line), and `SessionInvalid`: it is nested too deeply for `serde_json`, or has a number beyond those of `f64`.
+    pub fn entry(&self, row: RowNo) -> Result<Option<SessionEntry>> {
+        Ok(self.value(row)?.map(SessionEntry::from))
+    }
+
+    /// The message of an entry; None if there is no such row, or if it is not the entry of a message.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`entry`](Self::entry).
+    pub fn message(&self, row: RowNo) -> Result<Option<AgentMessage>> {
+        match self.entry(row)?.map(|entry| entry.fields) {
+            Some(OwnFields::Message(MessageEntry { message, .. })) => Ok(Some(message)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Appends a message below the leaf, at a time in milliseconds since 1970; returns the row of its entry.
+    ///
+    /// ```
+    /// # use pi_session_core::{format::header::NewHeader, session::Session};
+    /// use pi_session_core::format::agent_message::AgentMessage;
+    /// # let header = NewHeader { id: "s", cwd: "/", parent: None, time: 0.0 };
+    /// # let mut session = Session::create(None, &header, Default::default())?;
+    /// let now = 1767225600000.0;
+    /// let row = session.append_message(AgentMessage::user("Hello", now), now)?;
+    /// assert_eq!(session.message(row)?, Some(AgentMessage::user("Hello", now)));
+    /// # Ok::<(), pi_session_core::base::error::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`append`](Self::append).
+    pub fn append_message(&mut self, message: AgentMessage, time: f64) -> Result<RowNo> {
+        self.append(&NewEntry::of(&MessageEntry::from(message).into(), time)?)
+    }
+
+    /// The context of the path to an entry; of the leaf, as a rule. None is before the first entry. The time of a summary whose entry
+    /// has a timestamp that is not ISO is left out: only JavaScript reads such dates.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`entry`](Self::entry).
+    pub fn context(&self, end: Option<RowNo>) -> Result<Context> {
+        let path = end.map_or(Ok(Vec::new()), |end| self.tree().path(end))?;
+        let projection = project(self.tree(), &path)?;
+        let mut messages = with_capacity(projection.steps.len())?;
+        for step in &projection.steps {
+            for message in self.messages_of(step)? {
+                push(&mut messages, AgentMessage::from(message))?;
+            }
+        }
+        let settings = projection.settings;
+        let level = settings.thinking_level.map(|row| self.value(row)).transpose()?.flatten();
+        let level = level.as_ref().and_then(|entry| entry.get("thinkingLevel")).and_then(Value::as_str);
+        let model = settings.model.map(|row| self.value(row)).transpose()?.flatten();
+        let model = model.map(|entry| {
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+            match entry.get("message") {
+                Some(message) => {
+                    ModelRef { provider: text(message.get("provider")), model_id: text(message.get("model")) }
+                }
+                None => ModelRef { provider: text(entry.get("provider")), model_id: text(entry.get("modelId")) },
+            }
+        });
+        Ok(Context { messages, thinking_level: level.unwrap_or("off").to_owned(), model })
+    }
+
+    /// An entry as JSON; None if there is no such row. Each lone surrogate in it is U+FFFD.
+    fn value(&self, row: RowNo) -> Result<Option<Value>> {
+        let Some(line) = self.line(row)? else { return Ok(None) };
+        serde_json::from_slice(&without_lone_surrogates(line)).map(Some).map_err(|error| {
+            let text = format!("Entry {} cannot be read: {error}", shown(self.tree().id_of(row)));
+            Error::of_file(ErrorCode::SessionInvalid, text, self.file().unwrap_or_default())
+        })
+    }
+
+    /// The messages that a step of a projection gives to the model.
+    fn messages_of(&self, step: &Step) -> Result<Vec<Value>> {
+        if step.gives == Contribution::Nothing {
+            return Ok(Vec::new());
+        }
+        let replacement = step.edit.map(|row| self.value(row)).transpose()?.flatten();
+        let replacement = replacement.as_ref().and_then(|edit| edit.get("replacement"));
+        if replacement.is_some_and(Value::is_null) {
+            return Ok(Vec::new());
+        }
+        let Some(mut entry) = self.value(step.row)? else { return Ok(Vec::new()) };
+        let time = match self.tree().row(step.row).map(|row| row.time) {
+            Some(Time::At(ms)) if !ms.is_nan() => json!(ms as i64),
+            _ => Value::Null,
+        };
+        let mut take = |key: &str| entry.get_mut(key).map(Value::take).unwrap_or_default();
+        let mut messages = match step.gives {
+            Contribution::Nothing => Vec::new(),
+            Contribution::Message | Contribution::MessageEmptyList => vec![take("message")],
+            Contribution::MessageEmptyText => {
+                let mut message = take("message");
+                if let Some(fields) = message.as_object_mut() {
+                    fields.insert("content".to_owned(), json!(""));
+                }
+                vec![message]
+            }
+            Contribution::CustomMessage => vec![json!({
+                "role": "custom", "customType": take("customType"), "content": take("content"), "display": take("display"),
+                "details": take("details"), "timestamp": time,
+            })],
+            Contribution::BranchSummary => vec![
+                json!({ "role": "branchSummary", "summary": take("summary"), "fromId": take("fromId"), "timestamp": time }),
+            ],
+            Contribution::Compaction => {
+                let system = Some(take("systemMessage")).filter(|message| !message.is_null());
+                let summary = json!({
+                    "role": "compactionSummary", "summary": take("summary"), "tokensBefore": take("tokensBefore"),
+                    "timestamp": time,
+                });
+                system.into_iter().chain([summary]).collect()
+            }
+        };
+        if let Some(content) = replacement.and_then(|replacement| replacement.get("content")) {
+            for message in &mut messages {
+                replace_content(message, content);
+            }
+        }
+        Ok(messages)
+    }
+}
+
+/// Replaces the content of a message, if its role allows it.
+fn replace_content(message: &mut Value, content: &Value) {
+    let role = message.get("role").and_then(Value::as_str);
+    let role = role.map_or(Role::Other, |role| Role::from_name(role.as_bytes()));
+    let content = match edited(role, content.is_string()) {
+        Edited::Unchanged => return,
+        Edited::WithContent => content.clone(),
+        Edited::WithTextBlock => json!([{ "type": "text", "text": content }]),
+    };
+    if let Some(fields) = message.as_object_mut() {
+        fields.insert("content".to_owned(), content);
+    }
+}
