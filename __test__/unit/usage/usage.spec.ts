@@ -42,7 +42,8 @@ function randomLines(random: () => number, entries: number): string[] {
 		const timestamp = random() < 0.05 ? pick<unknown>(undefined, null, "tomorrow", 1e300) : new Date(at).toISOString();
 		const id = `e${index}`;
 		const model = { provider: named("acme", "other"), model: named("large", "small", "größer") };
-		const own = { ...model, usage: spent(), timestamp: random() < 0.05 ? odd() : at + 5 };
+		const answered = random() < 0.2 ? { responseModel: pick<unknown>("answered", "", null, 7) } : {};
+		const own = { ...model, ...answered, usage: spent(), timestamp: random() < 0.05 ? odd() : at + 5 };
 		const entry = pick<Json>(
 			{ type: "message", id, timestamp, message: { role: "assistant", content: [], ...own } },
 			{ type: "message", id, timestamp, message: { role: "assistant", content: [], ...own } },
@@ -105,7 +106,7 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 			const name = (value: unknown) => (typeof value === "string" ? value : "");
 			let model = `(${entry.type})`;
 			if (calls) {
-				const [provider, id] = [name(say.provider), name(say.model)];
+				const [provider, id] = [name(say.provider), name(say.responseModel) || name(say.model)];
 				if (provider === "" || id === "") flags.add("withoutModel");
 				model = provider === "" && id === "" ? "(no model)" : `${provider || "(no provider)"}/${id || "(no model)"}`;
 			} else if (isTool) model = `(tool ${name(say.toolName) || "without a name"})`;
@@ -230,6 +231,21 @@ describe("usage", () => {
 		const line = readFileSync(path).subarray(one?.offset, (one?.offset ?? 0) + (one?.bytes ?? 0));
 		expect(JSON.parse(String(line))).toMatchObject({ id: one?.entryId });
 		expect(existsSync(join(agent, "session-catalog.sqlite"))).toBe(true);
+	});
+
+	// Regression: a router's calls were one row, whichever model had answered.
+	test("rows by model are of the model that answered, as in pi", async () => {
+		ownAgent();
+		const routed = (responseModel: unknown, at: number): Json => call(0.5, START + at, { provider: "openrouter", model: "auto", responseModel });
+		const answered = ["claude/opus", "deepseek/v4", null, undefined, "", "auto"].map((model, at) => message(`m${at}`, null, routed(model, at)));
+		const path = writeSession(scratch(), [header(), ...answered]);
+		const expected = { "openrouter/auto": 4, "openrouter/claude/opus": 1, "openrouter/deepseek/v4": 1 };
+		const counts = ({ by, leftOut }: UsageReport<any>) => ({ ...Object.fromEntries(by.model.map(({ key, calls }: UsageRow) => [key, calls])), ...(leftOut.withoutModel > 0 ? { unnamed: leftOut.withoutModel } : {}) });
+		expect(counts(await usage({ path, by: "model" }))).toEqual(expected);
+		expect(counts(api.SessionManager.open(path).getUsage({ by: "model" }))).toEqual(expected);
+		// Only the model that answered has a name.
+		const only = writeSession(scratch(), [header(), message("a", null, call(1, START, { model: undefined, responseModel: "opus" }))]);
+		expect(counts(await usage({ path: only, by: "model" }))).toEqual({ "acme/opus": 1 });
 	});
 
 	test("of a file that grew only the rest is read", async () => {

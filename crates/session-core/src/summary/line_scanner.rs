@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::sync::atomic::AtomicBool;
 
 use super::usage::call::{scan_usage, short_text, Amounts, CallErrors};
-use crate::base::memory::append;
+use crate::base::memory::{append, copy_of_bytes, push};
 use crate::base::named::named;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
@@ -70,6 +70,8 @@ pub(crate) struct ScannedMessage {
     pub has_content: bool,
     /// The text of the content, WTF-8, if it is kept: the content if it is a text, else its text blocks joined by spaces.
     pub text: Option<Vec<u8>>,
+    /// The sessions that the details of a tool result with usage name, by their files or ids.
+    pub named_sessions: Vec<Vec<u8>>,
 }
 
 /// The fields of a model call.
@@ -77,6 +79,8 @@ pub(crate) struct ScannedMessage {
 pub(crate) struct CallFields {
     pub provider: Vec<u8>,
     pub model: Vec<u8>,
+    /// The model that answered, where it is another than the one that was asked.
+    pub response_model: Vec<u8>,
     pub usage: Option<(Amounts, CallErrors)>,
 }
 
@@ -87,6 +91,10 @@ impl ScannedLine {
         let mut scanner = Scanner::new(json);
         let scanned = entry(&mut scanner, KeptTexts::None, &mut line);
         line.is_object = scanned.is_ok() && scanner.next_token() == Ok(None);
+        if line.is_object && line.message.is_result_with_usage() {
+            // The line was scanned to its end.
+            let _ = named_sessions(&mut Scanner::new(json), &mut line.message.named_sessions);
+        }
         line
     }
 
@@ -113,14 +121,19 @@ impl ScannedMessage {
     fn clear(&mut self) {
         [&mut self.role, &mut self.timestamp, &mut self.tool_name].into_iter().for_each(Vec::clear);
         (self.has_content, self.text) = (false, None);
+        self.named_sessions.clear();
         self.call.clear();
+    }
+
+    /// Whether it is the result of a tool that says what its own model calls used.
+    fn is_result_with_usage(&self) -> bool {
+        self.call.usage.is_some() && self.role() == Role::ToolResult
     }
 }
 
 impl CallFields {
     fn clear(&mut self) {
-        self.provider.clear();
-        self.model.clear();
+        [&mut self.provider, &mut self.model, &mut self.response_model].into_iter().for_each(Vec::clear);
         self.usage = None;
     }
 }
@@ -154,6 +167,13 @@ impl<'a> FileLines<'a> {
             let source = Positioned::new(self.file, from, self.size, self.stops);
             let mut again = LineScanner::new(source, from, Box::default());
             line.is_object = again.line(KeptTexts::All, line)?;
+        }
+        if line.is_object && line.message.is_result_with_usage() {
+            // Few lines are: the details of all the others are skipped.
+            let source = Positioned::new(self.file, from, self.size, self.stops);
+            let mut again = LineScanner::new(source, from, Box::default());
+            let named = named_sessions(&mut again.scanner, &mut line.message.named_sessions);
+            named.or_else(|error| error.cause().map_or(Ok(()), Err))?;
         }
         Ok(())
     }
@@ -234,7 +254,24 @@ named! {
         ToolName = "toolName",
         Provider = "provider",
         Model = "model",
+        ResponseModel = "responseModel",
         Usage = "usage",
+        Details = "details",
+    }
+}
+
+named! {
+    /// The keys under which packages of subagents name the session of a subagent, in the details of a tool result.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum SessionKey {
+        SessionFile = "sessionFile",
+        SessionFiles = "sessionFiles",
+        SessionPath = "sessionPath",
+        SessionId = "sessionId",
+        SessionIds = "sessionIds",
+        ChildSessionFile = "childSessionFile",
+        ChildSessionPath = "childSessionPath",
+        ChildSessionId = "childSessionId",
     }
 }
 
@@ -244,6 +281,7 @@ impl CallFields {
         match key {
             Some(ScannedKey::Provider) => short(scanner, &mut self.provider),
             Some(ScannedKey::Model) => short(scanner, &mut self.model),
+            Some(ScannedKey::ResponseModel) => short(scanner, &mut self.response_model),
             Some(ScannedKey::Usage) => {
                 self.usage = scan_usage(scanner)?;
                 Ok(())
@@ -297,6 +335,53 @@ fn message<I: Input>(scanner: &mut Scanner<I>, texts: KeptTexts, into: &mut Scan
         }
         key => into.call.take(scanner, key),
     })
+}
+
+/// How deep in details sessions are named: in a list of results, say.
+const DEEPEST_NAME: usize = 6;
+/// How many sessions one tool result can name.
+const MAX_NAMED_SESSIONS: usize = 1_000;
+
+/// Takes an entry, and adds the sessions that its message's details name.
+fn named_sessions<I: Input>(scanner: &mut Scanner<I>, into: &mut Vec<Vec<u8>>) -> ScanResult<(), I> {
+    scanner.members(ScannedKey::named, |scanner, key| match (key, scanner.next_token()?) {
+        (Some(ScannedKey::Message), Some(b'{')) => scanner.members(ScannedKey::named, |scanner, key| match key {
+            Some(ScannedKey::Details) => {
+                into.clear();
+                names_in(scanner, false, DEEPEST_NAME, into)
+            }
+            _ => scanner.skip_value(),
+        }),
+        _ => scanner.skip_value(),
+    })
+}
+
+/// Takes a value of details. `is_name` says whether it has a key that names a session.
+fn names_in<I: Input>(
+    scanner: &mut Scanner<I>,
+    is_name: bool,
+    depth: usize,
+    into: &mut Vec<Vec<u8>>,
+) -> ScanResult<(), I> {
+    match scanner.next_token()? {
+        Some(b'"') if is_name && into.len() < MAX_NAMED_SESSIONS => {
+            let name = scanner.value(LONGEST_SHORT)?.and_then(short_text).map(|name| copy_of_bytes(&name));
+            name.transpose().and_then(|name| name.map_or(Ok(()), |name| push(into, name))).map_err(I::Error::from)?;
+            Ok(())
+        }
+        Some(b'{') if depth > 0 => {
+            scanner.members(SessionKey::named, |scanner, key| names_in(scanner, key.is_some(), depth - 1, into))
+        }
+        Some(b'[') if depth > 0 => {
+            scanner.skip_byte();
+            let mut first = true;
+            while scanner.next_element(&mut first, b']')? {
+                names_in(scanner, is_name, depth - 1, into)?;
+            }
+            scanner.expect(b']')
+        }
+        _ => scanner.skip_value(),
+    }
 }
 
 /// Takes a content, and sets `out` to its text.

@@ -4,10 +4,12 @@
 //! as often as in the session that has it most often.) It counts for the oldest of these sessions, whichever is read first. Calls
 //! are added one by one, the oldest session first and each in the order of its file, so that costs are the same to the last bit.
 //!
-//! What a subagent's session used counts for the session that it belongs to, and for that one's working directory.
+//! What a subagent's session used counts for the session that it belongs to, and for that one's working directory. A tool result whose
+//! usage is what a subagent used is not added, if the subagent's session is.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::iter;
 
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
@@ -29,6 +31,18 @@ pub type IdOf<'a> = dyn Fn(&UsageSession, &LargeEntry) -> Option<Vec<u8>> + 'a;
 pub(crate) fn sort_sessions(sessions: &mut [UsageSession]) {
     // NaN comes last.
     sessions.sort_by(|a, b| a.created.total_cmp(&b.created).then_with(|| a.path.cmp(&b.path)));
+}
+
+/// The position of the session that each belongs to.
+pub(crate) fn owners(sessions: &[UsageSession]) -> Vec<Option<usize>> {
+    let places: HashMap<&str, usize> =
+        sessions.iter().enumerate().map(|(at, session)| (session.path.as_str(), at)).collect();
+    sessions.iter().map(|session| places.get(session.owner.as_deref()?).copied()).collect()
+}
+
+/// A session, the one that it belongs to, the one that this belongs to, and so on. No session belongs to itself.
+pub(crate) fn with_owners(owners: &[Option<usize>], at: usize) -> impl Iterator<Item = usize> + '_ {
+    iter::successors(Some(at), |at| owners.get(*at).copied().flatten())
 }
 
 /// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
@@ -59,22 +73,24 @@ pub fn report<'a>(
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
     let by_path: HashMap<&str, &UsageSession> =
         sessions.iter().map(|session| (session.path.as_str(), session)).collect();
+    let owners = owners(sessions);
     let mut subagents: HashMap<&str, usize> = HashMap::new();
     for (position, session) in sessions.iter().enumerate() {
         adding.begin(session)?;
-        if let Some(owner) = &session.owner {
-            *subagents.entry(owner).or_default() += 1;
+        let root = with_owners(&owners, position).last().and_then(|root| sessions.get(root)).unwrap_or(session);
+        if session.owner.is_some() {
+            *subagents.entry(&root.path).or_default() += 1;
         }
-        let owner = session.owner.as_deref().and_then(|owner| by_path.get(owner).copied());
-        for call in &session.usage.calls {
+        for (at, call) in session.usage.calls.iter().enumerate() {
             let has_time = !call.time.is_nan();
             if has_time && !(call.time >= options.since && call.time < options.until)
                 || !copies.is_new(position, call)?
+                || session.in_subagents.contains(&(at as u32))
             {
                 continue;
             }
             match has_time || !is_limited {
-                true => adding.add(owner.unwrap_or(session), call)?,
+                true => adding.add(root, call)?,
                 // Whether it is of that time is not known.
                 false => adding.left_out.without_time += 1,
             }

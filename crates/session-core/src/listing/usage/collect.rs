@@ -1,12 +1,14 @@
 //! Collecting what the calls of many sessions used: from the catalog, or from their files.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
-use super::add_up::sort_sessions;
+use super::add_up::{owners, sort_sessions, with_owners};
+use super::named_subagents::{self, id_in};
 use super::report::{LeftOutFile, UsageSession};
 use super::subagents::subagent_files;
 use crate::base::error::{Error, ErrorCode, Result};
@@ -15,6 +17,7 @@ use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
 use crate::io::fs;
 use crate::io::open::{self, Access};
+use crate::io::session_files::{session_files, ENDING};
 use crate::listing::candidates::{read_fingerprints, Candidate};
 use crate::listing::read_all::read_all;
 use crate::listing::scope::ListScope;
@@ -60,18 +63,68 @@ impl Collection<'_> {
     /// Collects. None if it was cancelled. An error if no file descriptor is left, if there is no working directory, or if the one file
     /// cannot be read or is not a session.
     pub fn run(&self) -> Result<Option<Collected>> {
-        let mut unreadable = Vec::new();
         let cwd = &self.process.cwd()?;
-        let (mut files, location) = match self.source {
-            UsageSource::Sessions(scope) => (scope.find_or(cwd, |error| unreadable.push(error))?, self.location),
-            // A list of its directory would take the rows of the other files for those of deleted ones.
-            UsageSource::File(path) => (vec![candidate(path, cwd)], None),
-        };
-        let subagents = subagent_files(&files, cwd, &mut unreadable)?;
+        let mut reading =
+            Reading { collection: self, cwd, done: 0, unreadable: Vec::new(), collected: Collected::default() };
+        match self.source {
+            UsageSource::Sessions(scope) => {
+                let files = scope.find_or(cwd, |error| reading.unreadable.push(error))?;
+                reading.read(files, self.location)?;
+            }
+            UsageSource::File(path) => reading.read_one(path)?,
+        }
+        let Reading { unreadable, collected: Collected { mut sessions, mut left_out }, .. } = reading;
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        sort_sessions(&mut sessions);
+        named_subagents::link(&mut sessions, cwd);
+        let owners = owners(&sessions);
+        let mut is_taken = Vec::with_capacity(sessions.len());
+        for at in 0..sessions.len() {
+            is_taken.push(match self.source {
+                // A subagent's session has often a working directory of its own.
+                UsageSource::Sessions(scope) => with_owners(&owners, at)
+                    .last()
+                    .and_then(|root| sessions.get(root))
+                    .is_some_and(|root| scope.includes(&root.cwd, self.process)),
+                UsageSource::File(path) => {
+                    with_owners(&owners, at).any(|at| sessions.get(at).is_some_and(|session| session.path == *path))
+                }
+            });
+        }
+        let mut is_taken = is_taken.into_iter();
+        sessions.retain(|_| is_taken.next().unwrap_or_default());
+        if let UsageSource::File(path) = self.source {
+            // By itself it is no subagent's.
+            sessions.iter_mut().filter(|session| session.path == *path).for_each(|session| session.owner = None);
+        }
+        left_out.extend(unreadable.into_iter().map(LeftOutFile::from));
+        left_out.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Some(Collected { sessions, left_out }))
+    }
+}
+
+/// What was read so far.
+struct Reading<'a> {
+    collection: &'a Collection<'a>,
+    cwd: &'a str,
+    /// How many files were read.
+    done: usize,
+    unreadable: Vec<Error>,
+    collected: Collected,
+}
+
+impl Reading<'_> {
+    /// Reads files and the sessions of their subagents that are below them.
+    fn read(&mut self, mut files: Vec<Candidate>, location: Option<&CatalogLocation>) -> Result<()> {
+        let Collection { largest, cancelled, progress, .. } = *self.collection;
+        let (subagents, owners): (Vec<Candidate>, Vec<usize>) =
+            subagent_files(&files, self.cwd, &mut self.unreadable)?.into_iter().unzip();
         let owned = files.len();
-        let (subagents, owners): (Vec<Candidate>, Vec<usize>) = subagents.into_iter().unzip();
         files.extend(subagents);
-        let read = Mutex::new((0, files.iter().map(|_| None).collect::<Vec<Option<ListedSession>>>()));
+        let total = self.done + files.len();
+        let read = Mutex::new((self.done, files.iter().map(|_| None).collect::<Vec<Option<ListedSession>>>()));
         let each = |at: usize, listed: Option<ListedSession>| {
             // Counted and told in one step, so that progress never goes backwards.
             let (count, places) = &mut *locked(&read);
@@ -79,41 +132,62 @@ impl Collection<'_> {
                 *place = listed;
             }
             *count += 1;
-            (self.progress)(*count, files.len());
+            progress(*count, total);
         };
-        read_all(&files, location, Some(self.largest), self.cancelled, &each)?;
-        if self.cancelled.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
+        read_all(&files, location, Some(largest), cancelled, &each)?;
+        self.done = total;
         let (_, read) = into_inner(read);
-        let takes = |listed: &ListedSession| match self.source {
-            UsageSource::Sessions(scope) => scope.includes(&listed.summary.cwd, self.process),
-            UsageSource::File(_) => true,
-        };
-        // Of each session: whether it is added up; None if it cannot be read.
-        let is_taken: Vec<Option<bool>> = read.iter().take(owned).map(|listed| listed.as_ref().map(takes)).collect();
-        let unreadable = unreadable.into_iter().map(LeftOutFile::from);
-        let mut collected = Collected { left_out: unreadable.collect(), ..Collected::default() };
+        let is_read: Vec<bool> = read.iter().take(owned).map(Option::is_some).collect();
         for ((at, file), listed) in files.iter().enumerate().zip(read) {
             let owner = at.checked_sub(owned).and_then(|subagent| owners.get(subagent));
             let Some(listed) = listed else {
-                collected.left_out.extend(left_out(file, owner.is_some()));
+                self.collected.left_out.extend(left_out(file, owner.is_some()));
                 continue;
             };
             // Without its owner a subagent's session is one by itself.
-            let owner = owner.and_then(|owner| Some((files.get(*owner)?, is_taken.get(*owner).copied()??)));
-            if owner.map_or_else(|| takes(&listed), |(_, is_taken)| is_taken) {
-                let owner = owner.map(|(owner, _)| owner.path.clone());
-                collected.sessions.push(UsageSession { owner, ..session(file.path.clone(), listed) });
-            }
+            let owner = owner.filter(|owner| is_read.get(**owner) == Some(&true)).and_then(|owner| files.get(*owner));
+            let owner = owner.map(|owner| owner.path.clone());
+            self.collected.sessions.push(UsageSession { owner, ..session(file.path.clone(), listed) });
         }
-        if let (UsageSource::File(_), Some(file), Some(None)) = (self.source, files.first(), is_taken.first()) {
-            return Err(why(file));
-        }
-        sort_sessions(&mut collected.sessions);
-        collected.left_out.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Some(collected))
+        Ok(())
     }
+
+    /// Reads one file, and the sessions beside it that tool results name. There is no catalog: a list of the directory would take the rows
+    /// of the other files for those of deleted ones.
+    fn read_one(&mut self, path: &str) -> Result<()> {
+        let file = candidate(path, self.cwd);
+        let dir = file.dir.clone();
+        let mut known = HashSet::from([file.name.clone()]);
+        self.read(vec![file.clone()], None)?;
+        let is_cancelled = || self.collection.cancelled.load(Ordering::Relaxed);
+        if !is_cancelled() && !self.collected.sessions.iter().any(|session| session.path == path) {
+            return Err(why(&file));
+        }
+        loop {
+            let named = self.collected.sessions.iter().flat_map(|session| &session.usage.named_sessions);
+            let named: HashSet<&[u8]> = named.map(|named| file_name_of(&named.name)).collect();
+            if named.is_empty() || self.collection.cancelled.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let is_named = |name: &str| {
+                let id = id_in(name).or(name.strip_suffix(ENDING));
+                named.contains(name.as_bytes()) || id.is_some_and(|id| named.contains(id.as_bytes()))
+            };
+            let names = session_files(&dir).unwrap_or_default().into_iter();
+            let names: Vec<String> = names.filter(|name| is_named(name) && !known.contains(name)).collect();
+            if names.is_empty() {
+                return Ok(());
+            }
+            known.extend(names.iter().cloned());
+            let files = names.iter().map(|name| candidate(&paths::join(&dir, name), self.cwd)).collect();
+            self.read(files, None)?;
+        }
+    }
+}
+
+/// The last part of a path; an id as it is.
+fn file_name_of(name: &[u8]) -> &[u8] {
+    std::str::from_utf8(name).map_or(name, |name| paths::file_name(name).as_bytes())
 }
 
 /// Why a file is not added up; None if it is nothing that is missed: a directory, or below a session a file of another kind.
@@ -149,7 +223,16 @@ fn session(path: String, listed: ListedSession) -> UsageSession {
     let created = listed.created().unwrap_or(f64::NAN);
     let ListedSession { summary, usage, .. } = listed;
     let title = summary.name.unwrap_or_else(|| title_of(&summary.first_message.unwrap_or_default()));
-    UsageSession { path, id: summary.id, cwd: summary.cwd, title, created, usage, owner: None }
+    UsageSession {
+        path,
+        id: summary.id,
+        cwd: summary.cwd,
+        title,
+        created,
+        usage,
+        owner: None,
+        in_subagents: HashSet::new(),
+    }
 }
 
 /// The id of a large entry, WTF-8; None if its line has none, or has changed.

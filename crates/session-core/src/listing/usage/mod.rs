@@ -28,5 +28,6 @@
 pub mod add_up;
 pub mod calendar;
 pub mod collect;
+pub(crate) mod named_subagents;
 pub mod report;
 pub(crate) mod subagents;

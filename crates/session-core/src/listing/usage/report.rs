@@ -1,6 +1,7 @@
 //! What a report of usage is, and how it is written as JSON, the form in which JavaScript gets it.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::ser::{Error as _, Serializer};
 use serde::Serialize;
@@ -27,8 +28,10 @@ pub struct UsageSession {
     pub created: f64,
     /// What its calls used.
     pub usage: SessionUsage,
-    /// Of a subagent's session: the file of the session that it belongs to.
+    /// Of a subagent's session: the file of the session that it belongs to, which may be another subagent's.
     pub owner: Option<String>,
+    /// The positions of the calls that are not added, because sessions of subagents have them: tool results that name such a session.
+    pub in_subagents: HashSet<u32>,
 }
 
 /// A file that is not in the sums, or a directory whose files are not, and why.

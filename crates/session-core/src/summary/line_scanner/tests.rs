@@ -12,6 +12,7 @@ fields! {
         name: V = "name",
         provider: V = "provider",
         model: V = "model",
+        response_model: V = "responseModel",
         usage: V = "usage",
     }
 }
@@ -23,6 +24,8 @@ fields! {
         timestamp: V = "timestamp",
         provider: V = "provider",
         model: V = "model",
+        response_model: V = "responseModel",
+        details: V = "details",
         tool_name: V = "toolName",
         usage: V = "usage",
     }
@@ -39,9 +42,27 @@ fn json(value: &Option<Raw<'_>>) -> Vec<u8> {
     value.as_ref().map_or_else(Vec::new, |raw| raw.get().as_bytes().to_vec())
 }
 
-fn call(provider: &Option<Raw<'_>>, model: &Option<Raw<'_>>, usage: &Option<Raw<'_>>) -> CallFields {
+fn call(
+    provider: &Option<Raw<'_>>,
+    model: &Option<Raw<'_>>,
+    response_model: &Option<Raw<'_>>,
+    usage: &Option<Raw<'_>>,
+) -> CallFields {
     let usage = usage.and_then(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).expect("JSON"));
-    CallFields { provider: json(provider), model: json(model), usage }
+    CallFields { provider: json(provider), model: json(model), response_model: json(response_model), usage }
+}
+
+/// The texts in a value of details that name sessions.
+fn names(value: &serde_json::Value, is_name: bool) -> Vec<Vec<u8>> {
+    use serde_json::Value;
+    match value {
+        Value::String(name) if is_name => vec![name.clone().into_bytes()],
+        Value::Array(all) => all.iter().flat_map(|one| names(one, is_name)).collect(),
+        Value::Object(all) => {
+            all.iter().flat_map(|(key, one)| names(one, SessionKey::named(key.as_bytes()).is_some())).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn text_of(value: &Option<Raw<'_>>) -> Option<Vec<u8>> {
@@ -73,16 +94,20 @@ pub fn read_whole(text: &str, span: (u64, u64)) -> ScannedLine {
     line.is_object = true;
     line.has_text_id = text_of(&entry.id).is_some();
     line.name = text_of(&entry.name);
-    line.call = call(&entry.provider, &entry.model, &entry.usage);
+    line.call = call(&entry.provider, &entry.model, &entry.response_model, &entry.usage);
     if let Some(message) = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get())) {
         line.message = ScannedMessage {
             role: json(&message.role),
             timestamp: json(&message.timestamp),
             tool_name: json(&message.tool_name),
-            call: call(&message.provider, &message.model, &message.usage),
+            call: call(&message.provider, &message.model, &message.response_model, &message.usage),
             has_content: message.content.is_some(),
             text: message.content.map(text_in),
+            named_sessions: Vec::new(),
         };
+        let details = message.details.filter(|_| line.message.is_result_with_usage());
+        let details = details.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        line.message.named_sessions = details.map(|details| names(&details, false)).unwrap_or_default();
     }
     line
 }

@@ -60,12 +60,25 @@ impl LargeEntry {
     }
 }
 
+/// A session that a tool result names: there are the calls that the result's usage adds up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedSession {
+    /// The position of the tool result in the session's list of calls.
+    pub call: u32,
+    /// The path of its file, or its id. WTF-8.
+    #[serde(deserialize_with = "packed::bytes")]
+    pub name: Vec<u8>,
+}
+
 /// What was collected of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
     /// In the order of the file.
     #[serde(deserialize_with = "packed::list")]
     pub calls: Vec<Call>,
+    /// The sessions that tool results with usage name, in the order of the file.
+    #[serde(deserialize_with = "packed::list")]
+    pub named_sessions: Vec<NamedSession>,
     /// The names of the models that calls refer to. WTF-8.
     #[serde(deserialize_with = "packed::list_of_bytes")]
     pub models: Vec<Vec<u8>>,
@@ -111,6 +124,7 @@ impl SessionUsage {
     pub fn keeping(keep: usize) -> Self {
         Self {
             calls: Vec::new(),
+            named_sessions: Vec::new(),
             models: Vec::new(),
             kinds: Vec::new(),
             minutes: Vec::new(),
@@ -120,11 +134,14 @@ impl SessionUsage {
         }
     }
 
-    /// Whether calls and large entries refer to models and kinds that there are.
+    /// Whether calls, named sessions and large entries refer to models, calls and kinds that there are.
     pub fn is_consistent(&self) -> bool {
         let has_model = |call: &Call| (call.model as usize) < self.models.len();
         let has_kind = |entry: &LargeEntry| (entry.kind as usize) < self.kinds.len();
-        self.calls.iter().all(has_model) && self.largest.iter().all(has_kind)
+        let has_call = |named: &NamedSession| (named.call as usize) < self.calls.len();
+        self.calls.iter().all(has_model)
+            && self.named_sessions.iter().all(has_call)
+            && self.largest.iter().all(has_kind)
     }
 
     /// Adds a line.
@@ -192,6 +209,10 @@ impl SessionUsage {
         if time.is_none() {
             errors.add(CallErrors::NO_TIME);
         }
+        for name in line.message.named_sessions.iter().filter(|_| matches!(kind, CallKind::Tool)) {
+            let named = NamedSession { call: self.calls.len() as u32, name: copy_of_bytes(name)? };
+            push(&mut self.named_sessions, named)?;
+        }
         push(&mut self.calls, Call { identity, time: time.unwrap_or(f64::NAN), model, errors, amounts })
     }
 
@@ -246,8 +267,11 @@ fn position_of<T>(
 
 /// Writes the name of what made a call. False if a model or its provider has none.
 fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, kind: &CallKind<'_>) -> bool {
-    let [provider, model, tool] = [&call.provider, &call.model, &line.message.tool_name].map(|json| short_text(json));
+    let [provider, asked, answered, tool] =
+        [&call.provider, &call.model, &call.response_model, &line.message.tool_name].map(|json| short_text(json));
     let named = |name: &'_ Option<Cow<'_, [u8]>>| name.as_deref().is_some_and(|name| !name.is_empty());
+    // A router answers with a model of its choice. pi's own sums are by that one, too.
+    let model = if named(&answered) { answered } else { asked };
     let mut put = |parts: [&[u8]; 3]| parts.iter().for_each(|part| out.extend_from_slice(part));
     match kind {
         CallKind::Model => {

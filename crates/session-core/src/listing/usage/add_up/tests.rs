@@ -27,7 +27,16 @@ fn session(path: &str, created: f64, lines: &[String]) -> UsageSession {
     }
     usage.sort_largest();
     let text = |text: &str| text.as_bytes().to_vec();
-    UsageSession { path: path.into(), id: text(path), cwd: text("/c"), title: text("t"), created, usage, owner: None }
+    UsageSession {
+        path: path.into(),
+        id: text(path),
+        cwd: text("/c"),
+        title: text("t"),
+        created,
+        usage,
+        owner: None,
+        in_subagents: Default::default(),
+    }
 }
 
 fn options(by: &[Grouping]) -> ReportOptions {

@@ -87,6 +87,14 @@ fn lines() -> impl Strategy<Value = String> {
         "{}",
     ]);
     let text = json(&["\"acme\"", "\"large\"", "\"\"", "\"l\\u0061rge\"", "7", "null", "\"é\"", "\"\\ud83d\""]);
+    // The keys of an object are in their order, as those of the values to which they are compared.
+    let details = json(&[
+        r#"{"results":[{"sessionFile":"/a.jsonl"},"x"],"sessionId":"é\u0061\""}"#,
+        r#"{"childSession\u0049d":"c","sessionFiles":["/b.jsonl",["/c.jsonl",{"sessionPath":"/d.jsonl","x":"e"}],7],"x":{"sessionIds":5}}"#,
+        r#"["x",{"sessionId":"s"}]"#,
+        r#""sessionId""#,
+        "null",
+    ]);
     let role = json(&["\"assistant\"", "\"assistant\"", "\"toolResult\"", "\"user\"", "\"assist\\u0061nt\"", "5"]);
     let kind = json(&[
         "\"message\"",
@@ -100,14 +108,17 @@ fn lines() -> impl Strategy<Value = String> {
         "7",
     ]);
     let id = json(&["\"id\":\"x\",", "\"id\":\"y\",", "\"id\":7,", ""]);
-    let fields =
-        (usage.clone(), text.clone(), text.clone(), 0..9).prop_map(|(usage, provider, model, form)| match form {
+    let fields = (usage.clone(), text.clone(), text.clone(), details, 0..11).prop_map(
+        |(usage, provider, model, details, form)| match form {
             0 => String::new(),
             1 => format!(",\"usage\":{usage}"),
             2 => format!(",\"usage\":{usage},\"usage\":null,\"model\":{model}"),
             3 => format!(",\"toolName\":{model},\"usage\":{usage}"),
+            4 => format!(r#","details":{details},"usage":{usage}"#),
+            5 => format!(",\"responseModel\":{provider},\"model\":{model},\"provider\":\"acme\",\"usage\":{usage}"),
             _ => format!(",\"provider\":{provider},\"model\":{model},\"usage\":{usage}"),
-        });
+        },
+    );
     let message = (role, time.clone(), fields.clone(), 0..6).prop_map(|(role, time, fields, form)| match form {
         0 => "5".to_owned(),
         1 => format!("{{\"role\":{role}{fields}}}"),
