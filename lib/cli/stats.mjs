@@ -1,7 +1,8 @@
 // `pi-sessions stats`: what sessions cost, by model and time, what fills them, and how they grew. The library adds up.
 import { SessionManager } from "../../index.mjs";
 import { preview } from "../shared/entries.mjs";
-import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "../shared/text.mjs";
+import { clip, count, safeLine, size, wrapped } from "../shared/text.mjs";
+import { bar, isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
 import { existingSessionDir } from "./dir-options.mjs";
@@ -61,9 +62,6 @@ async function addUp(query, options, by) {
 	return await withProgress("Adding up", ({ update }) => SessionManager.usage({ ...where, ...limits, by, utc, largest: LARGEST, onProgress: options.all ? update : undefined }));
 }
 
-/** @param {Grouping} grouping */
-const isTime = (grouping) => grouping === "day" || grouping === "week" || grouping === "month";
-
 /** Whether only some of the calls are wanted; entries have no such limits. @param {Options} options */
 const isLimited = ({ since, until }) => since !== undefined || until !== undefined;
 
@@ -120,12 +118,6 @@ function textOf(path, id) {
 
 /** @type {(title: string, rank?: number) => import("./table.mjs").Column} a column of numbers */
 const numbers = (title, rank) => ({ title, align: "right", ...(rank === undefined ? {} : { rank }) });
-/** @type {import("./table.mjs").Column} */
-const BAR = { title: "", rank: 9, paint: paint.green };
-/** The columns of a sum, the most important first: cost, then calls. */
-const SUM = [numbers("CALLS", 1), numbers("INPUT", 3), numbers("OUTPUT", 2), numbers("CACHE READ", 5), numbers("CACHE WRITE", 6), numbers("COST")];
-/** @type {(sum: Sum) => string[]} */
-const sumCells = (sum) => [count(sum.calls), count(sum.input), count(sum.output), count(sum.cacheRead), count(sum.cacheWrite), dollars(sum.cost)];
 /** @type {(text: string) => string[]} */
 const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
 
@@ -135,12 +127,7 @@ const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
  */
 function lines(report, options) {
 	const { total } = report;
-	const subagents = report.subagents > 0 ? [counted(report.subagents, "session of subagents", "sessions of subagents")] : [];
-	const sessions = [...(options.all ? [counted(report.sessions, "session")] : []), ...subagents];
-	// Time limits apply only to calls.
-	const files = isLimited(options) ? sessions : [...sessions, counted(report.entries, "entry", "entries"), size(report.bytes)];
-	const calls = `${counted(total.calls, "model call")}${isLimited(options) ? " in this time" : ""}, ${dollars(total.cost)}`;
-	const sums = [...(files.length > 0 ? [files.join(", ")] : []), calls].join("; ");
+	const sums = sumsLine(report, { one: !options.all, isOfATime: isLimited(options) });
 	/** @type {Grouping[]} */
 	const by = options.by ? [options.by] : ["model", periodOf(report.by.day)];
 	const tables = total.calls > 0 ? by.flatMap((grouping) => sumTable(grouping, report.by[grouping], total)) : [];
@@ -148,35 +135,6 @@ function lines(report, options) {
 	// Who has read on to the end need not go back for the total.
 	const again = rest.length > 0 && tables.length > 0 ? [...heading("In all"), ...wrapped(sums, columns())] : [];
 	return [...wrapped(sums, columns()), ...wrapped(notCounted(report, isLimited(options)), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest, ...again];
-}
-
-/**
- * What is not in the sums, in words.
- * @param {Report} report
- * @param {boolean} isOfATime calls without a time are not added then
- */
-function notCounted({ leftOut }, isOfATime) {
-	const { withoutUsage, missing, notNumbers, negative, infinite, unknownKinds, withoutModel, withoutTime, damagedLines, files } = leftOut;
-	const calls = [
-		[withoutUsage, "without usage"],
-		[missing, "with amounts missing"],
-		[notNumbers, "with amounts that are not numbers"],
-		[negative, "with amounts below 0"],
-		[infinite, "with amounts too large to add up"],
-		[unknownKinds, "with amounts of unknown kinds"],
-		[isOfATime ? withoutTime : 0, "without a time"],
-	];
-	const unnamed = [
-		[withoutModel, "without a model's name"],
-		[isOfATime ? 0 : withoutTime, "without a time"],
-	];
-	const phrases = (/** @type {(number | string)[][]} */ all) => all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
-	const others = [
-		...(damagedLines > 0 ? [`${counted(damagedLines, "line")} that ${damagedLines === 1 ? "is not an entry" : "are not entries"}`] : []),
-		...(files.length > 0 ? [`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ${files.length === 1 ? "is not a session" : "are not sessions"}`] : []),
-	];
-	const left = [...phrases(calls), ...others];
-	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(phrases(unnamed).length > 0 ? [`Of those added: ${phrases(unnamed).join(", ")}.`] : [])].join(" ");
 }
 
 /**
@@ -190,19 +148,7 @@ function periodOf(days) {
 	return length >= 7 * MAX_PERIODS ? "month" : length >= MAX_PERIODS ? "week" : "day";
 }
 
-/** The tokens of all kinds; each is finite, and so is the sum. @param {Sum} sum */
-const tokens = ({ input, output, cacheRead, cacheWrite }) => Math.min(Number.MAX_VALUE, input + output + cacheRead + cacheWrite);
-
-/** @type {Record<Grouping, import("./table.mjs").Column>} */
-const KEYS = {
-	model: { title: "MODEL", least: 10, middle: true },
-	day: { title: "DAY", least: 10 },
-	week: { title: "WEEK OF", least: 10 },
-	month: { title: "MONTH", least: 7 },
-	project: { title: "DIRECTORY", least: 16, middle: true },
-	session: { title: "SESSION", least: 13 },
-};
-/** Rows of sessions and directories that the terminal shows; --json and --csv have all. */
+/** Rows of models, projects and sessions that the terminal shows; --json and --csv have all. */
 const SHOWN = 50;
 
 /**
@@ -211,17 +157,10 @@ const SHOWN = 50;
  * @param {Sum} total
  */
 function sumTable(grouping, all, total) {
-	const byTime = isTime(grouping);
-	const rows = byTime ? all : all.slice(0, SHOWN);
-	const largestCost = rows.reduce((largest, { cost }) => Math.max(largest, cost), 0);
-	const largestTokens = rows.reduce((largest, row) => Math.max(largest, tokens(row)), 0);
-	const share = (/** @type {Sum} */ sum) => (largestCost > 0 ? sum.cost / largestCost : largestTokens > 0 ? tokens(sum) / largestTokens : 0);
-	// No column is wider than the terminal; where the others need the columns, the table cuts it further.
-	const name = (/** @type {Row} */ row) => (grouping === "session" ? clip(`${row.id} ${row.title}`, columns()) : clipMiddle(row.key, columns()));
-	const cells = rows.map((row) => [name(row), ...sumCells(row), ...(byTime ? [bar(share(row), 20)] : [])]);
-	const last = [["total", ...sumCells(total), ...(byTime ? [""] : [])]];
+	const rows = isTime(grouping) ? all : all.slice(0, SHOWN);
 	const more = all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
-	return [...heading(`Tokens and cost by ${grouping === "project" ? "directory" : grouping}`), ...table([KEYS[grouping], ...SUM, ...(byTime ? [BAR] : [])], [...cells, ...last]), ...more];
+	const { columns: titles, cells } = usageTable(grouping, rows, total, columns(), { paintBar: paint.green });
+	return [...heading(`Tokens and cost by ${grouping}`), ...table(titles, cells), ...more];
 }
 
 /** @param {Report} report */
@@ -229,9 +168,9 @@ function kinds({ kinds, bytes }) {
 	if (kinds.length === 0) return [];
 	const rows = kinds.map((one) => {
 		const share = one.bytes / (bytes || 1);
-		return [clip(one.kind, 30), count(one.entries), size(one.bytes), `${(100 * share).toFixed(0)}%`, bar(share, 20)];
+		return [clip(one.kind, 30), count(one.entries), size(one.bytes), `${(100 * share).toFixed(0)}%`, bar(share)];
 	});
-	return [...heading("What fills it"), ...table([{ title: "KIND", least: 8 }, numbers("ENTRIES", 2), numbers("SIZE"), numbers("SHARE", 1), BAR], rows)];
+	return [...heading("What fills it"), ...table([{ title: "KIND", least: 8 }, numbers("ENTRIES", 2), numbers("SIZE"), numbers("SHARE", 1), { title: "", rank: 9, paint: paint.green }], rows)];
 }
 
 /**
@@ -258,14 +197,4 @@ function growth({ growth: steps, bytes }) {
 	const at = (/** @type {number} */ time) => new Date(time).toISOString().slice(0, 16);
 	const untimed = bytes > last.bytes ? wrapped(`${size(bytes - last.bytes)} in entries without a time are not drawn`, columns()) : [];
 	return [...heading("Growth"), `${paint.green(line)} ${size(last.bytes)}`, ...[...wrapped(`${at(first.time)} to ${at(last.time)} UTC`, columns()), ...untimed].map((text) => paint.dim(text))];
-}
-
-/**
- * @param {number} share 0 to 1
- * @param {number} width
- */
-function bar(share, width) {
-	const eighths = Math.round(share * width * 8);
-	const rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8] ?? "";
-	return "█".repeat(Math.floor(eighths / 8)) + rest;
 }

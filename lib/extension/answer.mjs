@@ -12,6 +12,17 @@ export async function answer(ctx, text) {
 	await print(ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-native", text }) : text);
 }
 
+/**
+ * Says why a command does nothing. A pi that ends with its answer then ends with 1.
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
+ * @param {string} text safe for a terminal
+ */
+export async function refuse(ctx, text) {
+	if (ctx.hasUI) return ctx.ui.notify(text, "error");
+	process.exitCode = 1;
+	await answer(ctx, text);
+}
+
 /** How often a client is told how far a command is, and under which name. */
 const [STATUS_MS, STATUS] = [250, "pi-session-native"];
 

@@ -1,6 +1,8 @@
 // The overlay of `/costs`: a table at a time.
 import { truncateToWidth } from "@earendil-works/pi-tui";
-import { GROUPINGS, summary, table } from "./costs-table.mjs";
+import { count, wrapped } from "../shared/text.mjs";
+import { GROUPINGS } from "../shared/usage-tables.mjs";
+import { rowsOf, summary, table } from "./costs-table.mjs";
 import { safeMessage } from "./go-to.mjs";
 
 /** @typedef {import("./costs-table.mjs").Grouping} Grouping */
@@ -11,23 +13,23 @@ import { safeMessage } from "./go-to.mjs";
  * @property {import("@earendil-works/pi-tui").TUI} tui
  * @property {import("@earendil-works/pi-coding-agent").Theme} theme
  * @property {import("@earendil-works/pi-tui").KeybindingsManager} keybindings
- * @property {(result: undefined) => void} done
+ * @property {(path: string | undefined) => void} done called with the file of the session that is to be opened
  * @property {Grouping} by
  * @property {string | undefined} dir the one directory whose sessions are added up
  * @property {(more: import("../../index.js").UsageOptions) => Promise<Report>} addUp
  */
 
-/** Those that are shown below the table. */
-const KEYS = /** @type {const} */ (["tui.input.tab", "tui.select.up", "tui.select.down", "tui.select.cancel"]);
+/** What marks the chosen row, and what is before the others. */
+const [CHOSEN, OTHER] = ["› ", "  "];
 
 export class CostsView {
 	#options;
 	#by;
-	#first = 0;
+	#selected = 0;
 	#status = "adding up";
 	/** @type {Report | undefined} */
 	#report;
-	/** @type {{ by: Grouping, width: number, lines: string[] } | undefined} the table that was drawn last */
+	/** @type {{ by: Grouping, width: number, table: ReturnType<typeof table> } | undefined} the table that was drawn last */
 	#drawn;
 	#running = new AbortController();
 
@@ -53,24 +55,31 @@ export class CostsView {
 		this.#options.tui.requestRender();
 	}
 
+	/** @param {string | undefined} path of the session that is to be opened */
+	#end(path) {
+		this.dispose();
+		this.#options.done(path);
+	}
+
 	/** @param {string} data */
 	handleInput(data) {
-		const { keybindings, done, tui } = this.#options;
-		if (keybindings.matches(data, "tui.select.cancel") || keybindings.matches(data, "tui.select.confirm")) {
-			this.dispose();
-			return done(undefined);
+		const { keybindings, tui } = this.#options;
+		if (keybindings.matches(data, "tui.select.cancel")) return this.#end(undefined);
+		const rows = this.#report ? rowsOf(this.#report, this.#by) : [];
+		if (keybindings.matches(data, "tui.select.confirm")) {
+			const path = this.#by === "session" ? rows[this.#selected]?.key : undefined;
+			return path === undefined ? undefined : this.#end(path);
 		}
 		const page = Math.max(1, tui.terminal.rows - 10);
-		const next = () => {
+		if (keybindings.matches(data, "tui.select.up")) this.#selected--;
+		else if (keybindings.matches(data, "tui.select.down")) this.#selected++;
+		else if (keybindings.matches(data, "tui.select.pageUp")) this.#selected -= page;
+		else if (keybindings.matches(data, "tui.select.pageDown")) this.#selected += page;
+		else if (keybindings.matches(data, "tui.input.tab")) {
 			this.#by = GROUPINGS[(GROUPINGS.indexOf(this.#by) + 1) % GROUPINGS.length] ?? "day";
-			this.#first = 0;
-		};
-		if (keybindings.matches(data, "tui.select.up")) this.#first--;
-		else if (keybindings.matches(data, "tui.select.down")) this.#first++;
-		else if (keybindings.matches(data, "tui.select.pageUp")) this.#first -= page;
-		else if (keybindings.matches(data, "tui.select.pageDown")) this.#first += page;
-		else if (keybindings.matches(data, "tui.input.tab")) next();
-		else return;
+			this.#selected = 0;
+		} else return;
+		this.#selected = Math.max(0, Math.min(this.#selected, rows.length - 1));
 		tui.requestRender();
 	}
 
@@ -82,23 +91,32 @@ export class CostsView {
 
 	/** @param {number} width */
 	render(width) {
-		const { theme, tui, keybindings } = this.#options;
-		const rows = Math.max(8, tui.terminal.rows - 1);
+		const { theme, tui, keybindings, dir } = this.#options;
+		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
 		const rule = theme.fg("border", "─".repeat(width));
-		const tabs = GROUPINGS.map((one) => (one === this.#by ? theme.fg("accent", theme.bold(one)) : theme.fg("muted", one))).join("  ");
 		const report = this.#report;
-		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${theme.fg("dim", this.#status)}`, ...(report ? summary(report, this.#options.dir) : []), rule];
-		const [next, up, down, cancel] = KEYS.map((key) => keybindings.getKeys(key)[0] ?? "");
-		const foot = [rule, theme.fg("dim", `${next} shows the next table · ${up}/${down} scrolls · ${cancel} closes`)];
-		const room = rows - head.length - foot.length;
-		if (report && (this.#drawn?.by !== this.#by || this.#drawn.width !== width)) this.#drawn = { by: this.#by, width, lines: table(report, this.#by, width) };
-		const drawn = this.#drawn?.lines ?? [];
-		const [title, total] = [drawn[0] ?? "", drawn.at(-1) ?? ""];
-		const shown = Math.max(1, room - 2);
-		this.#first = Math.max(0, Math.min(this.#first, drawn.length - 2 - shown));
-		const rowsShown = drawn.slice(1 + this.#first, Math.min(1 + this.#first + shown, drawn.length - 1));
-		const body = report ? [theme.fg("dim", title), ...rowsShown, theme.bold(total)] : [];
-		const empty = Array.from({ length: Math.max(0, room - body.length) }, () => "");
-		return [...head, ...body, ...empty, ...foot].map((line) => truncateToWidth(line, width, "…", true));
+		if (report && (this.#drawn?.by !== this.#by || this.#drawn.width !== width)) this.#drawn = { by: this.#by, width, table: table(report, this.#by, width - CHOSEN.length) };
+		const { head: titles, rows: all, total, note } = this.#drawn?.table ?? { head: "", rows: [], total: "", note: [] };
+		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
+		const sums = report ? summary(report, dir, width) : [];
+		const rows = Math.max(8, tui.terminal.rows - 1);
+		const foot = (/** @type {string} */ place) => {
+			const opens = this.#by === "session" && all.length > 0 ? [`${key("tui.select.confirm")} opens the session`] : [];
+			const keys = [`${key("tui.input.tab")} shows the next table`, `${key("tui.select.up")}/${key("tui.select.down")} moves`, `${key("tui.select.cancel")} closes`];
+			return [rule, ...wrapped([...(place === "" ? [] : [place]), ...opens, ...keys].join(" · "), width).map(dim)];
+		};
+		// The head has two rules and the tabs; the table has its titles and its total.
+		const roomWith = (/** @type {string} */ place) => Math.max(1, rows - foot(place).length - sums.length - note.length - 5);
+		const placeOf = (/** @type {number} */ from, /** @type {number} */ room) => (all.length > room ? `${count(from + 1)} to ${count(Math.min(all.length, from + room))} of ${count(all.length)}` : "");
+		const room = roomWith(placeOf(all.length, all.length - 1));
+		const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), all.length - room));
+		const shown = all.slice(first, first + room);
+		const tabs = GROUPINGS.map((one) => (one === this.#by ? theme.fg("accent", theme.bold(one)) : theme.fg("muted", one))).join("  ");
+		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${dim(this.#status)}`, ...sums, rule];
+		const keys = foot(placeOf(first, room));
+		const row = (/** @type {string} */ text, /** @type {number} */ at) => (first + at === this.#selected ? theme.fg("accent", `${CHOSEN}${text}`) : `${OTHER}${text}`);
+		const body = report ? [dim(`${OTHER}${titles}`), ...shown.map(row), theme.bold(`${OTHER}${total}`), ...note.map((text) => dim(`${OTHER}${text}`))] : [];
+		const empty = Array.from({ length: Math.max(0, rows - head.length - body.length - keys.length) }, () => "");
+		return [...head, ...body, ...empty, ...keys].map((line) => truncateToWidth(line, width, "…", true));
 	}
 }

@@ -1,8 +1,10 @@
-// `/costs`: what all sessions cost, by day, model, project and session. The library adds up, as for `pi-sessions stats`.
+// `/costs`: what all sessions cost, by day, week, month, model, project and session. The library adds up, as for `pi-sessions stats`.
 import { safeLine } from "../shared/text.mjs";
-import { answer, withStatus } from "./answer.mjs";
-import { GROUPINGS, summary, table } from "./costs-table.mjs";
+import { GROUPINGS } from "../shared/usage-tables.mjs";
+import { answer, refuse, withStatus } from "./answer.mjs";
+import { summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
+import { goTo } from "./go-to.mjs";
 import { library } from "./library.mjs";
 import { customDir, onlyDir } from "./search-options.mjs";
 
@@ -19,17 +21,22 @@ const [TEXT_COLUMNS, TEXT_ROWS] = [120, 50];
 export async function costs(pi, args, ctx) {
 	const asked = args.trim();
 	const by = GROUPINGS.find((one) => one === asked);
-	if (asked !== "" && by === undefined) return await answer(ctx, `Usage: /costs [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`);
+	if (asked !== "" && by === undefined) return await refuse(ctx, `Usage: /costs [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`);
 	const { SessionManager } = library(pi);
-	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) => SessionManager.usage({ ...customDir(ctx), ...more, by: GROUPINGS });
+	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) => SessionManager.usage({ ...customDir(ctx), ...more, by: GROUPINGS, largest: 0 });
 	if (ctx.mode === "tui") {
-		await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, dir: onlyDir(ctx), by: by ?? "day" }), {
+		/** @type {string | undefined} */
+		const path = await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, dir: onlyDir(ctx), by: by ?? "day" }), {
 			overlay: true,
 			overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" },
 		});
+		if (path !== undefined) await goTo(pi, ctx, /** @type {any} */ ({ path }), { isEntry: false });
 		return;
 	}
 	const report = await withStatus(ctx, "adding up", (onProgress) => addUp({ onProgress }));
-	const tables = (by ? [by] : GROUPINGS).flatMap((one) => ["", ...table(report, one, TEXT_COLUMNS, TEXT_ROWS)]);
-	await answer(ctx, [...summary(report, onlyDir(ctx)), ...tables].join("\n"));
+	const tables = (by ? [by] : GROUPINGS).flatMap((one) => {
+		const { head, rows, total, note } = table(report, one, TEXT_COLUMNS, TEXT_ROWS);
+		return ["", head, ...rows, total, ...note];
+	});
+	await answer(ctx, [...summary(report, onlyDir(ctx), TEXT_COLUMNS), ...tables].join("\n"));
 }

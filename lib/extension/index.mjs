@@ -15,7 +15,7 @@ export default function extension(api) {
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./find.mjs")).find(pi, args, ctx)),
 	});
 	api.registerCommand("costs", {
-		description: "What all sessions cost: /costs [day|model|project|session]",
+		description: "What all sessions cost: /costs [day|week|month|model|project|session]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
 	});
 	api.registerCommand("private", {

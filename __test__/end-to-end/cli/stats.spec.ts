@@ -258,6 +258,23 @@ describe("stats", () => {
 		}
 	});
 
+	// Regression: at 80 columns the table had the beginnings of ids, which are the same for sessions of one day, and no names.
+	test("--by session shows names, and ids where there is room", async () => {
+		const at = world();
+		const ids = ["0195a1b2-c3d4-7e5f-8a9b-000000000001", "0195a1b2-c3d4-7e5f-8a9b-000000000002"] as const;
+		put(at, ids[0], [...spent, entry("session_info", "n", "g", { name: "Release notes" })]);
+		put(at, ids[1], [message("a", null, user("Plan the garden")), message("b", "a", { ...assistant("x"), provider: "acme", model: "large", usage: usage(1, 1, 2000), timestamp: Date.UTC(2025, 1, 3) })]);
+		for (const wide of [160, 80, 60, 40]) {
+			const out = await good(at, ["stats", "--all", "--by", "session"], { COLUMNS: String(wide) });
+			for (const name of ["Plan the garden", "Release notes"]) expect(out).toMatch(new RegExp(`^${name} .*\\$`, "m"));
+			for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(wide);
+			for (const id of ids) expect(out.includes(id)).toBe(wide === 160);
+			// A cost has two digits after its point or four: points are below each other.
+			const costs = out.split("\n").filter((line) => /^(Plan|Release|total)/.test(line));
+			expect(new Set(costs.map((line) => line.indexOf(".", line.indexOf("$")))).size).toBe(1);
+		}
+	});
+
 	test("growth says how much has no time", async () => {
 		const at = world();
 		put(at, "s-untimed", [...spent, message("h", "g", user("when?"), { timestamp: "never" })]);

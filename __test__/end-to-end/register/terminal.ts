@@ -73,6 +73,11 @@ export class Terminal {
 		return Number(tmux(this.#socket, ["display-message", "-p", "#{pane_pid}"]));
 	}
 
+	/** Makes the terminal larger or smaller. */
+	resize(columns: number, rows: number): void {
+		tmux(this.#socket, ["resize-window", "-x", String(columns), "-y", String(rows)]);
+	}
+
 	/** Presses keys, by tmux's names for them. */
 	press(...keys: string[]): void {
 		tmux(this.#socket, ["send-keys", ...keys]);

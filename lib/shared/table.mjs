@@ -1,0 +1,69 @@
+// The layout of tables without borders: columns are left out, and texts are cut, where there is no room.
+import { clip, clipMiddle, widthOf } from "./text.mjs";
+
+/**
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {"right"} [align] its texts are numbers, which are never cut
+ * @property {number} [least] what its texts may be cut to before columns are left out; without it they never are cut
+ * @property {boolean} [middle] its texts are cut in the middle, not at the end
+ * @property {(row: number, width: number) => string} [cut] how the text of a row is cut, if not at the end or in the middle
+ * @property {number} [rank] the column with the highest rank is left out first, where there is no room for all; without a rank it never is
+ * @property {(text: string, row: number) => string} [paint]
+ */
+
+/** Columns of the terminal between two of a table. */
+const GAP = 2;
+
+/**
+ * A table that is no wider than `width`, unless the columns that are never left out or cut are wider.
+ * @param {Column[]} all
+ * @param {string[][]} rows one text for each column
+ * @param {number} width
+ * @param {(title: string) => string} [paintTitle]
+ * @returns {{ head: string, lines: string[], missing: string[] }} `missing` names the columns that were left out
+ */
+export function layout(all, rows, width, paintTitle = (title) => title) {
+	const natural = all.map(({ title }, column) => rows.reduce((most, row) => Math.max(most, widthOf(row[column] ?? "")), title.length));
+	const least = all.map((column, index) => Math.min(column.least ?? Infinity, natural[index] ?? 0));
+	const kept = new Set(all.keys());
+	const taken = (/** @type {number[]} */ widths) => [...kept].reduce((sum, column) => sum + (widths[column] ?? 0) + GAP, -GAP);
+	while (taken(least) > width) {
+		const last = [...kept].reduce((one, other) => ((all[other]?.rank ?? -1) > (all[one]?.rank ?? -1) ? other : one));
+		if (all[last]?.rank === undefined) break;
+		kept.delete(last);
+	}
+	const widths = [...natural];
+	for (let over = taken(widths) - width; over > 0; over--) {
+		const open = [...kept].filter((column) => (widths[column] ?? 0) > (least[column] ?? 0));
+		// Where even that is too much, the text on the right gives way to what is before it.
+		const column = open.length > 0 ? open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one)) : [...kept].findLast((one) => all[one]?.least !== undefined && (widths[one] ?? 0) > 4);
+		if (column === undefined) break;
+		widths[column] = (widths[column] ?? 0) - 1;
+	}
+	const shown = [...kept].map((column) => ({ column, width: widths[column] ?? 0, ...(/** @type {Column} */ (all[column])) }));
+	const missing = all.filter(({ title }, column) => title !== "" && !kept.has(column)).map(({ title }) => title);
+	/** @type {(texts: string[], row: number, painted: (column: Column, text: string) => string) => string} */
+	const line = (texts, row, painted) =>
+		shown
+			.map(({ column, width, ...one }) => {
+				const text = row >= 0 && one.cut ? one.cut(row, width) : cut(one, texts[column] ?? "", width);
+				const space = " ".repeat(Math.max(0, width - widthOf(text)));
+				const shownText = painted(one, text);
+				return one.align === "right" ? space + shownText : shownText + space;
+			})
+			.join(" ".repeat(GAP))
+			.trimEnd();
+	const head = line(all.map(({ title }) => title), -1, (_, text) => paintTitle(text));
+	return { head, lines: rows.map((row, index) => line(row, index, ({ paint = (text) => text }, text) => paint(text, index))), missing };
+}
+
+/**
+ * @param {Column} column
+ * @param {string} text
+ * @param {number} width
+ */
+function cut({ align, middle }, text, width) {
+	// Numbers may end with spaces, so that their points are below each other.
+	return align === "right" ? text : (middle ? clipMiddle : clip)(text, width);
+}

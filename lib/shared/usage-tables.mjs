@@ -1,0 +1,134 @@
+// What a report of usage says to people: `pi-sessions stats` and `/costs` have the same words, columns and rules.
+import { clip, clipMiddle, count, counted, dollars, size } from "./text.mjs";
+import { underHome } from "./under-home.mjs";
+
+/** @typedef {import("../../index.js").UsageSum} Sum */
+/** @typedef {import("../../index.js").UsageRow} Row */
+/** @typedef {import("../../index.js").UsageReport} Report */
+/** @typedef {import("../../index.js").UsageGrouping} Grouping */
+/** @typedef {import("./table.mjs").Column} Column */
+
+/** What calls can be added up by. @type {Grouping[]} */
+export const GROUPINGS = ["day", "week", "month", "model", "project", "session"];
+
+/** The columns of the rows' names. @type {Record<Grouping, Column>} */
+const NAMES = {
+	day: { title: "DAY", least: 10 },
+	week: { title: "WEEK OF", least: 10 },
+	month: { title: "MONTH", least: 7 },
+	model: { title: "MODEL", least: 10 },
+	project: { title: "PROJECT", least: 10 },
+	session: { title: "SESSION", least: 16 },
+};
+/** @type {(title: string, rank?: number) => Column} */
+const numbers = (title, rank) => ({ title, align: "right", ...(rank === undefined ? {} : { rank }) });
+/** The columns of a sum. The cost is the last that is left out where there is no room: it never is. */
+const SUM = [numbers("CALLS", 1), numbers("INPUT", 3), numbers("OUTPUT", 2), numbers("CACHE READ", 5), numbers("CACHE WRITE", 6), numbers("COST")];
+const ID = { title: "ID", rank: 8 };
+const BAR = { title: "", rank: 9 };
+/** How wide the longest bar is. */
+const BAR_COLUMNS = 20;
+
+/** @param {Grouping} grouping */
+export const isTime = (grouping) => grouping === "day" || grouping === "week" || grouping === "month";
+
+/**
+ * The columns of a table of sums, and its rows with the total at the end.
+ * @param {Grouping} grouping
+ * @param {Row[]} rows
+ * @param {Sum} total
+ * @param {number} width of the screen
+ * @param {{ paintBar?: (text: string) => string }} [options]
+ * @returns {{ columns: Column[], cells: string[][] }}
+ */
+export function usageTable(grouping, rows, total, width, { paintBar } = {}) {
+	const costs = alignedAtPoint([...rows, total].map(({ cost }) => dollars(cost)));
+	const sum = (/** @type {Sum} */ { calls, input, output, cacheRead, cacheWrite }, /** @type {number} */ at) => [...[calls, input, output, cacheRead, cacheWrite].map(count), costs[at] ?? ""];
+	const largest = (/** @type {(sum: Sum) => number} */ of) => rows.reduce((most, row) => Math.max(most, of(row)), 0);
+	const measure = largest(costOf) > 0 ? costOf : tokensOf;
+	const most = largest(measure) || 1;
+	const more = (/** @type {Row} */ row) => (grouping === "session" ? [clip(row.id, width)] : isTime(grouping) ? [bar(measure(row) / most)] : []);
+	const [added, none] = grouping === "session" ? [[ID], [""]] : isTime(grouping) ? [[paintBar ? { ...BAR, paint: paintBar } : BAR], [""]] : [[], []];
+	const names = { ...NAMES[grouping], cut: (/** @type {number} */ at, /** @type {number} */ room) => (rows[at] ? nameOf(grouping, rows[at], room) : clip("total", room)) };
+	return {
+		columns: [names, ...SUM, ...added],
+		cells: [...rows.map((row, at) => [nameOf(grouping, row, width), ...sum(row, at), ...more(row)]), ["total", ...sum(total, rows.length), ...none]],
+	};
+}
+
+const costOf = (/** @type {Sum} */ { cost }) => cost;
+/** The tokens of all kinds; each is finite, and so is the sum. @param {Sum} sum */
+const tokensOf = ({ input, output, cacheRead, cacheWrite }) => Math.min(Number.MAX_VALUE, input + output + cacheRead + cacheWrite);
+
+/**
+ * What people know a row by, cut to a width.
+ * @param {Grouping} grouping
+ * @param {Row} row
+ * @param {number} width
+ */
+function nameOf(grouping, row, width) {
+	if (grouping !== "session") return clipMiddle(grouping === "project" ? underHome(row.key) : row.key, width);
+	const subagents = row.subagents ? ` (+${counted(row.subagents, "subagent")})` : "";
+	const room = width - subagents.length;
+	return room < 8 ? clip(row.title || row.id, width) : `${clip(row.title || row.id, room)}${subagents}`;
+}
+
+/** Amounts of dollars with their points below each other. @param {string[]} texts */
+function alignedAtPoint(texts) {
+	const decimals = texts.map((text) => (text.includes("e") || !text.includes(".") ? 0 : text.length - text.indexOf(".")));
+	const most = decimals.reduce((one, other) => Math.max(one, other), 0);
+	return texts.map((text, at) => (decimals[at] ? text + " ".repeat(most - (decimals[at] ?? 0)) : text));
+}
+
+/** @param {number} share 0 to 1 */
+export function bar(share) {
+	const eighths = Math.round(share * BAR_COLUMNS * 8);
+	const rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8] ?? "";
+	return "█".repeat(Math.floor(eighths / 8)) + rest;
+}
+
+/**
+ * The totals in a line.
+ * @param {Report} report
+ * @param {{ one?: boolean, dir?: string | undefined, isOfATime?: boolean, isOfCalls?: boolean }} of `one`: the report is about one session;
+ * `dir`: it is about the sessions in this directory; `isOfATime`: it has limits of time; `isOfCalls`: the sizes of files are of no interest
+ */
+export function sumsLine({ sessions, subagents, entries, bytes, total }, { one = false, dir, isOfATime = false, isOfCalls = false }) {
+	const what = [
+		...(one ? [] : [`${counted(sessions, "session")}${dir === undefined ? "" : ` in ${dir}`}`]),
+		...(subagents > 0 ? [counted(subagents, "session of subagents", "sessions of subagents")] : []),
+		// Limits of time apply only to calls.
+		...(isOfATime || isOfCalls ? [] : [counted(entries, "entry", "entries"), size(bytes)]),
+	];
+	const calls = `${counted(total.calls, "model call")}${isOfATime ? " in this time" : ""}, ${dollars(total.cost)}`;
+	return [...(what.length > 0 ? [what.join(", ")] : []), calls].join("; ");
+}
+
+/**
+ * What is not in the sums, in words; empty if there is nothing.
+ * @param {Report} report
+ * @param {boolean} isOfATime calls without a time are not added then
+ */
+export function notCounted({ leftOut }, isOfATime) {
+	const { withoutUsage, missing, notNumbers, negative, infinite, unknownKinds, withoutModel, withoutTime, damagedLines, files } = leftOut;
+	const calls = [
+		[withoutUsage, "without usage"],
+		[missing, "with amounts missing"],
+		[notNumbers, "with amounts that are not numbers"],
+		[negative, "with amounts below 0"],
+		[infinite, "with amounts too large to add up"],
+		[unknownKinds, "with amounts of unknown kinds"],
+		[isOfATime ? withoutTime : 0, "without a time"],
+	];
+	const unnamed = [
+		[withoutModel, "without a model's name"],
+		[isOfATime ? 0 : withoutTime, "without a time"],
+	];
+	const phrases = (/** @type {(number | string)[][]} */ all) => all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
+	const others = [
+		...(damagedLines > 0 ? [`${counted(damagedLines, "line")} that ${damagedLines === 1 ? "is not an entry" : "are not entries"}`] : []),
+		...(files.length > 0 ? [`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ${files.length === 1 ? "is not a session" : "are not sessions"}`] : []),
+	];
+	const left = [...phrases(calls), ...others];
+	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(phrases(unnamed).length > 0 ? [`Of those added: ${phrases(unnamed).join(", ")}.`] : [])].join(" ");
+}
