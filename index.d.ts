@@ -1498,6 +1498,11 @@ export interface VerifyReport {
 	path: string;
 	/** There is a header, and nothing is wrong. */
 	ok: boolean;
+	/**
+	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session, damaged or not. A
+	 * file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows another program's format.
+	 */
+	otherFormat: string | null;
 	/** The version that the header states, 1 if it states none; null without a header. */
 	version: number | null;
 	sessionId: string | null;
@@ -1922,7 +1927,7 @@ export declare class SessionManager {
    * Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is removed. Children of a
    * removed entry get its parent if that can be read, else the entry before it. The original stays beside the file. A good file is left as it is.
    *
-   * @throws If the file cannot be read or written, or nothing of a session is in it, or another process has the session's lock, or a
+   * @throws If the file is not a session of pi (`otherFormat` of `verify`), or cannot be read or written, or another process has the session's lock, or a
    * manager for itself (`lock: "exclusive"`).
    * @example
    * ```ts

@@ -202,6 +202,11 @@ export interface VerifyReport {
 	path: string;
 	/** There is a header, and nothing is wrong. */
 	ok: boolean;
+	/**
+	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session, damaged or not. A
+	 * file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows another program's format.
+	 */
+	otherFormat: string | null;
 	/** The version that the header states, 1 if it states none; null without a header. */
 	version: number | null;
 	sessionId: string | null;

@@ -16,7 +16,7 @@ import { yieldToSignals } from "./signals.mjs";
 const SHOWN = 20;
 
 /**
- * Looks for faults in one session or more. Gives the exit code: 1 if any has one.
+ * Looks for faults in one session or more. Returns the exit code: 1 if any has one, or if a file that was named is not a session of pi.
  * @param {string[]} queries
  * @param {Options} options
  */
@@ -33,11 +33,23 @@ export async function verify(queries, options) {
 			await turn();
 		}
 	});
+	// Files of other programs, which --all finds among the sessions, are no faults.
+	const sessions = options.all ? reports.filter((report) => !isOther(report)) : reports;
 	if (options.json) await writeJson(reports);
 	// Of all sessions, those that are good are only counted.
-	else for (const report of reports) if (!options.all || !report.ok) await write(`${verdict(report).join("\n")}\n`);
-	if (options.all && !options.json) await write(`${summary(reports)}\n`);
-	return reports.every(({ ok }) => ok) ? 0 : 1;
+	else for (const report of sessions) if (!options.all || !report.ok) await write(`${verdict(report).join("\n")}\n`);
+	if (options.all && !options.json) await write(`${summary(sessions)}\n${others(reports.filter(isOther))}`);
+	return sessions.every(({ ok }) => ok) ? 0 : 1;
+}
+
+/** Whether a file is not a session of pi. @param {VerifyReport | Failure} report @returns {report is VerifyReport} */
+const isOther = (report) => !("error" in report) && report.otherFormat !== null;
+
+/** The files that are not sessions of pi, for people. @param {VerifyReport[]} reports */
+function others(reports) {
+	if (reports.length === 0) return "";
+	const lines = reports.map(({ path, otherFormat }) => `  ${safeLine(path)}: ${safeLine(otherFormat)}\n`);
+	return `${counted(reports.length, "other file")}, not pi sessions:\n${lines.join("")}`;
 }
 
 /**
@@ -82,6 +94,7 @@ function summary(reports) {
 function verdict(report) {
 	const path = safeLine(report.path);
 	if ("error" in report) return [`${paint.red("unreadable")}  ${path}: ${safeLine(report.error)}`];
+	if (report.otherFormat !== null) return [`${paint.red("not a pi session")}  ${path}: ${safeLine(report.otherFormat)}`];
 	const version = report.version === null ? "no header" : `version ${report.version}`;
 	const about = `${counted(report.entries, "entry", "entries")}, ${size(report.bytes)}, ${version}`;
 	if (report.ok) return [`${paint.green("good")}  ${path}  ${paint.dim(about)}`];

@@ -118,7 +118,7 @@ impl SessionManager {
     /// Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is removed. Children of a
     /// removed entry get its parent if that can be read, else the entry before it. The original stays beside the file. A good file is left as it is.
     ///
-    /// @throws If the file cannot be read or written, or nothing of a session is in it, or another process has the session's lock, or a
+    /// @throws If the file is not a session of pi (`otherFormat` of `verify`), or cannot be read or written, or another process has the session's lock, or a
     /// manager for itself (`lock: "exclusive"`).
     /// @example
     /// ```ts

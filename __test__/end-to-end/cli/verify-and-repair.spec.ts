@@ -97,10 +97,11 @@ describe("the most damaged files", () => {
 		const { at, bad, good } = damagedStore();
 		const { code, out, err } = await run(at, ["verify", "--all"]);
 		expect({ code, err }).toEqual({ code: 1, err: "" });
-		expect([...out.matchAll(/^faulty {2}(\S+)/gm)].map(([, path]) => path).sort()).toEqual(bad);
+		const named = [...out.matchAll(/^(?:faulty {2}|  )(\/[^\s:]+)/gm)].map(([, path]) => path);
+		expect(named.sort()).toEqual(bad);
+		expect(out).toContain("4 session files: 2 good, 2 faulty, 0 unreadable\n2 other files, not pi sessions:\n");
 		// Good ones, which may be thousands, are only counted.
 		expect(out).not.toMatch(/^good/m);
-		expect(out.split("\n").at(-2)).toBe("6 session files: 2 good, 4 faulty, 0 unreadable");
 		const reports = JSON.parse((await run(at, ["verify", "--all", "--json"])).out);
 		expect(reports.filter(({ ok }: any) => !ok).map(({ path }: any) => path).sort()).toEqual(bad);
 		expect(JSON.parse((await run(at, ["verify", "--all", "--json", "--dir", dirname(good)])).out)).toHaveLength(4);
@@ -115,7 +116,7 @@ describe("the most damaged files", () => {
 		expect({ code, err }).toEqual({ code: 1, err: "" });
 		expect(out).toContain(`unreadable  ${locked}: EACCES`);
 		expect(out).toContain(`unreadable  ${join(dirname(good), "link.jsonl")}: ENOENT`);
-		expect(out).toContain("6 session files: 1 good, 3 faulty, 2 unreadable");
+		expect(out).toContain("4 session files: 1 good, 1 faulty, 2 unreadable");
 		const sums = await lockedOut(locked, () => run(at, ["stats", "--all"]));
 		expect(sums.out).toContain("1 session, 11 entries");
 		expect(sums).toMatchObject({ code: 1, err: expect.stringContaining(`EACCES: permission denied, scandir '${locked}'`) });
@@ -133,6 +134,24 @@ describe("the most damaged files", () => {
 		expect(told.sessions).toBe(2);
 		expect(told.unreadable.map(({ path }: any) => path).sort()).toEqual(bad);
 	});
+});
+
+// Regression: repair made sessions of files of other programs, and verify --all called them faulty.
+test("files of other programs are no damaged sessions", async () => {
+	const at = world();
+	const dir = dirname(put(at, "s-good", branched));
+	const format4 = join(dir, "format-4.jsonl");
+	writeFileSync(format4, '{"v":4,"kind":"header","id":"x","cwd":"/"}\n[{"type":"message","id":"a"}]\n');
+	const bare = join(dir, "bare.jsonl");
+	writeFileSync(bare, '{"id":"x"}\n');
+	const all = await run(at, ["verify", "--all"]);
+	expect(all).toMatchObject({ code: 0, err: "" });
+	expect(all.out).toContain(`2 other files, not pi sessions:\n  ${bare}: a file without a header or an entry of pi's\n  ${format4}: a session of pi-agent-core in format 4\n`);
+	expect(await run(at, ["verify", format4])).toMatchObject({ code: 1, out: expect.stringContaining(`not a pi session  ${format4}: `) });
+	const before = readFileSync(format4, "utf8");
+	expect(await run(at, ["repair", format4])).toMatchObject({ code: 1, err: expect.stringContaining("not a valid pi session but a session of pi-agent-core in format 4") });
+	expect(readFileSync(format4, "utf8")).toBe(before);
+	expect(existsSync(`${format4}.bak`)).toBe(false);
 });
 
 // Regression: verify a b nope dropped the reports of a and b.

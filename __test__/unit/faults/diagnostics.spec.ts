@@ -86,6 +86,7 @@ test("verify reports and changes nothing", () => {
 	expect(report).toEqual({
 		path: file,
 		ok: false,
+		otherFormat: null,
 		version: 3,
 		sessionId: "s-1",
 		bytes: readFileSync(file).length,

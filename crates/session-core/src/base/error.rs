@@ -92,6 +92,12 @@ impl Error {
         Self { cause: Cause::NotASession, path: Some(path.into()), text: not_a_session(APP_NAME, path).into() }
     }
 
+    /// The file at `path` is not a session, but `words` say what it is.
+    pub(crate) fn other_format(path: &str, words: &str) -> Self {
+        let text = format_args!("Session file is not a valid {APP_NAME} session but {words}");
+        Self::of_file(ErrorCode::SessionInvalid, text, path)
+    }
+
     /// The message with another application's name, which renamed builds of pi use.
     pub fn text_for(&self, app: &str) -> String {
         match (&self.cause, &self.path) {

@@ -8,6 +8,7 @@ pub mod header;
 pub mod ids;
 pub mod message_head;
 pub mod message_parts;
+pub mod other_format;
 #[doc(hidden)]
 pub mod serialize;
 pub mod session_entry;

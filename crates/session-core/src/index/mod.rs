@@ -8,6 +8,7 @@ pub(crate) mod load;
 pub(crate) mod parallel_scan;
 #[doc(hidden)]
 pub mod read_entries;
+pub(crate) mod salvage;
 pub(crate) mod torn_line;
 pub mod verify;
 

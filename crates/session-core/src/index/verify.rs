@@ -8,9 +8,11 @@ use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, collect, push};
 use crate::base::paths::absolute_text;
 use crate::base::wtf8::copy_lossy;
-use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
+use crate::format::entry::{is_blank, read_line, Damage, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, HeaderFields, Version};
+use crate::format::other_format::OtherFormat;
 use crate::index::damage_report::{FaultReport, Totals};
+use crate::index::salvage::{damaged_text, pieces, salvaged_entry};
 use crate::index::DamagedLine;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::io::line_span::LineSpan;
@@ -29,6 +31,9 @@ pub struct VerifyReport {
     pub path: String,
     /// Whether there is a header and nothing is wrong.
     pub ok: bool,
+    /// What the file is if it is not a session of pi, so that nothing in it counts as damaged. None of a session: its header, or an entry of
+    /// one of pi's kinds, can be read.
+    pub other_format: Option<OtherFormat>,
     /// The version that the header states, 1 if it states none; none without a header.
     pub version: Option<f64>,
     /// The session's id; none without a header.
@@ -98,6 +103,9 @@ pub(crate) struct Survey {
     pub ends_with_newline: bool,
     /// Where the last line starts, if it is torn.
     pub torn_line_start: Option<u64>,
+    /// What the file is, if it is not a session of pi.
+    pub other_format: Option<OtherFormat>,
+    has_entries_of_pi: bool,
 }
 
 /// Checks the session file at `path`; a relative path is made absolute. Nothing is changed; a `System` error if it is not there or cannot be
@@ -127,29 +135,63 @@ impl Survey {
                 push(&mut survey.lines, SurveyedLine { number, offset, len, what })?;
             }
         }
+        survey.other_format = survey.other_format_in(storage)?;
         Ok(survey)
+    }
+
+    /// What the file is, if it is not a session of pi. `other_format` is what its lines say so far.
+    fn other_format_in(&self, storage: &dyn Storage) -> Result<Option<OtherFormat>> {
+        let is_session = match self.other_format {
+            // What comes after the first line of these files may resemble pi's lines.
+            Some(OtherFormat::PiAgentCore | OtherFormat::OhMyPi) => false,
+            Some(OtherFormat::Events) if !self.has_entries_of_pi => false,
+            _ => self.has_entries_of_pi || self.header.is_some() || self.is_pi_in_damaged_lines(storage)?,
+        };
+        let unknown = if self.lines.is_empty() { OtherFormat::Empty } else { OtherFormat::Unknown };
+        Ok(if is_session { None } else { Some(self.other_format.unwrap_or(unknown)) })
+    }
+
+    /// Whether a damaged line contains what is left of a header, or an entry of one of pi's kinds.
+    fn is_pi_in_damaged_lines(&self, storage: &dyn Storage) -> Result<bool> {
+        for line in self.lines.iter().filter(|line| matches!(line.what, LineClass::Damaged(_))) {
+            let text = damaged_text(storage, line)?.unwrap_or_default();
+            for piece in pieces(&text) {
+                let entry = piece.whole.map_or(Ok(None), salvaged_entry)?;
+                if piece.is_header() || entry.is_some_and(|head| is_of_pi(&head)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// The class of a line; None if it is blank.
     fn classify(&mut self, text: &str, parsed_any: &mut bool) -> memory::Result<Option<LineClass>> {
         if !*parsed_any && !is_blank(text) && is_json(text) {
             *parsed_any = true;
+            self.other_format = OtherFormat::of_first_line(text)?;
             if self.read_header(text)? {
                 self.header_leads = true;
                 return Ok(Some(LineClass::Header));
             }
         }
         let first_version = self.header.as_ref().is_some_and(|header| header.version == Version::V1);
-        let tree = &mut self.tree;
+        let Self { tree, has_entries_of_pi, .. } = &mut *self;
         let found = read_line(text, |line| match line {
             // In version 1 entries have no ids, and so no rows.
             Line::Entry(_) if first_version => Ok(Some(LineClass::Entry)),
-            Line::Entry(head) => tree.push(&head, true).map(|_| Some(LineClass::Entry)),
+            Line::Entry(head) => {
+                *has_entries_of_pi |= is_of_pi(&head);
+                tree.push(&head, true).map(|_| Some(LineClass::Entry))
+            }
             Line::Header => Ok(Some(LineClass::Damaged(Damage::LateHeader))),
             Line::Blank => Ok(None),
             Line::Damaged(Damage::NoId) if first_version => Ok(Some(LineClass::Entry)),
             Line::Damaged(damage) => Ok(Some(LineClass::Damaged(damage))),
         })??;
+        if self.other_format.is_none() && found == Some(LineClass::Damaged(Damage::NoId)) {
+            self.other_format = OtherFormat::of_line(text)?;
+        }
         // A header that is not in the first line is better than none.
         let late_header = found == Some(LineClass::Damaged(Damage::LateHeader)) && self.header.is_none();
         if late_header && self.read_header(text)? {
@@ -178,7 +220,11 @@ impl Survey {
         let faults = FaultReport::of(&self.tree, &line, damaged)?;
         Ok(VerifyReport {
             path: path.to_owned(),
-            ok: self.header.is_some() && faults.totals == Totals::default() && self.ends_with_newline,
+            ok: self.header.is_some()
+                && self.other_format.is_none()
+                && faults.totals == Totals::default()
+                && self.ends_with_newline,
+            other_format: self.other_format,
             version: self.stated_version,
             session_id: self.header.as_ref().map(|header| copy_lossy(&header.id)).transpose()?,
             bytes: self.bytes,
@@ -187,6 +233,15 @@ impl Survey {
             faults,
             ends_with_newline: self.ends_with_newline,
         })
+    }
+}
+
+/// Whether an entry is of one of pi's kinds. OpenAI's items have an id and the type `message`, too, but no `message`.
+fn is_of_pi(head: &EntryHead<'_>) -> bool {
+    match head.kind {
+        EntryKind::Unknown => false,
+        EntryKind::Message => head.message.is_some(),
+        _ => true,
     }
 }
 

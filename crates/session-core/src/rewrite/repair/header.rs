@@ -1,12 +1,11 @@
 //! The header of a file that has none as a line of its own.
 
-use super::line_text::damaged_text;
-use super::salvage::{pieces, Fields, SalvagedPiece};
 use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::memory::{self, copy_of_bytes};
 use crate::base::time::{timestamp, Time};
 use crate::format::header::{new_header_line, Header, Version};
 use crate::format::ids::{check_session_id, session_id};
+use crate::index::salvage::{damaged_text, pieces, Fields, SalvagedPiece};
 use crate::index::verify::{LineClass, Survey};
 use crate::io::line_reader::owned_text;
 use crate::json::reader::{read, Raw};

@@ -16,7 +16,6 @@ mod plan;
 mod relink;
 mod repair_log;
 mod run;
-mod salvage;
 
 pub use self::repair_log::Repair;
 pub use self::run::{repair, RepairReport};

@@ -2,13 +2,12 @@
 
 use super::header::SalvagedHeader;
 use super::kept_entry::KeptEntry;
-use super::line_text::{bytes_of, damaged_text, LineSource};
+use super::line_text::{bytes_of, LineSource};
 use super::relink::Relinker;
 use super::repair_log::RepairLog;
-use super::salvage::{pieces, Fields};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, copy_of_bytes};
-use crate::format::entry::{EntryHead, Parent};
+use crate::base::memory::copy_of_bytes;
+use crate::index::salvage::{damaged_text, pieces, salvaged_entry, Fields};
 use crate::index::verify::{entry_in, LineClass, Survey, SurveyedLine};
 use crate::io::line_reader::line_text;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
@@ -126,10 +125,4 @@ fn describe(reason: &str, header: bool, entries: usize) -> String {
         (true, 1) => "removed, but for the header and 1 entry inside it".into(),
         (true, count) => format!("removed, but for the header and {count} entries inside it"),
     }
-}
-
-/// The head of an entry that was salvaged from a line. Blocks inside of messages have types too, and some have ids; only
-/// entries have a parent.
-pub fn salvaged_entry(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
-    Ok(entry_in(text)?.filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_))))
 }

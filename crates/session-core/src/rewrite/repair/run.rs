@@ -43,7 +43,7 @@ pub struct RepairReport {
 ///
 /// # Errors
 ///
-/// `SessionInvalid`: nothing of a session is in the file. `SessionLocked`: another process has its lock, or a
+/// `SessionInvalid`: the file is not a session of pi: it has neither a header nor an entry of one of pi's kinds, or another program's format. `SessionLocked`: another process has its lock, or a
 /// session that does not share it ([`Lock::ExclusiveProcess`](crate::base::options::Lock::ExclusiveProcess) does).
 /// `SessionChanged`: others keep writing to it. `System`: it cannot be read or written.
 ///
@@ -67,6 +67,9 @@ pub fn repair(path: impl AsRef<Path>, now: f64) -> Result<RepairReport> {
         if found.ok {
             return Ok(Some(found));
         }
+        if let Some(other) = found.other_format {
+            return Err(Error::other_format(path, other.words()));
+        }
         before.get_or_insert(found);
         let mut made = RepairLog::default();
         let header = header::find(storage, &survey, now)?;
@@ -86,7 +89,7 @@ pub fn repair(path: impl AsRef<Path>, now: f64) -> Result<RepairReport> {
         let is_anything_lost = survey.lines.iter().any(is_lost);
         let mut plan = RepairPlan::of(storage, survey, header, &mut made)?;
         if is_anything_lost && plan.entries.is_empty() {
-            // Notes, a program, a picture: the file never was a session.
+            // They may be entries of version 1, which have no ids, below what is left of a header.
             return Err(Error::not_a_session(path));
         }
         let Some(replaced) = original.replace(Backup::Repaired, &mut plan)? else { return Ok(None) };

@@ -4,11 +4,10 @@
 use std::io::Write;
 
 use super::*;
+use crate::index::salvage::{pieces, salvaged_entry, SalvagedPiece};
 use crate::index::verify::Survey;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
-use crate::rewrite::repair::plan::salvaged_entry;
-use crate::rewrite::repair::salvage::{pieces, SalvagedPiece};
 use crate::rewrite::replace::{write_lines, ReadTo};
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
@@ -351,6 +350,60 @@ fn a_text_that_is_not_a_session_is_refused_by_a_repair() {
         assert!(error.to_string().starts_with("Session file is not a valid pi session"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("read"), text);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+}
+
+/// Regression: files of other programs were made sessions, and lost what they say.
+#[test]
+fn files_of_other_programs_are_told_from_damaged_sessions() {
+    let id = "{\"id\":\"x\"}\n";
+    let format_4 = "{\"v\":4,\"kind\":\"header\",\"id\":\"i\",\"cwd\":\"/c\"}\n[{\"type\":\"message\",\"id\":\"a\",\"parentId\":null}]\n";
+    let message = entry("a", "null");
+    let title = format!("{{\"type\":\"title\",\"v\":1,\"title\":\"t\",\"pad\":\"  \"}}\n{HEADER}\n{message}\n");
+    let claude = r#"{"type":"summary","summary":"s","leafUuid":"u"}
+{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"u","message":{"role":"user","content":"x"}}
+"#;
+    let subagent = r#"{"isSidechain":true,"agentId":"a","type":"user","message":{"role":"user","content":"x"}}"#;
+    let events = format!("{HEADER}\n{{\"type\":\"agent_start\"}}\n{{\"type\":\"agent_end\",\"messages\":[]}}\n");
+    let item = r#"{"type":"message","id":"msg_1","role":"assistant","content":[]}"#;
+    for (text, words) in [
+        ("", "an empty file"),
+        ("\n \n", "an empty file"),
+        (format_4, "a session of pi-agent-core in format 4"),
+        (&title, "a session of oh-my-pi"),
+        (claude, "a transcript in Claude Code's format"),
+        (subagent, "a transcript in Claude Code's format"),
+        (&events, "the events that pi --mode json prints"),
+        (id, "a file without a header or an entry of pi's"),
+        (item, "a file without a header or an entry of pi's"),
+    ] {
+        let (dir, path) = written(text);
+        let error = repair(&path, 0.0).expect_err("no session").to_string();
+        assert_eq!(error, format!("Session file is not a valid pi session but {words}: {path}"));
+        let found = verify(&path).expect("read").other_format.expect("not a session");
+        assert_eq!(found.words(), words);
+        assert_eq!(fs::read_to_string(&path).expect("read"), text);
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+}
+
+/// A header that is whole, torn or in a damaged line, or one entry of pi's, is enough.
+#[test]
+fn what_is_left_of_a_session_makes_a_file_one() {
+    let fused = format!("{}{}", &entry("b", "a")[..30], entry("a", "null"));
+    for text in [
+        HEADER,
+        &HEADER[..40],
+        &format!("\0\0{HEADER}"),
+        &entry("a", "null"),
+        &format!("{{\"id\":\"x\"}}\n{}", entry("a", "x")),
+        r#"{"type":"message","id":"a","message":{"role":"user","content":"x"}}"#,
+        &format!("\0{fused}"),
+        &format!("{HEADER}\n{{\"isSidechain\":true}}"),
+    ] {
+        let (_dir, path) = written(text);
+        assert_eq!(verify(&path).expect("read").other_format, None, "{text}");
+        assert!(repair(&path, 0.0).expect("repaired").after.ok, "{text}");
     }
 }
 

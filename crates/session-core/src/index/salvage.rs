@@ -8,7 +8,30 @@
 //!
 //! No byte is read more than twice: only the opening bracket, the white space and the quote at a cut are read again.
 
+use crate::base::error::Result;
+use crate::base::memory;
+use crate::format::entry::{EntryHead, Parent};
+use crate::index::verify::{entry_in, SurveyedLine};
+use crate::io::line_reader::owned_text;
 use crate::json::scanner::{ScanResult, Scanner};
+use crate::storage::storage::{bytes_at, Storage};
+
+/// Longer damaged lines are not searched for entries. After a power failure, or in a sparse file, a line may be any number of zeros.
+const MAX_SEARCHED_BYTES: u64 = 64 << 20;
+
+/// The text of a damaged line, in which invalid UTF-8 becomes U+FFFD; None if it is too long.
+pub fn damaged_text(storage: &dyn Storage, line: &SurveyedLine) -> Result<Option<String>> {
+    if line.len > MAX_SEARCHED_BYTES {
+        return Ok(None);
+    }
+    Ok(Some(owned_text(bytes_at(storage, line.span())?)?))
+}
+
+/// The head of an entry that was salvaged from a line. Blocks inside of messages have types too, and some have ids; only
+/// entries have a parent.
+pub fn salvaged_entry(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
+    Ok(entry_in(text)?.filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_))))
+}
 
 /// The fields that are taken from an incomplete object.
 const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
