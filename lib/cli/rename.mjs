@@ -1,4 +1,5 @@
 // `pi-sessions rename`: gives a session another name, as pi does.
+import { statSync, utimesSync } from "node:fs";
 import { SessionManager } from "../../index.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { write, writeJson } from "./output.mjs";
@@ -11,6 +12,7 @@ import { sessionPath } from "./sessions.mjs";
  */
 export async function rename(query, name, options) {
 	const path = await sessionPath(query, options);
+	const { atimeMs, mtimeMs } = statSync(path);
 	const manager = SessionManager.open(path);
 	try {
 		manager.appendSessionInfo(name);
@@ -20,5 +22,7 @@ export async function rename(query, name, options) {
 		else await write(`${safeLine(id)}  ${now === undefined ? "(no name)" : safeLine(now)}\n`);
 	} finally {
 		manager.close();
+		// pi continues the session whose file changed last, and a name is nothing that was said.
+		if (manager.getDiagnostics().foreignChanges.length === 0) utimesSync(path, atimeMs / 1000, mtimeMs / 1000);
 	}
 }

@@ -1,5 +1,5 @@
 // `pi-sessions verify` and `repair`, which show what the library says of damaged files.
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { anyManager, lockedOut, message, text, user } from "../../support/scratch.js";
@@ -152,6 +152,25 @@ test("files of other programs are no damaged sessions", async () => {
 	expect(await run(at, ["repair", format4])).toMatchObject({ code: 1, err: expect.stringContaining("not a valid pi session but a session of pi-agent-core in format 4") });
 	expect(readFileSync(format4, "utf8")).toBe(before);
 	expect(existsSync(`${format4}.bak`)).toBe(false);
+});
+
+// Regression: pi --continue went on with a session of last year that was repaired, or got a name.
+test("a repair, a migration and a new name keep the file's time", async () => {
+	const at = world();
+	const lastYear = new Date(1_700_000_000_000);
+	const aged = (path: string): string => {
+		utimesSync(path, lastYear, lastYear);
+		return path;
+	};
+	const bad = aged(damaged(at));
+	expect(await run(at, ["repair", bad])).toMatchObject({ code: 0 });
+	const named = aged(put(at, "s-named", branched));
+	expect(await run(at, ["rename", named, "a name"])).toMatchObject({ code: 0 });
+	const old = put(at, "s-old", []);
+	writeFileSync(old, text([{ type: "session", id: "s-old", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/" }, { type: "message", timestamp: "2025-01-01T00:00:00.000Z", message: user("x") }]));
+	expect(await run(at, ["rename", aged(old), "another"])).toMatchObject({ code: 0 });
+	expect(existsSync(`${old}.v1.bak`)).toBe(true);
+	expect([bad, named, old].map((path) => statSync(path).mtimeMs)).toEqual([1, 1, 1].map(() => lastYear.getTime()));
 });
 
 // Regression: verify a b nope dropped the reports of a and b.

@@ -51,12 +51,19 @@ pub struct Migrator {
     previous: Option<String>,
     /// Whether ids are the entries' numbers.
     is_numbered: bool,
+    keeps_time: bool,
 }
 
 impl Migrator {
     /// A migration from `version` to the current one.
     pub fn new(version: Version) -> Self {
-        Self { version, given: Vec::new(), taken: Default::default(), previous: None, is_numbered: false }
+        let (given, taken) = Default::default();
+        Self { version, given, taken, previous: None, is_numbered: false, keeps_time: false }
+    }
+
+    /// Lets the file keep its time. An open session is one that is continued: as with pi, its file gets the time of the migration.
+    pub fn keeping_time(self) -> Self {
+        Self { keeps_time: true, ..self }
     }
 
     /// A migration of a copy that is only shown: an entry of version 1 gets its number as its id, the same each time.
@@ -144,6 +151,10 @@ impl Rewrite for Migrator {
 
     fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         self.line(&line_text(line)?)
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.keeps_time
     }
 }
 

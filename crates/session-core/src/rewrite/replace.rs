@@ -65,6 +65,11 @@ pub trait Rewrite {
     fn late_line(&mut self, _line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         Ok(None)
     }
+    /// Whether the new version has the time of the old one. pi continues the session whose file changed last, so it has unless the rewrite
+    /// adds to the conversation. Lines that others append meanwhile count as they would in the old file.
+    fn keeps_time(&self) -> bool {
+        true
+    }
 }
 
 /// Writes one line of a new version of the file called `name`, with its newline if it has one.
@@ -183,6 +188,9 @@ impl RewriteTarget {
         let kept = KeptBackup::make(backup, &self.target, &self.file, read.end).with_call("link", &self.path)?;
         if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(kept.link())? {
             return Ok(None);
+        }
+        if rewrite.keeps_time() {
+            fs::copy_time(&self.file, &temporary.file);
         }
         let file_id = fs::stat(&temporary.file).with_call("fstat", &self.path)?.file_id;
         match temporary.replace(&self.target) {

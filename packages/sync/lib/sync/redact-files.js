@@ -3,7 +3,7 @@
 // What a redaction of a session file is going to change is in a redaction file (redaction-file.js), with what is to stand in its place, before
 // the session file is changed, and goes to each store before anything else of the session does: until the store knows of it, its old lines
 // would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
-const { existsSync, promises: fs } = require("node:fs");
+const { existsSync } = require("node:fs");
 const { unlessAbsent } = require("../base/calls.js");
 const { asError } = require("../base/errors.js");
 const { buffer } = require("../base/lines.js");
@@ -32,12 +32,12 @@ const { hashOf } = require("../base/redaction-rules.js");
 async function redactFile(file, what, { redactionFile, call = callHere }) {
 	const plan = () => callHere("redact", file, { ...what, dryRun: true });
 	if (what.dryRun) return plan();
-	if (!redactionFile) return change(file, what, call);
+	if (!redactionFile) return call("redact", file, what);
 	return redactionFile.withLock(async () => {
 		const left = await finishInterrupted(file, redactionFile, call);
 		// Another process may append to it meanwhile.
 		while (await redactionFile.add(entriesAmong((await plan()).lines)));
-		const done = await change(file, what, call);
+		const done = await call("redact", file, what);
 		// So it may in the moment in which the file is changed.
 		await redactionFile.add(entriesAmong(done.lines));
 		return { ...done, lines: [...left, ...done.lines] };
@@ -62,20 +62,7 @@ async function finishInterrupted(file, redactionFile, call = callHere) {
 	if (!planned || planned.lines.length === 0) return [];
 	const { lines } = planned;
 	await redactionFile.add(entriesAmong(lines));
-	return (await change(file, { lines }, call)).lines;
-}
-
-/**
- * Changes a file. Its time stays: pi continues the session whose file changed last.
- * @param {string} file
- * @param {RedactInput} what
- * @param {import("../index").CallManager} call
- */
-async function change(file, what, call) {
-	const { atime, mtime } = await fs.stat(file);
-	const done = await call("redact", file, what);
-	if (done.lines.length > 0) await fs.utimes(file, atime, mtime);
-	return done;
+	return (await call("redact", file, { lines })).lines;
 }
 
 /**

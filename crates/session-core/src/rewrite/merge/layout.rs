@@ -146,4 +146,9 @@ impl Rewrite for MergeLayout<'_> {
         }
         Ok(self.read)
     }
+
+    /// What was said on other machines is added.
+    fn keeps_time(&self) -> bool {
+        false
+    }
 }

@@ -76,7 +76,7 @@ pub fn repair(path: impl AsRef<Path>, now: f64) -> Result<RepairReport> {
         let version = survey.header.as_ref().filter(|_| header.is_none()).map(|header| header.version);
         if let Some(version) = version.filter(|version| *version != Version::Current) {
             made.push(1, &["migrated to version 3"])?;
-            if let Some(replaced) = original.replace(Backup::OldVersion, &mut Migrator::new(version))? {
+            if let Some(replaced) = original.replace(Backup::OldVersion, &mut Migrator::new(version).keeping_time())? {
                 backup.get_or_insert(replaced.backup);
                 repairs.append(made);
             }

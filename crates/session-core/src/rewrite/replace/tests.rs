@@ -353,3 +353,42 @@ fn a_read_only_file_is_not_migrated() {
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
     }
 }
+
+/// Regression: after a repair `pi --continue` went on with a session of last year.
+#[test]
+fn a_rewrite_that_adds_nothing_to_the_conversation_keeps_the_time() {
+    use crate::rewrite::redact::{redact, Redaction};
+    let last_year = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_700_000_000_123);
+    let time_of = |path: &str| fs::metadata(path).expect("there").modified().expect("a time");
+    let aged = |text: &str| {
+        let (dir, path) = old_file(text);
+        let file = fs::OpenOptions::new().append(true).open(&path).expect("opened");
+        file.set_modified(last_year).expect("set");
+        (dir, path)
+    };
+    let new = OLD.replace("\"id\"", "\"version\":3,\"id\"").replace("\"message\",", "\"message\",\"id\":\"a\",");
+    let (_dir, path) = aged(&format!("{new}torn"));
+    assert!(repair(&path, 0.0).expect("repaired").backup.is_some());
+    assert_eq!(time_of(&path), last_year, "a repair");
+    let (_dir, path) = aged(&format!("{OLD}torn"));
+    assert!(repair(&path, 0.0).expect("repaired").before.version == Some(1.0));
+    assert_eq!(time_of(&path), last_year, "a repair that migrates");
+    let (_dir, path) = aged(&new);
+    let redaction = Redaction::text(b"user", None, b"").expect("a text");
+    assert_eq!(redact(&path, &redaction, false).expect("redacted").lines.len(), 0);
+    let redaction = Redaction::entries(["a".into()].into(), b"x").expect("an entry");
+    redact(&path, &redaction, false).expect("redacted");
+    assert_eq!(time_of(&path), last_year, "a redaction");
+    let (_dir, path) = aged(&format!("{new}torn"));
+    let other = path.clone();
+    before_next(FsCall::Rename, move || add(&other, &new_line()));
+    repair(&path, 0.0).expect("repaired");
+    assert!(time_of(&path) > last_year, "what pi appends meanwhile counts");
+    let (_dir, path) = aged(OLD);
+    drop(opened(&path));
+    assert!(time_of(&path) > last_year, "pi continues the session that it opened last");
+}
+
+fn new_line() -> String {
+    "\n{\"type\":\"custom\",\"id\":\"n\",\"parentId\":null,\"timestamp\":\"t\"}\n".into()
+}
