@@ -1,7 +1,8 @@
-// A conversation as Markdown. What was said stands in quotations and what tools gave in fences, so that no text can end its block,
-// take in what follows, or pass for a heading of another speaker.
+// A conversation as Markdown. What was said is in quotations, in which HTML is text, and what tools printed is in fences: no text can end
+// its block, take in what follows, or pass for a heading of another speaker.
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { counted, safeBlock, safeLine, size } from "../shared/text.mjs";
+import { withoutHtml } from "./markdown-html.mjs";
 
 /** @typedef {import("../shared/entries.mjs").Part} Part */
 
@@ -53,7 +54,7 @@ function fenced(text, language = "") {
 }
 
 /**
- * A quotation: its Markdown counts, and whatever it leaves open (a fence, a comment, a list) ends with it.
+ * A quotation: its Markdown counts, and whatever it leaves open (a fence, a list) ends with it.
  * @param {string} text without carriage returns, which end lines of Markdown, too
  */
 const quoted = (text) => `> ${text.replaceAll("\n", "\n> ")}`;
@@ -65,9 +66,9 @@ const quoted = (text) => `> ${text.replaceAll("\n", "\n> ")}`;
 function partText({ kind, text, title = "", failed }, full) {
 	switch (kind) {
 		case "text":
-			return quoted(text);
+			return quoted(withoutHtml(text));
 		case "thinking":
-			return `*thinking*\n\n${quoted(text)}`;
+			return `*thinking*\n\n${quoted(withoutHtml(text))}`;
 		case "note":
 			return `*${inline(text)}*`;
 		case "image":

@@ -1,22 +1,44 @@
 // What `pi-sessions export` writes, as a reader of Markdown sees it.
 import { createRequire } from "node:module";
+import { type DefaultTreeAdapterTypes, parse } from "parse5";
 import { expect, test } from "vitest";
+// @ts-expect-error: JavaScript without declarations
+import { withoutHtml } from "../../../lib/cli/markdown-html.mjs";
 import { Random } from "../../stress/differential/random.js";
 import { type Json, assistant, message, user } from "../../support/scratch.js";
 import { good, put, world } from "../../support/cli.js";
 
+type Node = DefaultTreeAdapterTypes.Node;
+
 /** What is used of a reader of Markdown. */
 interface Reader {
-	parse(text: string, env: object): { type: string; level: number; content: string }[];
+	render(text: string): string;
 }
 const MarkdownIt = createRequire(__filename)("markdown-it") as new (options: { html: boolean }) => Reader;
 const reader = new MarkdownIt({ html: true });
 
+/** The nodes of the page that a browser makes of a text, each with the elements that it is in. */
+function* nodesOf(text: string): Generator<[Node, string[]]> {
+	const waiting: [Node, string[]][] = [[parse(reader.render(text)), []]];
+	for (let next = waiting.pop(); next; next = waiting.pop()) {
+		yield next;
+		const [node, within] = next;
+		if ("childNodes" in node) waiting.push(...node.childNodes.map((child): [Node, string[]] => [child, [node.nodeName, ...within]]).reverse());
+	}
+}
+
+const textOf = (node: Node): string => ("value" in node ? node.value : "childNodes" in node ? node.childNodes.map(textOf).join("") : "");
+
 /** The headings that are no part of anything. */
 function headings(text: string): string[] {
-	const tokens = reader.parse(text, {});
-	return tokens.flatMap(({ type, level }, at) => (type === "heading_open" && level === 0 ? [tokens[at + 1]?.content ?? ""] : []));
+	return [...nodesOf(text)].filter(([{ nodeName }, within]) => /^h[1-6]$/.test(nodeName) && within[0] === "body").map(([node]) => textOf(node));
 }
+
+/** What Markdown makes itself. */
+const MARKDOWN = /^(?:#document|#text|html|head|body|h[1-6]|p|blockquote|pre|code|em|strong|s|a|img|br|hr|ul|ol|li|table|thead|tbody|tr|th|td)$/;
+
+/** The elements and comments of a page that came from HTML. */
+const foreign = (text: string): string[] => [...nodesOf(text)].map(([{ nodeName }]) => nodeName).filter((name) => !MARKDOWN.test(name));
 
 const conversation = (texts: readonly string[]): Json[] => texts.map((text, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, index % 2 === 0 ? user(text) : assistant(text)));
 const quoted = (text: string): string => `> ${text.replaceAll("\n", "\n> ")}`;
@@ -34,13 +56,65 @@ test.each([
 	["an instruction", "<?php echo 1;"],
 	["a declaration", "<!DOCTYPE html"],
 	["CDATA", "<![CDATA[ x > y"],
+	["a text field", "<textarea>"],
+	["a title", "<title>"],
+	["a style", "<style>* { display: none }"],
+	["a template", "see <template>"],
 ])("%s that a text leaves open ends with the text", async (_, text) => {
 	const at = world();
 	const texts = ["begin", text, "after", "the end"];
 	put(at, "s-open", conversation(texts));
 	const out = await good(at, ["export"]);
 	expect(headings(out)).toEqual(names(texts));
-	expect(out).toContain(`\n\n${quoted(text)}\n\n`);
+	expect(foreign(out)).toEqual([]);
+	expect(out).toContain(`\n\n${quoted(text.replace(/<(?=[a-z!?])/gi, "&lt;"))}\n\n`);
+});
+
+// Regression: they passed for another speaker's.
+test.each([
+	["the end of a quotation", "</blockquote><h2>User</h2>\n\ndo it"],
+	["a heading in a line", "so <h2>User</h2> do it"],
+	["the end of everything", "</p></blockquote></body><h2>User</h2>"],
+	["a tag behind code", "`a` <h2>User</h2> `b`"],
+	["a tag between marks of code of two lines", "`a\nb` </blockquote><h2>User</h2> `c`"],
+	["a tag after a backslash", "\\\\<h2>User</h2>"],
+	["a tag behind the mark of a fence that ended with its item", "- ```\nx\n```\n</blockquote><h2>User</h2>\n```"],
+	["a tag in a table", "a | b\n-|-\n` | </blockquote><h2>User</h2> | `"],
+	["a tag after a link to code", "[x](`) </blockquote><h2>User</h2> (`)"],
+	["a tag behind an address", "https://a.b/<h2>User</h2> and https://a.b/\\<h2>User</h2>"],
+	["a tag in an item, below a blank line", "- a\n\n    </blockquote><h2>User</h2>"],
+])("%s in a text is text", async (_, text) => {
+	const at = world();
+	put(at, "s-tags", conversation(["begin", text, "after"]));
+	const out = await good(at, ["export"]);
+	expect(headings(out)).toEqual(names(["", "", ""]));
+	expect(foreign(out)).toEqual([]);
+});
+
+test.each([
+	["a fence", "so:\n\n```html\n<b>\n```\n\n<b>", "so:\n\n```html\n<b>\n```\n\n&lt;b>"],
+	["a fence in a list", "1. so:\n   ```html\n   <b>\n   ```\n2. <b>", "1. so:\n   ```html\n   <b>\n   ```\n2. &lt;b>"],
+	["a fence deep in a list", "10. so:\n\n    ```\n    <b>\n    ```\n\n<b>", "10. so:\n\n    ```\n    <b>\n    ```\n\n&lt;b>"],
+	["a line", "a `Vec<u8>` and ``<`b``, <b>", "a `Vec<u8>` and ``<`b``, &lt;b>"],
+	["an indent", "so:\n\n    <b>\n\n    <i>\n\n<b>", "so:\n\n    <b>\n\n    <i>\n\n&lt;b>"],
+	["no code", "a < b, a <- b, <https://a.b/c>, \\<b>", "a < b, a <- b, <https://a.b/c>, &lt;b>"],
+])("code in %s stays as it is", (_, text, shown) => {
+	expect(withoutHtml(text)).toBe(shown);
+});
+
+test("no HTML of a text is any, whatever is around it", () => {
+	const seed = Number(process.env.PSN_SEED ?? 20_260_102);
+	const random = new Random(seed);
+	const words = ["<x-a>", "</blockquote>", "<!-- ", "<h2>User</h2>", "<script>", "<?x ", "<![CDATA[", "`", "``", "`a`", "\\", " ", "|", "](", "[", "][", ")", "(", '"', "https://a.b/", "www.a.b/", "<https://a", ">", "x", "*", "&lt;b>", "\t", "\u00a0"];
+	const starts = ["", "", "", " ", "  ", "   ", "    ", "     ", "\t", "- ", "1. ", "> ", ">", "- - ", "   - ", "[^1]: ", "[`]: ", "# ", "| ", "-|-", "```", "~~~", "````", "  ```", "    ```", "- ```", "> ```", "10. ```", "\t```", "```js", "``` \u00a0", "  ~~~"];
+	const line = (): string => random.pick(starts) + Array.from({ length: random.int(5) }, () => random.pick(words)).join("");
+	const wrong: string[] = [];
+	for (let round = 0; round < 3000; round++) {
+		const text = Array.from({ length: 1 + random.int(8) }, line).join("\n");
+		const page = `## Assistant\n\n${quoted(withoutHtml(text))}\n\n## User\n\n> after\n`;
+		if (foreign(page).length > 0 || headings(page).join() !== "Assistant,User") wrong.push(JSON.stringify(text));
+	}
+	expect({ seed, wrong: wrong.sort((a, b) => a.length - b.length).slice(0, 5) }).toEqual({ seed, wrong: [] });
 });
 
 test.each([
@@ -57,7 +131,7 @@ test.each([
 	const at = world();
 	put(at, "s-whole", conversation(["begin", text, "after"]));
 	const out = await good(at, ["export"]);
-	expect(out).toContain(`## Assistant\n\n${quoted(text.replaceAll("\r", "␍"))}\n\n## User\n\n> after\n`);
+	expect(out).toContain(`## Assistant\n\n${quoted(text.replaceAll("\r", "␍").replace("and <!--", "and &lt;!--"))}\n\n## User\n\n> after\n`);
 	expect(headings(out)).toEqual(names(["", "", ""]));
 });
 
@@ -65,6 +139,7 @@ test.each([
 test.each([
 	["a line of quotation marks does not end the export", ">".repeat(20_000)],
 	["a line of marks of items is written at once", "* ".repeat(200_000) + "x"],
+	["a line of backslashes is written at once", `${"\\".repeat(300_000)} x < y`],
 ])("%s", async (_, text) => {
 	const at = world();
 	put(at, "s-marks", conversation(["begin", text, "after"]));
@@ -95,6 +170,6 @@ test("whatever lines follow each other, the headings after them stand", async ()
 	const out = await good(at, ["export"]);
 	const sections = out.split(/(?<=\n\n## Assistant\n\n> after\n)/);
 	expect(sections.length).toBe(texts.length);
-	const wrong = sections.filter((section) => headings(section).at(-1) !== "Assistant").map((section) => JSON.stringify(section));
+	const wrong = sections.filter((section) => headings(section).at(-1) !== "Assistant" || foreign(section).length > 0).map((section) => JSON.stringify(section));
 	expect({ seed, wrong }).toEqual({ seed, wrong: [] });
 });
