@@ -78,6 +78,8 @@ export function ownAgent(): { agent: string; home: string } {
 	mkdirSync(home);
 	// Windows has another name for it.
 	setEnv({ PI_CODING_AGENT_DIR: agent, HOME: home, USERPROFILE: home });
+	// The pi that an earlier test served (lib/takeover/library.mjs).
+	Reflect.deleteProperty(globalThis, Symbol.for("pi-session-native.app"));
 	return { agent, home };
 }
 

@@ -23,21 +23,18 @@ export default function extension(api) {
 		handler: async (_args, ctx) => runCommand(ctx, async () => (await import("../../packages/sync/lib/extension/private.mjs")).markPrivate(pi, ctx)),
 	});
 	/** @type {(() => void) | undefined} */
-	let restore;
+	let giveBack;
 	api.on("session_start", async (_event, ctx) => {
-		const settings = readExtensionSettings(api, (text) => tell(ctx, text));
-		if (settings.resume && ctx.mode === "tui") {
-			const [{ replaceLists }, { sliceFilter }, { showWriters }, { library }] = await Promise.all([import("./lists.mjs"), import("./filter.mjs"), import("./writers.mjs"), import("./library.mjs")]);
-			restore?.();
-			const readTexts = async (/** @type {any[]} */ sessions, /** @type {AbortSignal} */ signal) => library(pi).SessionManager.readTexts(sessions, signal);
-			const undo = [replaceLists(pi, ctx, (text) => tell(ctx, text)), sliceFilter(pi, readTexts), showWriters(pi)];
-			restore = () => undo.forEach((one) => one());
-		}
+		const warn = (/** @type {string} */ text) => tell(ctx, text);
+		const settings = readExtensionSettings(api, warn);
+		giveBack?.();
+		// pi opens the next session before it ends the one at hand.
+		giveBack = settings.sessions ? (await import("../takeover/take-over.mjs")).takeOver(pi, { warn }) : undefined;
 		if (settings.tools) await registerTools(api);
 	});
 	api.on("session_shutdown", () => {
-		restore?.();
-		restore = undefined;
+		giveBack?.();
+		giveBack = undefined;
 	});
 }
 

@@ -1,9 +1,9 @@
 // The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own.
 
-/** @typedef {{ resume: boolean, tools: boolean }} Settings */
+/** @typedef {{ sessions: boolean, tools: boolean }} Settings */
 
 /** @type {Settings} */
-const DEFAULTS = { resume: true, tools: false };
+const DEFAULTS = { sessions: true, tools: false };
 
 /**
  * Settings that are not known, or not true or false, are reported and have no effect.
@@ -17,7 +17,7 @@ export function readExtensionSettings(api, warn) {
 	const settings = { ...DEFAULTS };
 	if (given === undefined) return settings;
 	if (typeof given !== "object" || given === null || Array.isArray(given)) {
-		warn(`pi-session-native: the setting "pi-session-native" must be an object, such as { "resume": false }`);
+		warn(`pi-session-native: the setting "pi-session-native" must be an object, such as { "sessions": false }`);
 		return settings;
 	}
 	for (const [name, value] of Object.entries(given)) {

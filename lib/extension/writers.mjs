@@ -2,7 +2,6 @@
 import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { SessionList, replaceInSelectors } from "./session-selector.mjs";
 
 const require = createRequire(import.meta.url);
 /** How many columns a name takes at most. Ids of hosts are ASCII, a character a column. */
@@ -55,26 +54,4 @@ function notesOf(agentDir) {
 		// Whoever uses the store says what is wrong with its settings.
 		return undefined;
 	}
-}
-
-/**
- * Shows it in the rows of every selector of sessions from now on, before the numbers of messages; gives the function that ends it. The
- * sessions of a list are not changed. Where pi's selector is not as expected, nothing is.
- * @param {import("./lists.mjs").Pi} pi
- */
-export function showWriters(pi) {
-	/** @type {WeakSet<object>} */
-	const seen = new WeakSet();
-	return replaceInSelectors(pi, "render", (selector, own, args) => {
-		const list = selector.getSessionList();
-		if (list && !seen.has(list)) {
-			seen.add(list);
-			const writerOf = lastWriters(pi);
-			SessionList.of(list)?.drawAs((session) => {
-				const writer = writerOf(session);
-				return writer ? Object.create(session, { messageCount: { value: `${writer} · ${session.messageCount}` } }) : session;
-			});
-		}
-		return own(...args);
-	});
 }

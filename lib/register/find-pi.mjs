@@ -12,9 +12,10 @@ import {
 	realpathSync,
 	statSync,
 } from "node:fs";
+import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PACKAGE_VARIABLE, Unfit, manifestOf } from "./package.mjs";
+import { PACKAGE_VARIABLE, Unfit, manifestOf, print } from "./package.mjs";
 
 /** @typedef {import("./package.mjs").Settings} Settings */
 
@@ -51,17 +52,21 @@ export function refuseLauncher(path, names) {
 		const folder = fromLauncher(path, name);
 		if (folder === undefined) continue;
 		throw new Unfit(
-			`${path} is a shell script that starts pi, which Node cannot run. Start pi-native, or ${join(resolve(folder), "dist/cli.js")}`,
+			`${path} is a shell script that starts pi, which Node cannot run. Start pi-native, or ${join(resolve(folder), "dist/bundle/cli.js")}`,
 		);
 	}
 }
 
-/** @param {string} path */
-export const singleBinary = (path) =>
-	new Unfit(
-		`${path} is a single-binary build of pi. Its session manager is compiled in and cannot be replaced; ` +
-			"install the npm package instead (npm install -g @earendil-works/pi-coding-agent)",
-	);
+/**
+ * Starts a single-binary build of pi in place of this process, with its arguments.
+ * @param {string} path
+ */
+export function startBinary(path) {
+	const reason = `${path} is a single-binary build of pi, whose session manager is compiled in`;
+	if (process.platform === "win32" || !process.execve) throw new Unfit(`${reason}: start it by itself`);
+	print(`pi-session-native: it runs on its own session manager, because ${reason}`);
+	process.execve(path, [path, ...process.argv.slice(2)], /** @type {Record<string, string>} */ (process.env));
+}
 
 /** The `node_modules` directories from `dir` upwards. Node's own list also has those of NODE_PATH, which may be relative. @param {string} dir */
 function* modulesUpwards(dir) {
@@ -102,15 +107,28 @@ function workingDirectory() {
 	}
 }
 
-/** Whether the working directory is this directory or below it. @param {string} dir */
-function holdsWorkingDirectory(dir) {
-	const real = realOr(dir);
-	return `${realOr(workingDirectory())}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep);
+/** Whether a path is a directory or below it. @param {string} path @param {string} dir */
+const isWithin = (path, dir) => `${path}${sep}`.startsWith(dir.endsWith(sep) ? dir : dir + sep);
+
+/** What marks the directory of a project. */
+const MARKS = [".git", ".hg", ".jj", ".svn", "package.json"];
+
+/**
+ * The directory of the project that the working directory belongs to: the outermost with a mark, or else the working directory. The
+ * user's home, where programs are installed, is in no project: undefined where the working directory is the home or above it.
+ */
+function projectOfWorkingDirectory() {
+	const home = realOr(homedir());
+	let project;
+	for (let at = realOr(workingDirectory()); !isWithin(home, at) && at !== dirname(at); at = dirname(at)) {
+		if (project === undefined || MARKS.some((mark) => existsSync(join(at, mark)))) project = at;
+	}
+	return project;
 }
 
 /**
- * Whether a path came with the working directory: it leads through the `node_modules` of the working directory or of a
- * directory above it. Not if this package is installed there, too.
+ * Whether a path came with the working directory: it is in its project, or leads through the `node_modules` of the working directory or
+ * of a directory above it. Not if this package is installed there, too.
  * @param {string} path
  */
 function isOfWorkingDirectory(path) {
@@ -118,16 +136,18 @@ function isOfWorkingDirectory(path) {
 	const above = [];
 	for (let at = resolve(path); at !== dirname(at); at = dirname(at)) if (basename(at) === "node_modules") above.push(at);
 	const isOurs = (/** @type {string} */ modules) => [dirname(modules), join(modules, "pi-session-native")].some((dir) => realOr(dir) === realOr(OWN));
-	return above.some((modules) => holdsWorkingDirectory(dirname(modules))) && !above.some(isOurs);
+	const [project, cwd] = [projectOfWorkingDirectory(), realOr(workingDirectory())];
+	const isInProject = project !== undefined && isWithin(resolve(path), project);
+	return (isInProject || above.some((modules) => isWithin(cwd, realOr(dirname(modules))))) && !above.some(isOurs);
 }
 
-/** The same of a directory of the path. A relative one always depends on the working directory. @param {string} dir */
-const isStrange = (dir) => !isAbsolute(dir) || [dir, realOr(dir)].some(isOfWorkingDirectory);
+/** Whether a directory of the path can have a pi that the user installed. A relative one depends on the working directory. @param {string} dir */
+const isUsersOwn = (dir) => isAbsolute(dir) && ![dir, realOr(dir)].some(isOfWorkingDirectory);
 
 /** The files of these names in the directories of the path that the user set, in its order. @param {string[]} names */
 function commandsOnPath(names) {
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
-	const folders = (process.env.PATH ?? "").split(delimiter).filter((dir) => dir !== "" && !isStrange(dir));
+	const folders = (process.env.PATH ?? "").split(delimiter).filter(isUsersOwn);
 	const paths = folders.flatMap((dir) => files.map((file) => join(dir, file)));
 	return paths.filter(isReadableFile);
 }
@@ -173,7 +193,7 @@ export function findPi(packages, settings) {
 	for (const folder of settings.folders) {
 		if (!existsSync(folder)) throw new Unfit(`${PACKAGE_VARIABLE} names a folder that does not exist: ${folder}`);
 		const real = realpathSync(folder);
-		if (statSync(real).isFile() && isBinary(real)) throw singleBinary(folder);
+		if (statSync(real).isFile() && isBinary(real)) startBinary(real);
 		const pi = packages.in(real);
 		if (!pi) throw new Unfit(`${PACKAGE_VARIABLE} names a folder without a package.json: ${folder}`);
 		return pi;
@@ -190,7 +210,7 @@ export function findPi(packages, settings) {
 		}
 	}
 	const binary = commandsOnPath(names.flatMap(commandNames)).find((path) => isBinary(realpathSync(path)));
-	if (binary) throw singleBinary(binary);
+	if (binary) startBinary(binary);
 	throw new Unfit(
 		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +
 			`or name its folder in ${PACKAGE_VARIABLE}. What comes with the working directory is not taken`,

@@ -1,87 +1,87 @@
-// The two ways in: `--import pi-session-native/register`, and the command `pi-native`.
-import { existsSync, realpathSync, statSync, writeSync } from "node:fs";
+// The two ways to pi on this manager from the start of the process: `--import …/register.mjs`, and the command `pi-native`. Both import what
+// pi exports before pi's own command does, and take over its class. Scripts that import pi's SDK get one line more at the end of its index.
+import { existsSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { messageOf } from "../../packages/sync/lib/base/errors.js";
+import { library } from "../takeover/library.mjs";
+import { takeOver } from "../takeover/take-over.mjs";
 import { agentDirOf, isStoreNamed } from "../../packages/sync/lib/machine/setting-names.js";
-import { keepCompiled } from "./compile-cache.mjs";
-import { Hooks } from "./hooks.mjs";
-import { BUNDLE, Packages, Unfit, readEnvironment } from "./package.mjs";
+import { BUNDLE, Packages, UNBUNDLED, Unfit, print, readEnvironment } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
+/** What is loaded for a script: pi's index, or a program of pi's that the script imports. */
+const HOOKED = /^(.*)\/dist\/(?:bundle\/)?(index|cli|rpc-entry)\.js$/;
 
 /** @typedef {import("./package.mjs").Pi} Pi */
 /** @typedef {import("./package.mjs").Settings} Settings */
+/** @typedef {import("../takeover/library.mjs").Pi} Exported */
 
-/** @type {Hooks} */
-let hooks;
+/** @type {Packages | undefined} */
+let packages;
 /** The store that this process's sessions go to, if one is named. @type {ReturnType<typeof import("../../packages/sync/lib/follower/in-pi.mjs").storeOfEnvironment>} */
 let store;
-/** @type {import("./check.mjs").Library} */
-let ours;
-/** What `install` returned. It runs once: of two hooks in a row each would take the other's work for foreign. @type {Packages | undefined} */
-let installed;
-/** Whether pi itself was started. Then a failure ends the process; otherwise it is an exception in somebody's script. */
-let startsPi = false;
 
-/** @param {string} text */
-const print = (text) => writeSync(2, `${text}\n`);
-
-/** Ends the process with the message, where pi was to be started; else throws. @param {unknown} error @returns {never} */
-function stop(error) {
-	if (!startsPi || !(error instanceof Unfit)) throw error;
-	print(error.message);
-	process.exit(1);
-}
-
-/** @template T @param {() => T} work */
-function stopIfUnfit(work) {
+/** Ends the process with the message of what stops the start. @template T @param {() => T} work */
+function orStop(work) {
 	try {
 		return work();
 	} catch (error) {
-		return stop(error);
+		if (!(error instanceof Unfit)) throw error;
+		print(error.message);
+		process.exit(1);
 	}
-}
-
-function loadOurs() {
-	if (ours) return ours;
-	try {
-		ours = require("../../index.js");
-	} catch (error) {
-		const [reason] = messageOf(error).split("\n");
-		throw new Unfit(reason.replace(/^pi-session-native: /, ""));
-	}
-	store?.watch(ours.SessionManager);
-	return ours;
-}
-
-/** Installs the hooks; gives the packages that are pi. @param {Settings} settings */
-function install(settings) {
-	if (installed) return installed;
-	const { bun, deno, node } = process.versions;
-	// The hooks load modules by `require`.
-	if (typeof module.registerHooks !== "function" || !process.features.require_module || bun || deno) {
-		const runtime = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`;
-		throw new Unfit(
-			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks, require of modules); Node 22.15 or newer can, and pi needs 22.19`,
-		);
-	}
-	const { name, version } = require("../../package.json");
-	const packages = new Packages(settings);
-	// A worker has the main thread's pi, which was reported already.
-	const say = settings.verbose && isMainThread ? print : () => {};
-	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, stop });
-	hooks.install();
-	installed = packages;
-	return packages;
 }
 
 /** Takes the store that is named for a pi, or for scripts that load one. Most have none, and what it needs takes a few milliseconds to load. @param {Pi | undefined} pi */
 function takeStore(pi) {
 	const agentDir = agentDirOf(pi?.config);
 	if (isMainThread && isStoreNamed(agentDir)) store = require("../../packages/sync/lib/follower/in-pi.mjs").storeOfEnvironment(agentDir);
+}
+
+/** Takes over the class of a pi. @param {Exported} exported @param {Pi} pi */
+function take(exported, pi) {
+	const { name, version } = require("../../package.json");
+	takeOver(exported, {
+		warn: print,
+		// A worker has the main thread's pi, which was reported already.
+		onTaken: () => readEnvironment().verbose && isMainThread && print(`${name} ${version}: the session manager of ${pi.title} (${pi.dir}) is replaced`),
+		load(exported) {
+			const loaded = library(exported);
+			store?.watch(loaded.SessionManager);
+			store = undefined;
+			return loaded;
+		},
+	});
+}
+
+/** Takes over the class of a pi before one of its programs runs, the bundled one or the other; pi then shares what was loaded. @param {Pi} pi @param {string} folder */
+function takeBefore(pi, folder) {
+	// As pi's own command does: V8 keeps what it compiled, in the same place.
+	module.enableCompileCache?.();
+	try {
+		take(require(pi.path(`${folder}index.js`)), pi);
+	} catch (error) {
+		const [reason] = (error instanceof Error ? error.message : String(error)).split("\n", 1);
+		print(`pi-session-native: ${pi.title} runs on its own session manager, because its ${folder}index.js cannot be loaded: ${reason}`);
+	}
+	store?.pullBefore();
+}
+
+/** Called by pi's index at its end, in a process where a script imports it. @param {string} dir @param {Exported} exported */
+export const takeIn = (dir, exported) => take(exported, /** @type {Pi} */ (packages?.in(dir)));
+
+/** Adds a line to what a script may import of a pi. @type {import("node:module").LoadHookSync} */
+function load(url, context, next) {
+	const [, dir, name] = HOOKED.exec(url.replace(/[?#].*$/, "")) ?? [];
+	const pi = dir?.startsWith("file:") ? packages?.in(fileURLToPath(dir)) : undefined;
+	const loaded = next(url, context);
+	if (!pi || loaded.format !== "module" || !loaded.source) return loaded;
+	const text = Buffer.from(/** @type {Uint8Array} */ (loaded.source)).toString("utf8");
+	if (name !== "index") return { ...loaded, source: text.replace(/^(#!.*\n)?/, '$&import "./index.js";') };
+	const line = `import * as piExports from "./index.js";import { takeIn as piTakeIn } from ${JSON.stringify(import.meta.url)};piTakeIn(${JSON.stringify(pi.dir)}, piExports);`;
+	return { ...loaded, source: `${text}\n${line}` };
 }
 
 /** Options by which Node runs what is in its command line: the first argument is then no script. */
@@ -96,74 +96,47 @@ function mainScript() {
 	return path !== undefined && statSync(path).isFile() ? { given: path, real: realpathSync(path) } : undefined;
 }
 
+/** Takes over the class of whatever pi this process loads; of a pi that is being started before it starts. */
+export function registerMain() {
+	if (packages) return;
+	const settings = readEnvironment();
+	packages = new Packages(settings);
+	const main = mainScript();
+	const pi = main && packages.around(main.real);
+	takeStore(pi);
+	if (main && !(pi && main.real.endsWith(".js"))) orStop(() => startOthers(main, settings));
+	const name = pi?.nameOf(/** @type {{ real: string }} */ (main).real) ?? "";
+	if (pi && name.startsWith(UNBUNDLED)) takeBefore(pi, name.startsWith(BUNDLE) ? BUNDLE : UNBUNDLED);
+	else if (pi && name.startsWith("src/")) print(`pi-session-native: ${pi.title} runs on its own session manager, because it is started from its source`);
+	else if (typeof module.registerHooks === "function") module.registerHooks({ load });
+	else print(`pi-session-native: scripts that import pi get pi's own session manager, because Node ${process.versions.node} has no module.registerHooks; Node 22.15 has`);
+}
+
 /**
- * Stops the start of a pi that is not a script of Node's. Scripts that are not named as pi are left alone.
+ * Starts a pi that Node cannot, which is no script of Node's. Scripts that are not named as pi are left alone.
  * @param {{ given: string, real: string }} script
  * @param {Settings} settings
  */
-function refuseOthers({ given, real }, settings) {
-	const { isBinary, isNamedAsPi, refuseLauncher, singleBinary } = require("./find-pi.mjs");
+function startOthers({ given, real }, settings) {
+	const { isBinary, isNamedAsPi, refuseLauncher, startBinary } = require("./find-pi.mjs");
 	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));
-	if (isNamed && !real.endsWith(".node") && isBinary(real)) throw singleBinary(real);
+	if (isNamed && !real.endsWith(".node") && isBinary(real)) startBinary(real);
 	refuseLauncher(real, settings.names);
-}
-
-/** Replaces the manager of whatever pi this process loads; checks a pi that is being started before it starts. */
-export function registerMain() {
-	if (installed) return;
-	startsPi = true;
-	stopIfUnfit(() => {
-		const main = mainScript();
-		const settings = readEnvironment();
-		const packages = install(settings);
-		const pi = main && packages.around(main.real);
-		takeStore(pi);
-		if (main && !(pi && main.real.endsWith(".js"))) refuseOthers(main, settings);
-		startsPi = main !== undefined && pi !== undefined && checkStart(packages, pi, main.real);
-		if (startsPi) store?.pullBefore();
-	});
-}
-
-/**
- * Checks the pi whose own script is started. False for a script that is only in its directory, such as an example.
- * @param {Packages} packages
- * @param {Pi} pi
- * @param {string} script
- */
-function checkStart(packages, pi, script) {
-	const name = pi.nameOf(script);
-	if (name.startsWith("src/")) {
-		throw new Unfit(
-			`${script} is pi's source; its session manager is replaced in a build alone (${pi.path("dist/cli.js")})`,
-		);
-	}
-	if (!name.startsWith("dist/")) return false;
-	keepCompiled();
-	if (name.startsWith(BUNDLE) && hooks.bundleOf(pi)) return true;
-	hooks.check(pi);
-	const located = packages.locate(pathToFileURL(script).href);
-	if (located?.kind === "entry" || located?.unbundledUrl !== undefined) return true;
-	throw new Unfit(`${script} cannot be hooked; start ${pi.path("dist/cli.js")}`);
 }
 
 /** Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled. */
 export async function startPi() {
-	startsPi = true;
-	keepCompiled();
-	const url = stopIfUnfit(() => {
+	module.enableCompileCache?.();
+	const url = orStop(() => {
 		const settings = readEnvironment();
-		const packages = install(settings);
+		packages ??= new Packages(settings);
 		const { findPi } = require("./find-pi.mjs");
-		const pi = findPi(packages, settings);
+		const pi = /** @type {Pi} */ (findPi(packages, settings));
 		takeStore(pi);
-		const isBundled = hooks.bundleOf(pi) !== undefined;
-		if (!isBundled && !pi.has("dist/cli.js")) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
-		store?.pullBefore();
-		return isBundled ? pi.bundleUrl : pi.cliUrl;
+		const folder = [BUNDLE, UNBUNDLED].find((folder) => pi.has(`${folder}cli.js`));
+		if (folder === undefined) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
+		takeBefore(pi, folder);
+		return pathToFileURL(pi.path(`${folder}cli.js`)).href;
 	});
-	try {
-		await import(url);
-	} catch (error) {
-		stop(error);
-	}
+	await import(url);
 }

@@ -5,7 +5,7 @@
 	const world = globalThis;
 	const { URL, decodeURIComponent } = world;
 	const { assign } = Object;
-	// Set by lib/register/hooks.mjs: the pi that this process runs, which may be a renamed build.
+	// Set by lib/takeover/library.mjs: the pi that this process runs, which may be a renamed build.
 	const APP = Symbol.for("pi-session-native.app");
 	// Set by the program, for this thread.
 	let ownAgentDir;

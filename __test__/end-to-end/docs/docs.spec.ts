@@ -33,7 +33,7 @@ test("the pages are those that the README leads to", () => {
 		"CHANGELOG.md",
 		"CONTRIBUTING.md",
 		"README.md",
-		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "extension", "file-format", "moving-from-pi", "pi-hook", "platforms", "recipes", "security", "store-adapters", "stores"].map((name) => `docs/${name}.md`),
+		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "extension", "file-format", "moving-from-pi", "platforms", "recipes", "security", "store-adapters", "stores", "takeover"].map((name) => `docs/${name}.md`),
 	]);
 });
 
@@ -191,7 +191,7 @@ describe("pages", () => {
 
 	test("the page of environment variables has each of pi's and of this package's that the sources read, and no other", () => {
 		const variables = (text: string): string[] => [...new Set(text.match(/\bPI_[A-Z]+(?:_[A-Z]+)*\b/g))].sort();
-		const sources = ["src", "lib", "bin", "register.mjs"].flatMap((path) => filesBelow(join(root, path))).filter((file) => !/[\\/]tests?[\\/.]|\.md$/.test(file));
+		const sources = ["crates/session-core/src", "src", "lib", "bin", "register.mjs"].flatMap((path) => filesBelow(join(root, path))).filter((file) => !/[\\/]tests?[\\/.]|\.md$/.test(file));
 		expect(sources.length).toBeGreaterThan(200);
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
 	});
@@ -222,9 +222,9 @@ describe("pages", () => {
 		expect([...new Set(told)]).toEqual([name]);
 	});
 
-	test("the hook's page says of each of its files what it does", () => {
-		const files = ["register", "follower"].flatMap((folder) => readdirSync(join(root, "lib", folder)));
-		const named = [...textOf("docs/pi-hook.md").matchAll(/^\| (`[^|]*\.mjs`[^|]*) \|/gm)].flatMap(([, cell]) => (cell as string).match(/[\w*-]+\.mjs/g) ?? []);
+	test("the page on taking over says of each of its files what it does", () => {
+		const files = ["lib/takeover", "lib/register", "packages/sync/lib/follower"].flatMap((folder) => readdirSync(join(root, folder)));
+		const named = [...textOf("docs/takeover.md").matchAll(/^\| (`[^|]*\.mjs`[^|]*) \|/gm)].flatMap(([, cell]) => (cell as string).match(/[\w*-]+\.mjs/g) ?? []);
 		const isNamed = (file: string) => named.some((name) => name === file || (name.endsWith("*.mjs") && file.startsWith(name.slice(0, -"*.mjs".length))));
 		expect(files.length).toBeGreaterThan(10);
 		expect(files.filter((file) => !isNamed(file))).toEqual([]);

@@ -11,7 +11,11 @@ import { remove } from "../../support/remove.js";
 import { type Json, header, message, root, text, user } from "../../support/scratch.js";
 import { Terminal } from "../register/terminal.js";
 
-const cli = join(pi.referencePackage, "dist/bundle/cli.js");
+/** The releases that the extension is tried in, by their directories. */
+export const RELEASES = [
+	{ version: pi.referenceVersion, release: pi.referencePackage },
+	{ version: pi.earlierVersion, release: pi.earlierPackage },
+];
 const register = join(root, "register.mjs");
 
 export interface World {
@@ -43,7 +47,9 @@ export async function world(steps: ScriptedStep[] = [], settings: Json = {}): Pr
 export interface PiOptions {
 	/** The package that is loaded; this one by default, none for false. */
 	extension?: string | false;
-	/** Whether pi runs on this package's manager. */
+	/** The directory of pi; the reference's by default. */
+	release?: string;
+	/** Whether pi runs on this package's manager from its start. */
 	hooked?: boolean;
 	args?: string[];
 	env?: Record<string, string>;
@@ -51,10 +57,10 @@ export interface PiOptions {
 	stderr?: string;
 }
 
-function command(at: World, { extension = root, hooked, args = [], env = {} }: PiOptions, more: string[] = []) {
+function command(at: World, { extension = root, hooked, release = pi.referencePackage, args = [], env = {} }: PiOptions, more: string[] = []) {
 	return {
 		command: pi.nodeBin,
-		args: [...(hooked ? ["--import", register] : []), cli, ...(extension === false ? [] : ["-e", extension]), ...args, ...more],
+		args: [...(hooked ? ["--import", register] : []), join(release, "dist/bundle/cli.js"), ...(extension === false ? [] : ["-e", extension]), ...args, ...more],
 		cwd: at.work,
 		env: { ...pi.isolatedEnv(at.home), XDG_CACHE_HOME: join(at.root, "cache"), ...env },
 	};

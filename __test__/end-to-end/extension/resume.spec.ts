@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { assistant, root, user } from "../../support/scratch.js";
-import { DEADLINE_MS } from "../register/terminal.js";
-import { type World, inTerminal, put, said, withoutAddon, world } from "./pi.js";
+import { DEADLINE_MS, type Terminal } from "../register/terminal.js";
+import { type PiOptions, RELEASES, type World, inRpc, inTerminal, put, said, withoutAddon, world } from "./pi.js";
 
 /** What loads the addon: pi's own lists need none of these. */
 const catalogs = (at: World): string[] => readdirSync(join(at.home, "agent")).filter((name) => name.startsWith("session-catalog"));
@@ -25,75 +25,157 @@ const listed = /Resume Session/;
 /** The keys that take a word back. */
 const erased = (word: string): string[] => [...word].map(() => "BSpace");
 
-test.each([
-	{ how: "pi's own manager", hooked: false },
-	{ how: "this package's manager", hooked: true },
-])("on $how /resume shows line by line what pi's own shows, here and everywhere, filtered and after /reload", async ({ hooked }) => {
-	const at = await world();
-	fill(at);
-	const own = await inTerminal(at, { extension: false });
-	const ours = await inTerminal(at, { hooked });
-	const see = async (...wanted: (string | RegExp)[]): Promise<void> => {
-		const list = (screen: string): string => screen.slice(screen.search(listed));
+/** Two pis that are given the same keys: pi alone, and one with this package. */
+class Both {
+	constructor(
+		readonly own: Terminal,
+		readonly ours: Terminal,
+	) {}
+
+	static async start(at: World, beside: World, options: PiOptions): Promise<Both> {
+		return new Both(await inTerminal(at, { ...options, extension: false, hooked: false }), await inTerminal(beside, options));
+	}
+
+	async do(act: (terminal: Terminal) => unknown): Promise<void> {
+		await Promise.all([act(this.own), act(this.ours)]);
+	}
+
+	press(...keys: string[]): void {
+		for (const terminal of [this.own, this.ours]) terminal.press(...keys);
+	}
+
+	/** Waits until both show what is wanted, and the same list. */
+	async see(...wanted: (string | RegExp)[]): Promise<string> {
+		// Dates and paths of the two homes are as long.
+		const list = (screen: string): string => screen.slice(screen.search(listed)).replaceAll(/psn-extension-\w+/g, "home");
 		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
-			const [expected, shown] = await Promise.all([own.shows(...wanted), ours.shows(...wanted)]);
-			if (list(shown) === list(expected)) return;
+			const [expected, shown] = await Promise.all([this.own.shows(...wanted), this.ours.shows(...wanted)]);
+			if (list(shown) === list(expected)) return list(shown);
 			if (Date.now() > deadline) expect(list(shown)).toBe(list(expected));
 		}
-	};
-	const both = async (act: (terminal: typeof own) => unknown): Promise<void> => {
-		await Promise.all([act(own), act(ours)]);
-	};
+	}
+
+	/** Opens `/resume` and waits for the whole list. */
+	async resume(count: number): Promise<void> {
+		await this.do((terminal) => terminal.enter("/resume"));
+		await this.see(listed, `/${count})`);
+	}
+
+	/** What the session that was opened says, which must be the same. */
+	async opened(): Promise<string> {
+		const closed = /^(?![^]*Resume Session)[^]*scripted • medium/;
+		const said = (screen: string): string => (screen.match(/^.*(?:question|answer).*$/gm) ?? []).slice(-2).join("\n");
+		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
+			const [expected, shown] = (await Promise.all([this.own.shows(closed), this.ours.shows(closed)])).map(said);
+			if (shown === expected && shown !== "") return shown as string;
+			if (Date.now() > deadline) expect(shown).toBe(expected);
+		}
+	}
+}
+
+const ways = RELEASES.flatMap(({ version, release }) => [
+	{ version, release, how: "the extension", hooked: false },
+	{ version, release, how: "the extension on this package's manager", hooked: true },
+]);
+
+test.each(ways)("in pi $version with $how /resume shows line by line what pi's own shows, here and everywhere, and after /reload", async ({ hooked, release }) => {
+	const at = await world();
+	fill(at);
+	const both = await Both.start(at, at, { hooked, release });
 	const resume = async (): Promise<void> => {
-		await both((terminal) => terminal.enter("/resume"));
-		await see(listed, "question 0", "question 10");
-		await both((terminal) => terminal.press("Tab"));
-		await see(listed, "/other", "(1/12)");
-		await both((terminal) => terminal.type("pear3end"));
-		await see(listed, /› question 3 .*\/other/);
-		await both((terminal) => terminal.press("Escape"));
-		await both((terminal) => terminal.shows("scripted • medium"));
+		await both.do((terminal) => terminal.enter("/resume"));
+		await both.see(listed, "question 0", "question 10");
+		both.press("Tab");
+		await both.see(listed, "/other", "(1/12)");
+		await both.do((terminal) => terminal.type("pear3end"));
+		await both.see(listed, /› question 3 .*\/other/);
+		both.press("Escape");
+		await both.do((terminal) => terminal.shows("scripted • medium"));
 	};
 	await resume();
 	// Only then was the addon loaded.
 	expect(catalogs(at)).not.toEqual([]);
-	await ours.enter("/reload");
-	await ours.shows(/Reloaded/);
+	await both.ours.enter("/reload");
+	await both.ours.shows(/Reloaded/);
 	await resume();
 });
 
-test("a word and Enter, typed at once, resume the session that has the word", async () => {
+// Regression: pi 1.6.0 selects the best match of a query, and this package then selected the row that had been selected before.
+test.each(ways)("in pi $version with $how a query selects the row, and Enter opens the session, that pi's own does", async ({ hooked, release }) => {
 	const at = await world();
-	for (let n = 0; n < 200; n++) put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"many words ".repeat(5000)} pear${n}end`), n + 1)]);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/resume");
-	await terminal.shows(listed, "question 0", "(1/200)");
-	terminal.press(..."pear137end", "Enter");
-	await terminal.shows("Resumed session", "pear137end", "scripted • medium");
+	for (let n = 0; n < 12; n++) {
+		const word = n % 3 === 1 ? `needle${n}` : n % 3 === 2 ? `n e e d l e ${n}` : "other";
+		put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"answer ".repeat(n)} ${word} needs an answer ${n}`), n + 1)]);
+	}
+	const both = await Both.start(at, at, { hooked, release });
+	/** Steps of keys: between the steps both lists must be the same, within one nothing is looked at. */
+	const cases: string[][][] = [
+		[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
+		[["Down", "Down", "Down"], ["n"], ["BSpace"], ["Enter"]],
+		[[..."needle4", "Enter"]],
+		[[..."need"], ["Down", "Down"], [..."l"], ["Enter"]],
+		[[..."need"], ["Down", "Down", ..."le"], ["Down"], ["Enter"]],
+		[[..."needle7"], erased("needle7"), ["Down"], ["Enter"]],
+		[[..."eedle", "Home", "n", "End", "1"], ["Left", "0", "Right"], ["BSpace", "BSpace"], ["Enter"]],
+		[[..."needle", "Left", "Left", "Right", "x"], ["BSpace"], ["Enter"]],
+	];
+	for (const steps of cases) {
+		await both.resume(12);
+		for (const [at, keys] of steps.entries()) {
+			both.press(...keys);
+			if (at < steps.length - 1) await both.see(listed);
+		}
+		await both.opened();
+	}
 });
 
-// Regression: these keys acted on the rows of the query before, so that another session than the one on the screen was deleted.
-test("a word and the key that deletes or renames, typed at once, act on the session that has the word", async () => {
-	const at = await world();
-	const paths = Array.from({ length: 400 }, (_, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"many words ".repeat(5000)} pear${n}end`), n + 1)]));
-	const gone = (): string[] => paths.filter((path) => !existsSync(path));
-	const terminal = await inTerminal(at);
-	await terminal.enter("/resume");
-	await terminal.shows(listed, "question 0", "(1/400)");
-	terminal.press(..."pear137end", "C-d");
-	await terminal.shows("› question 137 ", "Delete session?");
-	expect(gone()).toEqual([]);
-	terminal.press("Enter");
-	await terminal.shows("pear137end", "No sessions in current folder", "◉ Current Folder");
-	expect(gone()).toEqual([paths[137]]);
-	// Without a look at the screen in between: confirmed, and with another name. pi gives no name while it lists.
-	terminal.press(...erased("pear137end"), ..."pear138end", "C-d", "Enter");
-	await terminal.shows("pear138end", "No sessions in current folder", "◉ Current Folder");
-	expect(gone()).toEqual([paths[137], paths[138]]);
-	terminal.press(...erased("pear138end"), ..."pear139end", "C-r", ..."Quince", "Enter");
-	await terminal.shows(listed, "pear139end", "› Quince ");
-	expect(gone()).toEqual([paths[137], paths[138]]);
-	expect(readFileSync(paths[139] as string, "utf8")).toContain('"name":"Quince"');
+test.each(ways)("in pi $version with $how a query, a deletion and a name given while the list comes in pieces do what they do in pi's own", async ({ hooked, release }) => {
+	const worlds = [await world(), await world()] as const;
+	const paths = worlds.map((at) => Array.from({ length: 300 }, (_, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"many words ".repeat(20_000)} pear${n}end answer`), n + 1)])));
+	const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
+	const both = await Both.start(...worlds, { hooked, release });
+	// The first row is the newest session in a part of the list, too.
+	await both.do((terminal) => terminal.enter("/resume"));
+	await both.do((terminal) => terminal.shows(listed, "› question 299"));
+	both.press("C-d");
+	await both.do((terminal) => terminal.shows("Delete session?"));
+	both.press("Enter");
+	await both.see(listed, "› question 298", "/299)");
+	expect(gone()).toEqual([[299], [299]]);
+	both.press("Escape");
+	await both.do((terminal) => terminal.enter("/resume"));
+	both.press(..."pear137end");
+	await both.see(listed, "› question 137 ");
+	both.press("C-r");
+	await both.do((terminal) => terminal.shows("Rename Session"));
+	both.press(..."Quince", "Enter");
+	await both.see(listed, "› Quince ");
+	both.press("C-d", "Enter");
+	await both.see(listed, "pear137end", "No sessions in current folder", "◉ Current Folder");
+	expect(gone()).toEqual([[137, 299], [137, 299]]);
+	// Typed at once, whatever is read by then.
+	both.press(...erased("pear137end"), ..."pear138end", "Enter");
+	expect(await both.opened()).toContain("pear138end");
+});
+
+test.each(RELEASES)("in pi $version sessions that the extension opens, makes and forks are on this package's manager; the first is pi's own", async ({ release }) => {
+	const at = await world([{ text: "An answer." }, { text: "An answer." }]);
+	const path = put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
+	const notes = join(at.root, "notes");
+	const observer = join(at.root, "observer.mjs");
+	writeFileSync(
+		observer,
+		`import { appendFileSync } from "node:fs";
+		import { SessionManager } from "@earendil-works/pi-coding-agent";
+		export default (pi) => pi.on("session_start", (event, { sessionManager: one }) => appendFileSync(${JSON.stringify(notes)}, [event.reason, "getDiagnostics" in one, one instanceof SessionManager].join(" ") + "\\n"));\n`,
+	);
+	await inRpc(at, async (client) => {
+		await client.send({ type: "switch_session", sessionPath: path });
+		await client.send({ type: "fork", entryId: "a" });
+		await client.send({ type: "new_session" });
+	}, { release, args: ["-e", observer] });
+	// RPC mode starts some sessions twice.
+	expect([...new Set(readFileSync(notes, "utf8").trim().split("\n"))]).toEqual(["startup false true", "resume true true", "fork true true", "new true true"]);
 });
 
 test.each([
@@ -123,8 +205,8 @@ test("pi starts, and works, without the addon being loaded", async () => {
 	expect(catalogs(at)).toEqual([]);
 });
 
-test("the setting `resume` leaves /resume as it is in pi", async () => {
-	const at = await world([], { "pi-session-native": { resume: false } });
+test("the setting `sessions` leaves /resume to pi", async () => {
+	const at = await world([], { "pi-session-native": { sessions: false } });
 	fill(at);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/resume");
@@ -133,9 +215,9 @@ test("the setting `resume` leaves /resume as it is in pi", async () => {
 });
 
 test("a setting that is not known, or not true or false, is named", async () => {
-	const at = await world([], { "pi-session-native": { resum: false, resume: "no" } });
+	const at = await world([], { "pi-session-native": { resume: false, sessions: "no" } });
 	const terminal = await inTerminal(at);
-	await terminal.shows('there is no setting "resum"', '"resume" must be true or false');
+	await terminal.shows('there is no setting "resume"', '"sessions" must be true or false');
 });
 
 test("without its addon pi's own list answers, and a message says why", async () => {
@@ -145,7 +227,7 @@ test("without its addon pi's own list answers, and a message says why", async ()
 	await terminal.enter("/resume");
 	await terminal.shows(listed, "question 0", "question 10");
 	terminal.press("Escape");
-	await terminal.shows("/resume is pi's own, because");
+	await terminal.shows(/runs on its own session manager,\s+because/);
 });
 
 test("in the process of a subagent the extension adds nothing", async () => {

@@ -1,7 +1,7 @@
 // A pi in a few lines: the layout of the published one (an unbundled `dist` beside a bundle), a session manager of its
 // own, and whatever a test changes about it. It says what it does on stdout.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
@@ -30,32 +30,41 @@ export function write(path: string, text: string, mode = 0o644): string {
 const CONFIG = `
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
-const up = import.meta.url.includes("/bundle/") ? "../../../" : "../";
-const { piConfig = {} } = JSON.parse(readFileSync(new URL(up + "package.json", import.meta.url), "utf8"));
-export const APP_NAME = piConfig.name ?? "pi";
-export const CONFIG_DIR_NAME = piConfig.configDir ?? ".pi";
-export const getAgentDir = () =>
-	process.env[APP_NAME.toUpperCase() + "_CODING_AGENT_DIR"] || join(homedir(), CONFIG_DIR_NAME, "agent");
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+const up = import.meta.url.includes("/bundle/") ? "../../.." : "..";
+export const getPackageDir = () => join(dirname(fileURLToPath(import.meta.url)), up);
+const { piConfig = {} } = JSON.parse(readFileSync(join(getPackageDir(), "package.json"), "utf8"));
+const name = piConfig.name ?? "pi";
+export const getAgentDir = () => process.env[name.toUpperCase() + "_CODING_AGENT_DIR"] || join(homedir(), piConfig.configDir ?? ".pi", "agent");
 `;
 
+/** What pi's session manager has, as far as it is looked at. Whoever gets a manager of its own sees 1 entry in it. */
 const MANAGER = `
-console.log("the fake's own manager runs");
 export const CURRENT_SESSION_VERSION = 3;
-export const getDefaultSessionDir = () => "nowhere";
-export class SessionManager {}
+export class SessionManager {
+	static create(cwd, sessionDir, options) { return new SessionManager(); }
+	static open(path, sessionDir, cwdOverride) { return new SessionManager(); }
+	static continueRecent(cwd, sessionDir) { return new SessionManager(); }
+	static inMemory(cwd = "", options, entries) { return new SessionManager(); }
+	static forkFrom(sourcePath, targetCwd, sessionDir, options) { return new SessionManager(); }
+	static findById(cwd, id, sessionDir) {}
+	static async list(cwd, sessionDir, onProgress, signal) { return []; }
+	static async listAll(sessionDir, onProgress, signal) { return []; }
+	usesDefaultSessionDir() { return true; }
+	getEntryCount() { return 1; }
+	_persist() {}
+}
 `;
 
 const MAIN = `
 import { getAgentDir } from "./config.js";
-import { CURRENT_SESSION_VERSION, SessionManager as Sessions } from "./core/session-manager.js";
-import { where } from "./core/sdk.js";
+import { SessionManager } from "./core/session-manager.js";
 console.log("pi starts");
 export function main(args) {
-	const manager = Sessions.create("/x");
-	console.log(JSON.stringify({ args, dir: where(), agent: getAgentDir(), version: CURRENT_SESSION_VERSION }));
-	if (args[0] === "open") Sessions.open(args[1]);
-	if (manager.getEntryCount() !== 0) process.exitCode = 1;
+	const manager = args[0] === "open" ? SessionManager.open(args[1]) : SessionManager.create("/x");
+	const isInstance = manager instanceof SessionManager;
+	console.log(JSON.stringify({ args, entries: manager.getEntryCount(), dir: manager.getSessionDir?.(), agent: getAgentDir(), isInstance }));
 }
 `;
 
@@ -65,12 +74,10 @@ const CLI = '#!/usr/bin/env node\nimport { main } from "./main.js";\nmain(proces
 const FILES: Record<string, string> = {
 	"dist/config.js": CONFIG,
 	"dist/core/session-manager.js": MANAGER,
-	"dist/core/sdk.js": `import { getDefaultSessionDir } from "./session-manager.js";\nexport const where = () => getDefaultSessionDir("/x");\n`,
 	"dist/main.js": MAIN,
 	"dist/cli.js": CLI,
-	"dist/index.js": `export { where } from "./core/sdk.js";\nexport { SessionManager } from "./core/session-manager.js";\nexport { main } from "./main.js";\n`,
-	"dist/bundle/cli.js": `#!/usr/bin/env node\nimport "./chunks/all.js";\n`,
-	"dist/bundle/chunks/all.js": `console.log("the bundle runs");\n`,
+	"dist/index.js": `export { getAgentDir, getPackageDir } from "./config.js";\nexport { CURRENT_SESSION_VERSION, SessionManager } from "./core/session-manager.js";\nexport { main } from "./main.js";\nexport const VERSION = "9.9.9";\n`,
+	"dist/bundle/cli.js": `#!/usr/bin/env node\nimport { createRequire } from "node:module";\ncreateRequire(import.meta.url)("./cli-runtime.js");\n`,
 };
 
 export interface FakePi {
@@ -78,17 +85,30 @@ export interface FakePi {
 	piConfig?: Record<string, string>;
 	/** Files in place of the usual ones; null for none. */
 	files?: Record<string, string | null>;
+	/** What is different in the text of the session manager. */
+	manager?: (text: string) => string;
 }
 
-/** Writes a fake pi into `dir` and gives `dir`. */
-export function fakePi(
-	dir: string,
-	{ name = "@earendil-works/pi-coding-agent", piConfig = { configDir: ".pi" }, files = {} }: FakePi = {},
-) {
+/** Writes a fake pi into `dir`, with a bundle that is made as pi's is, and gives `dir`. */
+export function fakePi(dir: string, { name = "@earendil-works/pi-coding-agent", piConfig = { configDir: ".pi" }, files = {}, manager = (text) => text }: FakePi = {}) {
 	const exports = { ".": { import: "./dist/index.js" }, "./rpc-entry": { import: "./dist/bundle/rpc-entry.js" } };
 	const manifest = { name, version: "9.9.9", type: "module", piConfig, bin: { pi: "dist/bundle/cli.js" }, exports };
 	write(join(dir, "package.json"), JSON.stringify(manifest));
-	for (const [path, text] of Object.entries({ ...FILES, ...files })) if (text !== null) write(join(dir, path), text);
+	for (const [path, text] of Object.entries(FILES)) write(join(dir, path), path.endsWith("session-manager.js") ? manager(text) : text);
+	const entryPoints = { "cli-runtime": "cli", index: "index", "rpc-entry": "cli" };
+	buildSync({
+		entryPoints: Object.fromEntries(Object.entries(entryPoints).map(([to, from]) => [to, join(dir, `dist/${from}.js`)])),
+		outdir: join(dir, "dist/bundle"),
+		chunkNames: "chunks/chunk-[hash]",
+		bundle: true,
+		splitting: true,
+		format: "esm",
+		platform: "node",
+		target: "node22",
+		minifySyntax: true,
+		minifyWhitespace: true,
+	});
+	for (const [path, text] of Object.entries(files)) if (text === null) rmSync(join(dir, path)); else write(join(dir, path), text);
 	return dir;
 }
 
@@ -114,77 +134,4 @@ export function node(args: string[], { cwd, env = {} }: { cwd: string; env?: Rec
 	});
 	if (error) throw error;
 	return { code: status, stdout, stderr };
-}
-
-/** A manager whose class says so when it comes into being. */
-const BUNDLED_MANAGER = `
-import { getAgentDir } from "../config.js";
-export const CURRENT_SESSION_VERSION = 3;
-export function getDefaultSessionDir(cwd) { return cwd.length > 0 ? getAgentDir() : cwd; }
-export class SessionManager {
-	static { console.log("the fake's own class exists"); }
-	static create() { return new SessionManager(); }
-	getEntryCount() { return 1; }
-	appendThinkingLevelChange(level) { return level; }
-	createBranchedSession(leaf) { return leaf; }
-}
-`;
-
-/** Modules that keep what they import as soon as they are loaded. */
-const CAPTURING = `
-import { SessionManager, getDefaultSessionDir } from "./session-manager.js";
-const alias = SessionManager;
-class Holder { static manager = SessionManager; static dir = getDefaultSessionDir; }
-class Sub extends SessionManager {}
-const list = [alias, Holder.manager, Object.getPrototypeOf(Sub)];
-export const captured = () => list.every((one) => one === SessionManager) && Holder.dir === getDefaultSessionDir;
-export const where = () => getDefaultSessionDir("/x");
-`;
-
-const BUNDLED_MAIN = `
-import * as everything from "./index.js";
-import { getAgentDir } from "./config.js";
-import { CURRENT_SESSION_VERSION, SessionManager as Sessions } from "./core/session-manager.js";
-import { captured, where } from "./core/sdk.js";
-export async function main(args) {
-	const native = String(Sessions).includes("[native code]") && everything.SessionManager === Sessions;
-	console.log(JSON.stringify({ args, dir: where(), agent: getAgentDir(), version: CURRENT_SESSION_VERSION, native, captured: captured() }));
-	if (args[0] === "late") console.log((await import("./late.js")).late);
-}
-`;
-
-const BUNDLED: Record<string, string> = {
-	"dist/core/session-manager.js": BUNDLED_MANAGER,
-	"dist/core/sdk.js": CAPTURING,
-	"dist/main.js": BUNDLED_MAIN,
-	"dist/index.js": `export { CURRENT_SESSION_VERSION, SessionManager } from "./core/session-manager.js";\nexport { main } from "./main.js";\n`,
-	"dist/late.js": `export const late = "the late module runs";\n`,
-};
-
-/** Writes a fake pi with a bundle that is made as pi's is: split, its names kept, all else minified. */
-export function bundledPi(dir: string, { files = {}, ...more }: FakePi = {}): string {
-	fakePi(dir, { ...more, files: { ...BUNDLED, "dist/bundle/chunks/all.js": null, ...files } });
-	buildSync({
-		entryPoints: { "cli-runtime": join(dir, "dist/cli.js"), index: join(dir, "dist/index.js") },
-		outdir: join(dir, "dist/bundle"),
-		chunkNames: "chunks/chunk-[hash]",
-		bundle: true,
-		splitting: true,
-		format: "esm",
-		platform: "node",
-		target: "node22",
-		minifySyntax: true,
-		minifyWhitespace: true,
-	});
-	const launch = `#!/usr/bin/env node\nimport { createRequire } from "node:module";\ncreateRequire(import.meta.url)("./cli-runtime.js");\n`;
-	write(join(dir, "dist/bundle/cli.js"), launch);
-	return dir;
-}
-
-/** The path of the chunk that holds the fake's session manager. */
-export function chunkOf(dir: string): string {
-	const chunks = join(dir, "dist/bundle/chunks");
-	const name = readdirSync(chunks).find((one) => readFileSync(join(chunks, one), "utf8").includes("SessionManager=class"));
-	if (!name) throw new Error(`no chunk in ${chunks} holds a session manager`);
-	return join(chunks, name);
 }

@@ -1,190 +1,100 @@
-// `node --import pi-session-native/register`: what is replaced, what is refused, on small fakes of pi's layout. That the
+// `node --import …/register.mjs`: what is taken over, and what is left to pi with a line that says why, on small fakes of pi. That the
 // published pi runs so is shown in pi.spec.ts and tui.spec.ts.
-import { symlinkSync } from "node:fs";
+import { cpSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { root } from "../../../scripts/demo/pi.mjs";
 import { type FakePi, type Outcome, fakePi, moduleDir, node, own, register, scratch, write } from "./fake-pi.js";
 
-const CLI = "dist/cli.js";
-/** The fake's report on a run on our manager: its own says something when it runs, and has no sessions. */
-const report = (outcome: Outcome) => {
-	expect(outcome.stderr).toBe("");
-	expect(outcome.stdout).toMatch(/^pi starts\n\{.*\}\n$/);
-	return JSON.parse(outcome.stdout.split("\n")[1]);
-};
+const [BUNDLE, UNBUNDLED, RPC] = ["dist/bundle/cli.js", "dist/cli.js", "dist/bundle/rpc-entry.js"] as const;
 
-/** Runs a script of a fake pi under the hook. */
-function start(fake: FakePi, script: string = CLI, args: string[] = [], env: Record<string, string> = {}) {
-	const cwd = scratch();
-	const dir = fakePi(moduleDir(cwd, fake.name), fake);
-	return { cwd, dir, outcome: node(["--import", register, join(dir, script), ...args], { cwd, env }) };
+const reportOf = ({ stdout }: Outcome) => JSON.parse(stdout.split("\n")[1] as string);
+
+/** pi ran on our manager, which begins without an entry; nothing was said. */
+function ours(outcome: Outcome) {
+	expect(outcome).toMatchObject({ code: 0, stderr: "" });
+	expect(reportOf(outcome)).toMatchObject({ entries: 0, isInstance: true });
+	return reportOf(outcome);
 }
 
-/** Stopped before anything of pi ran, with one line that says why. */
+/** pi ran on its own manager, and one line said why. */
+function theirs(outcome: Outcome, why: string | RegExp) {
+	expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
+	expect(outcome.stderr).toMatch(why);
+	expect(outcome.code).toBe(0);
+	expect(reportOf(outcome)).toMatchObject({ entries: 1, isInstance: true });
+}
+
+/** pi was not started; one line says why. */
 function stopped(outcome: Outcome, why: RegExp | string) {
 	expect(outcome).toMatchObject({ code: 1, stdout: "" });
 	expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
 	expect(outcome.stderr).toMatch(why);
 }
 
+/** Runs a script of a fake pi. */
+function start(fake: FakePi, script: string = BUNDLE, args: string[] = [], env: Record<string, string> = {}) {
+	const cwd = scratch();
+	const dir = fakePi(moduleDir(cwd, fake.name), fake);
+	return { cwd, dir, outcome: node(["--import", register, join(dir, script), ...args], { cwd, env }) };
+}
+
 describe("a pi that is started", () => {
-	it("gets our session manager in place of its own, wherever it imports it", () => {
-		const { cwd, outcome } = start({}, CLI, ["--some", "argument"]);
-		const said = report(outcome);
-		expect(said).toMatchObject({ args: ["--some", "argument"], version: 3, agent: join(cwd, "home/.pi/agent") });
-		expect(said.dir).toBe(join(cwd, "home/.pi/agent/sessions/--x--"));
-		expect(outcome.code).toBe(0);
+	it.each([BUNDLE, UNBUNDLED, RPC])("runs on our manager by %s", (script) => {
+		const { cwd, outcome } = start({}, script, ["--some", "argument"]);
+		const agent = join(cwd, "home/.pi/agent");
+		expect(ours(outcome)).toMatchObject({ args: ["--some", "argument"], agent, dir: join(agent, "sessions/--x--") });
 	});
 
 	it("says so in one line, if it is asked to", () => {
-		const { dir, outcome } = start({}, CLI, [], { PI_SESSION_NATIVE_VERBOSE: "1" });
-		expect(outcome.stderr).toBe(
-			`${own}: the session manager of @earendil-works/pi-coding-agent 9.9.9 (${dir}) is replaced\n`,
-		);
-		expect(start({}, CLI, [], { PI_SESSION_NATIVE_VERBOSE: "0" }).outcome.stderr).toBe("");
+		const { dir, outcome } = start({}, BUNDLE, [], { PI_SESSION_NATIVE_VERBOSE: "1" });
+		expect(outcome.stderr).toBe(`${own}: the session manager of @earendil-works/pi-coding-agent 9.9.9 (${dir}) is replaced\n`);
+		expect(start({}, BUNDLE, [], { PI_SESSION_NATIVE_VERBOSE: "0" }).outcome.stderr).toBe("");
 	});
 
-	it("may have its older name", () => {
-		report(start({ name: "@mariozechner/pi-coding-agent" }).outcome);
-	});
-
-	it("runs unbundled, when its bundle is started, by a link too", () => {
-		report(start({}, "dist/bundle/cli.js").outcome);
+	it("may have its older name, and be started by a link", () => {
+		ours(start({ name: "@mariozechner/pi-coding-agent" }).outcome);
 		const cwd = scratch();
+		symlinkSync(join(fakePi(moduleDir(cwd)), BUNDLE), join(cwd, "pi"));
+		ours(node(["--import", register, "pi"], { cwd }));
+	});
+
+	const differences: [string, FakePi, string | RegExp][] = [
+		["lacks a static", { manager: (text) => text.replace(/static findById.*/, "") }, "because SessionManager.findById is not as expected"],
+		["has one static more", { manager: (text) => text.replace("static open", "static teleport() {} static open") }, "because SessionManager.teleport is not known"],
+		["has a static with another argument", { manager: (text) => text.replace("open(path,", "open(store, path,") }, "because SessionManager.open is not as expected"],
+		["has a frozen class", { manager: (text) => `${text}Object.freeze(SessionManager);` }, "because SessionManager cannot be changed"],
+		["has another version of sessions", { manager: (text) => text.replace("VERSION = 3", "VERSION = 4") }, "because its sessions have version 4"],
+		["keeps sessions elsewhere", { manager: (text) => text.replace("return true", "return false") }, /because it does not keep its sessions in .*--x--/],
+		["has a method that we do not have", { manager: (text) => text.replace("_persist", "rewriteHistory") }, "because its managers have a rewriteHistory that this package's do not have"],
+		["has an accessor that we do not have", { manager: (text) => text.replace("_persist", "get live") }, "because its managers have a live that"],
+		["exports no class", { files: { "dist/bundle/index.js": "export const VERSION = '9.9.9';" } }, "pi 9.9.9 runs on its own session manager, because it exports no class SessionManager"],
+		["has no index", { files: { "dist/bundle/index.js": null } }, "because its dist/bundle/index.js cannot be loaded"],
+	];
+	it.each(differences)("runs on its own manager where it %s", (_, fake, why) => theirs(start(fake).outcome, why));
+
+	it("runs on its own manager where our addon does not load", () => {
+		const cwd = scratch();
+		const copy = join(cwd, "copy");
+		for (const part of ["package.json", "lib", "register.mjs", "index.js"]) cpSync(join(root, part), join(copy, part), { recursive: true });
+		symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
 		const dir = fakePi(moduleDir(cwd));
-		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "pi"));
-		report(node(["--import", register, join(cwd, "pi")], { cwd }));
-		report(node(["--import", register, "pi"], { cwd }));
+		theirs(node(["--import", join(copy, "register.mjs"), join(dir, BUNDLE)], { cwd }), "runs on its own session manager, because");
 	});
 
-	it("is stopped, when the bundle that is started has no unbundled twin", () => {
-		stopped(start({}, "dist/bundle/chunks/all.js").outcome, /cannot be hooked; start .*dist\/cli\.js/);
-		stopped(start({ files: { [CLI]: null } }, "dist/bundle/cli.js").outcome, "cannot be hooked; start");
+	it("runs on its own manager where its source is started", () => {
+		const { outcome } = start({ files: { "src/cli.mjs": `await import("../dist/cli.js");` } }, "src/cli.mjs");
+		theirs(outcome, "because it is started from its source");
 	});
 
-	it("is stopped, when its session manager exports a name that we do not have", () => {
-		const text = "export const CURRENT_SESSION_VERSION = 3;\nexport class SessionManager {}\n";
-		for (const declared of ["export function helper() {}", "export async function helper() {}", "export const helper = 1;", "export class helper {}"]) {
-			const { outcome } = start({ files: { "dist/core/session-manager.js": `${text}${declared}\n` } });
-			stopped(outcome, `cannot run on ${own}: these names of its session manager do not exist here: helper`);
-		}
-	});
-
-	it("is stopped, when its session manager passes on what other modules export", () => {
-		for (const passing of ['export * from "./other.js";', 'export { SessionManager } from "./other.js";']) {
-			stopped(start({ files: { "dist/core/session-manager.js": `${passing}\n` } }).outcome, "does not write each export as a declaration");
-		}
-	});
-
-	it("is stopped, when its SessionManager has a public method that we do not have", () => {
-		const declared = [
-			"export declare class SessionManager {",
-			"    private constructor();",
-			"    private _secret;",
-			"    _persist(entry: SessionEntry): void;",
-			"    getEntries(): SessionEntry[];",
-			"    static teleport(to: string): SessionManager;",
-			"    rewriteHistory<T>(entry: T): void;",
-			"}",
-			"export declare function other(): void;",
-		].join("\n");
-		const { outcome } = start({ files: { "dist/core/session-manager.d.ts": declared } });
-		stopped(outcome, "these members of its SessionManager do not exist here: rewriteHistory, teleport");
-	});
-
-	it("is stopped, when its SessionManager has a public getter, field or static that we do not have", () => {
-		const declared = (...members: string[]) => ({
-			files: {
-				"dist/core/session-manager.d.ts": ["export declare class SessionManager {", ...members, "}", ""].join("\n"),
-			},
-		});
-		const refused = {
-			"    get liveThing(): string;": "liveThing",
-			"    set liveThing(value: string);": "liveThing",
-			"    readonly field: {\n        inner: string;\n    };": "field",
-			"    field?: string;": "field",
-			"    static LIMIT: number;": "LIMIT",
-			"    static readonly LIMIT = 5;": "LIMIT",
-			"    static get current(): SessionManager | undefined;": "current",
-			"    public static create2(cwd: string): SessionManager;": "create2",
-			"    static getEntries(): SessionEntry[];": "getEntries",
-			"    create(cwd: string): SessionManager;": "create",
-			"    [Symbol.asyncDispose](): Promise<void>;": "Symbol.asyncDispose",
-			'    "quoted"(): void;': "quoted",
-		};
-		for (const [member, name] of Object.entries(refused)) {
-			const { outcome } = start(declared("    getEntries(): SessionEntry[];", member));
-			stopped(outcome, `these members of its SessionManager do not exist here: ${name}\n`);
-		}
-		const fine = [
-			"    private get hidden(): string;",
-			"    private static hidden: string;",
-			"    protected inner(): void;",
-			"    #brand;",
-			"    _internal: string;",
-			"    /** Once there was\n    get gone(): string;\n     */",
-			"    [key: string]: unknown;",
-			"    static create(cwd: string): SessionManager;",
-			"    getBranch(options: {\n        limit?: number;\n    }): SessionEntry[];",
-		];
-		report(start(declared(...fine)).outcome);
-		stopped(start(declared("  getEntries(): SessionEntry[];")).outcome, "session-manager.d.ts is not understood");
-	});
-
-	it("is stopped, when it is laid out in another way", () => {
-		stopped(start({ files: { "dist/core/session-manager.js": null } }).outcome, "has no dist/core/session-manager.js");
-		stopped(start({ files: { "dist/config.js": null } }).outcome, "has no dist/config.js");
-		stopped(start({ files: { "dist/config.js": "export const x = 1;" } }).outcome, "exports no getAgentDir");
-	});
-
-	it("is stopped before anything of it runs, when the hook did not fire", () => {
-		const elsewhere = {
-			"dist/core/sessions.js": `console.log("another manager runs");\nexport class SessionManager {}\n`,
-			"dist/main.js": `import { SessionManager } from "./core/sessions.js";\nconsole.log("pi starts");\nexport const main = () => {};\n`,
-		};
-		stopped(start({ files: elsewhere }).outcome, "was not replaced");
-		const unused = { "dist/core/sdk.js": "export const where = () => 1;", ...elsewhere };
-		stopped(start({ files: unused }).outcome, "was not replaced");
-	});
-
-	it("is not half replaced by a detour: the bundle's pieces and its own manager are refused at any time", () => {
-		const detour = (code: string) => ({
-			"dist/main.js": `import { where } from "./core/sdk.js";\nexport async function main() {\n${code}\n}\n`,
-		});
-		const bundled = start({ files: detour(`await import("./bundle/chunks/all.js");`) }).outcome;
-		expect(bundled.stdout).toBe("");
-		expect(bundled.stderr).toContain("is a bundle with pi's session manager inside");
-		expect(bundled.code).toBe(1);
-		const query = `const { SessionManager } = await import("./core/session-manager.js?again");\nconsole.log(SessionManager.inMemory().getEntryCount());`;
-		expect(start({ files: detour(query) }).outcome).toEqual({ code: 0, stdout: "0\n", stderr: "" });
-	});
-
-	it("is stopped on a runtime that cannot replace modules", () => {
+	it.runIf(process.platform !== "win32")("is started in our place where it is a single binary, by a link too", () => {
 		const cwd = scratch();
-		const dir = fakePi(moduleDir(cwd));
-		const without = write(
-			join(cwd, "without.mjs"),
-			`import module from "node:module";\ndelete module.registerHooks;\n`,
-		);
-		const outcome = node(["--import", without, "--import", register, join(dir, CLI)], { cwd });
-		stopped(
-			outcome,
-			/^pi-session-native: Node 2\d\.\S+ cannot run a pi with its session manager replaced .* Node 22\.15 or newer can/,
-		);
-	});
-
-	it("is stopped, when it is a single binary", () => {
-		const cwd = scratch();
-		const binary = write(join(cwd, "pi"), "\x7fELF and so on", 0o755);
-		stopped(node(["--import", register, binary], { cwd }), `${binary} is a single-binary build of pi`);
-	});
-
-	it("is stopped, when it is a single binary of a renamed build, or by a link", () => {
-		const cwd = scratch();
-		const binary = write(join(cwd, "tau-linux-x64"), "\x7fELF and so on", 0o755);
-		symlinkSync(binary, join(cwd, "tau"));
-		const env = { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" };
-		stopped(node(["--import", register, join(cwd, "tau")], { cwd, env }), `${binary} is a single-binary build of pi`);
+		const binary = join(cwd, "pi-linux-x64");
+		cpSync("/bin/echo", binary);
+		symlinkSync(binary, join(cwd, "pi"));
+		const { code, stdout, stderr } = node(["--import", register, join(cwd, "pi"), "--some", "argument"], { cwd });
+		expect({ code, stdout }).toEqual({ code: 0, stdout: "--some argument\n" });
+		expect(stderr).toBe(`pi-session-native: it runs on its own session manager, because ${binary} is a single-binary build of pi, whose session manager is compiled in\n`);
 	});
 
 	// Regression: Node said nothing but SyntaxError.
@@ -194,26 +104,21 @@ describe("a pi that is started", () => {
 		const launcher = write(join(cwd, "bin/pi"), `#!/bin/sh\nbasedir=$(dirname "$0")\nexec node "$basedir/../${modules}/dist/bundle/cli.js" "$@"\n`, 0o755);
 		const outcome = node(["--import", register, launcher], { cwd });
 		stopped(outcome, `${launcher} is a shell script that starts pi`);
-		expect(outcome.stderr).toContain(`Start pi-native, or ${join(cwd, modules, "dist/cli.js")}`);
+		expect(outcome.stderr).toContain(`Start pi-native, or ${join(cwd, modules, BUNDLE)}`);
 		// Such a line may stand at the top of what Node does run.
 		const script = write(join(cwd, "both.cjs"), `#!/bin/sh\n":" //; exec node "$0" "$@"\nconsole.log("runs");\n`);
 		expect(node(["--import", register, script], { cwd })).toEqual({ code: 0, stdout: "runs\n", stderr: "" });
 	});
+});
 
-	it("is stopped, when it is its source", () => {
-		const outcome = start({ files: { "src/cli.ts": "console.log(1);" } }, "src/cli.ts").outcome;
-		stopped(outcome, "is pi's source");
-	});
-
-	it("shares nothing with scripts that are not pi", () => {
+describe("a program that has nothing to do with pi", () => {
+	it("shares nothing with us", () => {
 		const cwd = scratch();
 		const script = write(join(cwd, "script.cjs"), `console.log("runs", module.children.length);`);
 		expect(node(["--import", register, script], { cwd })).toEqual({ code: 0, stdout: "runs 0\n", stderr: "" });
 		expect(node(["--import", register, "-p", "6 * 7"], { cwd })).toEqual({ code: 0, stdout: "42\n", stderr: "" });
 	});
-});
 
-describe("a program that has nothing to do with pi", () => {
 	// Regression: the process was ended.
 	it("goes on with an argument that names a program: `-e code /bin/ls`", () => {
 		const cwd = scratch();
@@ -237,53 +142,58 @@ describe("a program that has nothing to do with pi", () => {
 
 describe("a renamed build", () => {
 	const tau: FakePi = { name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } };
+	const named = { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" };
 
-	it("is stopped with the setting's name, until it is set", () => {
-		stopped(
-			start(tau).outcome,
-			/@acme\/tau .* looks like a renamed build of pi\. .* set PI_SESSION_NATIVE_PACKAGE=@acme\/tau$/m,
-		);
+	it("runs on its own manager until its name is set", () => {
+		const { outcome } = start(tau);
+		theirs(outcome, /@acme\/tau .* looks like a renamed build of pi .* set PI_SESSION_NATIVE_PACKAGE=@acme\/tau to run/);
 	});
 
 	it("is served under its own name, directory and variables", () => {
-		const env = { PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_CODING_AGENT_DIR: "/not/this" };
-		const { cwd, outcome } = start(tau, CLI, [], env);
-		expect(report(outcome)).toMatchObject({
-			agent: join(cwd, "home/.tau/agent"),
-			dir: join(cwd, "home/.tau/agent/sessions/--x--"),
-		});
-		const moved = start(tau, CLI, [], { ...env, TAU_CODING_AGENT_DIR: join(cwd, "moved") });
-		expect(report(moved.outcome).dir).toBe(join(cwd, "moved/sessions/--x--"));
+		const env = { ...named, PI_CODING_AGENT_DIR: "/not/this" };
+		const { cwd, outcome } = start(tau, BUNDLE, [], env);
+		expect(ours(outcome)).toMatchObject({ agent: join(cwd, "home/.tau/agent"), dir: join(cwd, "home/.tau/agent/sessions/--x--") });
+		const moved = start(tau, BUNDLE, [], { ...env, TAU_CODING_AGENT_DIR: join(cwd, "moved") });
+		expect(ours(moved.outcome).dir).toBe(join(cwd, "moved/sessions/--x--"));
 	});
 
 	it("may be named by its directory", () => {
 		const cwd = scratch();
 		const dir = fakePi(join(cwd, "checkout"), tau);
-		const env = { PI_SESSION_NATIVE_PACKAGE: dir };
-		report(node(["--import", register, join(dir, "dist/bundle/cli.js")], { cwd, env }));
+		ours(node(["--import", register, join(dir, BUNDLE)], { cwd, env: { PI_SESSION_NATIVE_PACKAGE: dir } }));
 	});
 
 	it("names itself in errors", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(cwd, "@acme/tau"), tau);
 		const file = write(join(cwd, "other.jsonl"), "42\n");
-		const run = node(["--import", register, join(dir, CLI), "open", file], {
-			cwd,
-			env: { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" },
-		});
+		const run = node(["--import", register, join(dir, BUNDLE), "open", file], { cwd, env: named });
 		expect(run.stderr).toContain(`Error: Session file is not a valid tau session: ${file}`);
 	});
 
-	it("does not share a process with a pi that keeps its sessions elsewhere", () => {
+	const both = (cwd: string) =>
+		write(
+			join(cwd, "both.mjs"),
+			`import { SessionManager as pi } from "@earendil-works/pi-coding-agent";
+			import { SessionManager as tau } from "@acme/tau";
+			for (const manager of [pi.inMemory(), tau.inMemory()]) console.log(manager.getEntryCount(), manager instanceof pi, manager instanceof tau);`,
+		);
+
+	it("keeps its own manager beside a pi that keeps its sessions elsewhere", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(cwd));
+		fakePi(moduleDir(cwd, "@acme/tau"), tau);
+		const run = node(["--import", register, both(cwd)], { cwd, env: named });
+		expect(run.stdout).toBe("pi starts\npi starts\n0 true false\n1 false true\n");
+		expect(run.stderr).toMatch(/^pi-session-native: .* because this process already serves a pi that keeps its sessions in .*\.pi\/agent, not in .*\.tau\/agent\n$/);
+		expect(dir).toContain(cwd);
+	});
+
+	it("shares our manager with a pi that keeps its sessions in the same place", () => {
 		const cwd = scratch();
 		fakePi(moduleDir(cwd));
-		fakePi(moduleDir(cwd, "@acme/tau"), tau);
-		const script = write(
-			join(cwd, "both.mjs"),
-			`import "@earendil-works/pi-coding-agent";\nawait import("@acme/tau").catch((error) => console.log(error.message));\n`,
-		);
-		const run = node(["--import", register, script], { cwd, env: { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" } });
-		expect(run.stdout).toContain("one process cannot serve two pis that keep their sessions in different places");
+		fakePi(moduleDir(cwd, "@acme/tau"), { name: "@acme/tau" });
+		expect(node(["--import", register, both(cwd)], { cwd, env: named })).toEqual({ code: 0, stdout: "pi starts\npi starts\n0 true true\n0 true true\n", stderr: "" });
 	});
 });
 
@@ -293,31 +203,45 @@ describe("a script that uses the SDK", () => {
 		fakePi(moduleDir(cwd, fake.name), fake);
 		return node([...options, register, write(join(cwd, "script.mjs"), text)], { cwd });
 	};
-	const NATIVE = `console.log(String(SessionManager).includes("[native code]"), SessionManager.inMemory().getEntryCount());`;
-	const replaced = { code: 0, stdout: "pi starts\ntrue 0\n", stderr: "" };
+	const SHOW = `console.log(SessionManager.inMemory().getEntryCount(), SessionManager.inMemory() instanceof SessionManager);`;
+	const replaced = { code: 0, stdout: "pi starts\n0 true\n", stderr: "" };
 
 	it.each(["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"])("gets our manager from %s", (name) => {
-		expect(sdk(`import { SessionManager } from "${name}";\n${NATIVE}`, { name })).toEqual(replaced);
+		expect(sdk(`import { SessionManager } from "${name}";\n${SHOW}`, { name })).toEqual(replaced);
+	});
+
+	it("gets it from the bundle, and by running an entry of pi's", () => {
+		expect(sdk(`import { SessionManager } from "./node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js";\n${SHOW}`)).toEqual(replaced);
+		ours(sdk(`await import("@earendil-works/pi-coding-agent/rpc-entry");`));
 	});
 
 	it("gets it by require, too", () => {
-		const text = `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)("./node_modules/@earendil-works/pi-coding-agent/dist/index.js");\n${NATIVE}`;
+		const text = `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)("./node_modules/@earendil-works/pi-coding-agent/dist/index.js");\n${SHOW}`;
 		expect(sdk(text)).toEqual(replaced);
 		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
 	});
 
 	it("gets it in its worker threads, those made of text by --require alone", () => {
-		const work = `import("@earendil-works/pi-coding-agent").then(({ SessionManager }) => { ${NATIVE} });`;
+		const work = `import("@earendil-works/pi-coding-agent").then(({ SessionManager }) => { ${SHOW} });`;
 		const file = `import { writeFileSync } from "node:fs";\nimport { Worker } from "node:worker_threads";\nwriteFileSync("work.mjs", ${JSON.stringify(work)});\nnew Worker("./work.mjs");`;
 		expect(sdk(file)).toEqual(replaced);
 		const text = `import { Worker } from "node:worker_threads";\nnew Worker(${JSON.stringify(work)}, { eval: true });`;
 		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
 	});
 
-	it("is told by an error, not ended, when the package does not fit", () => {
-		const text = `await import("@earendil-works/pi-coding-agent").catch((error) => console.log(error.name, error.message));\nconsole.log("goes on");`;
-		const outcome = sdk(text, { files: { "dist/core/session-manager.js": "export function futureThing() {}\n" } });
-		expect(outcome).toMatchObject({ code: 0, stderr: "" });
-		expect(outcome.stdout).toMatch(/^Unfit pi-session-native: .*do not exist here: futureThing\ngoes on\n$/);
+	it("gets pi's own, and a line, where the class is not as expected", () => {
+		const outcome = sdk(`import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`, { manager: (text) => text.replace("static open", "static teleport() {} static open") });
+		expect(outcome).toMatchObject({ code: 0, stdout: "pi starts\n1 true\n" });
+		expect(outcome.stderr).toMatch(/^pi-session-native: pi 9\.9\.9 runs on its own session manager, because SessionManager\.teleport is not known\n$/);
+	});
+
+	it("gets pi's own, and a line, on a Node without module hooks", () => {
+		const cwd = scratch();
+		fakePi(moduleDir(cwd));
+		const without = write(join(cwd, "without.mjs"), `import module from "node:module";\ndelete module.registerHooks;\n`);
+		const script = write(join(cwd, "script.mjs"), `import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`);
+		const outcome = node(["--import", without, "--import", register, script], { cwd });
+		expect(outcome).toMatchObject({ code: 0, stdout: "pi starts\n1 true\n" });
+		expect(outcome.stderr).toMatch(/^pi-session-native: scripts that import pi get pi's own session manager, .* Node 22\.15 has\n$/);
 	});
 });

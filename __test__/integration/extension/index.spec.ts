@@ -2,37 +2,54 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test, vi } from "vitest";
+import { loadReference } from "../../support/reference.js";
 import { root } from "../../support/scratch.js";
 
-class SessionManager {
-	static async list(_cwd: string, _dir: string, _onProgress: unknown, _signal: unknown) {}
-	static async listAll(_dir: string, _onProgress: unknown, _signal: unknown) {}
-}
-vi.mock("@earendil-works/pi-coding-agent", () => ({ SessionManager, VERSION: "1.5.2", CURRENT_SESSION_VERSION: 3, getAgentDir: () => "/nowhere", SessionSelectorComponent: undefined }));
-vi.mock("@earendil-works/pi-tui", () => ({ Input: class {}, matchesKey: () => false, truncateToWidth: String, wrapTextWithAnsi: (text: string) => [text] }));
+const { SessionManager, CURRENT_SESSION_VERSION } = (await loadReference()) as any;
+vi.doMock("@earendil-works/pi-coding-agent", () => ({ SessionManager, VERSION: "1.6.0", CURRENT_SESSION_VERSION, getAgentDir: () => "/nowhere" }));
+vi.doMock("@earendil-works/pi-tui", () => ({ Input: class {}, matchesKey: () => false, truncateToWidth: String, wrapTextWithAnsi: (text: string) => [text] }));
 
 const { default: extension } = await import(pathToFileURL(join(root, "lib/extension/index.mjs")).href);
 
 /** What the extension has registered. */
-function registered() {
+function registered(settings: unknown = {}) {
 	const commands: Record<string, { handler(args: string, ctx: unknown): Promise<void> }> = {};
 	const events: Record<string, (event: unknown, ctx: unknown) => Promise<void>> = {};
-	extension({ registerCommand: (name: string, command: any) => (commands[name] = command), on: (name: string, handler: any) => (events[name] = handler) });
+	extension({ getSettings: () => settings, registerCommand: (name: string, command: any) => (commands[name] = command), on: (name: string, handler: any) => (events[name] = handler) });
 	return { commands, events };
 }
 
-test("only in a terminal are pi's lists replaced", async () => {
-	const { list } = SessionManager;
+test("a session takes pi's class over, in every mode, and gives it back at its end", async () => {
+	const { create } = SessionManager;
 	const { events } = registered();
-	const sessionManager = { usesDefaultSessionDir: () => false };
-	for (const mode of ["rpc", "print", "json"]) {
-		await events.session_start?.({}, { mode, hasUI: mode === "rpc", ui: {}, sessionManager });
-		expect(SessionManager.list).toBe(list);
+	for (const mode of ["rpc", "print", "json", "tui"]) {
+		await events.session_start?.({}, { mode, hasUI: mode === "tui", ui: {} });
+		expect(SessionManager.create).not.toBe(create);
+		await events.session_start?.({}, { mode, hasUI: mode === "tui", ui: {} });
+		await events.session_shutdown?.({}, {});
+		expect(SessionManager.create).toBe(create);
 	}
-	await events.session_start?.({}, { mode: "tui", hasUI: true, ui: {}, sessionManager });
-	expect(SessionManager.list).not.toBe(list);
+});
+
+test("the setting `sessions` leaves pi's class to pi", async () => {
+	const { create } = SessionManager;
+	const { events } = registered({ "pi-session-native": { sessions: false } });
+	await events.session_start?.({}, { mode: "tui", hasUI: true, ui: {} });
+	expect(SessionManager.create).toBe(create);
 	await events.session_shutdown?.({}, {});
-	expect(SessionManager.list).toBe(list);
+});
+
+test("a class that is not as expected is pi's own, which is said once", async () => {
+	const { list } = SessionManager;
+	SessionManager.list = async () => [];
+	const notify = vi.fn();
+	for (let session = 0; session < 2; session++) {
+		const { events } = registered();
+		await events.session_start?.({}, { mode: "tui", hasUI: true, ui: { notify } });
+		await events.session_shutdown?.({}, {});
+	}
+	SessionManager.list = list;
+	expect(notify.mock.calls).toEqual([["pi-session-native: pi 1.6.0 runs on its own session manager, because SessionManager.list is not as expected", "warning"]]);
 });
 
 test("a command that fails once its session has ended ends without an error", async () => {

@@ -1,14 +1,16 @@
 // What Node 22 has and the types of Node 20, the oldest that is supported, do not.
 declare module "module" {
 	namespace Module {
-		type ResolveHookSync = (
-			specifier: string,
-			context: ResolveHookContext,
-			next: (specifier: string, context?: Partial<ResolveHookContext>) => ResolveFnOutput,
-		) => ResolveFnOutput;
 		type LoadHookSync = (url: string, context: LoadHookContext, next: (url: string, context?: Partial<LoadHookContext>) => LoadFnOutput) => LoadFnOutput;
-		function registerHooks(hooks: { resolve: ResolveHookSync; load: LoadHookSync }): void;
-		function enableCompileCache(directory: string): void;
+		function registerHooks(hooks: { load: LoadHookSync }): void;
+		function enableCompileCache(): void;
+	}
+}
+declare global {
+	namespace NodeJS {
+		interface Process {
+			execve?(file: string, args: string[], env: Record<string, string>): never;
+		}
 	}
 }
 export {};

@@ -1,0 +1,298 @@
+// pi's class taken over: on the classes of the reference and of the release before it, in this process.
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { earlierPackage, referencePackage } from "../../../scripts/demo/pi.mjs";
+import { agentDir, plain } from "../../unit/catalog/agent-dir.js";
+import { api, assistant, header, lockedOut, message, root, scratch, setEnv, text, user, writeSession } from "../../support/scratch.js";
+
+const native = (path: string): Promise<any> => import(/* @vite-ignore */ pathToFileURL(path).href);
+const { takeOver } = await native(join(root, "lib/takeover/take-over.mjs"));
+const STATICS = ["create", "open", "continueRecent", "inMemory", "forkFrom", "findById", "list", "listAll"];
+const modules = { "of the reference": referencePackage, "of the release before it": earlierPackage };
+const SAID = Symbol.for("pi-session-native.takeover");
+
+/** A fresh copy of a release's module: each test has a class of its own. */
+let copies = 0;
+async function freshPi(dir = referencePackage, more: Record<string, unknown> = {}): Promise<any> {
+	const url = pathToFileURL(join(dir, "dist/core/session-manager.js")).href;
+	const { SessionManager, CURRENT_SESSION_VERSION } = await import(/* @vite-ignore */ `${url}?copy=${++copies}`);
+	return { SessionManager, CURRENT_SESSION_VERSION, VERSION: "1.6.0", getAgentDir: () => process.env.PI_CODING_AGENT_DIR, ...more };
+}
+
+/** Takes a pi over for the length of a test. */
+function taken(pi: any, more: Record<string, unknown> = {}) {
+	const warn = vi.fn();
+	const undo = takeOver(pi, { warn, ...more });
+	onTestFinished(undo);
+	return { warn, undo, lines: () => warn.mock.calls.map(([line]) => line) };
+}
+
+const isOurs = (manager: unknown): boolean => manager instanceof api.SessionManager;
+const because = (reason: string): string => `pi-session-native: pi 1.6.0 runs on its own session manager, because ${reason}`;
+
+afterEach(() => {
+	// Each line is said once in a process.
+	(globalThis as any)[SAID].said.clear();
+	Reflect.deleteProperty(globalThis, Symbol.for("pi-session-native.app"));
+});
+
+describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => {
+	test("makes our managers by each static, and pi's own once that is undone", async () => {
+		agentDir(3);
+		const pi = await freshPi(dir);
+		const own = STATICS.map((name) => pi.SessionManager[name]);
+		const file = writeSession(scratch(), [header(), message("a", null, user())]);
+		const made = () => {
+			const { SessionManager: S } = pi;
+			return [S.create("/project"), S.open(file), S.continueRecent("/project"), S.inMemory(), S.forkFrom(file, "/project")];
+		};
+		const before = made();
+		const { undo, lines } = taken(pi);
+		const ours = made();
+		expect(before.map(isOurs)).toEqual([false, false, false, false, false]);
+		expect(ours.map(isOurs)).toEqual([true, true, true, true, true]);
+		for (const manager of [...before, ...ours]) expect(manager).toBeInstanceOf(pi.SessionManager);
+		expect(api.SessionManager).not.toBe(pi.SessionManager);
+		expect({}).not.toBeInstanceOf(pi.SessionManager);
+		for (const name of STATICS) expect([pi.SessionManager[name].name, pi.SessionManager[name].length, Object.keys(pi.SessionManager)]).toEqual([name, own[STATICS.indexOf(name)].length, []]);
+		undo();
+		expect(STATICS.map((name) => pi.SessionManager[name])).toEqual(own);
+		expect(made().map(isOurs)).toEqual([false, false, false, false, false]);
+		// Managers of both kinds go on.
+		for (const manager of [before[1], ours[1]]) expect(manager.appendMessage(user("more"))).toEqual(expect.any(String));
+		for (const manager of ours) expect(manager).toBeInstanceOf(pi.SessionManager);
+		expect(lines()).toEqual([]);
+	});
+
+	test("finds and lists what pi's own finds and lists", async () => {
+		const { agent, dir: project } = agentDir();
+		mkdirSync(join(agent, "sessions/none"));
+		const pi = await freshPi(dir);
+		const seen = async () => ({
+			here: plain(await pi.SessionManager.list("/project")),
+			all: plain(await pi.SessionManager.listAll()),
+			there: plain(await pi.SessionManager.listAll(project)),
+			found: pi.SessionManager.findById("/project", "s-2"),
+		});
+		const own = await seen();
+		taken(pi);
+		expect(await seen()).toEqual(own);
+		expect(own.all.length).toBeGreaterThan(own.here.length);
+	});
+});
+
+test("a subclass keeps what it inherits from pi", async () => {
+	agentDir(2);
+	const pi = await freshPi();
+	class Sub extends pi.SessionManager {}
+	taken(pi);
+	for (const manager of [(Sub as any).inMemory(), (Sub as any).create("/project")]) {
+		expect(isOurs(manager)).toBe(false);
+		expect(manager).toBeInstanceOf(pi.SessionManager);
+	}
+	const ours = pi.SessionManager.inMemory();
+	expect(isOurs(ours)).toBe(true);
+	expect(ours).not.toBeInstanceOf(Sub);
+	const { inMemory } = pi.SessionManager;
+	expect(isOurs(inMemory())).toBe(true);
+});
+
+test("several who take a class over do it once, until the last has undone it", async () => {
+	const pi = await freshPi();
+	const own = pi.SessionManager.create;
+	const first = taken(pi);
+	const { create } = pi.SessionManager;
+	const second = taken(pi);
+	// Another copy of this file, as pi's loader of extensions makes one.
+	const copy = await import(/* @vite-ignore */ `${pathToFileURL(join(root, "lib/takeover/take-over.mjs")).href}?copy`);
+	const undoThird = copy.takeOver(pi, { warn() {} });
+	expect(pi.SessionManager.create).toBe(create);
+	first.undo();
+	first.undo();
+	second.undo();
+	expect(pi.SessionManager.create).toBe(create);
+	expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
+	undoThird();
+	expect(pi.SessionManager.create).toBe(own);
+	taken(pi);
+	expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
+});
+
+test("the library is loaded by the first call, and told pi's directory", async () => {
+	const { agent } = agentDir(2);
+	setEnv({ PI_CODING_AGENT_DIR: "/nowhere" });
+	const pi = await freshPi(referencePackage, { getAgentDir: () => agent });
+	const load = vi.fn((exported) => {
+		(globalThis as any)[Symbol.for("pi-session-native.app")] = { name: "pi", getAgentDir: exported.getAgentDir };
+		return api;
+	});
+	taken(pi, { load });
+	expect(load).not.toHaveBeenCalled();
+	expect(await pi.SessionManager.listAll()).toHaveLength(2);
+	expect(load).toHaveBeenCalled();
+});
+
+describe("pi runs on its own manager, and one line says why,", () => {
+	async function refused(pi: any, reason: string | RegExp, more: Record<string, unknown> = {}) {
+		const own = pi.SessionManager && { ...Object.getOwnPropertyDescriptors(pi.SessionManager) };
+		const { lines, undo } = taken(pi, more);
+		if (pi.SessionManager?.inMemory) expect(isOurs(pi.SessionManager.inMemory())).toBe(false);
+		// A second session, for which an extension asks again.
+		taken(pi, more);
+		pi.SessionManager?.inMemory?.();
+		undo();
+		if (typeof reason === "string") expect(lines()).toEqual([because(reason)]);
+		else expect(lines().join("\n")).toMatch(reason);
+		if (own) for (const name of STATICS) expect(Object.getOwnPropertyDescriptor(pi.SessionManager, name)).toEqual(own[name]);
+	}
+
+	test("where it exports no class", async () => {
+		await refused({ ...(await freshPi()), SessionManager: undefined }, "it exports no class SessionManager");
+	});
+
+	test("where its class lacks a static, or has one more", async () => {
+		for (const name of STATICS) {
+			const pi = await freshPi();
+			delete pi.SessionManager[name];
+			const { lines } = taken(pi);
+			expect(lines()).toEqual([because(`SessionManager.${name} is not as expected`)]);
+			(globalThis as any)[SAID].said.clear();
+		}
+		const pi = await freshPi();
+		Object.assign(pi.SessionManager, { teleport() {} });
+		await refused(pi, "SessionManager.teleport is not known");
+	});
+
+	test("where its class is frozen or sealed", async () => {
+		for (const close of [Object.freeze, Object.seal, Object.preventExtensions]) {
+			const pi = await freshPi();
+			close(pi.SessionManager);
+			await refused(pi, "SessionManager cannot be changed");
+			(globalThis as any)[SAID].said.clear();
+		}
+	});
+
+	test("where another program replaced a static before", async () => {
+		const replacements = [(cwd: string) => cwd, async (...args: unknown[]) => args, function list(_a: 1, _b: 2, _c: 3, _d: 4) {}, null];
+		for (const list of replacements) {
+			const pi = await freshPi();
+			pi.SessionManager.list = list;
+			await refused(pi, "SessionManager.list is not as expected");
+			(globalThis as any)[SAID].said.clear();
+		}
+	});
+
+	test("where its sessions have another version", async () => {
+		await refused(await freshPi(referencePackage, { CURRENT_SESSION_VERSION: 4 }), "its sessions have version 4");
+	});
+
+	test("where its managers have more than ours", async () => {
+		for (const [name, property] of Object.entries({
+			rewrite: { value() {} },
+			live: { get: () => 1 },
+			getEntries: { value: (_one: 1) => [] },
+		})) {
+			const pi = await freshPi();
+			Object.defineProperty(pi.SessionManager.prototype, name, { configurable: true, ...property });
+			await refused(pi, `its managers have a ${name} that this package's do not have`);
+			(globalThis as any)[SAID].said.clear();
+		}
+	});
+
+	test("where it keeps its sessions elsewhere", async () => {
+		const { agent } = agentDir(1);
+		const pi = await freshPi();
+		pi.SessionManager.prototype.usesDefaultSessionDir = () => false;
+		const { lines } = taken(pi);
+		expect(isOurs(pi.SessionManager.create("/project"))).toBe(false);
+		expect(lines()).toEqual([because(`it does not keep its sessions in ${join(agent, "sessions/--project--")}`)]);
+	});
+
+	test("where the addon does not load", async () => {
+		const load = () => {
+			throw new Error("pi-session-native: no addon for plan9\nbuild it");
+		};
+		await refused(await freshPi(), "no addon for plan9", { load });
+	});
+
+	test("where the process serves another pi, which keeps its sessions elsewhere", async () => {
+		agentDir(1);
+		const [pi, second] = [await freshPi(), await freshPi(referencePackage, { getAgentDir: () => "/elsewhere" })];
+		taken(pi);
+		expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
+		await refused(second, /this process already serves a pi that keeps its sessions in .*, not in \/elsewhere$/);
+		expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
+	});
+});
+
+test("a static that another program replaced since is left alone, calls pi's own, and a line says so", async () => {
+	const pi = await freshPi();
+	const own = { ...Object.getOwnPropertyDescriptors(pi.SessionManager) };
+	const { undo, lines } = taken(pi);
+	const ours = pi.SessionManager.inMemory;
+	const wrapped = () => ours.call(pi.SessionManager);
+	pi.SessionManager.inMemory = wrapped;
+	expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
+	undo();
+	expect(pi.SessionManager.inMemory).toBe(wrapped);
+	expect(isOurs(pi.SessionManager.inMemory())).toBe(false);
+	expect(pi.SessionManager.create).toBe(own.create.value);
+	expect(lines()).toEqual(["pi-session-native: SessionManager.inMemory was replaced by another program and is left alone"]);
+	// The other program gives back what it found, which was ours: the next takeover does not call it.
+	pi.SessionManager.inMemory = ours;
+	const again = taken(pi);
+	expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
+	again.undo();
+	expect(pi.SessionManager.inMemory).toBe(own.inMemory.value);
+});
+
+describe("the texts of a list that is shown", () => {
+	/** How often files were opened to read a text is not seen from here: a file that is gone has no text any more. */
+	async function listed(show: boolean, meanwhile = (_pi: any) => {}) {
+		const { dir } = agentDir(0);
+		const paths = Array.from({ length: 100 }, (_, n) => writeSession(dir, [header({ id: `s-${n}`, cwd: "/project" }), message("a", null, user(`text ${n}`))], `${n}.jsonl`));
+		const pi = await freshPi();
+		taken(pi);
+		const sessions = await pi.SessionManager.list("/project", undefined, show ? () => {} : undefined);
+		meanwhile(pi);
+		await new Promise((done) => setTimeout(done, 300));
+		// What was not read is another text by now.
+		for (const path of paths) appendFileSync(path, text([message("b", "a", assistant("later"))]));
+		return sessions.map((session: any) => session.allMessagesText) as string[];
+	}
+
+	test("are read ahead where the list is shown", async () => {
+		const read = vi.spyOn(api.SessionManager, "readTexts");
+		onTestFinished(() => read.mockRestore());
+		const texts = await listed(true);
+		expect(texts).toHaveLength(100);
+		expect(texts.filter((one) => one.startsWith("text"))).toHaveLength(100);
+		expect(read.mock.calls.map(([sessions]) => sessions.length)).toEqual([32, 32, 32, 4]);
+	});
+
+	test("are not read ahead where it is not, and no longer once a session is opened", async () => {
+		const read = vi.spyOn(api.SessionManager, "readTexts");
+		onTestFinished(() => read.mockRestore());
+		await listed(false);
+		expect(read).not.toHaveBeenCalled();
+		const file = writeSession(scratch(), [header()]);
+		await listed(true, (pi) => pi.SessionManager.open(file));
+		expect(read.mock.calls.length).toBeLessThan(3);
+	});
+});
+
+test("lists are empty where the directory cannot be read, and aborted as pi's are", async () => {
+	const { agent } = agentDir(2);
+	const pi = await freshPi();
+	const sessions = join(agent, "sessions");
+	const reason = new Error("enough");
+	const own = await lockedOut(sessions, () => pi.SessionManager.listAll());
+	taken(pi);
+	expect(await lockedOut(sessions, () => pi.SessionManager.listAll())).toEqual(own);
+	await expect(pi.SessionManager.listAll(undefined, AbortSignal.abort(reason))).rejects.toBe(reason);
+	const controller = new AbortController();
+	await expect(pi.SessionManager.listAll(() => controller.abort(reason), controller.signal)).rejects.toBe(reason);
+	expect(await pi.SessionManager.listAll()).toHaveLength(2);
+});
