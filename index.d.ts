@@ -1294,6 +1294,44 @@ export interface UsageLeftOut {
 	files: { path: string; error: string }[];
 }
 
+// Types of all files of a session.
+
+/**
+ * What belongs to a session file.
+ *
+ * @example
+ * ```ts
+ * const files: SessionFiles = SessionManager.filesOf(file);
+ * console.log(files.subagents); // → []
+ * ```
+ */
+export interface SessionFiles {
+	/** The backups of migrations and repairs (`.v1.bak`, `.bak`). */
+	backups: string[];
+	/** The session files of its subagents. */
+	subagents: string[];
+	/** The folder that these are in, if it has nothing else; null if there is no such folder, or it has other files, too. */
+	folder: string | null;
+}
+
+/**
+ * What `SessionManager.move` is told.
+ *
+ * @example
+ * ```ts
+ * const renamed: MoveOptions = { from: "/home/me/shop", to: "/home/me/store" };
+ * console.log(renamed.sessionDir); // → undefined
+ * ```
+ */
+export interface MoveOptions {
+	/** Where the project's folder was. The session's working directory is this folder, or in it. */
+	from: string;
+	/** Where the folder is now. */
+	to: string;
+	/** The session directory that the session goes to, made if it is not there; by default it stays where it is. */
+	sessionDir?: string | undefined;
+}
+
 // Types of how a session file is written, checked and repaired. Those of the format are in `header.d.ts`.
 
 /**
@@ -1964,6 +2002,60 @@ export declare class SessionManager {
    * ```
    */
   static findByIdPrefix(idPrefix: string, options?: SessionScopeOptions): FoundSession[]
+  /**
+   * What belongs to a session file: the backups beside it, and the session files of its subagents, in folders of any depth below the
+   * folder that is named like the session. Symbolic links are not followed.
+   *
+   * @throws `TypeError` for a path that cannot be used. If a directory, or a file in that folder, cannot be read.
+   * @example
+   * ```ts
+   * const { backups, subagents, folder } = SessionManager.filesOf(file);
+   * console.log(backups.length, subagents.length, folder); // → 0 0 null
+   * ```
+   */
+  static filesOf(path: string): SessionFiles
+  /**
+   * Deletes what the catalog has of a session file, so that none of it is left in the catalog's files: for a session that was deleted.
+   * False if another process keeps some of it there, or the catalog cannot be written.
+   *
+   * @throws `TypeError` for a path that cannot be used.
+   * @example
+   * ```ts
+   * console.log(SessionManager.forget("/deleted/session.jsonl")); // → true
+   * ```
+   */
+  static forget(path: string): boolean
+  /**
+   * Moves a session after its project's folder was renamed or moved: headers get the new working directory, and the file, its backups
+   * and the folder of its subagents go to another session directory. Gives the file's new path. All other bytes and the files' times
+   * stay. Sessions that were forked from this one still name the old path: `setParentSession` changes that.
+   *
+   * The header of the session itself is changed last. If a step fails, those before it are undone; after a process was killed, the same
+   * call completes the move of a session whose header still names the old directory.
+   *
+   * @throws `TypeError` for an argument that cannot be used. If the session's working directory is not in `from`, another process has
+   * the session's lock, a file cannot be read, written or renamed, or something has a name that is needed (`EEXIST`).
+   * @example
+   * ```ts
+   * const moved = SessionManager.move(file, { from: cwd, to: "/renamed" });
+   * console.log(moved === file, SessionManager.open(moved).getCwd()); // → true /renamed
+   * ```
+   */
+  static move(path: string, options: MoveOptions): string
+  /**
+   * Changes the parent that the header of a session file names, as after that was moved. All other bytes and the file's time stay. False
+   * if the header names none, or this one.
+   *
+   * @throws `TypeError` for an argument that cannot be used. If the file cannot be read or written, is not a session, or another process
+   * has the session's lock.
+   * @example
+   * ```ts
+   * const fork = SessionManager.forkFrom(file, cwd, dir).getSessionFile()!;
+   * console.log(SessionManager.setParentSession(fork, "/moved.jsonl")); // → true
+   * console.log(SessionManager.open(fork).getHeader()?.parentSession); // → /moved.jsonl
+   * ```
+   */
+  static setParentSession(path: string, parentSession: string): boolean
   /**
    * Switches to another session file, keeping the working directory and the session directory.
    *

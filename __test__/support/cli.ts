@@ -69,13 +69,14 @@ export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {
 /** The same with `--json`: gives what it says. */
 export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> => JSON.parse(await good(at, [...args, "--json"], env));
 
-/** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent. */
-export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100): Promise<Result> {
+/** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent; `input` is typed. */
+export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100, input = ""): Promise<Result> {
 	const script = tool("script", "bsdutils");
 	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
 	return runProgram(script, ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
 		cwd: at.cwd,
 		env: { ...at.env, TERM: "xterm-256color", SHELL: "/bin/sh", ...env },
+		input,
 	});
 }
 

@@ -78,12 +78,13 @@ const LEAF = filled("-l, --leaf <entry>", "the branch that ends at this entry (a
 const PAGER = /** @type {const} */ (["--no-pager", "never through $PAGER"]);
 const STORE = filled("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SESSION_NATIVE_STORE)");
 const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
+const YES = /** @type {const} */ (["-y, --yes", "ask no question"]);
 
 const EXIT_CODES = "Exit codes: 0 good, 1 a problem was found or something failed, 2 usage error. As grep, search ends with 1 if it finds nothing, and with 2 if it fails.";
 
 const DESCRIPTION = [
 	"Shows, searches, checks and exports the sessions of the pi coding agent.",
-	"Only rename, repair, redact, pull and sync change sessions; fork and export make new files.",
+	"Only rename, delete, repair, redact, pull and sync change sessions; fork and export make new files.",
 	"What they read is kept in the catalog, session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).",
 ].join(" ");
 
@@ -161,6 +162,15 @@ function addChanging(program) {
 		.argument("<session>", "a file, the beginning of a session id, or its name now")
 		.argument("<name>", "its name from now on; an empty one takes the name away")
 		.action(runs("rename"));
+
+	command(program, "delete", "Deletes sessions with their backups and their subagents' sessions: to the trash if there is a command trash, else for ever", ["delete 0193a2b4 --dry-run", "delete --older-than 90d --dry-run", "delete --all --older-than 2025-01-01 --dry-run"])
+		.argument("[sessions...]", "files, beginnings of session ids, or names that no other session has")
+		.addOption(filled("--older-than <day>", "those whose last message is older than this: 90d, or 2025-06-01"))
+		.option("-a, --all", "with --older-than: of every working directory")
+		.option("--force", "also a session that another process has locked, or that was written within the last minute")
+		.option(...DRY_RUN)
+		.option(...YES)
+		.action(runs("delete", "deleteSessions"));
 
 	command(program, "verify", "Looks for damage; exit code 1 if there is any", ["verify", "verify 0193a2b4 session.jsonl", "verify --all"])
 		.argument("[sessions...]", SESSION)

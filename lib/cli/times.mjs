@@ -20,7 +20,7 @@ export function limitsOf(options, utc) {
  * @param {number} later days
  * @param {string} option
  */
-function timeOfDay(text, utc, later, option) {
+export function timeOfDay(text, utc, later, option) {
 	if (text === undefined) return undefined;
 	const day = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number);
 	const ago = /^(\d{1,5})d$/.exec(text)?.[1];

@@ -3,6 +3,7 @@
 pub mod appends;
 pub mod diagnostics;
 pub mod directories;
+pub mod files;
 pub mod functions;
 pub mod manager;
 pub mod merge;

@@ -1,6 +1,6 @@
 // Commands in the documentation. Those of `pi-sessions` are run on sessions like the reader's, those that start pi start the
 // published one; of others it is checked that what they name is there.
-import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isolatedEnv, nodeBin, piPackage } from "../../../scripts/demo/pi.mjs";
 import { root } from "../../support/scratch.js";
@@ -71,6 +71,8 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	const at = world();
 	const path = putSession(at, session.id, session.entries, { header: session.header });
 	cpSync(path, join(at.cwd, "session.jsonl"));
+	// The reader's session was not written just now.
+	for (const file of [path, join(at.cwd, "session.jsonl")]) utimesSync(file, 1e9, 1e9);
 	for (const name of ["project", "other-project"]) mkdirSync(join(at.env.HOME as string, name), { recursive: true });
 	mkdirSync(join(at.env.HOME as string, ".config/fish/completions"), { recursive: true });
 	const store = join(at.env.HOME as string, "Dropbox/sessions");

@@ -111,6 +111,7 @@ const STATICS = {
 	"merge, into a new file": (size, { dir }) => [join(dir, "new.jsonl"), { ...merged(size), header: bytes(HEADER) }],
 	readTexts: (_, { dir }) => [[{ path: dir, more: bytes("more") }], new AbortController().signal],
 	findByIdPrefix: (_, { dir }) => ["s", { sessionDir: dir }],
+	move: (_, { file }) => [file, { from: "/", to: "/there" }],
 	open: (_, { file }) => [file, { ...fileOptions(), readonly: false }],
 	redact: (_, { file }) => [file, { text: "z", entries: ["a"], replacement: "y", dryRun: false }],
 	"redact, lines": (size, { file }) => {
@@ -142,8 +143,8 @@ const WITHOUT_OBJECTS = `
 	buildSessionContext buildSessionProjection close createBranchedSession flush getChildren getCwd getDiagnostics
 	getEntries getEntry getEntryCount getHeader getLabel getLeafEntry getLeafId getOutline getPath getSessionDir
 	getSessionFile getSessionId getSessionName getTree isPersisted onAppend reload resetLeaf setSessionFile
-	usesDefaultSessionDir findById isLocked repair verify assertValidSessionId findMostRecentSession
-	loadEntriesFromFile parseSessionEntries setAgentDir tryLockFile`.split(/\s+/);
+	usesDefaultSessionDir filesOf findById forget isLocked repair verify assertValidSessionId findMostRecentSession
+	loadEntriesFromFile parseSessionEntries setAgentDir setParentSession tryLockFile`.split(/\s+/);
 
 const kinds = [
 	["method", METHODS, Object.getOwnPropertyNames(SessionManager.prototype), (name, { manager }) => (...args) => manager[name](...args)],

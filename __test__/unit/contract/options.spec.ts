@@ -13,6 +13,7 @@ test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	["SessionManager.findByIdPrefix", "cwd, sessionDir", (options) => anyManager.findByIdPrefix?.("x", options)],
 	["SessionManager.redact", "text, entries, lines, replacement, dryRun", (options) => anyManager.redact?.("/none/such.jsonl", options)],
 	["SessionManager.merge", "session, lines, header, since", (options) => anyManager.merge?.("/none/such.jsonl", options)],
+	["SessionManager.move", "from, to, sessionDir", (options) => anyManager.move?.("/none/such.jsonl", options)],
 	["SessionManager.open", "readonly, sessionDir, cwd, durability, lock, ids", (options) => anyManager.open?.("/none/such.jsonl", options)],
 	["SessionManager.continueRecent", "durability, lock, ids", (options) => anyManager.continueRecent?.("/x", scratch(), options)],
 	["getUsage", "by, since, until", (options) => loose(two()).getUsage?.(options)],

@@ -148,6 +148,16 @@ pub fn is_same_path(left: &str, right: &str, process: &dyn Process) -> Result<bo
     Ok(if cfg!(windows) { left.to_lowercase() == right.to_lowercase() } else { left == right })
 }
 
+/// The path that a file or directory has after the directory `from`, which it is or is in, became `to`; None if it is elsewhere. The paths
+/// are absolute.
+pub fn moved_path(path: &str, from: &str, to: &str) -> Option<String> {
+    let (path, from) = (clean(path), clean(from));
+    let (start, rest) = path.split_at_checked(from.len())?;
+    let is_same = if cfg!(windows) { start.to_lowercase() == from.to_lowercase() } else { start == from };
+    let is_below = rest.is_empty() || rest.starts_with(|c| HERE.is_separator(c)) || from.ends_with(HERE.separator());
+    (is_same && is_below).then(|| if rest.is_empty() { clean(to) } else { join(to, rest) })
+}
+
 /// The agent's directory: the process's own rule, else the environment's, else `~/.pi/agent`.
 pub fn agent_dir(process: &dyn Process) -> Result<String> {
     if let Some(dir) = process.agent_dir()? {
@@ -226,6 +236,18 @@ pub mod tests {
         assert_eq!(resolve("~x"), "/home/me/here/~x");
         assert_eq!(resolve("file:///a"), "/a");
         assert_eq!(resolve("../b"), "/home/me/b");
+    }
+
+    #[test]
+    fn a_path_in_a_directory_that_was_moved_has_another_one() {
+        let moved = |path: &str, from: &str, to: &str| {
+            moved_path(path, from, to).map(|path| path.replace(HERE.separator(), "/"))
+        };
+        assert_eq!(moved("/a/b", "/a/b", "/c").as_deref(), Some("/c"));
+        assert_eq!(moved("/a/b/x/y", "/a/b/", "/c/d").as_deref(), Some("/c/d/x/y"));
+        assert_eq!(moved("/a/bc", "/a/b", "/c"), None);
+        assert_eq!(moved("/a", "/a/b", "/c"), None);
+        assert_eq!(moved("/x/y", "/", "/c").as_deref(), Some("/c/x/y"));
     }
 
     #[test]

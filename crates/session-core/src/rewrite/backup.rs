@@ -118,8 +118,19 @@ fn numbered(target: &Path, suffix: &str, number: u32) -> PathBuf {
     }
 }
 
+/// The files that a migration and repairs left beside the file at `target`, sorted.
+pub(crate) fn backups_of(target: &Path) -> io::Result<Vec<PathBuf>> {
+    let dir = target.parent().unwrap_or(target);
+    let found = fs::list(dir)?.into_iter().map(|entry| dir.join(entry.file_name()));
+    // A link may lead to a file that is not ours.
+    let is_file = |path: &PathBuf| fs::entry_at(path).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_file()));
+    let mut backups: Vec<_> = found.filter(|path| is_backup(path, target) && is_file(path)).collect();
+    backups.sort();
+    Ok(backups)
+}
+
 /// Whether a path may be that of a backup of the file at `target`.
-pub(crate) fn is_backup(path: &Path, target: &Path) -> bool {
+fn is_backup(path: &Path, target: &Path) -> bool {
     // The number, if there is one, tells where a long name was cut.
     let number = path.extension().and_then(|end| end.to_str()?.parse::<u32>().ok()).unwrap_or_default();
     [OLD_VERSION, REPAIRED].iter().any(|suffix| path == numbered(target, suffix, number))

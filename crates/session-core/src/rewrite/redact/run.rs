@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::SessionLockGuard;
 use crate::json::reader::{read, Raw};
 use crate::json::{quoted, string_bytes};
-use crate::rewrite::backup::is_backup;
+use crate::rewrite::backup;
 use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite, RewriteTarget};
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
@@ -166,12 +166,7 @@ pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction, path: Option<&str>
 /// The files that a migration and repairs left beside a session file.
 fn backups_of(path: &str) -> Result<Vec<String>> {
     let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
-    let dir = target.parent().unwrap_or(&target);
-    let found = fs::list(dir).with_call("scandir", path)?.into_iter().map(|entry| dir.join(entry.file_name()));
-    // A link may lead to a file that is not ours.
-    let is_file = |path: &PathBuf| fs::entry_at(path).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_file()));
-    let mut backups: Vec<_> = found.filter(|path| is_backup(path, &target) && is_file(path)).collect();
-    backups.sort();
+    let backups = backup::backups_of(&target).with_call("scandir", path)?;
     Ok(backups.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect())
 }
 

@@ -1,0 +1,149 @@
+// What `pi-sessions delete` deletes, and what it leaves alone.
+import { existsSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { api, message, text, header, user } from "../../support/scratch.js";
+import { type World, good, goodJson, program, put, run, runInTerminal, world } from "../../support/cli.js";
+
+const said = (words: string, time: string): ReturnType<typeof message> => message("a", null, { ...user(words), timestamp: Date.parse(time) });
+
+/** A session that was written long ago. */
+function old(at: World, id: string, words = id, time = "2025-01-01T00:00:00.000Z"): string {
+	const path = put(at, id, [said(words, time)]);
+	utimesSync(path, 1e9, 1e9);
+	return path;
+}
+
+/** A session with a backup, subagents, and files beside it that only look like its own. */
+function family(at: World): { path: string; own: string[]; others: string[] } {
+	const path = old(at, "family", "what was said");
+	const folder = path.replace(".jsonl", "");
+	const subagent = join(folder, "abc/run-0/session.jsonl");
+	mkdirSync(dirname(subagent), { recursive: true });
+	writeFileSync(subagent, text([header({ id: "child" }), said("below", "2025-01-01T00:00:00.000Z")]));
+	utimesSync(subagent, 1e9, 1e9);
+	const backup = `${path}.v1.bak`;
+	const others = [`${path}.txt`, `${folder}-2.jsonl`];
+	for (const file of [backup, ...others]) writeFileSync(file, "x");
+	return { path, own: [path, folder, backup], others };
+}
+
+describe("deletes", () => {
+	test("a session with its backups, its subagents and its row of the catalog", async () => {
+		const at = world();
+		const { path, own, others } = family(at);
+		const left = old(at, "left");
+		await good(at, ["list"]);
+		const catalog = (): string => readdirSync(at.agent).filter((name) => name.startsWith("session-catalog")).map((name) => readFileSync(join(at.agent, name), "latin1")).join("");
+		expect(catalog()).toContain("what was said");
+		expect(await goodJson(at, ["delete", "family", "--dry-run"])).toEqual({ dryRun: true, sessions: [{ path, id: "family", files: [own[2], own[1], path] }] });
+		for (const file of own) expect(existsSync(file)).toBe(true);
+		const out = await good(at, ["delete", "family", "--yes"], { PATH: "" });
+		expect(out).toMatch(/1 subagent, 1 backup/);
+		expect(out).toContain(`deleted  ${path}\n`);
+		for (const file of own) expect(existsSync(file), file).toBe(false);
+		for (const file of [left, ...others]) expect(existsSync(file), file).toBe(true);
+		expect(catalog().includes("what was said")).toBe(false);
+	});
+
+	test("to the trash, by the command that pi uses, all in one call", async () => {
+		const at = world();
+		const { own } = family(at);
+		const bin = join(at.cwd, "bin");
+		mkdirSync(bin);
+		program({ ...at, cwd: bin }, "trash", `mv "$@" '${at.cwd}'; echo "$#" > '${join(at.cwd, "calls")}'`);
+		const PATH = `${bin}:${process.env.PATH}`;
+		expect(await good(at, ["delete", "family", "--yes"], { PATH })).toContain("moved to the trash  ");
+		for (const file of own) expect([existsSync(file), existsSync(join(at.cwd, file.split("/").at(-1) as string))]).toEqual([false, true]);
+		expect(readFileSync(join(at.cwd, "calls"), "utf8")).toBe("3\n");
+		// One that fails loses nothing that pi would not: the file is deleted.
+		program({ ...at, cwd: bin }, "trash", "echo no trash here >&2; exit 1");
+		const other = old(at, "other");
+		expect(await good(at, ["delete", "other", "--yes"], { PATH })).toContain(`deleted  ${other}\n`);
+		expect(existsSync(other)).toBe(false);
+	});
+
+	test("those whose last message is old, whatever the files' times are; --all of every directory", async () => {
+		const at = world();
+		const days = (count: number): string => new Date(Date.now() - count * 86_400_000).toISOString();
+		const [ancient, young] = [old(at, "ancient", "long ago", days(100)), old(at, "young", "just now", days(80))];
+		const elsewhere = put(at, "elsewhere", [said("there", days(200))], { cwd: "/else" });
+		utimesSync(elsewhere, 1e9, 1e9);
+		const shown = await good(at, ["delete", "--older-than", "90d", "--dry-run"]);
+		expect(shown).toContain("long ago");
+		expect(shown).not.toMatch(/just now|there/);
+		expect((await goodJson(at, ["delete", "--all", "--older-than", "90d", "--dry-run"])).sessions).toHaveLength(2);
+		await good(at, ["delete", "--older-than", "90d", "--yes"]);
+		expect([ancient, young, elsewhere].map(existsSync)).toEqual([false, true, true]);
+		expect(await good(at, ["delete", "--older-than", "90d"])).toMatch(/^No session of .* is older than 90d\n$/);
+	});
+
+	test("a file without a readable header, by its path", async () => {
+		const at = world();
+		const path = join(at.cwd, "damaged.jsonl");
+		writeFileSync(path, "not a session");
+		utimesSync(path, 1e9, 1e9);
+		await good(at, ["delete", path, "--yes"]);
+		expect(existsSync(path)).toBe(false);
+	});
+});
+
+describe("leaves alone", () => {
+	test("a session that was just written, or one of whose subagents was, without --force", async () => {
+		const at = world();
+		const fresh = put(at, "fresh", [said("now", "2025-01-01T00:00:00.000Z")]);
+		const { path } = family(at);
+		const now = new Date();
+		utimesSync(path.replace(".jsonl", "/abc/run-0/session.jsonl"), now, now);
+		for (const args of [["delete", "fresh", "family", "--yes"], ["delete", "fresh", "family", "--dry-run"], ["delete", "--older-than", "90d", "--yes"]]) {
+			const { code, out } = await run(at, args);
+			expect(code).toBe(1);
+			expect(out.match(/not deleted .*it was written within the last minute: --force deletes it/g)).toHaveLength(2);
+		}
+		expect([fresh, path].map(existsSync)).toEqual([true, true]);
+		await good(at, ["delete", "fresh", "family", "--yes", "--force"]);
+		expect([fresh, path].map(existsSync)).toEqual([false, false]);
+	});
+
+	test("a session that another process has locked, without --force", async () => {
+		const at = world();
+		const path = old(at, "locked");
+		const holder = api.SessionManager.open(path, { lock: "exclusive" });
+		try {
+			expect(await run(at, ["delete", "locked", "--yes"])).toMatchObject({ code: 1, out: expect.stringContaining("another process has its lock") });
+			expect(existsSync(path)).toBe(true);
+		} finally {
+			holder.close();
+		}
+	});
+
+	test("a folder that is only named like the session, and what else is in it", async () => {
+		const at = world();
+		const path = join(at.cwd, "notes.jsonl");
+		writeFileSync(path, text([header({ id: "n" }), said("notes", "2025-01-01T00:00:00.000Z")]));
+		mkdirSync(join(at.cwd, "notes"));
+		writeFileSync(join(at.cwd, "notes/mine.txt"), "mine");
+		writeFileSync(join(at.cwd, "notes/sub.jsonl"), text([header({ id: "sub" })]));
+		for (const file of [path, join(at.cwd, "notes/sub.jsonl")]) utimesSync(file, 1e9, 1e9);
+		await good(at, ["delete", "notes.jsonl", "--yes"]);
+		expect(readdirSync(at.cwd)).toEqual(["notes"]);
+		expect(readdirSync(join(at.cwd, "notes"))).toEqual(["mine.txt"]);
+	});
+
+	test("everything, where nobody answers, or the answer is no", async () => {
+		const at = world();
+		const path = old(at, "s-1");
+		expect(await run(at, ["delete", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("add --yes") });
+		const asked = await runInTerminal(at, ["delete", "s-1"], { PATH: "/usr/bin:/bin" }, 100, "n\n");
+		expect(asked.out).toContain("Delete this session for ever? [y/N]");
+		expect(existsSync(path)).toBe(true);
+	});
+});
+
+test("what does not go together is refused", async () => {
+	const at = world();
+	old(at, "s-1");
+	for (const args of [[], ["--all"], ["s-1", "--older-than", "9d"], ["s-1", "--all"], ["--older-than", "soon"], ["s-1", "--json"]]) expect(await run(at, ["delete", ...args])).toMatchObject({ code: 2, out: "" });
+	expect(await run(at, ["delete", "s-1", "nope", "--yes"])).toMatchObject({ code: 1, err: expect.stringContaining("nope") });
+	expect(await good(at, ["list"])).toContain("s-1");
+});

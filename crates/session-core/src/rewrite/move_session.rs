@@ -1,0 +1,405 @@
+//! Moving a session to another working directory, after the project's folder was renamed or moved.
+//!
+//! The session's file, its backups and the folder of its subagents go to another session directory, and the headers get the new working
+//! directory. Each step is one rename or one replaced file: first the headers of subagents, then the renames, and last the header of the
+//! session itself. Until then the session names its old working directory, so the next move finds a session whose move was killed, and
+//! does the steps that are left. If a step fails, those before it are undone. All bytes but those of the headers stay, and so do the
+//! files' times.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::base::error::{Error, Result, WithCall};
+use crate::base::memory;
+use crate::base::options::Durability;
+use crate::base::paths::{absolute_text, join, moved_path, path_text};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::header::{Header, HeaderFields, ParentSession};
+use crate::io::dirs::{make_dir, sync_dir_of};
+use crate::io::fs;
+use crate::io::line_reader::line_text;
+use crate::io::lock_file::SessionLockGuard;
+use crate::io::session_files::ENDING;
+use crate::io::temporary::taken;
+use crate::json::reader::{read, Raw};
+use crate::json::{quoted, ObjectText};
+use crate::rewrite::backup::backups_of;
+use crate::rewrite::belongings::belongings;
+use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite};
+use crate::storage::storage::Storage;
+use crate::summary::header_scan::{first_header, header_of};
+
+/// Where a project's folder was, where it is, and where its sessions go. Paths are absolute.
+#[derive(Debug, Clone, Copy)]
+pub struct Move<'a> {
+    /// The folder's path before.
+    pub from: &'a str,
+    /// The folder's path now.
+    pub to: &'a str,
+    /// The session directory that the session goes to; None if it stays where it is.
+    pub session_dir: Option<&'a str>,
+}
+
+/// Moves the session file at `path`, whose working directory is `from` or below it. Gives the path that it has then.
+///
+/// Headers of subagents' sessions that name a directory in `from` are changed, too, and those that name the session's file as their
+/// parent. Other sessions that were forked from it still name the old path: [`set_parent_session`] changes that.
+///
+/// # Errors
+///
+/// `InvalidArgument`: the session's working directory is not in `from`. `SessionLocked`: another process has the session's lock.
+/// `SessionInvalid`: the file is not a session. `System`: a file cannot be read, written or renamed, or a name is taken (`EEXIST`). The session is as it was
+/// then, or if that cannot be done either, a later move completes it.
+pub fn move_session(path: impl AsRef<Path>, what: Move<'_>) -> Result<String> {
+    let path = absolute_text(path.as_ref())?;
+    let header = header_of(Path::new(&path)).with_call("open", &path)?.ok_or_else(|| Error::not_a_session(&path))?;
+    if new_cwd(&header, what).is_none() {
+        return Err(Error::argument(format!("The session's working directory is not in {}: {path}", what.from)));
+    }
+    let target = target_of(&path, what)?;
+    let _locks = [Some(&path), Some(&target).filter(|target| **target != path)]
+        .into_iter()
+        .flatten()
+        .map(|path| SessionLockGuard::join(path))
+        .collect::<Result<Vec<_>>>()?;
+    let mut done = Done::default();
+    let moved = done.all(&path, &target, what);
+    if moved.is_err() {
+        done.undo();
+    }
+    moved.map(|()| target)
+}
+
+/// Changes the parent that the header of the session file at `path` names; all other bytes and the file's time stay. Whether it named
+/// another one.
+///
+/// # Errors
+///
+/// Those of [`redact`](crate::rewrite::redact::redact).
+pub fn set_parent_session(path: impl AsRef<Path>, parent: &str) -> Result<bool> {
+    let path = absolute_text(path.as_ref())?;
+    let _lock = SessionLockGuard::join(&path)?;
+    let is_other = |now: &&ParentSession| !matches!(now, ParentSession::Path(now) if now == parent.as_bytes());
+    edit_header(&path, &|header| HeaderEdit {
+        parent: header.parent.as_ref().filter(is_other).map(|_| parent.to_owned()),
+        ..HeaderEdit::default()
+    })
+}
+
+/// The path of the session's file after the move. Its directory is made.
+fn target_of(path: &str, what: Move<'_>) -> Result<String> {
+    let Some(dir) = what.session_dir else { return Ok(path.to_owned()) };
+    make_dir(dir, Durability::Os)?;
+    let name = Path::new(path).file_name().unwrap_or_default();
+    Ok(join(dir, path_text(Path::new(name))?))
+}
+
+/// The working directory that a header gets; None if it keeps its own.
+fn new_cwd(header: &Header, what: Move<'_>) -> Option<String> {
+    moved_path(std::str::from_utf8(header.cwd.as_deref()?).ok()?, what.from, what.to)
+}
+
+/// The steps that were done.
+#[derive(Default)]
+struct Done {
+    renamed: Vec<(PathBuf, PathBuf)>,
+    /// The files whose header was changed, and what it said.
+    edited: Vec<(String, HeaderEdit)>,
+}
+
+impl Done {
+    fn all(&mut self, path: &str, target: &str, what: Move<'_>) -> Result<()> {
+        let folders = path.strip_suffix(ENDING).zip(target.strip_suffix(ENDING));
+        let new_parent = |parent: &str| match parent == path {
+            true => Some(target.to_owned()),
+            false => folders.and_then(|(old, new)| moved_path(parent, old, new)),
+        };
+        let edit = |header: &Header| HeaderEdit {
+            cwd: new_cwd(header, what),
+            parent: match &header.parent {
+                Some(ParentSession::Path(parent)) if path != target => {
+                    std::str::from_utf8(parent).ok().and_then(new_parent)
+                }
+                _ => None,
+            },
+        };
+        for file in belongings(path)?.subagents {
+            self.edit(&file, &edit)?;
+        }
+        if path != target {
+            self.rename_all(path, target)?;
+        }
+        self.edit(target, &edit)
+    }
+
+    /// Gives every file of the session its name in the other directory, the session's own last.
+    fn rename_all(&mut self, path: &str, target: &str) -> Result<()> {
+        let (old, new) = (Path::new(path), Path::new(target));
+        let mut all = backups_of(old).with_call("scandir", path)?;
+        if let Some(folder) = path.strip_suffix(ENDING).map(PathBuf::from) {
+            let meta = fs::entry_at(&folder).with_call("stat", path)?;
+            all.extend(Some(folder).filter(|_| meta.is_some_and(|meta| meta.is_dir())));
+        }
+        all.push(old.to_owned());
+        let renamed = |from: PathBuf| (new.with_file_name(from.file_name().unwrap_or_default()), from);
+        let renames: Vec<_> = all.into_iter().map(renamed).collect();
+        // Found before anything is renamed.
+        for (to, _) in &renames {
+            if fs::entry_at(to).with_call("stat", target)?.is_some() {
+                return Err(Error::io("rename", &to.to_string_lossy(), taken()));
+            }
+        }
+        for (to, from) in renames {
+            fs::rename_new(&from, &to).with_call("rename", &from.to_string_lossy())?;
+            self.renamed.push((from, to));
+        }
+        sync_dir_of(new).with_call("fsync", target)
+    }
+
+    fn edit(&mut self, path: &str, edit: &dyn Fn(&Header) -> HeaderEdit) -> Result<()> {
+        let Some(header) = header_of(Path::new(path)).with_call("open", path)? else { return Ok(()) };
+        if edit_header(path, edit)? {
+            let parent = match header.parent {
+                Some(ParentSession::Path(parent)) => Some(to_string_lossy(&parent).into_owned()),
+                _ => None,
+            };
+            let cwd = header.cwd.map(|cwd| to_string_lossy(&cwd).into_owned());
+            self.edited.push((path.to_owned(), HeaderEdit { cwd, parent }));
+        }
+        Ok(())
+    }
+
+    /// Undoes the steps, the last one first. The error that made it necessary is the one that is reported.
+    fn undo(self) {
+        for (path, before) in self.edited.into_iter().rev() {
+            let _ = edit_header(&path, &|_| before.clone());
+        }
+        for (from, to) in self.renamed.into_iter().rev() {
+            let _ = fs::rename_new(&to, &from);
+        }
+    }
+}
+
+/// What a header is to say; None: what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct HeaderEdit {
+    cwd: Option<String>,
+    parent: Option<String>,
+}
+
+impl HeaderEdit {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Changes the header of a session file. The file keeps its time. Whether there was anything to change.
+fn edit_header(path: &str, edit: &dyn Fn(&Header) -> HeaderEdit) -> Result<bool> {
+    retried(path, "its header is changed", |original| {
+        let Some(header) = first_header(original.storage())? else { return Err(Error::not_a_session(path)) };
+        let edit = edit(&header);
+        if edit.is_empty() {
+            return Ok(Some(false));
+        }
+        let mut rewrite = HeaderRewrite { edit, is_done: false };
+        Ok(original.replace(Backup::None, &mut rewrite)?.map(|_| true))
+    })
+}
+
+struct HeaderRewrite {
+    edit: HeaderEdit,
+    is_done: bool,
+}
+
+impl Rewrite for HeaderRewrite {
+    fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
+        self.is_done = false;
+        write_lines(old, out, false, |line| match line.skipped {
+            Some(_) => Ok(None),
+            None if self.is_done => Ok(None),
+            None => self.header_line(line.bytes),
+        })
+    }
+}
+
+impl HeaderRewrite {
+    /// The new version of the header; None for a line in front of it.
+    fn header_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
+        let text = line_text(line)?;
+        let Some(mut object) = ObjectText::read(&text)?.filter(|_| read::<HeaderFields<Raw<'_>>>(&text).is_some())
+        else {
+            return Ok(None);
+        };
+        self.is_done = true;
+        if let Some(cwd) = &self.edit.cwd {
+            object.set("cwd", quoted(cwd.as_bytes())?)?;
+        }
+        if let Some(parent) = &self.edit.parent {
+            let key = if object.get("parentSession").is_some() { "parentSession" } else { "branchedFrom" };
+            object.set(key, quoted(parent.as_bytes())?)?;
+        }
+        object.text().map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::fs as std_fs;
+    use std::time::{Duration, SystemTime};
+
+    const REST: &str = "{\"type\":\"message\",\"id\":\"m\",\"cwd\":\"/old\"}\ntorn";
+
+    fn time() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
+    }
+
+    /// A session with a backup and two sessions of subagents, one of them below the other.
+    struct Scene {
+        dir: tempfile::TempDir,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let scene = Self { dir: tempfile::tempdir().expect("a directory") };
+            scene.write("a/s.jsonl", "/old", None);
+            scene.write("a/s/x/one.jsonl", "/old/sub", Some("a/s.jsonl"));
+            scene.write("a/s/x/one/two.jsonl", "/elsewhere", Some("a/s/x/one.jsonl"));
+            std_fs::write(scene.at("a/s/notes.txt"), "x").expect("written");
+            std_fs::write(scene.at("a/s.jsonl.v1.bak"), "before").expect("written");
+            scene
+        }
+
+        fn at(&self, name: &str) -> String {
+            self.dir.path().join(name).to_str().expect("text").to_owned()
+        }
+
+        fn text(&self, cwd: &str, parent: Option<&str>) -> String {
+            let parent = parent.map_or(String::new(), |parent| format!(",\"parentSession\":\"{}\"", self.at(parent)));
+            format!(
+                "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"{cwd}\",\"kept\":1.50{parent}}}\n{REST}"
+            )
+        }
+
+        fn write(&self, name: &str, cwd: &str, parent: Option<&str>) {
+            let path = self.at(name);
+            std_fs::create_dir_all(Path::new(&path).parent().expect("a directory")).expect("made");
+            std_fs::write(&path, self.text(cwd, parent)).expect("written");
+            std_fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(time())).expect("set");
+        }
+
+        fn run(&self, path: &str) -> Result<String> {
+            let dir = self.at("b");
+            move_session(self.at(path), Move { from: "/old", to: "/new/place", session_dir: Some(&dir) })
+        }
+
+        /// All files, by their names, with their texts.
+        fn files(&self) -> BTreeMap<String, String> {
+            let mut files = BTreeMap::new();
+            let mut waiting = vec![self.dir.path().to_owned()];
+            while let Some(dir) = waiting.pop() {
+                for entry in std_fs::read_dir(dir).expect("read").flatten() {
+                    match entry.file_type().expect("a kind").is_dir() {
+                        true => waiting.push(entry.path()),
+                        false => {
+                            let path = entry.path();
+                            let name =
+                                path.strip_prefix(self.dir.path()).expect("inside").to_str().expect("text").to_owned();
+                            files.insert(name, std_fs::read_to_string(path).expect("read"));
+                        }
+                    }
+                }
+            }
+            files.retain(|name, _| !name.ends_with(".tmp") && !name.ends_with(".lock"));
+            files
+        }
+
+        fn moved(&self) -> BTreeMap<String, String> {
+            let owned = |(name, text): (&str, String)| (name.to_owned(), text);
+            [
+                ("b/s.jsonl", self.text("/new/place", None)),
+                ("b/s/x/one.jsonl", self.text("/new/place/sub", Some("b/s.jsonl"))),
+                ("b/s/x/one/two.jsonl", self.text("/elsewhere", Some("b/s/x/one.jsonl"))),
+                ("b/s/notes.txt", "x".to_owned()),
+                ("b/s.jsonl.v1.bak", "before".to_owned()),
+            ]
+            .map(owned)
+            .into()
+        }
+    }
+
+    #[test]
+    fn a_session_is_moved_with_all_that_belongs_to_it() {
+        let scene = Scene::new();
+        assert_eq!(scene.run("a/s.jsonl").expect("moved"), scene.at("b/s.jsonl"));
+        assert_eq!(scene.files(), scene.moved());
+        for name in ["b/s.jsonl", "b/s/x/one.jsonl"] {
+            assert_eq!(std_fs::metadata(scene.at(name)).and_then(|meta| meta.modified()).expect("a time"), time());
+        }
+        assert!(set_parent_session(scene.at("b/s/x/one.jsonl"), "/p").expect("set"));
+        assert!(!set_parent_session(scene.at("b/s.jsonl"), "/p").expect("nothing to set"));
+        assert!(scene.files()["b/s/x/one.jsonl"].contains("\"parentSession\":\"/p\"}\n"));
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_left_alone() {
+        for taken in ["b/s.jsonl", "b/s", "b/s.jsonl.v1.bak"] {
+            let scene = Scene::new();
+            std_fs::create_dir(scene.at("b")).expect("made");
+            std_fs::write(scene.at(taken), "theirs").expect("written");
+            let before = scene.files();
+            let error = scene.run("a/s.jsonl").expect_err("taken");
+            assert_eq!(error.path(), Some(&*scene.at(taken)));
+            assert_eq!(scene.files(), before);
+        }
+        let scene = Scene::new();
+        scene.write("a/other.jsonl", "/older", None);
+        assert!(scene.run("a/other.jsonl").is_err(), "it is not in the directory");
+    }
+
+    /// The process ends at each step in turn: no later call is made.
+    #[test]
+    #[cfg(unix)]
+    fn a_move_that_was_killed_is_completed_by_the_next() {
+        use crate::io::fs::faults::{with, InjectedFault};
+        for at in 0.. {
+            let scene = Scene::new();
+            let (_, made) = with(at, InjectedFault::Always(libc::EIO), || scene.run("a/s.jsonl"));
+            let left = ["a/s.jsonl", "b/s.jsonl"].into_iter().filter(|name| Path::new(&scene.at(name)).exists());
+            let [left] = *Vec::from_iter(left) else { panic!("step {at}: the session is there once") };
+            if std_fs::read_to_string(scene.at(left)).expect("read").contains("/old\",\"kept") {
+                scene.run(left).unwrap_or_else(|error| panic!("step {at}: {error}"));
+            }
+            assert_eq!(scene.files(), scene.moved(), "step {at}");
+            if !made.hit {
+                assert!(at > 50, "{at} steps");
+                break;
+            }
+        }
+    }
+
+    /// Each step in turn fails once.
+    #[test]
+    #[cfg(unix)]
+    fn a_move_that_fails_changes_nothing() {
+        use crate::io::fs::faults::{with, InjectedFault};
+        let mut failed = 0;
+        for at in 0.. {
+            let scene = Scene::new();
+            let before = scene.files();
+            let (moved, made) = with(at, InjectedFault::Once(libc::EIO), || scene.run("a/s.jsonl"));
+            match moved {
+                Ok(_) => assert_eq!(scene.files(), scene.moved(), "step {at}"),
+                Err(_) => {
+                    failed += 1;
+                    assert_eq!(scene.files(), before, "step {at}");
+                }
+            }
+            if !made.hit {
+                break;
+            }
+        }
+        assert!(failed > 20, "{failed} steps failed");
+    }
+}

@@ -1,0 +1,138 @@
+// `pi-sessions delete`: sessions with all that belongs to them, to the trash where there is one.
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { SessionManager } from "../../index.mjs";
+import { deleteSession, hasTrash, planDeletion } from "../shared/delete-session.mjs";
+import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
+import { underHome } from "../shared/under-home.mjs";
+import { confirmed } from "./confirm.mjs";
+import { existingSessionDir, workingDirectory } from "./dir-options.mjs";
+import { UsageError } from "./errors.mjs";
+import { columns, paint, write, writeJson } from "./output.mjs";
+import { listSessions, sessionPath, title } from "./sessions.mjs";
+import { table } from "./table.mjs";
+import { timeOfDay } from "./times.mjs";
+
+/** @typedef {import("../../index.js").SessionInfo} SessionInfo */
+/** @typedef {import("./dir-options.mjs").DirOptions & { olderThan?: string, force?: boolean, yes?: boolean, dryRun?: boolean }} Options */
+/** @typedef {import("../shared/delete-session.mjs").Deletion & { info: SessionInfo | undefined }} Planned `info`: what a list says, which leaves out damaged files */
+/** @typedef {{ path: string, id?: string, files: string[], isInTrash?: boolean, isCatalogClean?: boolean, error?: string }} Row what was done, or would be */
+
+/** Columns of an id. */
+const ID_SHOWN = 13;
+
+/**
+ * Gives the exit code: 1 if a session that was meant is still there, or the catalog has some of it.
+ * @param {string[]} queries
+ * @param {Options} options
+ */
+export async function deleteSessions(queries, options) {
+	check(queries, options);
+	const planned = options.olderThan === undefined ? await namedSessions(queries, options) : await oldSessions(options.olderThan, options);
+	const kept = planned.filter(({ inUse }) => inUse !== undefined && !options.force);
+	const gone = planned.filter((one) => !kept.includes(one));
+	/** @type {Row[]} */
+	const rows = kept.map((one) => ({ ...rowOf(one), error: `${one.inUse}: --force deletes it` }));
+	if (!options.json) {
+		if (planned.length === 0) return void (await write(`No session${options.all ? "" : ` of ${safeLine(workingDirectory(options))}`} is older than ${safeLine(options.olderThan)}\n`));
+		if (gone.length > 0) await write(`${preview(gone).join("\n")}\n`);
+		for (const row of rows) await write(`${described(row)}\n`);
+	}
+	if (!options.dryRun && gone.length > 0 && !(await confirmed(questionOf(gone.length), options))) return 1;
+	for (const one of gone) {
+		const row = options.dryRun ? rowOf(one) : done(one);
+		rows.push(row);
+		if (!options.json && !options.dryRun) await write(`${described(row)}\n`);
+	}
+	if (options.json) await writeJson({ dryRun: Boolean(options.dryRun), sessions: rows });
+	return rows.every(({ error, isCatalogClean = true }) => error === undefined && isCatalogClean) ? 0 : 1;
+}
+
+/**
+ * @param {string[]} queries
+ * @param {Options} options
+ */
+function check(queries, { olderThan, all, json, yes, dryRun }) {
+	if (queries.length > 0 && olderThan !== undefined) throw new UsageError("--older-than cannot be combined with sessions");
+	if (queries.length === 0 && olderThan === undefined) throw new UsageError("Which sessions? Name them, or say --older-than 90d");
+	if (all && olderThan === undefined) throw new UsageError("--all goes with --older-than");
+	if (json && !yes && !dryRun) throw new UsageError("--json asks no question: add --yes, or --dry-run");
+}
+
+/**
+ * @param {string[]} queries
+ * @param {Options} options
+ * @returns {Promise<Planned[]>}
+ */
+async function namedSessions(queries, options) {
+	const paths = [];
+	for (const query of queries) paths.push(await sessionPath(query, options));
+	const planned = [];
+	for (const path of new Set(paths)) {
+		const listed = await SessionManager.listAll(dirname(path));
+		planned.push({ ...planDeletion(SessionManager, path), info: listed.find((one) => one.path === path) });
+	}
+	return planned;
+}
+
+/**
+ * The sessions whose last message is older than a day.
+ * @param {string} day
+ * @param {Options} options
+ * @returns {Promise<Planned[]>}
+ */
+async function oldSessions(day, options) {
+	existingSessionDir(options);
+	const before = /** @type {number} */ (timeOfDay(day, false, 0, "--older-than"));
+	const sessions = await listSessions(options);
+	return sessions.filter(({ modified }) => modified.getTime() < before).map((info) => ({ ...planDeletion(SessionManager, info.path), info }));
+}
+
+/** What is deleted, as a table. @param {Planned[]} planned */
+function preview(planned) {
+	const hasMore = planned.some(({ backups, subagents }) => backups + subagents > 0);
+	const rows = planned.map(({ path, files, backups, subagents, info }) => [
+		clip(info?.id ?? "?", ID_SHOWN),
+		info ? age(info.modified) : "?",
+		size(files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)),
+		...(hasMore ? [[...(subagents > 0 ? [counted(subagents, "subagent")] : []), ...(backups > 0 ? [counted(backups, "backup")] : [])].join(", ")] : []),
+		clip(underHome(info?.cwd ?? "") || "?", 40),
+		info ? title(info, columns()) : safeLine(path),
+	]);
+	return table(
+		[
+			{ title: "ID", paint: paint.cyan },
+			{ title: "AGE", align: "right", rank: 1 },
+			{ title: "SIZE", align: "right", rank: 2 },
+			...(hasMore ? [{ title: "WITH", rank: 3 }] : []),
+			{ title: "FOLDER", least: 16, rank: 4 },
+			{ title: "NAME OR FIRST MESSAGE", least: 16 },
+		],
+		rows,
+	);
+}
+
+/** @param {number} count */
+function questionOf(count) {
+	const what = count === 1 ? "this session" : `these ${counted(count, "session")}`;
+	return hasTrash() ? `Move ${what} to the trash?` : `There is no command \`trash\`. Delete ${what} for ever?`;
+}
+
+/** @param {Planned} planned @returns {Row} */
+const rowOf = ({ path, paths, info }) => ({ path, ...(info && { id: info.id }), files: paths });
+
+/** @param {Planned} planned @returns {Row} */
+function done(planned) {
+	try {
+		return { ...rowOf(planned), ...deleteSession(SessionManager, planned) };
+	} catch (error) {
+		return { ...rowOf(planned), error: /** @type {Error} */ (error).message };
+	}
+}
+
+/** @param {Row} row */
+function described({ path, isInTrash, isCatalogClean, error }) {
+	if (error !== undefined) return `${paint.red("not deleted")}  ${safeLine(path)}: ${safeLine(error)}`;
+	const catalog = isCatalogClean ? "" : "\n  the catalog may still have its first message: end what uses it, then list all sessions";
+	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${catalog}`;
+}
