@@ -1,9 +1,9 @@
 // Measures our session manager against pi's, in one run:
 //
-//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg] [--readme]
+//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg] [--readme] [--check]
 //
 // --quick leaves the 128 MiB sessions out and takes few rounds. --readme measures what the README shows, and writes its table, its
-// chart and the results. The module under test is this package; the environment
+// chart and the results. --check measures the cases that check.mjs has figures of, and fails if one has fallen below. The module under test is this package; the environment
 // variable PSN_MODULE names another one (pi's own, say, to see that both sides are measured alike).
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
@@ -13,6 +13,7 @@ import { nodeBin, referenceDir, referenceVersion, setup } from "../scripts/refer
 import { setup as setupRuntime } from "../scripts/runtimes/setup.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 import { CASES, select } from "./cases.mjs";
+import { FIGURES, fallen } from "./check.mjs";
 import { chart } from "./chart.mjs";
 import { dataDir, provide, warmUp } from "./data.mjs";
 import { OPERATIONS } from "./operations.mjs";
@@ -33,6 +34,7 @@ const { values: options } = optionsOf(import.meta.url, {
 		json: { type: "string" },
 		chart: { type: "string" },
 		readme: { type: "boolean", default: false },
+		check: { type: "boolean", default: false },
 	},
 }, { counts: ["rounds"] });
 
@@ -109,8 +111,16 @@ function runCase(entry, data) {
 	return { rounds, failures };
 }
 
+/** The cases that were asked for. */
+function wanted() {
+	if (options.readme) return CASES.filter(({ name }) => ROUNDS.has(name));
+	if (!options.check) return select(options.cases?.split(","), options.quick);
+	const among = options.cases ? select(options.cases.split(","), false) : CASES;
+	return among.filter(({ name }) => name in FIGURES);
+}
+
 function main() {
-	const cases = options.readme ? CASES.filter(({ name }) => ROUNDS.has(name)) : select(options.cases?.split(","), options.quick);
+	const cases = wanted();
 	setup();
 	mkdirSync(scratch, { recursive: true });
 	const data = new Map();
@@ -147,6 +157,10 @@ function main() {
 	if (failed.length > 0) {
 		console.log(`\nFailed:\n${failed.join("\n")}`);
 		process.exitCode = 1;
+	} else if (options.check) {
+		const below = fallen(rows);
+		console.log(below.length > 0 ? `\nBelow the figures of bench/check.mjs:\n${below.join("\n")}` : "\nNone is below its figure.");
+		if (below.length > 0) process.exitCode = 1;
 	} else if (options.readme) publish(rows, version.trim());
 	if (options.json) writeFileSync(options.json, `${JSON.stringify({ pi: referenceVersion, node: version.trim(), rows, raw }, null, "\t")}\n`);
 	if (options.chart) writeFileSync(options.chart, chart(rows, referenceVersion));

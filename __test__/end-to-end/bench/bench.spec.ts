@@ -136,3 +136,18 @@ test("commands of pi-sessions are measured, alone and against another checkout",
 	const wrong = run("cli.mjs", "--cases", "tree of 4", "--against", scratch());
 	expect(wrong).toMatchObject({ status: 1, stderr: expect.stringMatching(/^against: pi-sessions tree .* ended by exit code 1: /) });
 });
+
+describe("the check", () => {
+	test("fails a case of which no round reached its figure, and one that uses more memory", async () => {
+		const { FIGURES, fallen } = await import(join(root, "bench/check.mjs"));
+		const { CASES } = await import(join(root, "bench/cases.mjs"));
+		const names = CASES.map(({ name }: { name: string }) => name);
+		expect(Object.keys(FIGURES).filter((name) => !names.includes(name))).toEqual([]);
+		const { ratio, memory } = FIGURES["looks-128mb"];
+		const row = (more: object) => ({ case: "looks-128mb", ratio, low: ratio, high: ratio, piGrowth: 100, oursGrowth: 100 * memory, ...more });
+		expect(fallen([row({ ratio: ratio / 2 }), { case: "no figure", ratio: 0, high: 0 }])).toEqual([]);
+		expect(fallen([row({ high: ratio - 0.01 })])).toEqual([expect.stringContaining(`less than ${ratio}`)]);
+		expect(fallen([row({ oursGrowth: 100 * memory + 1 })])).toEqual([expect.stringContaining(`more than ${memory}`)]);
+		expect(fallen([{ case: "append-image" }])).toEqual([expect.stringContaining("not measured")]);
+	});
+});

@@ -1,0 +1,36 @@
+// What `npm run bench -- --check` compares with: for each case the least ratio that a change may leave, and the most memory.
+//
+// A figure is what was measured when the case was last made faster, or what it was decided to cost. Lower one only together with the change
+// that gives it up, and say in that commit what the change is worth.
+
+/** By case: `ratio` is pi's time divided by ours, `memory` what ours leaves in use divided by pi's. */
+export const FIGURES = {
+	"append-image": { ratio: 6 },
+	"append-japanese": { ratio: 1.9 },
+	"append-memory": { ratio: 1.25 },
+	"append-message": { ratio: 1.5 },
+	"append-tool-result": { ratio: 2.2 },
+	"context-128mb": { ratio: 19 },
+	"footer-128mb": { ratio: 6 },
+	"looks-128mb": { ratio: 1.7, memory: 1.15 },
+	"terminal-128mb": { ratio: 5.5 },
+};
+
+/**
+ * The cases that fell below their figures by more than their spread: not one round of theirs reached it. A case that was measured and
+ * has no figure is none of them.
+ */
+export function fallen(rows) {
+	return rows.flatMap((row) => {
+		const figure = FIGURES[row.case];
+		if (!figure) return [];
+		const { high, ratio, piGrowth, oursGrowth } = row;
+		const found = [];
+		if (!(high >= figure.ratio)) found.push(`${row.case}: ${shown(ratio)} times as fast as pi, at best ${shown(high)}, less than ${figure.ratio}`);
+		const memory = oursGrowth / piGrowth;
+		if (figure.memory && !(memory <= figure.memory)) found.push(`${row.case}: ${shown(memory)} of the memory of pi, more than ${figure.memory}`);
+		return found;
+	});
+}
+
+const shown = (number) => (number === undefined || Number.isNaN(number) ? "not measured" : number.toFixed(2));
