@@ -7,23 +7,19 @@ use serde::Serialize;
 use super::manager::SessionManager;
 use crate::convert::errors::OrThrow;
 use crate::convert::paths::resolved;
-use crate::convert::values::parse;
-use crate::engine::{JsEnv, JsVal};
+use crate::engine::{to_js, JsEnv, JsVal};
 use crate::factory::process::now;
 use crate::manager::file_check::with_file;
 use crate::manager::open;
 use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::index::verify;
 use pi_session_core::io::lock_file;
-use pi_session_core::json::json_of;
 use pi_session_core::rewrite::repair;
 use pi_session_core::session::Session;
 
 /// A report of the core as an object.
 pub(super) fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {
-    let report = report.or_throw(js)?;
-    let text = json_of(&report).or_throw(js)?;
-    parse(js, &text)
+    to_js(js, &report.or_throw(js)?)
 }
 
 #[napi]

@@ -8,6 +8,7 @@ mod node_api;
 mod persistent;
 mod queue;
 mod strings;
+mod to_js;
 mod typed_arrays;
 mod values;
 
@@ -15,4 +16,5 @@ pub use deferred::Deferred;
 pub use env::{Bound, EnvId, JsEnv, JsVal};
 pub use persistent::Persistent;
 pub use queue::{queue, Sender};
+pub use to_js::{or_undefined, to_js, Wtf8};
 pub use typed_arrays::Scratch;

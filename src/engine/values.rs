@@ -58,6 +58,14 @@ impl<'env> JsEnv<'env> {
         Ok(object)
     }
 
+    /// A plain object with these properties, in this order.
+    pub fn object_of(self, properties: &[(JsVal<'_>, JsVal<'_>)]) -> Result<JsVal<'env>> {
+        let object = self.object()?;
+        let all: Vec<_> = properties.iter().map(|(key, value)| property(None, Some(*key), *value)).collect();
+        self.define_all(object, &all)?;
+        Ok(object)
+    }
+
     fn define_all(self, object: JsVal<'_>, all: &[sys::napi_property_descriptor]) -> Result<()> {
         // SAFETY: so many descriptors, of handles and names that are good.
         let status = unsafe { sys::napi_define_properties(self.raw(), object.raw(), all.len(), all.as_ptr()) };

@@ -3,7 +3,7 @@
 use napi::Result;
 use serde_json::json;
 
-use crate::engine::{JsEnv, JsVal};
+use crate::engine::{to_js, JsEnv, JsVal};
 use pi_session_core::context::projection::Contribution;
 use pi_session_core::format::agent_message::Role;
 use pi_session_core::format::body::BodyOf;
@@ -40,5 +40,5 @@ pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
         "stringPlaceholder": STRING_PLACEHOLDER,
         "longString": LONG,
     });
-    js.run(&format!("({codes})"))
+    to_js(js, &codes)
 }

@@ -8,7 +8,7 @@
 	const { LONG, write } = values;
 	const world = globalThis;
 	const { Array } = world;
-	const { parse, stringify } = JSON;
+	const { stringify } = JSON;
 	const { ownKeys } = Reflect;
 	const { hasOwn } = Object;
 	const propertyIsEnumerable = unbound(Object.prototype.propertyIsEnumerable);
@@ -131,10 +131,9 @@
 			return text;
 		},
 		tree: (objects, parents, labels, unordered) => tree(objects, objects, parents, labels, unordered),
-		// `places` is a list of what is known of entries without reading them; for others it has 0.
-		outline(objects, places, rows, parents, labels, unordered) {
-			const entries = parse(places);
-			for (let at = 0; at < entries.length; at++) if (entries[at] === 0) entries[at] = objects[at];
+		// `entries` is a list of what is known of entries without reading them; for others it has null.
+		outline(objects, entries, rows, parents, labels, unordered) {
+			for (let at = 0; at < entries.length; at++) entries[at] ??= objects[at];
 			const branch = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) branch[at] = entries[rows[at]].id;
 			return { tree: tree(entries, objects, parents, labels, unordered), branch };

@@ -65,7 +65,7 @@
 		},
 		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property from
 		// then on.
-		info(path, id, cwd, name, parent, headerTime, modified, counts, first, file, source) {
+		info({ path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, file, source }) {
 			const settle = (object, value) => define(object, "allMessagesText", value);
 			const text = { file, source, value: undefined };
 			const made = {
@@ -73,11 +73,11 @@
 				id,
 				cwd,
 				name,
-				parentSessionPath: parent,
-				created: new Date(headerTime),
+				parentSessionPath,
+				created: new Date(created),
 				modified: new Date(modified),
-				messageCount: counts,
-				firstMessage: first,
+				messageCount,
+				firstMessage,
 				get allMessagesText() {
 					text.value ??= listedText(file, source);
 					settle(this, text.value);

@@ -1,9 +1,10 @@
 //! The `SessionInfo` object of a listed session.
 
 use napi::{Result, ValueType};
+use serde::Serialize;
 
 use crate::convert::values::parse;
-use crate::engine::{JsEnv, JsVal};
+use crate::engine::{or_undefined, to_js, JsEnv, JsVal, Wtf8};
 use crate::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::header::ParentSession;
@@ -17,19 +18,40 @@ const SHOWN_OF_ENDLESS: usize = 1 << 20;
 /// throws as a date. pi leaves such a session out, too.
 pub fn info_object<'env>(js: JsEnv<'env>, session: &ListedFile) -> Result<Option<(JsVal<'env>, f64)>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
-    let first = js.string(first).or_else(|_| {
-        js.take_exception()?;
-        js.string(
-            to_string_lossy(first.get(..SHOWN_OF_ENDLESS).unwrap_or(first)).trim_end_matches('\u{fffd}').as_bytes(),
-        )
+    let made = info_with(js, session, first).or_else(|error| match first.get(..SHOWN_OF_ENDLESS) {
+        Some(shown) => {
+            js.take_exception()?;
+            info_with(js, session, to_string_lossy(shown).trim_end_matches('\u{fffd}').as_bytes())
+        }
+        None => Err(error),
     });
-    match first.and_then(|first| info_with(js, session, first)) {
+    match made {
         Ok(info) => Ok(Some(info)),
         Err(_) => js.take_exception().map(|_| None),
     }
 }
 
-fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: JsVal<'env>) -> Result<(JsVal<'env>, f64)> {
+/// What the factory makes the object of. `created` and a parent that is not a text are set later.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed<'a> {
+    path: &'a str,
+    id: Wtf8<'a>,
+    cwd: Wtf8<'a>,
+    #[serde(serialize_with = "or_undefined")]
+    name: Option<Wtf8<'a>>,
+    #[serde(serialize_with = "or_undefined")]
+    parent_session_path: Option<Wtf8<'a>>,
+    created: (),
+    modified: f64,
+    message_count: u64,
+    first_message: Wtf8<'a>,
+    /// The file that is read for the session's text, and the state in which it was listed.
+    file: &'a str,
+    source: &'a str,
+}
+
+fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Result<(JsVal<'env>, f64)> {
     let ListedFile { path, file, listed } = session;
     let summary = &listed.summary;
     let created = summary.created_json.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text))?;
@@ -37,23 +59,27 @@ fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: JsVal<'env>) ->
         ValueType::String => js.number_value(factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[created])?])?),
         _ => Ok(None),
     })?;
-    let shown = js.string(path.as_bytes())?;
-    let args = [
-        shown,
-        js.string(&summary.id)?,
-        js.string(&summary.cwd)?,
-        js.optional_string(summary.name.as_deref())?,
-        match &summary.parent {
-            Some(ParentSession::Path(path)) => js.string(path)?,
-            Some(ParentSession::Other(json)) => parse(js, json)?,
-            None => js.undefined()?,
+    let state = ListedState::of(listed).to_text();
+    let listed = Listed {
+        path,
+        id: Wtf8(&summary.id),
+        cwd: Wtf8(&summary.cwd),
+        name: summary.name.as_deref().map(Wtf8),
+        parent_session_path: match &summary.parent {
+            Some(ParentSession::Path(path)) => Some(Wtf8(path)),
+            Some(ParentSession::Other(_)) | None => None,
         },
-        created,
-        js.number(modified)?,
-        js.number(summary.message_count as f64)?,
-        first,
-        if path == file { shown } else { js.string(file.as_bytes())? },
-        js.string(ListedState::of(listed).to_text().as_bytes())?,
-    ];
-    Ok((factory::call(js, FactoryFn::Info, &args)?, modified))
+        created: (),
+        modified,
+        message_count: summary.message_count,
+        first_message: Wtf8(first),
+        file,
+        source: &state,
+    };
+    let listed = to_js(js, &listed)?;
+    js.set(listed, c"created", created)?;
+    if let Some(ParentSession::Other(json)) = &summary.parent {
+        js.set(listed, c"parentSessionPath", parse(js, json)?)?;
+    }
+    Ok((factory::call(js, FactoryFn::Info, &[listed])?, modified))
 }

@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use napi::Result;
+use serde::Serialize;
 
 use super::task::{self, Held, Task};
 use crate::convert::args::{self, Options};
 use crate::convert::errors::wrong_argument;
 use crate::convert::paths::on_paths;
-use crate::engine::{Deferred, JsEnv, JsVal};
+use crate::engine::{or_undefined, to_js, Deferred, JsEnv, JsVal, Wtf8};
 use crate::factory::process::ProcessSnapshot;
 use crate::manager::session_dir::configured_session_dir;
 use pi_session_core::base::paths;
@@ -157,18 +158,40 @@ fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
     }
 }
 
+/// A hit, with the session that it is in.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HitObject<'a> {
+    path: &'a str,
+    id: Wtf8<'a>,
+    #[serde(serialize_with = "or_undefined")]
+    name: Option<Wtf8<'a>>,
+    #[serde(serialize_with = "or_undefined")]
+    first_message: Option<Wtf8<'a>>,
+    cwd: Wtf8<'a>,
+    entry_id: Wtf8<'a>,
+    role: &'a str,
+    #[serde(rename = "in")]
+    scope: &'a str,
+    timestamp: Wtf8<'a>,
+    snippet: &'a str,
+}
+
 /// The object of a hit.
 fn hit_object<'env>(js: JsEnv<'env>, session: &HitSession, hit: &Hit) -> Result<JsVal<'env>> {
-    js.record(&[
-        (c"path", js.string(session.path.as_bytes())?),
-        (c"id", js.string(&session.id)?),
-        (c"name", js.optional_string(session.name.as_deref())?),
-        (c"firstMessage", js.optional_string(session.title.as_deref())?),
-        (c"cwd", js.string(&session.cwd)?),
-        (c"entryId", js.string(&hit.entry)?),
-        (c"role", js.string(hit.role.as_bytes())?),
-        (c"in", js.string(hit.scope.name().as_bytes())?),
-        (c"timestamp", js.string(&hit.timestamp)?),
-        (c"snippet", js.string(hit.snippet.as_bytes())?),
-    ])
+    to_js(
+        js,
+        &HitObject {
+            path: &session.path,
+            id: Wtf8(&session.id),
+            name: session.name.as_deref().map(Wtf8),
+            first_message: session.title.as_deref().map(Wtf8),
+            cwd: Wtf8(&session.cwd),
+            entry_id: Wtf8(&hit.entry),
+            role: hit.role,
+            scope: hit.scope.name(),
+            timestamp: Wtf8(&hit.timestamp),
+            snippet: &hit.snippet,
+        },
+    )
 }

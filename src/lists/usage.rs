@@ -1,4 +1,4 @@
-//! `usage`: another thread collects what calls used and adds it up; the report arrives here as JSON.
+//! `usage`: another thread collects what calls used and adds it up; the report arrives here.
 
 use std::sync::mpsc::{channel, Sender as Answer};
 
@@ -11,23 +11,21 @@ use crate::convert::args::Options;
 use crate::convert::errors::wrong_argument;
 use crate::convert::paths::{on_paths, resolved};
 use crate::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
-use crate::convert::values::parse;
-use crate::engine::{Deferred, JsEnv, JsVal};
+use crate::engine::{to_js, Deferred, JsEnv, JsVal};
 use crate::factory::process::ProcessSnapshot;
 use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::json::json_of;
 use pi_session_core::listing::list::received;
 use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::collect::{large_entry_id, Collection, UsageSource};
-use pi_session_core::listing::usage::report::Grouping;
+use pi_session_core::listing::usage::report::{Grouping, Report};
 
 /// What the collecting thread sends.
 enum UsageEvent {
     Progress(usize, usize),
     /// JavaScript's calendar is needed for these days of UTC.
     Days(Vec<f64>, Answer<Calendar>),
-    Done(String),
+    Done(Box<Report<'static>>),
 }
 
 /// Starts a report and gives its promise.
@@ -70,7 +68,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
             Calendar::Utc
         };
         let report = report(&collected.sessions, &collected.left_out, &calendar, &options, &large_entry_id)?;
-        events.send(UsageEvent::Done(json_of(&report)?));
+        events.send(UsageEvent::Done(Box::new(report.into_owned()?)));
         Ok(())
     })
 }
@@ -84,6 +82,6 @@ fn handle(js: JsEnv<'_>, task: &Task, event: UsageEvent) -> Result<()> {
             let _ = answer.send(local_calendar(js, &days)?);
             Ok(())
         }
-        UsageEvent::Done(json) => task.end(js, parse(js, &json)?, true),
+        UsageEvent::Done(report) => task.end(js, to_js(js, &report)?, true),
     }
 }

@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 
 use napi::Result;
+use serde::{Serialize, Serializer};
 
 use super::materialize::ensure;
 use super::reads::{leaf, path_rows, tree_shape, TreeShape};
 use super::state::ManagerState;
 use crate::convert::errors::OrThrow;
-use crate::engine::{JsEnv, JsVal};
+use crate::engine::{to_js, JsEnv, JsVal, Wtf8};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{collect, with_capacity};
+use pi_session_core::base::memory::collect;
 use pi_session_core::base::time::{iso, Time};
-use pi_session_core::base::wtf8::push_json_string;
 use pi_session_core::format::agent_message::Role;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::tree::{Row, RowNo, Tree};
@@ -30,9 +30,9 @@ pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<J
     let branch = path_rows(state, js, leaf(state))?;
     let (places, TreeShape { parents, labels, unordered }, list) = {
         let state = state.borrow();
-        (places(js, state.session.tree())?, tree_shape(js, state.session.tree())?, state.cache.list(js)?)
+        (to_js(js, &Places(state.session.tree()))?, tree_shape(js, state.session.tree())?, state.cache.list(js)?)
     };
-    let (places, branch) = (js.string(&places)?, js.u32s(&branch)?);
+    let branch = js.u32s(&branch)?;
     let shape = [js.i32s(&parents)?, js.i32s(&labels)?, js.u32s(&unordered)?];
     factory::call(js, FactoryFn::Outline, &[&[list, places, branch], &shape[..]].concat())
 }
@@ -50,35 +50,33 @@ fn place_of(row: &Row) -> Option<(&'static str, Option<&'static str>, f64)> {
     }
 }
 
-/// A JSON list of what the index knows of each entry; 0 where it does not know all.
-fn places(js: JsEnv<'_>, tree: &Tree) -> Result<Vec<u8>> {
-    let longest = tree.rows().iter().map(|row| 128 + 6 * tree.id_bytes(row.id).len()).sum::<usize>() + 2;
-    let mut out = with_capacity(longest).or_throw(js)?;
-    out.push(b'[');
-    for row in tree.rows() {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        let Some((kind, role, time)) = place_of(row) else {
-            out.push(b'0');
-            continue;
-        };
-        out.extend_from_slice(b"{\"type\":\"");
-        out.extend_from_slice(kind.as_bytes());
-        out.extend_from_slice(b"\",\"id\":");
-        push_json_string(&mut out, tree.id_bytes(row.id)).or_throw(js)?;
-        if let Some(time) = iso(time) {
-            out.extend_from_slice(b",\"timestamp\":\"");
-            out.extend_from_slice(time.as_bytes());
-            out.push(b'"');
-        }
-        if let Some(role) = role {
-            out.extend_from_slice(b",\"message\":{\"role\":\"");
-            out.extend_from_slice(role.as_bytes());
-            out.extend_from_slice(b"\"}");
-        }
-        out.push(b'}');
+/// What the index knows of an entry, as an outline has it.
+#[derive(Serialize)]
+struct Place<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    id: Wtf8<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<PlaceMessage>,
+}
+
+#[derive(Serialize)]
+struct PlaceMessage {
+    role: &'static str,
+}
+
+/// What the index knows of each entry; None where it does not know all.
+struct Places<'a>(&'a Tree);
+
+impl Serialize for Places<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let tree = self.0;
+        serializer.collect_seq(tree.rows().iter().map(|row| {
+            let (kind, role, time) = place_of(row)?;
+            let message = role.map(|role| PlaceMessage { role });
+            Some(Place { kind, id: Wtf8(tree.id_bytes(row.id)), timestamp: iso(time), message })
+        }))
     }
-    out.push(b']');
-    Ok(out)
 }

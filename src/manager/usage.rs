@@ -11,11 +11,9 @@ use crate::convert::args::Options;
 use crate::convert::errors::OrThrow;
 use crate::convert::text::line_of;
 use crate::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
-use crate::convert::values::parse;
-use crate::engine::{JsEnv, JsVal};
+use crate::engine::{to_js, JsEnv, JsVal};
 use pi_session_core::base::memory::{self, copy_of_bytes};
 use pi_session_core::format::header::Version;
-use pi_session_core::json::json_of;
 use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::report::UsageSession;
@@ -63,13 +61,13 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
     };
     let sessions = [session];
     let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions).or_throw(js)?)? };
-    let json = {
+    let made = {
         let state = state.borrow();
         let id_of = |_: &UsageSession, entry: &LargeEntry| {
             let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset)?;
             copy_of_bytes(state.session.tree().id_of(row)).ok()
         };
-        report(&sessions, &[], &calendar, &options, &id_of).and_then(|report| Ok(json_of(&report)?)).or_throw(js)?
+        report(&sessions, &[], &calendar, &options, &id_of).or_throw(js).and_then(|report| to_js(js, &report))?
     };
     let [UsageSession { usage, .. }] = sessions;
     {
@@ -80,7 +78,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         let is_final = !state.session.index().is_after_unterminated_line();
         state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
     }
-    parse(js, &json)
+    Ok(made)
 }
 
 /// Where a row's line is in the file, its newline included; in a session without a file its number stands for that.

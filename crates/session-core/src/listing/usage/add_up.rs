@@ -119,7 +119,7 @@ pub fn report<'a>(
         kinds,
         largest: largest(sessions, options.largest, id_of)?,
         growth: growth(sessions)?,
-        left_out: LeftOut { calls, damaged_lines, files: left_out },
+        left_out: LeftOut { calls, damaged_lines, files: Cow::Borrowed(left_out) },
     })
 }
 
@@ -384,7 +384,7 @@ fn largest<'a>(sessions: &'a [UsageSession], count: usize, id_of: &IdOf<'_>) -> 
     all.sort_by_key(|(_, entry)| Reverse(entry.bytes));
     let row = |(session, entry): (&'a UsageSession, &'a LargeEntry)| {
         Some(LargeRow {
-            path: &session.path,
+            path: Cow::Borrowed(&session.path),
             session_id: session.id.as_slice().into(),
             entry_id: Text(id_of(session, entry).unwrap_or_default().into()),
             kind: session.usage.kinds.get(entry.kind as usize)?.name.as_slice().into(),

@@ -29,5 +29,6 @@ pub mod add_up;
 pub mod calendar;
 pub mod collect;
 pub(crate) mod named_subagents;
+mod owned_report;
 pub mod report;
 pub(crate) mod subagents;

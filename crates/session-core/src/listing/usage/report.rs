@@ -1,15 +1,14 @@
-//! What a report of usage is, and how it is written as JSON, the form in which JavaScript gets it.
+//! What a report of usage is, and how it is serialized for JavaScript.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde::ser::{Error as _, Serializer};
+use serde::ser::Serializer;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::calendar::Period;
 use crate::base::error::Error;
-use crate::json::quoted;
+use crate::base::wtf8::to_string_lossy;
 use crate::summary::usage::call::{Amounts, CallErrors};
 use crate::summary::usage::session_usage::SessionUsage;
 
@@ -35,7 +34,7 @@ pub struct UsageSession {
 }
 
 /// A file that is not in the sums, or a directory whose files are not, and why.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOutFile {
     /// The path of the file or directory.
     pub path: String,
@@ -128,7 +127,8 @@ impl Sum {
     }
 }
 
-/// A text in WTF-8. It may have lone surrogates, which serde's strings do not.
+/// A text in WTF-8. It may have lone surrogates, which serde's strings do not: it is serialized as bytes, but for formats that people
+/// read, such as JSON, as a string with U+FFFD for each of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text<'a>(pub Cow<'a, [u8]>);
 
@@ -140,8 +140,11 @@ impl<'a> From<&'a [u8]> for Text<'a> {
 
 impl Serialize for Text<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let json = quoted(&self.0).map_err(S::Error::custom)?;
-        serde_json::from_str::<&RawValue>(&json).map_err(S::Error::custom)?.serialize(serializer)
+        if serializer.is_human_readable() {
+            serializer.serialize_str(&to_string_lossy(&self.0))
+        } else {
+            serializer.serialize_bytes(&self.0)
+        }
     }
 }
 
@@ -192,7 +195,7 @@ pub struct KindRow<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct LargeRow<'a> {
     /// The path of its session's file.
-    pub path: &'a str,
+    pub path: Cow<'a, str>,
     /// The id of its session.
     pub session_id: Text<'a>,
     /// Empty if its line has none, or has changed.
@@ -260,7 +263,7 @@ pub struct LeftOut<'a> {
     /// Lines that are not entries.
     pub damaged_lines: u64,
     /// Files, and directories.
-    pub files: &'a [LeftOutFile],
+    pub files: Cow<'a, [LeftOutFile]>,
 }
 
 /// The sums over sessions.

@@ -1,0 +1,351 @@
+//! Values of the core as JavaScript values, by serde: reports, sums, hits, listed sessions, outlines.
+//!
+//! Numbers are numbers, of which JavaScript has 53 bits, whatever their type in Rust. Bytes are text in WTF-8. `None` is null and `()`
+//! undefined. A field is an own data property, whatever `Object.prototype` has.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use napi::{Error, Result};
+use serde::ser::{
+    self, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant,
+};
+
+use super::env::{JsEnv, JsVal};
+
+/// A value of the core as a JavaScript value.
+pub fn to_js<'env>(js: JsEnv<'env>, value: &(impl Serialize + ?Sized)) -> Result<JsVal<'env>> {
+    let names = RefCell::default();
+    value.serialize(ToJs { js, names: &names }).map_err(|Failed(error)| error)
+}
+
+/// A text in WTF-8.
+#[derive(Debug, Clone, Copy)]
+pub struct Wtf8<'a>(pub &'a [u8]);
+
+impl Serialize for Wtf8<'_> {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+/// Makes `None` undefined, for `serialize_with`.
+pub fn or_undefined<T: Serialize, S: ser::Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => value.serialize(serializer),
+        None => serializer.serialize_unit(),
+    }
+}
+
+/// The strings of field names that were made already: a list of structs has the same ones in each.
+type Names<'env> = RefCell<Vec<(&'static str, JsVal<'env>)>>;
+
+#[derive(Clone, Copy)]
+struct ToJs<'a, 'env> {
+    js: JsEnv<'env>,
+    names: &'a Names<'env>,
+}
+
+/// Why a value was not made.
+#[derive(Debug)]
+struct Failed(Error);
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+impl ser::Error for Failed {
+    fn custom<T: fmt::Display>(text: T) -> Self {
+        Self(Error::from_reason(text.to_string()))
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+type Made<'env> = std::result::Result<JsVal<'env>, Failed>;
+
+impl<'env> ToJs<'_, 'env> {
+    /// The string of a field's name.
+    fn name(self, name: &'static str) -> Made<'env> {
+        let known = self.names.borrow().iter().find(|(known, _)| std::ptr::eq(*known, name)).map(|(_, made)| *made);
+        if let Some(made) = known {
+            return Ok(made);
+        }
+        let made = self.js.string(name.as_bytes())?;
+        self.names.borrow_mut().push((name, made));
+        Ok(made)
+    }
+
+    fn number(self, value: f64) -> Made<'env> {
+        Ok(self.js.number(value)?)
+    }
+
+    /// The object of a variant with a value.
+    fn variant(self, name: &'static str, value: JsVal<'env>) -> Made<'env> {
+        Ok(self.js.object_of(&[(self.name(name)?, value)])?)
+    }
+
+    fn list(self, len: Option<usize>) -> std::result::Result<List<'env, Self>, Failed> {
+        Ok(List { to: self, js: self.js, list: self.js.array(len.unwrap_or(0))?, len: 0, variant: None })
+    }
+
+    fn fields(self, len: usize) -> Fields<'env, Self> {
+        Fields { to: self, all: Vec::with_capacity(len), key: None, variant: None }
+    }
+}
+
+/// An array that is being filled.
+struct List<'env, To> {
+    to: To,
+    js: JsEnv<'env>,
+    list: JsVal<'env>,
+    len: u32,
+    variant: Option<&'static str>,
+}
+
+/// The properties of an object that is being made.
+struct Fields<'env, To> {
+    to: To,
+    all: Vec<(JsVal<'env>, JsVal<'env>)>,
+    key: Option<JsVal<'env>>,
+    variant: Option<&'static str>,
+}
+
+macro_rules! numbers {
+    ($($method:ident: $type:ty,)+) => {$(
+        fn $method(self, value: $type) -> Made<'env> {
+            self.number(value as f64)
+        }
+    )+};
+}
+
+impl<'a, 'env> ser::Serializer for ToJs<'a, 'env> {
+    type Ok = JsVal<'env>;
+    type Error = Failed;
+    type SerializeSeq = List<'env, Self>;
+    type SerializeTuple = List<'env, Self>;
+    type SerializeTupleStruct = List<'env, Self>;
+    type SerializeTupleVariant = List<'env, Self>;
+    type SerializeMap = Fields<'env, Self>;
+    type SerializeStruct = Fields<'env, Self>;
+    type SerializeStructVariant = Fields<'env, Self>;
+
+    numbers! {
+        serialize_i8: i8,
+        serialize_i16: i16,
+        serialize_i32: i32,
+        serialize_i64: i64,
+        serialize_u8: u8,
+        serialize_u16: u16,
+        serialize_u32: u32,
+        serialize_u64: u64,
+        serialize_f32: f32,
+        serialize_f64: f64,
+    }
+
+    /// What bytes are, text, and not a list of numbers.
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    fn serialize_bool(self, value: bool) -> Made<'env> {
+        Ok(self.js.boolean(value)?)
+    }
+
+    fn serialize_char(self, value: char) -> Made<'env> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Made<'env> {
+        self.serialize_bytes(value.as_bytes())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Made<'env> {
+        Ok(self.js.string(value)?)
+    }
+
+    fn serialize_none(self) -> Made<'env> {
+        Ok(self.js.null()?)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Made<'env> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Made<'env> {
+        Ok(self.js.undefined()?)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Made<'env> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Made<'env> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Made<'env> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Made<'env> {
+        self.variant(variant, value.serialize(self)?)
+    }
+
+    fn serialize_seq(self, len: Option<usize>) -> std::result::Result<Self::SerializeSeq, Failed> {
+        self.list(len)
+    }
+
+    fn serialize_tuple(self, len: usize) -> std::result::Result<Self::SerializeTuple, Failed> {
+        self.list(Some(len))
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        len: usize,
+    ) -> std::result::Result<Self::SerializeTupleStruct, Failed> {
+        self.list(Some(len))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        len: usize,
+    ) -> std::result::Result<Self::SerializeTupleVariant, Failed> {
+        Ok(List { variant: Some(variant), ..self.list(Some(len))? })
+    }
+
+    fn serialize_map(self, len: Option<usize>) -> std::result::Result<Self::SerializeMap, Failed> {
+        Ok(self.fields(len.unwrap_or(0)))
+    }
+
+    fn serialize_struct(self, _: &'static str, len: usize) -> std::result::Result<Self::SerializeStruct, Failed> {
+        Ok(self.fields(len))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        len: usize,
+    ) -> std::result::Result<Self::SerializeStructVariant, Failed> {
+        Ok(Fields { variant: Some(variant), ..self.fields(len) })
+    }
+}
+
+impl<'env> List<'env, ToJs<'_, 'env>> {
+    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+        self.js.set_at(self.list, self.len, value.serialize(self.to)?)?;
+        self.len += 1;
+        Ok(())
+    }
+
+    fn made(self) -> Made<'env> {
+        self.variant.map_or(Ok(self.list), |name| self.to.variant(name, self.list))
+    }
+}
+
+impl<'env> Fields<'env, ToJs<'_, 'env>> {
+    fn put<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> std::result::Result<(), Failed> {
+        let field = (self.to.name(key)?, value.serialize(self.to)?);
+        self.all.push(field);
+        Ok(())
+    }
+
+    fn made(self) -> Made<'env> {
+        let object = self.to.js.object_of(&self.all)?;
+        self.variant.map_or(Ok(object), |name| self.to.variant(name, object))
+    }
+}
+
+macro_rules! lists {
+    ($($trait:ident $method:ident,)+) => {$(
+        impl<'env> $trait for List<'env, ToJs<'_, 'env>> {
+            type Ok = JsVal<'env>;
+            type Error = Failed;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+                self.push(value)
+            }
+
+            fn end(self) -> Made<'env> {
+                self.made()
+            }
+        }
+    )+};
+}
+
+lists! {
+    SerializeSeq serialize_element,
+    SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field,
+    SerializeTupleVariant serialize_field,
+}
+
+macro_rules! structs {
+    ($($trait:ident,)+) => {$(
+        impl<'env> $trait for Fields<'env, ToJs<'_, 'env>> {
+            type Ok = JsVal<'env>;
+            type Error = Failed;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> std::result::Result<(), Failed> {
+                self.put(key, value)
+            }
+
+            fn end(self) -> Made<'env> {
+                self.made()
+            }
+        }
+    )+};
+}
+
+structs! {
+    SerializeStruct,
+    SerializeStructVariant,
+}
+
+impl<'env> SerializeMap for Fields<'env, ToJs<'_, 'env>> {
+    type Ok = JsVal<'env>;
+    type Error = Failed;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> std::result::Result<(), Failed> {
+        self.key = Some(key.serialize(self.to)?);
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+        let value = value.serialize(self.to)?;
+        self.all.extend(self.key.take().map(|key| (key, value)));
+        Ok(())
+    }
+
+    fn end(self) -> Made<'env> {
+        self.made()
+    }
+}
