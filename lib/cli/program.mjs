@@ -84,7 +84,7 @@ const EXIT_CODES = "Exit codes: 0 good, 1 a problem was found or something faile
 
 const DESCRIPTION = [
 	"Shows, searches, checks and exports the sessions of the pi coding agent.",
-	"Only rename, delete, repair, redact, pull and sync change sessions; fork and export make new files.",
+	"Only rename, delete, move, repair, redact, pull and sync change sessions; fork and export make new files.",
 	"What they read is kept in the catalog, session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).",
 ].join(" ");
 
@@ -171,6 +171,15 @@ function addChanging(program) {
 		.option(...DRY_RUN)
 		.option(...YES)
 		.action(runs("delete", "deleteSessions"));
+
+	command(program, "move", "Moves the sessions of a project whose folder was renamed or moved, so that pi finds them there", ["move ~/project ~/other-project --dry-run"])
+		.argument("<old>", "where the folder was; sessions of folders in it are moved, too")
+		.argument("[new]", "where it is now (default: the working directory)")
+		.addOption(filled("--session <session>", "only this one: a file, the beginning of a session id, or its name"))
+		.option("--force", "also a session that another process has locked, or that was written within the last minute")
+		.option(...DRY_RUN)
+		.option(...YES)
+		.action(runs("move"));
 
 	command(program, "verify", "Looks for damage; exit code 1 if there is any", ["verify", "verify 0193a2b4 session.jsonl", "verify --all"])
 		.argument("[sessions...]", SESSION)

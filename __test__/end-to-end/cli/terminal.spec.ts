@@ -220,7 +220,7 @@ describe("use", () => {
 		const at = world();
 		const { out } = await run(at, ["--help"]);
 		const names = [...out.matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
-		expect(names).toEqual(["list", "show", "tree", "search", "stats", "rename", "delete", "verify", "repair", "redact", "fork", "export", "push", "pull", "sync", "remote", "completion"]);
+		expect(names).toEqual(["list", "show", "tree", "search", "stats", "rename", "delete", "move", "verify", "repair", "redact", "fork", "export", "push", "pull", "sync", "remote", "completion"]);
 		for (const name of names) {
 			const help = await run(at, [name, "--help"]);
 			expect(help.code).toBe(0);

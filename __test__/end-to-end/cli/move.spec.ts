@@ -1,0 +1,118 @@
+// What `pi-sessions move` does with the sessions of a folder that was renamed.
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { api, header, message, text, user } from "../../support/scratch.js";
+import { type World, good, goodJson, put, run, world } from "../../support/cli.js";
+
+const headerOf = (path: string): any => JSON.parse(readFileSync(path, "utf8").split("\n")[0] as string);
+const restOf = (path: string): string => readFileSync(path, "utf8").split("\n").slice(1).join("\n");
+
+/** A session that was written long ago. */
+function old(at: World, id: string, options: Parameters<typeof put>[3] = {}): string {
+	const path = put(at, id, [message("a", null, user(`words of ${id} in ${at.cwd}`))], options);
+	utimesSync(path, 1e9, 1e9);
+	return path;
+}
+
+/** A project with a session that has a backup and a subagent, one in a folder below, a fork elsewhere, and a neighbour; the folder was renamed. */
+function renamed(): { at: World; from: string; to: string; main: string; below: string; fork: string; other: string } {
+	const at = world();
+	const [from, to] = [at.cwd, `${at.cwd}-renamed`];
+	const main = old(at, "main");
+	const subagent = main.replace(".jsonl", "/run-0/session.jsonl");
+	mkdirSync(dirname(subagent), { recursive: true });
+	writeFileSync(subagent, text([header({ id: "child", cwd: from, parentSession: main }), message("a", null)]));
+	utimesSync(subagent, 1e9, 1e9);
+	writeFileSync(`${main}.bak`, "before");
+	const below = old(at, "below", { cwd: join(from, "packages/x") });
+	const fork = old(at, "fork", { cwd: "/elsewhere", header: { parentSession: main, kept: "this" } });
+	const other = old(at, "other", { cwd: `${from}-2` });
+	renameSync(from, to);
+	return { at: { ...at, cwd: to }, from, to, main, below, fork, other };
+}
+
+const folderOf = (at: World, cwd: string): string => join(at.agent, "sessions", `--${cwd.slice(1).replaceAll("/", "-")}--`);
+
+test("sessions follow their folder, with backups, subagents and links of forks", async () => {
+	const { at, from, to, main, below, fork, other } = renamed();
+	const rests = [main, below, fork].map(restOf);
+	const shown = await good(at, ["move", from, "--dry-run"]);
+	expect(shown).toMatch(/2 sessions\n[^]*main[^]*below[^]*The headers of 1 fork/);
+	expect(existsSync(main)).toBe(true);
+	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 2 sessions, changed 1 link of forks\n");
+	const [newMain, newBelow] = [join(folderOf(at, to), main.split("/").at(-1) as string), join(folderOf(at, `${to}/packages/x`), below.split("/").at(-1) as string)];
+	expect([main, below, `${main}.bak`].some(existsSync)).toBe(false);
+	expect([newMain, newBelow, fork].map(restOf)).toEqual(rests);
+	expect([newMain, newBelow].map((path) => headerOf(path).cwd)).toEqual([to, `${to}/packages/x`]);
+	expect(headerOf(newMain.replace(".jsonl", "/run-0/session.jsonl"))).toMatchObject({ cwd: to, parentSession: newMain });
+	expect(headerOf(fork)).toMatchObject({ cwd: "/elsewhere", parentSession: newMain, kept: "this" });
+	expect(headerOf(other).cwd).toBe(`${from}-2`);
+	expect(readFileSync(`${newMain}.bak`, "utf8")).toBe("before");
+	for (const path of [newMain, newBelow, fork]) expect(statSync(path).mtimeMs, path).toBe(1e12);
+	expect((await goodJson(at, ["list"])).map(({ id }: { id: string }) => id)).toEqual(["main"]);
+	// What pi goes on with there.
+	expect(api.findMostRecentSession(folderOf(at, to))).toBe(newMain);
+	expect(await run(at, ["move", from, "--yes"])).toMatchObject({ code: 1, err: expect.stringContaining(`No session's working directory is in ${from}`) });
+});
+
+test("links of forks that a killed move left are changed by the next", async () => {
+	const { at, from, to, main, fork } = renamed();
+	api.SessionManager.move(main, { from, to, sessionDir: folderOf(at, to) });
+	expect(headerOf(fork).parentSession).toBe(main);
+	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 1 session, changed 1 link of forks\n");
+	expect(headerOf(fork).parentSession).toBe(join(folderOf(at, to), main.split("/").at(-1) as string));
+});
+
+test("--session moves one, and only one of that folder", async () => {
+	const { at, from, to, main, below } = renamed();
+	expect(await run(at, ["move", from, "--session", "other", "--yes"])).toMatchObject({ code: 1, err: expect.stringContaining("is not in") });
+	await good(at, ["move", from, to, "--session", "below", "--yes"]);
+	expect([main, below].map(existsSync)).toEqual([true, false]);
+});
+
+test("a session in a directory of one's own stays in it", async () => {
+	const { at, from, to } = renamed();
+	const dir = join(to, "sessions");
+	const path = join(dir, "own.jsonl");
+	mkdirSync(dir);
+	writeFileSync(path, text([header({ id: "own", cwd: from }), message("a", null)]));
+	writeFileSync(join(dir, "fork.jsonl"), text([header({ id: "own-fork", cwd: from, parentSession: join(from, "sessions/own.jsonl") }), message("a", null)]));
+	for (const name of ["own", "fork"]) utimesSync(join(dir, `${name}.jsonl`), 1e9, 1e9);
+	await good(at, ["move", from, "--dir", dir, "--yes"]);
+	expect(headerOf(path).cwd).toBe(to);
+	expect(headerOf(join(dir, "fork.jsonl"))).toMatchObject({ cwd: to, parentSession: path });
+});
+
+test("what may be in use, and a name that is taken, stays", async () => {
+	const { at, from, to, main, below } = renamed();
+	const now = new Date();
+	utimesSync(main, now, now);
+	const taken = join(folderOf(at, `${to}/packages/x`), below.split("/").at(-1) as string);
+	mkdirSync(dirname(taken), { recursive: true });
+	writeFileSync(taken, "theirs");
+	const { code, out } = await run(at, ["move", from, "--yes"]);
+	expect(code).toBe(1);
+	expect(out).toContain("it was written within the last minute: --force moves it");
+	expect(out).toContain(`there is a file already: ${taken}`);
+	expect([main, below].map((path) => headerOf(path).cwd)).toEqual([from, `${from}/packages/x`]);
+	expect(readFileSync(taken, "utf8")).toBe("theirs");
+	expect((await run(at, ["move", from, "--yes", "--force"])).out).toContain("Moved 1 session");
+});
+
+test("a folder that was moved into its old place, where others are", async () => {
+	const { at, from, to } = renamed();
+	const inner = join(from, "inner");
+	mkdirSync(inner, { recursive: true });
+	const there = old(at, "there", { cwd: inner });
+	expect((await goodJson(at, ["move", from, inner, "--dry-run"])).sessions.map(({ id }: { id: string }) => id).sort()).toEqual(["below", "main"]);
+	expect(existsSync(there) && existsSync(to)).toBe(true);
+});
+
+test("what cannot be meant is refused", async () => {
+	const { at, from, to } = renamed();
+	for (const args of [[to, to], [""], [from], [from, "--json"]]) expect(await run(at, ["move", ...args])).toMatchObject({ code: 2 });
+	expect(await run(at, ["move", from, "/nonexistent", "--yes"])).toMatchObject({ code: 1, err: "Error: No such directory: /nonexistent; move the folder itself first\n" });
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ private: [from] }));
+	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(`session-store.json names ${from}: change it before the next push`);
+});
