@@ -1000,6 +1000,8 @@ export interface SessionScopeOptions {
 	cwd?: string | undefined;
 	/** Only sessions in this directory, as `listAll(sessionDir)` shows them. */
 	sessionDir?: string | undefined;
+	/** Whether sessions of subagents are found as well; `true` by default. */
+	subagents?: boolean | undefined;
 }
 
 /**
@@ -1073,14 +1075,20 @@ export interface SearchOptions {
 	since?: string | number | Date | undefined;
 	/** Only entries made before this time. */
 	until?: string | number | Date | undefined;
-	/** The id or the file of a session that is not searched, such as the one that is open. */
+	/** The id or the file of the one session that is searched. */
+	session?: string | undefined;
+	/** The id or the file of a session that is not searched, such as the one that is open; nor are the sessions of its subagents. */
 	excludeSession?: string | undefined;
-	/** Whether the query must be found as it stands, its white space included. */
+	/** Whether sessions of subagents are searched, after the session that each belongs to; `true` by default. */
+	subagents?: boolean | undefined;
+	/** Whether the query must be found as it stands, its white space included, also that at its ends. */
 	phrase?: boolean | undefined;
 	/** Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default. */
 	dedupe?: boolean | undefined;
 	/** The largest number of hits; 50 by default, and `Infinity` for all. */
 	limit?: number | undefined;
+	/** The largest number of hits of one session, so that a long session does not hide the others; `Infinity` by default. */
+	perSession?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string] | undefined;
 	/** Ends the search; the promise is rejected with its reason. */
@@ -1110,6 +1118,8 @@ export interface SearchHit {
 	firstMessage?: string;
 	/** The session's working directory; empty if the file does not say. */
 	cwd: string;
+	/** If it is the session of a subagent, the session that it belongs to. */
+	owner?: SearchedSession;
 	/** The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is open read-only. */
 	entryId: string;
 	/** Whose text it is: a message's role, else the type of the entry. */
@@ -1118,9 +1128,21 @@ export interface SearchHit {
 	in: SearchScope;
 	/** The entry's timestamp; empty if it has none. */
 	timestamp: string;
-	/** The match, marked, and the text around it, in one line. */
+	/** The match, marked, and the text around it, in one line, without escape sequences of terminals. */
 	snippet: string;
+	/** How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`. */
+	hitsInSession: number;
 }
+
+/**
+ * What a hit says of the session that a subagent's session belongs to.
+ *
+ * @example
+ * ```ts
+ * const ownerOf = (hit: SearchHit): SearchedSession => hit.owner ?? hit;
+ * ```
+ */
+export type SearchedSession = Pick<SearchHit, "path" | "id" | "name" | "firstMessage" | "cwd">;
 
 /**
  * What usage is added up by. Weeks are named by their Monday. A project is a working directory.
@@ -1991,8 +2013,8 @@ export declare class SessionManager {
    */
   static isLocked(path: string): boolean
   /**
-   * The sessions whose id is this one or, if there is none, begins with it, in every working directory; in the order of their paths.
-   * Reads only headers. `search` explains the options.
+   * The sessions whose id is this one or, if there is none, begins with it, in every working directory, those of subagents among them;
+   * in the order of their paths. Reads only headers. `search` explains the options.
    *
    * @throws `TypeError` for an argument of a wrong type, or an option that is not known.
    * @example

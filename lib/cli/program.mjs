@@ -141,6 +141,9 @@ function addReading(program) {
 		.option("--since <day>", "entries from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "entries up to this day, and on it")
 		.option("--phrase", "the words as they stand")
+		.option("-s, --session <session>", "only in this session, by the beginning of its id, its name or its file")
+		.option("--no-subagents", "not in sessions of subagents")
+		.option("-p, --per-session <count>", "so many places of a session at most, or all (default: 3; all with --json, --session or --limit all)", limit)
 		.option("-n, --limit <count>", "so many places at most, or all", limit, 50)
 		.action(runs("search"));
 

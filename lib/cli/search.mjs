@@ -1,23 +1,28 @@
 // `pi-sessions search`: places where words were said, by session.
+import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
-import { age, clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
+import { age, clip, count, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
 import { existingSessionDir, workingDirectory } from "./dir-options.mjs";
-import { ID_COLUMNS, listSessions } from "./sessions.mjs";
+import { ID_COLUMNS, listSessions, sessionPath } from "./sessions.mjs";
 import { limitsOf } from "./times.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /**
  * @typedef {import("./dir-options.mjs").DirOptions & {
- *   limit: number, in?: NonNullable<SearchOptions["in"]>, role?: NonNullable<SearchOptions["roles"]>, since?: string, until?: string, phrase?: boolean,
+ *   limit: number, perSession?: number, session?: string, subagents: boolean, in?: NonNullable<SearchOptions["in"]>, role?: NonNullable<SearchOptions["roles"]>,
+ *   since?: string, until?: string, phrase?: boolean,
  * }} Options
  */
+
+/** How many hits of a session people see, so that a long session does not hide the others. */
+const PER_SESSION = 3;
 
 /**
  * Gives the exit code: 1 if nothing was found. If it fails, the exit code is 2.
@@ -25,15 +30,21 @@ import { limitsOf } from "./times.mjs";
  * @param {Options} options
  */
 export async function search(words, options) {
-	const query = words.join(" ").trim();
-	if (query === "") throw new UsageError("Words to look for are needed");
+	const query = words.join(" ");
+	if (query.trim() === "") throw new UsageError("Words to look for are needed");
 	const dir = existingSessionDir(options);
+	const session = options.session === undefined ? undefined : await sessionPath(options.session, options);
+	const isAll = options.all || session !== undefined;
 	const writer = options.json ? jsonWriter() : textWriter(options);
 	let writing = Promise.resolve();
 	const hits = await withProgress("Searching", ({ update, stop }) =>
 		SessionManager.search(query, {
-			cwd: options.all ? undefined : workingDirectory(options),
-			sessionDir: dir,
+			cwd: isAll ? undefined : workingDirectory(options),
+			// A session that is named by its path may lie elsewhere.
+			sessionDir: session === undefined ? dir : dirname(session),
+			session,
+			subagents: options.subagents,
+			perSession: options.perSession ?? (session !== undefined || options.json || options.limit === Infinity ? Infinity : PER_SESSION),
 			in: options.in,
 			roles: options.role,
 			...limitsOf(options, false),
@@ -90,30 +101,47 @@ function jsonWriter() {
 function textWriter(options) {
 	/** @type {SearchHit | undefined} */
 	let last;
-	let count = 0;
+	let [shown, ofSession] = [0, 0];
 	const lines = (/** @type {string[]} */ all) => all.map((line) => `${line}\n`).join("");
-	const sessionEnd = () => (last ? resumeLines(last, options).map((line) => `  ${line}`) : []);
+	const sessionEnd = () => {
+		if (!last) return [];
+		const left = last.hitsInSession - ofSession;
+		const more = left > 0 ? wrapped(`  ${count(left)} more in this session; --session ${safeLine(last.id)} shows all`, columns()).map((line) => paint.dim(line)) : [];
+		return [...more, ...resumeLines(last, options).map((line) => `  ${line}`)];
+	};
+	/** The session that a subagent's belongs to is named first, also if nothing was found in it. */
+	const sessionStart = (/** @type {SearchHit} */ hit) => {
+		if (!hit.owner) return [sessionLine(hit)];
+		const isNamed = last && (last.owner ?? last).path === hit.owner.path;
+		return [...(isNamed ? [] : [sessionLine(hit.owner)]), `  ↳ ${sessionLine(hit, 4)}`];
+	};
 	return {
 		/** @param {SearchHit} hit */
 		hit(hit) {
 			// One more than the limit tells that there are more.
-			if (++count > options.limit) return "";
-			const between = hit.path === last?.path ? [] : [...sessionEnd(), sessionLine(hit)];
+			if (++shown > options.limit) return "";
+			const isNext = hit.path !== last?.path;
+			const between = isNext ? [...sessionEnd(), ...sessionStart(hit)] : [];
 			last = hit;
+			ofSession = isNext ? 1 : ofSession + 1;
 			return lines([...between, ...hitLines(hit)]);
 		},
 		end() {
-			const more = count > options.limit ? wrapped(`There are more than ${options.limit}; --limit all shows all`, columns()) : [];
+			const more = shown > options.limit ? wrapped(`There are more than ${options.limit}; --limit all shows all`, columns()) : [];
 			return lines([...sessionEnd(), ...more.map((line) => paint.dim(line))]);
 		},
 	};
 }
 
-/** @param {SearchHit} hit */
-function sessionLine(hit) {
-	const id = clip(hit.id, Math.min(ID_COLUMNS, columns()));
-	const name = clip(hit.name || hit.firstMessage || "", Math.min(60, columns() - widthOf(id) - 2));
-	const dir = clip(underHome(hit.cwd), columns() - widthOf(id) - widthOf(name) - 4);
+/**
+ * @param {import("../../index.js").SearchedSession} session
+ * @param {number} [indent] columns that are taken before it
+ */
+function sessionLine(session, indent = 0) {
+	const width = columns() - indent;
+	const id = clip(session.id, Math.min(ID_COLUMNS, width));
+	const name = clip(session.name || session.firstMessage || "", Math.min(60, width - widthOf(id) - 2));
+	const dir = clip(underHome(session.cwd), width - widthOf(id) - widthOf(name) - 4);
 	const parts = [id && paint.cyan(id), name && paint.bold(name), dir && paint.dim(dir)];
 	return parts.filter(Boolean).join("  ");
 }

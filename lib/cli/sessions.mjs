@@ -52,6 +52,10 @@ export async function sessionPath(query, options, hint = "") {
 	const sessions = await listSessions({ ...options, all: true });
 	// A name may look like a path.
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
+		// Lists have no sessions of subagents.
+		const dir = sessionDir(options);
+		const others = query === "" ? [] : SessionManager.findByIdPrefix(query, dir === undefined ? {} : { sessionDir: pathOf(dir) });
+		if (others.length > 0) return findOne(query, others, (session) => clip(session.id, ID_COLUMNS)).path;
 		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them${hint}` : `${stats ? "Not a file" : "No such file"}: ${query}`);
 	}
 	return findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`).path;

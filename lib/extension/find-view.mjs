@@ -1,14 +1,19 @@
 // The overlay of `/find`: a line to type in, the hits by session, and the message of the one that is chosen.
-import { Input, matchesKey, truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
+import { Input, matchesKey, truncateToWidth } from "@earendil-works/pi-tui";
+import { foundCounts, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
-import { age, clip, clipMiddle, counted, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
+import { clip, clipMiddle, count, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
+import { ageOf, byWriter, mark, markedLines, speakerOf, titleOf } from "./find-text.mjs";
 import { isForEditor, safeMessage } from "./go-to.mjs";
+import { ReadView } from "./read-view.mjs";
 import { LIMIT } from "./search-options.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
-/** @typedef {{ action: "entry" | "session", hit: SearchHit } | { action: "editor", text: string } | undefined} Choice */
+/** @typedef {import("../../index.js").SearchedSession} SearchedSession */
+/** @typedef {{ action: "entry" | "edit" | "session", hit: SearchHit } | { action: "editor", text: string } | undefined} Choice */
+/** @typedef {{ by: number } | { by?: never, choose: (hit: SearchHit) => Choice } | { by?: never, act: (hit: SearchHit) => void }} RowKey what a key does to a hit */
 
 /**
  * @typedef {object} FindOptions
@@ -18,10 +23,13 @@ import { LIMIT } from "./search-options.mjs";
  * @property {(choice: Choice) => void} done
  * @property {string} query
  * @property {boolean} isAll
+ * @property {boolean} subagents whether their sessions are searched
+ * @property {string | undefined} only the file of the one session that is searched
  * @property {string | undefined} dir the one directory that is searched
  * @property {import("./writers.mjs").WriterOf} writerOf
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
- * @property {(query: string, scope: { isAll: boolean }, more: SearchOptions) => Promise<SearchHit[]>} search
+ * @property {(hit: SearchHit) => import("../../index.js").SessionManager} managerOf the session of a hit, read-only
+ * @property {(query: string, scope: { isAll: boolean, session?: string }, more: SearchOptions) => Promise<SearchHit[]>} search
  */
 
 /** What a search can be limited to, in the order in which a key goes through it. */
@@ -35,6 +43,12 @@ const TIMES = [{ title: "any time" }, { title: "today", since: () => new Date().
 const daysAgo = (/** @type {number} */ days) => Date.now() - days * 86_400_000;
 /** How many characters of a message the preview looks at, before and after what was found. */
 const PREVIEWED = 20_000;
+/** How many hits before the last one more are looked for. */
+const AHEAD = 20;
+/** How many hits are shown of a session whose hits are all asked for. */
+const ALL_OF_SESSION = 5_000;
+/** Below so many lines there are no rules, and below so many no help and no preview. */
+const [ROWS_FOR_RULES, ROWS_FOR_MORE] = [16, 9];
 
 export class FindView {
 	#options;
@@ -42,7 +56,14 @@ export class FindView {
 	#isAll;
 	#role = 0;
 	#time = 0;
-	/** @type {SearchHit[]} */
+	/** What the search has found, and whether it has ended because it had enough. @type {SearchHit[]} */
+	#found = [];
+	#isCut = false;
+	/** How many hits are looked for. */
+	#limit = LIMIT;
+	/** All hits of the sessions that show them. @type {Map<string, SearchHit[]>} */
+	#opened = new Map();
+	/** What is shown of both. @type {SearchHit[]} */
 	#hits = [];
 	#selected = 0;
 	/** Whether the first hit of the query is still awaited. The hits are those of the query before until then. */
@@ -57,13 +78,18 @@ export class FindView {
 	#preview;
 	/** @type {ReturnType<typeof setImmediate> | undefined} */
 	#previewing;
+	/** @type {ReadView | undefined} */
+	#reading;
+	#isHelpOpen = false;
+	/** A paste that has not ended, as in the line to type in. */
+	#isPasting = false;
 
 	/** @param {FindOptions} options */
 	constructor(options) {
 		this.#options = options;
 		this.#isAll = options.isAll;
 		// Pasted, which leaves the cursor at its end.
-		if (options.query !== "") this.#input.handleInput(`\x1b[200~${options.query}\x1b[201~`);
+		if (options.query !== "") this.#input.handleInput(`\x1b[200~${options.query.replace(/\s+/g, " ")}\x1b[201~`);
 		this.#search();
 	}
 
@@ -75,27 +101,40 @@ export class FindView {
 		this.#input.focused = focused;
 	}
 
-	/** Starts the search of what is typed; the one before it ends. Its hits stay, dim, until the first new one comes, or there is none. */
-	#search() {
+	/** What the search is limited to. @returns {SearchOptions} */
+	#limits() {
+		const [role, time] = [ROLES[this.#role] ?? ROLES[0], TIMES[this.#time]];
+		return { ...("roles" in role ? { roles: role.roles } : {}), ...("in" in role ? { in: role.in } : {}), ...(time?.since ? { since: time.since() } : {}) };
+	}
+
+	/**
+	 * Starts the search of what is typed; the one before it ends. Its hits stay, dim, until the first new one comes, or there is none.
+	 * @param {number} [limit] how many hits are looked for: with more than before, what is shown stays until there are more
+	 */
+	#search(limit = LIMIT) {
 		this.#running?.abort();
-		this.#waiting = [];
+		const isMore = limit > LIMIT;
+		this.#limit = limit;
+		if (!isMore) {
+			this.#waiting = [];
+			this.#opened.clear();
+		}
 		const query = this.#input.getValue().trim();
 		if (query === "") {
 			this.#running = undefined;
-			return this.#show([], "");
+			return this.#show([], false, "");
 		}
 		const running = new AbortController();
 		this.#running = running;
-		this.#isAwaited = true;
+		this.#isAwaited = !isMore;
 		this.#status = "searching";
+		const least = isMore ? this.#found.length : 0;
 		/** @type {SearchHit[]} */
 		const hits = [];
-		const [role, time] = [ROLES[this.#role] ?? ROLES[0], TIMES[this.#time]];
 		/** @type {SearchOptions} */
 		const more = {
-			...("roles" in role ? { roles: role.roles } : {}),
-			...("in" in role ? { in: role.in } : {}),
-			...(time?.since ? { since: time.since() } : {}),
+			...this.#limits(),
+			limit,
 			signal: running.signal,
 			onProgress: (searched, total) => {
 				if (running === this.#running) this.#tell(`searching ${searched}/${total}`);
@@ -103,7 +142,8 @@ export class FindView {
 			onHit: (hit) => {
 				if (running !== this.#running) return;
 				hits.push(hit);
-				this.#show(hits, this.#status);
+				if (hits.length <= least) return;
+				this.#show(hits, true, this.#status);
 				// A key that moves has only one hit to move in.
 				if (!this.#waiting.some((key) => this.#rowKey(key)?.by !== undefined)) this.#handleWaiting();
 			},
@@ -111,13 +151,15 @@ export class FindView {
 		this.#options.search(query, { isAll: this.#isAll }, more).then(
 			(found) => {
 				if (running !== this.#running) return;
-				this.#show(found, foundText(found));
+				this.#running = undefined;
+				const isCut = found.length >= limit;
+				this.#show(found, isCut, found.length === 0 ? "nothing found" : foundCounts(found, isCut));
 				this.#handleWaiting();
 			},
 			(error) => {
 				if (running !== this.#running || running.signal.aborted) return;
 				this.#waiting = [];
-				this.#show(hits, safeMessage(error));
+				this.#show(hits, false, safeMessage(error));
 			},
 		);
 	}
@@ -129,15 +171,51 @@ export class FindView {
 	}
 
 	/**
-	 * @param {SearchHit[]} hits
+	 * @param {SearchHit[]} found
+	 * @param {boolean} isCut whether there may be more
 	 * @param {string} status
 	 */
-	#show(hits, status) {
+	#show(found, isCut, status) {
+		const isNew = this.#isAwaited;
 		this.#isAwaited = false;
-		this.#hits = hits;
-		this.#selected = Math.max(0, Math.min(this.#selected, hits.length - 1));
-		this.#makePreview();
+		[this.#found, this.#isCut] = [found, isCut];
+		this.#arrange(isNew);
 		this.#tell(status);
+	}
+
+	/** Puts the hits together. What was chosen stays chosen. @param {boolean} [isNew] */
+	#arrange(isNew = false) {
+		const chosen = this.#hits[this.#selected];
+		this.#hits = this.#opened.size === 0 ? this.#found : this.#found.flatMap((hit, at) => (isHitStart(this.#found, at) ? this.#opened.get(hit.path) : undefined) ?? (this.#opened.has(hit.path) ? [] : [hit]));
+		const at = isNew || !chosen ? -1 : this.#hits.findIndex(({ path, entryId }) => path === chosen.path && entryId === chosen.entryId);
+		this.#select(at < 0 ? this.#selected : at);
+	}
+
+	/** @param {number} at */
+	#select(at) {
+		this.#selected = Math.max(0, Math.min(at, this.#hits.length - 1));
+		this.#makePreview();
+		if (this.#isCut && this.#running === undefined && this.#selected + AHEAD >= this.#hits.length) this.#search(this.#limit + LIMIT);
+	}
+
+	/** Shows all hits of the session of a hit, or the first again. @param {SearchHit} hit */
+	#toggleSession({ path, owner }) {
+		if (this.#opened.delete(path)) {
+			this.#arrange();
+			// The hit that was chosen may be gone.
+			return this.#select(this.#hits.findIndex((hit) => hit.path === path));
+		}
+		const found = this.#found;
+		this.#options.search(this.#input.getValue().trim(), { isAll: true, session: path }, { ...this.#limits(), limit: ALL_OF_SESSION }).then(
+			(hits) => {
+				// Another query may have been typed.
+				if (hits.length === 0 || !this.#found.some((hit) => hit.path === path) || (this.#found !== found && this.#found[0]?.path !== found[0]?.path)) return;
+				this.#opened.set(path, owner ? hits.map((hit) => ({ ...hit, owner })) : hits);
+				this.#arrange();
+				this.#options.tui.requestRender();
+			},
+			(error) => this.#tell(safeMessage(error)),
+		);
 	}
 
 	/** Reads the chosen message in a later turn: a key is never held up by a large session. */
@@ -158,7 +236,7 @@ export class FindView {
 		});
 	}
 
-	/** What a key does to a hit; undefined for any other key. @param {string} data @returns {{ by: number } | { by?: never, choose: (hit: SearchHit) => Choice } | undefined} */
+	/** What a key does to a hit; undefined for any other key. @param {string} data @returns {RowKey | undefined} */
 	#rowKey(data) {
 		const { keybindings } = this.#options;
 		if (keybindings.matches(data, "tui.select.up")) return { by: -1 };
@@ -166,14 +244,18 @@ export class FindView {
 		if (keybindings.matches(data, "tui.select.pageUp")) return { by: -10 };
 		if (keybindings.matches(data, "tui.select.pageDown")) return { by: 10 };
 		if (keybindings.matches(data, "tui.select.confirm")) return { choose: (hit) => ({ action: "entry", hit }) };
+		if (matchesKey(data, "ctrl+x")) return { choose: (hit) => ({ action: "edit", hit }) };
 		if (matchesKey(data, "ctrl+o")) return { choose: (hit) => ({ action: "session", hit }) };
 		if (matchesKey(data, "ctrl+g")) return { choose: (hit) => ({ action: "editor", text: this.#textFor(hit) }) };
+		if (matchesKey(data, "ctrl+l")) return { act: (hit) => this.#read(hit) };
+		if (matchesKey(data, "ctrl+s")) return { act: (hit) => this.#toggleSession(hit) };
 		return undefined;
 	}
 
 	/** @param {string} data */
 	handleInput(data) {
 		const { keybindings } = this.#options;
+		if (this.#reading) return this.#handleReading(data);
 		if (keybindings.matches(data, "tui.select.cancel")) return this.#end(undefined);
 		if (this.#rowKey(data)) {
 			this.#waiting.push(data);
@@ -181,16 +263,28 @@ export class FindView {
 			if (!this.#isAwaited && this.#waiting.length === 1) this.#handleWaiting();
 			return;
 		}
+		if (matchesKey(data, "f1")) {
+			this.#isHelpOpen = !this.#isHelpOpen;
+			return this.#options.tui.requestRender();
+		}
 		if (keybindings.matches(data, "tui.input.tab")) this.#isAll = !this.#isAll;
 		else if (matchesKey(data, "ctrl+r")) this.#role = (this.#role + 1) % ROLES.length;
 		else if (matchesKey(data, "ctrl+t")) this.#time = (this.#time + 1) % TIMES.length;
 		else {
 			const before = this.#input.getValue();
-			this.#input.handleInput(data);
+			this.#input.handleInput(this.#onOneLine(data));
 			if (this.#input.getValue() === before) return this.#options.tui.requestRender();
 		}
 		this.#selected = 0;
 		this.#search();
+	}
+
+	/** What is pasted, its line ends made blanks: pi's line to type in takes them away. @param {string} data */
+	#onOneLine(data) {
+		if (data.includes("\x1b[200~")) this.#isPasting = true;
+		const line = this.#isPasting ? data.replace(/\s*[\r\n]+\s*/g, " ") : data;
+		if (data.includes("\x1b[201~")) this.#isPasting = false;
+		return line;
 	}
 
 	/** Does what the keys that wait do to the hits. */
@@ -199,11 +293,32 @@ export class FindView {
 			const key = this.#rowKey(data);
 			const hit = this.#hits[this.#selected];
 			if (!key || !hit) continue;
-			if (key.by === undefined) return this.#end(key.choose(hit));
-			this.#selected = Math.max(0, Math.min(this.#selected + key.by, this.#hits.length - 1));
-			this.#makePreview();
+			if ("choose" in key) return this.#end(key.choose(hit));
+			if ("act" in key) key.act(hit);
+			else this.#select(this.#selected + key.by);
 			this.#options.tui.requestRender();
 		}
+	}
+
+	/** Shows the place of a hit. @param {SearchHit} hit */
+	#read(hit) {
+		const { theme, keybindings, managerOf } = this.#options;
+		try {
+			this.#reading = new ReadView({ theme, keybindings, manager: managerOf(hit), hit, words: this.#words() });
+		} catch (error) {
+			this.#tell(safeMessage(error));
+		}
+	}
+
+	/** @param {string} data */
+	#handleReading(data) {
+		const { keybindings, tui } = this.#options;
+		const key = this.#rowKey(data);
+		const hit = this.#hits[this.#selected];
+		if (keybindings.matches(data, "tui.select.cancel") || matchesKey(data, "ctrl+l")) this.#reading = undefined;
+		else if (key && "choose" in key && hit) return this.#end(key.choose(hit));
+		else this.#reading?.handleInput(data);
+		tui.requestRender();
 	}
 
 	/** @param {SearchHit} hit */
@@ -232,104 +347,167 @@ export class FindView {
 		this.#input.invalidate();
 	}
 
+	/** Finds the words that are searched for; undefined without any. */
+	#words() {
+		const words = this.#input.getValue().trim().split(/\s+/).filter(Boolean);
+		return words.length === 0 ? undefined : new RegExp(words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|"), "giu");
+	}
+
 	/** @param {number} width */
 	render(width) {
-		const { theme, tui, keybindings } = this.#options;
-		const rows = Math.max(10, tui.terminal.rows - 1);
+		const { theme, tui } = this.#options;
+		const rows = Math.max(3, tui.terminal.rows - 1);
+		if (this.#reading) return this.#reading.render(width, rows).map((line) => truncateToWidth(line, width, "…", true));
 		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
-		const rule = theme.fg("border", "─".repeat(width));
+		const rules = rows < ROWS_FOR_RULES ? [] : [theme.fg("border", "─".repeat(width))];
+		const head = [...rules, this.#titleLine(width), ...this.#input.render(width), ...rules];
+		const foot = rows < ROWS_FOR_MORE && !this.#isHelpOpen ? [] : [...rules, ...this.#helpLines(width).map(dim)];
+		const room = Math.max(1, rows - head.length - foot.length);
+		const { titles, lines, at } = this.#hitLines(width);
+		const preview = rows < ROWS_FOR_MORE || this.#hits.length === 0 ? [] : this.#previewLines(width);
+		// The message gets what the hits leave, and a third if they need more.
+		const least = preview.length === 0 ? 0 : Math.min(preview.length + 1, Math.floor(room / 3) + 1);
+		const listed = this.#hits.length === 0 ? this.#emptyLines(width).slice(0, room) : around(lines, titles, at, Math.min(lines.length, room - least));
+		const left = room - listed.length;
+		const shown = left < 2 || preview.length === 0 ? [] : [theme.fg("border", "─".repeat(width)), ...fromMark(preview, left - 1).map(({ line }) => (this.#isAwaited ? dim(line) : line))];
+		const empty = Array.from({ length: Math.max(0, left - shown.length) }, () => "");
+		return [...head, ...listed, ...empty, ...shown, ...foot].slice(0, rows).map((line) => truncateToWidth(line, width, "…", true));
+	}
+
+	/** @param {number} width */
+	#titleLine(width) {
+		const { theme, only, subagents } = this.#options;
 		const dir = this.#options.dir === undefined ? "" : ` in ${clipMiddle(this.#options.dir, Math.floor(width / 4))}`;
-		const filters = `${this.#isAll ? "all sessions" : "this project"}${dir} · ${ROLES[this.#role]?.title} · ${TIMES[this.#time]?.title}`;
+		const where = only === undefined ? `${this.#isAll ? "all sessions" : "this project"}${dir}${subagents ? "" : " without subagents"}` : "one session";
+		const filters = `${where} · ${ROLES[this.#role]?.title} · ${TIMES[this.#time]?.title}`;
+		const find = theme.fg("accent", theme.bold("Find"));
+		const status = theme.fg("dim", this.#status);
+		// What does not fit is cut off at the end.
+		return widthOf(filters) + widthOf(this.#status) + 8 > width && this.#status !== "" ? `${find}  ${status}  ${filters}` : `${find}  ${filters}  ${status}`;
+	}
+
+	/** One line, or all that there is to say. @param {number} width */
+	#helpLines(width) {
+		const { keybindings } = this.#options;
 		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
-		const head = [rule, `${theme.fg("accent", theme.bold("Find"))}  ${filters}  ${dim(this.#status)}`, ...this.#input.render(width), rule];
-		const foot = [
-			rule,
-			...[
-				`${key("tui.select.confirm")} ${effectOf(this.#hits[this.#selected])}`,
-				`${key("tui.input.tab")} project/all · ctrl+r role · ctrl+t time · ctrl+o opens the session only · ctrl+g takes the text to the editor · ${key("tui.select.cancel")} closes`,
-			].flatMap((text) => wrapped(text, width).map(dim)),
+		const [enter, cancel, tab] = [key("tui.select.confirm"), key("tui.select.cancel"), key("tui.input.tab")];
+		const hit = this.#hits[this.#selected];
+		const isSaid = hit !== undefined && isForEditor(hit.role);
+		const goes = isSaid ? "goes to the answer" : "goes to the entry";
+		if (!this.#isHelpOpen) return [clip(hit === undefined ? `f1 shows the keys · ${cancel} closes` : `f1 shows the keys · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session · ${cancel} closes`, width)];
+		return [
+			`${enter} ${goes} and moves the session's leaf there (what follows stays as a branch)${isSaid ? " · ctrl+x puts the message into the editor and the leaf before it" : ""} · ctrl+l reads the place and moves nothing · ctrl+o opens the session only · ctrl+g takes the text to the editor`,
+			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · f1 closes this · ${cancel} closes`,
+		].flatMap((text) => wrapped(text, width));
+	}
+
+	/** What is said where nothing is found. @param {number} width */
+	#emptyLines(width) {
+		if (this.#status !== "nothing found") return [];
+		const { only, keybindings } = this.#options;
+		const left = [
+			...(this.#isAll || only !== undefined ? [] : [`other projects (${keybindings.getKeys("tui.input.tab")[0] ?? ""})`]),
+			...(this.#role === 0 ? ["tool calls and their output (ctrl+r)"] : [`texts other than ${ROLES[this.#role]?.title} (ctrl+r)`]),
+			...(this.#time === 0 ? [] : [`times before ${TIMES[this.#time]?.title} (ctrl+t)`]),
+			...(this.#options.subagents ? [] : ["sessions of subagents (--no-subagents)"]),
 		];
-		const room = rows - head.length - foot.length;
-		const previewRows = this.#hits.length === 0 ? 0 : Math.min(Math.floor(room / 3) + 1, 10);
-		const list = this.#hitLines(width, room - previewRows);
-		const preview = previewRows > 1 ? [rule, ...this.#previewLines(width, previewRows - 1).map((line) => (this.#isAwaited ? dim(line) : line))] : [];
-		const empty = Array.from({ length: Math.max(0, room - list.length - preview.length) }, () => "");
-		return [...head, ...list, ...empty, ...preview, ...foot].map((line) => truncateToWidth(line, width, "…", true));
+		return wrapped(`Not searched: ${left.join(", ")}.`, width).map((line) => this.#options.theme.fg("muted", line));
 	}
 
 	/**
-	 * The hits by session, those around the chosen one.
+	 * The hits by session. `titles` has for each line the title of its session, `at` is the line of the chosen hit.
 	 * @param {number} width
-	 * @param {number} rows
 	 */
-	#hitLines(width, rows) {
+	#hitLines(width) {
 		const { theme } = this.#options;
 		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
-		/** @type {string[]} */
-		const lines = [];
-		let at = 0;
+		/** @type {{ lines: string[], titles: string[], at: number }} */
+		const made = { lines: [], titles: [], at: 0 };
+		const add = (/** @type {string} */ line, /** @type {string} */ title) => {
+			made.lines.push(line);
+			made.titles.push(title);
+		};
+		let title = "";
 		for (const [index, hit] of this.#hits.entries()) {
-			if (hit.path !== this.#hits[index - 1]?.path) {
-				const title = clip(titleOf(hit), Math.floor(width / 2));
-				const by = byWriter(this.#options.writerOf(hit));
-				const place = `${clip(underHome(hit.cwd), Math.max(1, width - widthOf(title) - 2 - by.length))}${by}`;
-				lines.push(this.#isAwaited ? dim(`${title}  ${place}`) : `${theme.bold(title)}  ${theme.fg("muted", place)}`);
+			if (isHitStart(this.#hits, index)) {
+				const before = this.#hits[index - 1];
+				if (hit.owner && hit.owner.path !== (before?.owner ?? before)?.path) {
+					const owner = this.#sessionLine(hit.owner, "", 0, width);
+					add(owner, owner);
+				}
+				const more = this.#opened.has(hit.path) ? 0 : hit.hitsInSession - this.#shownOf(index);
+				title = this.#sessionLine(hit, hit.owner ? "↳ " : "", more, width);
+				add(title, title);
 			}
 			const isSelected = index === this.#selected && !this.#isAwaited;
-			if (isSelected) at = lines.length;
-			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(speakerOf(hit), 10).padEnd(10)} `;
-			const snippet = pieces(hit.snippet, Math.max(1, width - place.length)).map(({ text, found }) => (this.#isAwaited ? dim(text) : found ? theme.fg("warning", theme.bold(text)) : text)).join("");
-			lines.push(`${isSelected ? theme.fg("accent", place) : dim(place)}${snippet}`);
+			if (isSelected) made.at = made.lines.length;
+			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(speakerOf(hit), 10).padEnd(width < 60 ? 0 : 10)} `;
+			const snippet = pieces(hit.snippet, Math.max(1, width - place.length)).map(({ text, found }) => (this.#isAwaited ? dim(text) : found ? mark(theme, text) : text)).join("");
+			add(`${isSelected ? theme.fg("accent", place) : dim(place)}${snippet}`, title);
 		}
-		const from = Math.max(0, Math.min(at - Math.floor(rows / 2), lines.length - rows));
-		return lines.slice(from, from + rows);
+		return made;
+	}
+
+	/** How many hits follow each other in a session, from its first on. @param {number} from */
+	#shownOf(from) {
+		let to = from + 1;
+		while (to < this.#hits.length && !isHitStart(this.#hits, to)) to++;
+		return to - from;
 	}
 
 	/**
-	 * The chosen message, from shortly before what was found.
+	 * @param {SearchedSession} session
+	 * @param {string} indent
+	 * @param {number} more how many hits it has that are not shown
 	 * @param {number} width
-	 * @param {number} rows
 	 */
-	#previewLines(width, rows) {
+	#sessionLine(session, indent, more, width) {
+		const { theme, writerOf } = this.#options;
+		const left = more > 0 ? `${count(more)} more · ` : "";
+		const title = `${indent}${clip(titleOf(session), Math.max(8, Math.floor(width / 2) - widthOf(indent)))}`;
+		const by = byWriter(writerOf(session));
+		const place = `${left}${clip(underHome(session.cwd), Math.max(1, width - widthOf(title) - 2 - left.length - by.length))}${by}`;
+		return this.#isAwaited ? theme.fg("dim", `${title}  ${place}`) : `${theme.bold(title)}  ${theme.fg("muted", place)}`;
+	}
+
+	/**
+	 * The chosen message in lines, the words in it marked.
+	 * @param {number} width
+	 */
+	#previewLines(width) {
 		const text = this.#preview && this.#preview.hit === this.#hits[this.#selected] ? this.#preview.text : "";
-		const words = this.#input.getValue().trim().toLowerCase().split(/\s+/);
-		const lower = text.toLowerCase();
-		const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
-		const from = Math.max(0, Math.min(...places, text.length) - PREVIEWED / 2);
-		const lines = safeBlock(text.slice(from, from + PREVIEWED).toWellFormed()).replaceAll("\t", "    ").split("\n").flatMap((line) => (line === "" ? [""] : wrapTextWithAnsi(line, width)));
-		const found = lines.findIndex((line) => words.some((word) => line.toLowerCase().includes(word)));
-		const first = Math.max(0, Math.min(found - 1, lines.length - rows));
-		return lines.slice(first, first + rows);
+		const words = this.#words();
+		const first = words ? Math.max(0, text.search(words)) : 0;
+		const from = Math.max(0, first - PREVIEWED / 2);
+		return markedLines(text.slice(from, from + PREVIEWED), words, width, this.#options.theme);
 	}
 }
 
-/** @param {SearchHit[]} hits */
-const foundText = (hits) => {
-	const sessions = counted(new Set(hits.map(({ path }) => path)).size, "session");
-	if (hits.length === 0) return "nothing found";
-	return hits.length < LIMIT ? `${counted(hits.length, "hit")} in ${sessions}` : `the first ${counted(LIMIT, "hit")}, in ${sessions}`;
-};
+/**
+ * So many of these lines, from shortly before the first that is marked.
+ * @template {{ isMarked: boolean }} T
+ * @param {T[]} lines
+ * @param {number} rows
+ */
+function fromMark(lines, rows) {
+	const first = Math.max(0, Math.min(lines.findIndex(({ isMarked }) => isMarked) - 1, lines.length - rows));
+	return lines.slice(first, first + rows);
+}
 
-/** What going to a hit does, as pi's own tree of a session does it. @param {SearchHit | undefined} hit */
-const effectOf = (hit) => {
-	if (hit && isForEditor(hit.role)) return "puts the message into the editor and the leaf before it (what follows stays as a branch)";
-	return "goes to the entry and moves the session's leaf there (what follows stays as a branch)";
-};
+/**
+ * So many of the lines, with the chosen one. The first is the title of its session, also if that is further up.
+ * @param {string[]} lines
+ * @param {string[]} titles
+ * @param {number} at
+ * @param {number} rows
+ */
+function around(lines, titles, at, rows) {
+	const from = Math.max(0, Math.min(at - Math.floor(rows / 2), lines.length - rows));
+	const shown = lines.slice(from, from + rows);
+	// With one line the chosen hit is shown.
+	if (from !== at && shown.length > 1) shown[0] = titles[from] ?? "";
+	return shown;
+}
 
 /** @param {SearchHit} hit */
 const snippetText = (hit) => pieces(hit.snippet, hit.snippet.length).map(({ text }) => text).join("");
-
-/** What people call those whose role is the name of a type. @type {Record<string, string>} */
-const SPEAKERS = { toolResult: "tool", bashExecution: "command", session_info: "name", branch_summary: "summary", compaction: "summary", custom_message: "custom" };
-
-/** @param {SearchHit} hit */
-export const speakerOf = (hit) => SPEAKERS[hit.role] ?? hit.role;
-
-/** What a session is known by, as in `/resume`. @param {SearchHit} hit */
-export const titleOf = ({ name, firstMessage, id }) => name || firstMessage || id;
-
-/** @param {string | undefined} writer who wrote a session last */
-export const byWriter = (writer) => (writer === undefined ? "" : ` · ${writer}`);
-
-/** @param {SearchHit} hit */
-export const ageOf = (hit) => (Number.isNaN(Date.parse(hit.timestamp)) ? "?" : age(new Date(hit.timestamp)));

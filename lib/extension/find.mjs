@@ -1,42 +1,76 @@
 // `/find`: searches all sessions while one types, and goes to what was found.
+import { stripVTControlCharacters } from "node:util";
+import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
-import { clip, counted, safeLine } from "../shared/text.mjs";
-import { answer, withStatus } from "./answer.mjs";
-import { FindView, ageOf, byWriter, speakerOf, titleOf } from "./find-view.mjs";
+import { clip, count, counted, safeLine } from "../shared/text.mjs";
+import { answer, refuse, withStatus } from "./answer.mjs";
+import { ageOf, byWriter, speakerOf, titleOf } from "./find-text.mjs";
+import { FindView } from "./find-view.mjs";
 import { goTo, textOf } from "./go-to.mjs";
 import { library } from "./library.mjs";
-import { onlyDir, searchOptions } from "./search-options.mjs";
+import { foundSession, onlyDir, searchOptions } from "./search-options.mjs";
 import { lastWriters } from "./writers.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
+/** @typedef {{ query: string, isAll: boolean, subagents: boolean, session?: string }} Arguments */
 
 /** How many hits a mode without a screen gives, and how wide a session's title and a line may be there. */
 const [TEXT_LIMIT, TITLE_COLUMNS, TEXT_COLUMNS] = [20, 80, 160];
 
+const USAGE = "Usage: /find [--all] [--no-subagents] [--session ID] [--] words";
+
+/**
+ * What was typed behind `/find`: options, then the words. After `--` all is words.
+ * @param {string} text
+ * @returns {Arguments | string} what is wrong
+ */
+function argumentsOf(text) {
+	/** @type {Arguments} */
+	const given = { query: "", isAll: false, subagents: true };
+	let rest = text.trim();
+	for (let option; (option = /^--\S*/.exec(rest)?.[0]) !== undefined; ) {
+		rest = rest.slice(option.length).trimStart();
+		if (option === "--") break;
+		if (option === "--all") given.isAll = true;
+		else if (option === "--no-subagents") given.subagents = false;
+		else if (option === "--session") {
+			[given.session = ""] = rest.split(/\s/, 1);
+			if (given.session === "") return `--session needs the beginning of a session's id. ${USAGE}`;
+			rest = rest.slice(given.session.length).trimStart();
+		} else return `There is no option ${safeLine(option)}. ${USAGE}`;
+	}
+	return { ...given, query: rest };
+}
+
 /**
  * @param {Pi} pi
- * @param {string} args `--all`, then the words
+ * @param {string} args
  * @param {Context} ctx
  */
 export async function find(pi, args, ctx) {
-	const isAll = /^--all(?:\s|$)/.test(args.trim());
-	const query = args.trim().replace(/^--all(?:\s+|$)/, "");
+	const given = argumentsOf(args);
+	if (typeof given === "string") return await refuse(ctx, given);
 	const { SessionManager } = library(pi);
-	if (ctx.mode !== "tui") return await answer(ctx, await asText(pi, query, ctx, isAll));
+	const only = given.session === undefined ? undefined : foundSession(SessionManager, given.session, ctx).path;
+	if (ctx.mode !== "tui") return given.query === "" ? await refuse(ctx, USAGE) : await answer(ctx, await asText(pi, given, only, ctx));
 	/** @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was shown last */
 	let opened;
-	const textOfHit = (/** @type {SearchHit} */ hit) => {
+	const managerOf = (/** @type {SearchHit} */ hit) => {
 		if (opened?.path !== hit.path) {
 			opened?.manager.close();
 			opened = undefined;
 			opened = { path: hit.path, manager: SessionManager.open(hit.path, { readonly: true }) };
 		}
-		const entry = opened.manager.getEntry(hit.entryId);
-		return entry && textOf(entry);
+		return opened.manager;
 	};
-	const search = (/** @type {string} */ text, /** @type {{ isAll: boolean }} */ scope, /** @type {object} */ more) => SessionManager.search(text, { ...searchOptions(ctx, scope), ...more });
+	const textOfHit = (/** @type {SearchHit} */ hit) => {
+		const entry = managerOf(hit).getEntry(hit.entryId);
+		return entry && stripVTControlCharacters(textOf(entry));
+	};
+	const search = (/** @type {string} */ text, /** @type {{ isAll: boolean, session?: string }} */ { isAll, session = only }, /** @type {object} */ more) =>
+		SessionManager.search(text, { ...searchOptions(ctx, { isAll, session }), subagents: given.subagents, ...more });
 	let redraw = () => {};
 	/** @type {import("./find-view.mjs").Choice} */
 	let chosen;
@@ -44,7 +78,7 @@ export async function find(pi, args, ctx) {
 		chosen = await ctx.ui.custom(
 			(tui, theme, keybindings, done) => {
 				redraw = () => tui.requestRender();
-				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), writerOf: lastWriters(pi), textOf: textOfHit, search });
+				return new FindView({ ...given, tui, theme, keybindings, done, only, dir: onlyDir(ctx), writerOf: lastWriters(pi), textOf: textOfHit, managerOf, search });
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
 		);
@@ -58,27 +92,40 @@ export async function find(pi, args, ctx) {
 		// pi has drawn the screen without the overlay already.
 		return redraw();
 	}
-	await goTo(pi, ctx, chosen.hit, { isEntry: chosen.action === "entry" });
+	await goTo(pi, ctx, chosen.hit, chosen.action);
 }
 
 /**
  * Hits as text, for modes without a screen.
  * @param {Pi} pi
- * @param {string} query
+ * @param {Arguments} given
+ * @param {string | undefined} only the file of the one session that is searched
  * @param {Context} ctx
- * @param {boolean} isAll
  */
-async function asText(pi, query, ctx, isAll) {
-	if (query === "") return "Usage: /find [--all] words";
+async function asText(pi, { query, isAll, subagents }, only, ctx) {
 	const writerOf = lastWriters(pi);
-	const hits = await withStatus(ctx, "searching", (onProgress) => library(pi).SessionManager.search(query, { ...searchOptions(ctx, { isAll }), limit: TEXT_LIMIT, onProgress }));
+	const where = searchOptions(ctx, { isAll, session: only });
+	const limit = only === undefined ? TEXT_LIMIT : 10 * TEXT_LIMIT;
+	const hits = await withStatus(ctx, "searching", (onProgress) => library(pi).SessionManager.search(query, { ...where, subagents, limit, onProgress }));
 	const dir = onlyDir(ctx);
-	const searched = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
-	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${searched}${isAll ? "" : "; /find --all searches all"}.`;
-	const lines = hits.flatMap((hit, at) => {
-		const line = pieces(hit.snippet, TEXT_COLUMNS).map(({ text }) => text).join("");
-		const place = `  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit), 16)}: ${line}`;
-		return hit.path === hits[at - 1]?.path ? [place] : [`${safeLine(hit.id)}  ${clip(titleOf(hit), TITLE_COLUMNS)}  ${safeLine(hit.cwd)}${byWriter(writerOf(hit))}`, place];
-	});
-	return [...lines, ...(dir === undefined ? [] : [`Searched: ${searched}.`]), ...(hits.length === TEXT_LIMIT ? [`The first ${counted(TEXT_LIMIT, "hit")}.`] : [])].join("\n");
+	const sessions = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
+	const searched = `${only === undefined ? sessions : "this session"}${subagents ? "" : ", without those of subagents"}`;
+	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${searched}${isAll || only !== undefined ? "" : "; /find --all searches all"}. Not searched: what tools were given and gave, thoughts, what extensions wrote.`;
+	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) => `${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}${byWriter(writerOf(session))}`;
+	/** @type {string[]} */
+	const lines = [];
+	let ofSession = 0;
+	for (const [at, hit] of hits.entries()) {
+		if (isHitStart(hits, at)) {
+			ofSession = 0;
+			if (hit.owner && hit.owner.path !== (hits[at - 1]?.owner ?? hits[at - 1])?.path) lines.push(sessionLine(hit.owner));
+			lines.push(`${hit.owner ? "  ↳ " : ""}${sessionLine(hit)}`);
+		}
+		ofSession++;
+		const snippet = pieces(hit.snippet, TEXT_COLUMNS).map(({ text }) => text).join("");
+		lines.push(`  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit), 16)}: ${snippet}`);
+		const left = hit.hitsInSession - ofSession;
+		if (isHitEnd(hits, at) && left > 0) lines.push(`  ${count(left)} more in this session: /find --session ${safeLine(hit.id)} ${safeLine(query)}`);
+	}
+	return [...lines, ...(dir === undefined ? [] : [`Searched: ${searched}.`]), ...(hits.length === limit ? [`The first ${counted(limit, "hit")}.`] : [])].join("\n");
 }

@@ -8,16 +8,17 @@ import { library } from "./library.mjs";
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 
 /**
- * Opens the session of a hit, and moves its leaf to the entry, unless only the session is asked for. What goes wrong is a message.
+ * Opens the session of a hit, and moves its leaf: to the entry, or to the end of the answer to it if a user said it (`entry`); to the entry
+ * as pi's own tree does, which puts what a user said into the editor (`edit`); or not (`session`). What goes wrong is a message.
  * @param {Pi} pi
  * @param {Context} ctx
  * @param {SearchHit} hit
- * @param {{ isEntry: boolean }} what
+ * @param {"entry" | "edit" | "session"} where
  */
-export async function goTo(pi, ctx, hit, { isEntry }) {
+export async function goTo(pi, ctx, hit, where) {
 	const { path } = hit;
 	if (!ctx.isIdle()) return ctx.ui.notify("Wait until the answer is complete, or stop it, before you go to another place", "warning");
-	if (path === ctx.sessionManager.getSessionFile()) return isEntry ? moveTo(ctx, hit) : undefined;
+	if (path === ctx.sessionManager.getSessionFile()) return where === "session" ? undefined : moveTo(ctx, hit, where);
 	try {
 		// An error of pi's switch would end pi. Opened read-only, a session that is gone or damaged is found first.
 		library(pi).SessionManager.open(path, { readonly: true }).close();
@@ -27,7 +28,7 @@ export async function goTo(pi, ctx, hit, { isEntry }) {
 	await ctx.switchSession(path, {
 		// The context of before is of no use any more.
 		withSession: async (opened) => {
-			if (isEntry) await moveTo(opened, hit);
+			if (where !== "session") await moveTo(opened, hit, where);
 		},
 	});
 }
@@ -35,9 +36,11 @@ export async function goTo(pi, ctx, hit, { isEntry }) {
 /**
  * @param {Context} ctx of the session that has the entry
  * @param {SearchHit} hit
+ * @param {"entry" | "edit"} where
  */
-async function moveTo(ctx, hit) {
-	const entry = ctx.sessionManager.getEntry(hit.entryId) ?? numbered(ctx, hit);
+async function moveTo(ctx, hit, where) {
+	const found = ctx.sessionManager.getEntry(hit.entryId) ?? numbered(ctx, hit);
+	const entry = found && where === "entry" && isForEditor(roleOf(found)) ? (answerTo(ctx, found) ?? found) : found;
 	if (!entry) return ctx.ui.notify("The session no longer has this entry", "warning");
 	try {
 		const [draft, leaf] = [ctx.ui.getEditorText(), ctx.sessionManager.getLeafId()];
@@ -48,6 +51,23 @@ async function moveTo(ctx, hit) {
 	} catch (error) {
 		ctx.ui.notify(`The leaf cannot be moved there: ${safeMessage(error)}`, "error");
 	}
+}
+
+/**
+ * The end of the answer to what a user said: the last entry before the next that is for the editor, on the branch that was written last.
+ * Undefined if nothing was answered.
+ * @param {Context} ctx
+ * @param {import("@earendil-works/pi-coding-agent").SessionEntry} said
+ */
+function answerTo({ sessionManager }, said) {
+	const children = new Map(sessionManager.getEntries().map((entry) => [entry.parentId, entry]));
+	let answer;
+	for (let next = children.get(said.id); next && !isForEditor(roleOf(next)); next = children.get(next.id)) {
+		// Entries that are their own ancestors have no end.
+		children.delete(next.parentId);
+		answer = next;
+	}
+	return answer;
 }
 
 /**

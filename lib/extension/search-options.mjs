@@ -1,18 +1,23 @@
 // Which sessions a command looks at.
+import { dirname } from "node:path";
 import { CLOSE, OPEN } from "../shared/snippet.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 
-/** How many hits are shown. */
-export const LIMIT = 200;
+/** How many hits are looked for at once, and how many of a session are shown: a long session would hide all others. */
+export const [LIMIT, PER_SESSION] = [200, 3];
 
 /**
  * Where a search looks, with marks that text cannot hold.
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
- * @param {{ isAll: boolean }} scope
+ * @param {{ isAll: boolean, session?: string | undefined }} scope a session's file, to see all hits of one
  * @returns {import("../../index.js").SearchOptions}
  */
-export const searchOptions = (ctx, { isAll }) => ({ ...(isAll ? {} : { cwd: ctx.cwd }), ...customDir(ctx), limit: LIMIT, mark: [OPEN, CLOSE] });
+export const searchOptions = (ctx, { isAll, session }) => ({
+	...(session === undefined ? { ...(isAll ? {} : { cwd: ctx.cwd }), ...customDir(ctx), perSession: PER_SESSION } : { sessionDir: dirname(session), session }),
+	limit: LIMIT,
+	mark: [OPEN, CLOSE],
+});
 
 /**
  * A session directory that pi was started with: the library finds the configured and the default one by itself.
@@ -21,6 +26,19 @@ export const searchOptions = (ctx, { isAll }) => ({ ...(isAll ? {} : { cwd: ctx.
 export function customDir({ sessionManager }) {
 	const manager = /** @type {typeof sessionManager & { usesDefaultSessionDir?(): boolean }} */ (sessionManager);
 	return manager.getSessionFile() !== undefined && manager.usesDefaultSessionDir?.() === false ? { sessionDir: manager.getSessionDir() } : {};
+}
+
+/**
+ * The session that an id, or its beginning, names.
+ * @param {typeof import("../../index.js").SessionManager} SessionManager
+ * @param {string} id
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
+ */
+export function foundSession(SessionManager, id, ctx) {
+	const [found, ...others] = id === "" ? [] : SessionManager.findByIdPrefix(id, customDir(ctx));
+	if (!found) throw new Error(`There is no session ${id}`);
+	if (others.some((other) => other.id !== found.id)) throw new Error(`Several sessions begin with ${id}: give the whole id`);
+	return found;
 }
 
 /**

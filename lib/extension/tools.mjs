@@ -1,9 +1,10 @@
 // Tools for the model, where the user has turned them on: they search earlier sessions and read around a hit. They only read.
 import { partsOf, roleOf } from "../shared/entries.mjs";
+import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
-import { asText, safeBlock, safeLine } from "../shared/text.mjs";
+import { asText, clip, safeBlock, safeLine } from "../shared/text.mjs";
 import { library } from "./library.mjs";
-import { customDir, searchOptions } from "./search-options.mjs";
+import { foundSession, searchOptions } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
@@ -11,7 +12,7 @@ import { customDir, searchOptions } from "./search-options.mjs";
 /** How many characters an answer has at most. */
 const [SEARCH_CHARS, READ_CHARS] = [6_000, 12_000];
 /** How many hits, how wide, and how many entries on each side of one. */
-const [HITS, SNIPPET_COLUMNS, AROUND] = [60, 200, 3];
+const [HITS, SNIPPET_COLUMNS, TITLE_COLUMNS, AROUND] = [60, 200, 80, 3];
 
 const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
@@ -21,7 +22,11 @@ export const definitions = {
 		name: "search_sessions",
 		label: "Search sessions",
 		description: "Find words in the user's earlier sessions. Every word must occur in a message.",
-		parameters: { type: "object", properties: { query: { type: "string" }, all: { type: "boolean", description: "every project, not only this one" } }, required: ["query"] },
+		parameters: {
+			type: "object",
+			properties: { query: { type: "string" }, all: { type: "boolean", description: "every project, not only this one" }, session: { type: "string", description: "all hits of this session" } },
+			required: ["query"],
+		},
 		annotations,
 	},
 	read: {
@@ -35,20 +40,42 @@ export const definitions = {
 
 /**
  * @param {Pi} pi
- * @param {{ query: string, all?: boolean }} params
+ * @param {{ query: string, all?: boolean, session?: string }} params
  * @param {AbortSignal | undefined} signal
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  */
-export async function searchSessions(pi, { query, all }, signal, ctx) {
+export async function searchSessions(pi, { query, all, session }, signal, ctx) {
+	if (query.trim() === "") throw new Error("The query is empty: give one or two words to find");
+	const { SessionManager } = library(pi);
 	const open = ctx.sessionManager.getSessionFile() ?? ctx.sessionManager.getSessionId();
-	const options = { ...searchOptions(ctx, { isAll: Boolean(all) }), limit: HITS, excludeSession: open, ...(signal ? { signal } : {}) };
-	const hits = await library(pi).SessionManager.search(query, options);
-	if (hits.length === 0) return result(`Nothing found in ${all ? "all sessions" : "the sessions of this project; set all to search every project"}.`);
-	const lines = hits.map((hit) => {
+	const only = session === undefined || session === "" ? undefined : foundSession(SessionManager, session, ctx).path;
+	const where = { ...searchOptions(ctx, { isAll: Boolean(all), session: only }), ...(only === undefined ? { excludeSession: open } : {}) };
+	const hits = await SessionManager.search(query, { ...where, limit: HITS, ...(signal ? { signal } : {}) });
+	if (hits.length === 0) return result(`Nothing found in ${only === undefined ? (all ? "all sessions" : "the sessions of this project; set all to search every project") : "this session"}.`);
+	let ofSession = 0;
+	const lines = hits.flatMap((hit, at) => {
 		const snippet = pieces(hit.snippet, SNIPPET_COLUMNS).map(({ text }) => text).join("");
-		return `session ${safeLine(hit.id)} entry ${safeLine(hit.entryId)} ${safeLine(hit.timestamp)} ${hit.role}${all ? ` in ${safeLine(hit.cwd)}` : ""}: ${snippet}`;
+		const begins = isHitStart(hits, at);
+		ofSession = begins ? 1 : ofSession + 1;
+		const left = hit.hitsInSession - ofSession;
+		return [
+			...(begins ? [sessionLine(hit, Boolean(all))] : []),
+			`  entry ${safeLine(hit.entryId)} ${safeLine(hit.timestamp)} ${hit.role}: ${snippet}`,
+			...(isHitEnd(hits, at) && left > 0 && hits.length < HITS ? [`  (${left} more hits in this session; set session to see them)`] : []),
+		];
 	});
-	return result(bounded(lines, SEARCH_CHARS, "more hits: use rarer words"));
+	const most = hits.length < HITS ? "" : "at least ";
+	return result(bounded(lines, SEARCH_CHARS, (left) => `(${most}${left} more lines: use rarer words)`, hits.length === HITS));
+}
+
+/**
+ * What a session is called, so that the model can name it.
+ * @param {import("../../index.js").SearchHit} hit
+ * @param {boolean} withDirectory
+ */
+function sessionLine({ id, name, firstMessage, cwd, owner }, withDirectory) {
+	const title = clip(name || firstMessage, TITLE_COLUMNS);
+	return `session ${safeLine(id)}${title && ` ${JSON.stringify(title)}`}${withDirectory ? ` in ${safeLine(cwd)}` : ""}${owner ? `, of a subagent of session ${safeLine(owner.id)}` : ""}`;
 }
 
 /**
@@ -58,9 +85,7 @@ export async function searchSessions(pi, { query, all }, signal, ctx) {
  */
 export function readSession(pi, { session, entry }, ctx) {
 	const { SessionManager } = library(pi);
-	const [found, ...others] = session === "" ? [] : SessionManager.findByIdPrefix(session, customDir(ctx));
-	if (!found) throw new Error(`There is no session ${session}`);
-	if (others.some(({ id }) => id !== found.id)) throw new Error(`Several sessions begin with ${session}: give the whole id`);
+	const found = foundSession(SessionManager, session, ctx);
 	const manager = SessionManager.open(found.path, { readonly: true });
 	try {
 		const path = manager.getPath(entry);
@@ -78,7 +103,7 @@ export function readSession(pi, { session, entry }, ctx) {
 			const cut = text.length > most ? `${text.slice(0, most).toWellFormed()} … (${text.length - most} characters more)` : text;
 			return `[${safeLine(roleOf(one))} ${safeLine(one.id)} ${safeLine(asText(one.timestamp))}]\n${cut}`;
 		});
-		return result(bounded(texts, READ_CHARS, "more"));
+		return result(bounded(texts, READ_CHARS, (left) => `(${left} more)`));
 	} finally {
 		manager.close();
 	}
@@ -88,17 +113,18 @@ export function readSession(pi, { session, entry }, ctx) {
  * Texts in lines, as many as there is room for.
  * @param {string[]} texts
  * @param {number} most characters
- * @param {string} more what is said of those that are left out
+ * @param {(left: number) => string} more says how many are left out
+ * @param {boolean} [isCut] whether there are more than these
  */
-function bounded(texts, most, more) {
+function bounded(texts, most, more, isCut = false) {
 	const kept = [];
-	let room = most - more.length - 20;
+	let room = most - more(texts.length).length - 1;
 	for (const text of texts) {
 		room -= text.length + 1;
-		if (room < 0) return [...kept, `(${texts.length - kept.length} ${more})`].join("\n");
+		if (room < 0) return [...kept, more(texts.length - kept.length)].join("\n");
 		kept.push(text);
 	}
-	return kept.join("\n");
+	return [...kept, ...(isCut ? ["(more hits: use rarer words)"] : [])].join("\n");
 }
 
 /** @param {string} text */

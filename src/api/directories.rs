@@ -22,8 +22,8 @@ use pi_session_core::make_session_dir;
 
 #[napi]
 impl SessionManager {
-    /// The sessions whose id is this one or, if there is none, begins with it, in every working directory; in the order of their paths.
-    /// Reads only headers. `search` explains the options.
+    /// The sessions whose id is this one or, if there is none, begins with it, in every working directory, those of subagents among them;
+    /// in the order of their paths. Reads only headers. `search` explains the options.
     ///
     /// @throws `TypeError` for an argument of a wrong type, or an option that is not known.
     /// @example
@@ -42,13 +42,14 @@ impl SessionManager {
         id_prefix: JsVal<'env>,
         options: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
-        const OPTIONS: &[&CStr] = &[c"cwd", c"sessionDir"];
+        const OPTIONS: &[&CStr] = &[c"cwd", c"sessionDir", c"subagents"];
         let js = JsEnv::new(env);
         let prefix = args::text(js, id_prefix, "idPrefix")?;
         let options = Options::of(js, options, "SessionManager.findByIdPrefix", OPTIONS)?;
         let scope = search::scope(js, &options)?;
         let process = on_paths(js, ProcessSnapshot::of)?;
-        let found = by_id_prefix(&scope, &prefix, &process).or_throw(js)?;
+        let with_subagents = search::with_subagents(js, &options)?;
+        let found = by_id_prefix(&scope, &prefix, with_subagents, &process).or_throw(js)?;
         let list = js.array(0)?;
         for (at, session) in found.iter().enumerate() {
             let object = js.record(&[

@@ -19,7 +19,7 @@ use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
-use pi_session_core::search::run::{HitSession, Search};
+use pi_session_core::search::run::{HitSession, Search, SessionHits};
 use pi_session_core::search::scope::{hit_role, TextScope, HIT_ROLES};
 use pi_session_core::search::session_search::Hit;
 
@@ -31,10 +31,13 @@ const OPTIONS: &[&CStr] = &[
     c"roles",
     c"since",
     c"until",
+    c"session",
     c"excludeSession",
+    c"subagents",
     c"phrase",
     c"dedupe",
     c"limit",
+    c"perSession",
     c"mark",
     c"signal",
     c"onProgress",
@@ -44,8 +47,16 @@ const OPTIONS: &[&CStr] = &[
 /// What the searching thread sends.
 enum SearchEvent {
     Progress(usize, usize),
-    Hit(Arc<HitSession>, Hit),
+    Hit(HitEvent),
     Done,
+}
+
+/// A hit, its session and that one's owner, and how many hits the session has.
+struct HitEvent {
+    session: Arc<HitSession>,
+    owner: Option<Arc<HitSession>>,
+    hit: Hit,
+    count: usize,
 }
 
 /// Starts a search and gives its promise.
@@ -60,8 +71,8 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let is_phrase = js.is_truthy(options.get(c"phrase")?)?;
     let scope = scope(js, &options)?;
     let on_hit = options.function(c"onHit")?;
-    let SearchOptions { limit, scopes, roles, .. } = &search_options;
-    let may_find = *limit > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
+    let SearchOptions { limit, per_session, scopes, roles, .. } = &search_options;
+    let may_find = *limit > 0 && *per_session > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
     // If nothing can be a hit, no file is read.
     let query = if is_phrase { Query::phrase(&query) } else { Query::new(&query) }.filter(|_| may_find);
     let process = on_paths(js, ProcessSnapshot::of)?;
@@ -79,8 +90,11 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
                 options: &search_options,
                 cancelled,
                 progress: &|searched, total| events.send(SearchEvent::Progress(searched, total)),
-                each: &|session, hits| {
-                    hits.into_iter().for_each(|hit| events.send(SearchEvent::Hit(session.clone(), hit)));
+                each: &|found| {
+                    let SessionHits { session, owner, hits, count } = found;
+                    for hit in hits {
+                        events.send(SearchEvent::Hit(HitEvent { session: session.clone(), owner: owner.clone(), hit, count }));
+                    }
                     Ok(())
                 },
             };
@@ -103,9 +117,17 @@ fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions>
         scopes: scopes.unwrap_or(defaults.scopes),
         roles: options.names(c"roles", hit_role, &HIT_ROLES)?,
         time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
+        per_session: options.whole_number(c"perSession")?.unwrap_or(defaults.per_session),
         excluded: options.path(c"excludeSession")?,
+        only: options.path(c"session")?,
+        subagents: with_subagents(js, options)?,
         dedupe: options.optional(c"dedupe")?.map_or(Ok(true), |dedupe| js.is_truthy(dedupe))?,
     })
+}
+
+/// Whether the sessions of subagents are wanted.
+pub fn with_subagents(js: JsEnv<'_>, options: &Options<'_>) -> Result<bool> {
+    options.optional(c"subagents")?.map_or(Ok(true), |wanted| js.is_truthy(wanted))
 }
 
 /// What stands before and after each word that was found.
@@ -145,9 +167,9 @@ pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
 fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
     match event {
         SearchEvent::Progress(searched, total) => task.progress(js, searched, total),
-        SearchEvent::Hit(session, hit) => {
+        SearchEvent::Hit(event) => {
             let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
-            let hit = hit_object(js, &session, &hit)?;
+            let hit = hit_object(js, &event)?;
             js.set_at(hits, js.len(hits)?, hit)?;
             task.held(js, Held::OnHit)?.map_or(Ok(()), |on_hit| js.call(on_hit, &[hit]).map(drop))
         }
@@ -169,16 +191,19 @@ struct HitObject<'a> {
     #[serde(serialize_with = "or_undefined")]
     first_message: Option<Wtf8<'a>>,
     cwd: Wtf8<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<SessionObject<'a>>,
     entry_id: Wtf8<'a>,
     role: &'a str,
     #[serde(rename = "in")]
     scope: &'a str,
     timestamp: Wtf8<'a>,
     snippet: &'a str,
+    hits_in_session: usize,
 }
 
 /// The object of a hit.
-fn hit_object<'env>(js: JsEnv<'env>, session: &HitSession, hit: &Hit) -> Result<JsVal<'env>> {
+fn hit_object<'env>(js: JsEnv<'env>, HitEvent { session, owner, hit, count }: &HitEvent) -> Result<JsVal<'env>> {
     to_js(
         js,
         &HitObject {
@@ -187,11 +212,36 @@ fn hit_object<'env>(js: JsEnv<'env>, session: &HitSession, hit: &Hit) -> Result<
             name: session.name.as_deref().map(Wtf8),
             first_message: session.title.as_deref().map(Wtf8),
             cwd: Wtf8(&session.cwd),
+            owner: owner.as_deref().map(session_object),
             entry_id: Wtf8(&hit.entry),
             role: hit.role,
             scope: hit.scope.name(),
             timestamp: Wtf8(&hit.timestamp),
             snippet: &hit.snippet,
+            hits_in_session: *count,
         },
     )
+}
+
+/// What a hit says of the session that its session belongs to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SessionObject<'a> {
+    path: &'a str,
+    id: Wtf8<'a>,
+    #[serde(serialize_with = "or_undefined")]
+    name: Option<Wtf8<'a>>,
+    #[serde(serialize_with = "or_undefined")]
+    first_message: Option<Wtf8<'a>>,
+    cwd: Wtf8<'a>,
+}
+
+fn session_object(session: &HitSession) -> SessionObject<'_> {
+    SessionObject {
+        path: &session.path,
+        id: Wtf8(&session.id),
+        name: session.name.as_deref().map(Wtf8),
+        first_message: session.title.as_deref().map(Wtf8),
+        cwd: Wtf8(&session.cwd),
+    }
 }

@@ -1,11 +1,11 @@
 // `pi-sessions search`: places where words were said.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { type Json, assistant, message, root, toolResult, user } from "../../support/scratch.js";
+import { type Json, assistant, header, message, root, text, toolResult, user } from "../../support/scratch.js";
 import { type World, bin, branched, good, lines, put, run, world } from "../../support/cli.js";
 
 /** The hits that `--json` prints, one a line. */
@@ -52,6 +52,8 @@ test("--in, --role, --since, --until and --phrase choose what is searched", asyn
 	expect(await entries("--since", "7d")).toBe("a");
 	expect(await entries("--until", "7d")).toBe("u");
 	expect((await goodHits(at, ["--phrase", "old", "needle"])).map((hit: Json) => hit.entryId)).toEqual(["a"]);
+	// Regression: white space at its ends was dropped.
+	expect((await goodHits(at, ["--phrase", "needle "])).map((hit: Json) => hit.entryId)).toEqual(["u"]);
 	expect(await run(at, ["search", "needle", "--in", "tools"])).toMatchObject({ code: 2 });
 	expect(await run(at, ["search", "needle", "--since", "soon"])).toMatchObject({ code: 2 });
 });
@@ -75,16 +77,55 @@ test("--limit all gives all hits, and without it a line says that there are more
 	expect(hits(all)).toBe(120);
 	expect(all).not.toContain("There are more");
 	for (const [args, count] of [[[], 50], [["--limit", "119"], 119]] as const) {
-		const out = await good(at, ["search", "needle", ...args]);
+		const out = await good(at, ["search", "needle", "--per-session", "all", ...args]);
 		expect(hits(out)).toBe(count);
 		expect(lines(out).at(-1)).toBe(`There are more than ${count}; --limit all shows all`);
 	}
 	// None is none, as in the library, and no failure.
 	expect(await goodHits(at, ["needle", "--limit", "0"])).toEqual([]);
 	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe("There are more than 0; --limit all shows all\n");
-	const exact = await good(at, ["search", "needle", "--limit", "120"]);
+	const exact = await good(at, ["search", "needle", "--limit", "120", "-p", "all"]);
 	expect(hits(exact)).toBe(120);
 	expect(exact).not.toContain("There are more");
+});
+
+// Regression: the hits of one long session were all that was shown.
+test("of a session three places are shown, with how many more it has, and all of one session", async () => {
+	const at = world();
+	put(at, "s-short", [message("m900", null, user("a short needle"))]);
+	put(at, "s-long", needles(120));
+	const out = await good(at, ["search", "needle"]);
+	const places = (text: string): number => text.match(/^ {2}m\d/gm)?.length ?? 0;
+	expect(places(out)).toBe(4);
+	expect(out).toContain("  117 more in this session; --session s-long shows all\n");
+	expect(out).toMatch(/^s-short /m);
+	expect(places(await good(at, ["search", "needle", "--session", "s-lo", "--limit", "200"]))).toBe(120);
+	expect(places(await good(at, ["search", "needle", "--per-session", "1"]))).toBe(2);
+	expect((await goodHits(at, ["needle"]))[0]).toMatchObject({ hitsInSession: expect.any(Number) });
+	expect(await run(at, ["search", "needle", "--session", "none"])).toMatchObject({ code: 2, err: expect.stringContaining("No session") });
+});
+
+// Regression: they were not searched, and nothing said so.
+test("sessions of subagents are shown below the session they belong to", async () => {
+	const at = world();
+	const main = put(at, "s-main", [message("a", null, user("Do it"))]);
+	put(at, "s-other", [message("a", null, user("needle"))]);
+	const below = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
+	mkdirSync(below, { recursive: true });
+	writeFileSync(join(below, "session.jsonl"), text([header({ id: "s-helper", cwd: "/elsewhere" }), message("h", null, user("a needle of a helper"))]));
+	expect(await good(at, ["search", "needle"])).toMatch(/^s-main {2}Do it {2}.*\n {2}↳ s-helper {2}a needle of a helper {2}\/elsewhere\n {2}h /m);
+	expect(await good(at, ["search", "needle", "--no-subagents"])).not.toContain("s-helper");
+	expect(await goodHits(at, ["helper"])).toMatchObject([{ id: "s-helper", owner: { id: "s-main", path: main } }]);
+	expect(await good(at, ["search", "needle", "--session", "s-help"])).toContain("a needle of a helper");
+	expect(await good(at, ["show", "s-help"])).toContain("a needle of a helper");
+});
+
+// Regression: coloured output was shown as "[32m✓ [39m", and a word that a colour interrupts was not found.
+test("escape sequences are no part of what is searched and shown", async () => {
+	const at = world();
+	put(at, "s-one", [message("a", null, user("\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m"))]);
+	expect(await good(at, ["search", "33ms"])).toMatch(/^s-one {2}✓ tests 33ms {2}.*\n.* ✓ tests 33ms$/m);
+	expect(await run(at, ["search", "m33"])).toMatchObject({ code: 1 });
 });
 
 // Regression: it ended as if something had been found, and did not say where it had looked.

@@ -1,11 +1,11 @@
 // The tools that the extension gives the model, in this process.
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { agentDir } from "../../unit/catalog/agent-dir.js";
 import { openFilesOf } from "../../support/open-files.js";
-import { type Json, api, assistant, header, message, root, scratch, snapshot, toolResult, user, writeSession } from "../../support/scratch.js";
+import { type Json, api, assistant, entry, header, message, root, scratch, snapshot, toolResult, user, writeSession } from "../../support/scratch.js";
 
 const { definitions, readSession, searchSessions } = await import(pathToFileURL(join(root, "lib/extension/tools.mjs")).href);
 
@@ -29,9 +29,9 @@ describe("search_sessions", () => {
 		await search(agent, { query: "question" });
 		const before = snapshot(join(agent, "sessions"));
 		const here = await search(agent, { query: "question" });
-		expect(here).toContain("session s-10 entry a 2025-01-01T00:00:00.000Z user: question 10");
+		expect(here).toContain('session s-10 "question 10"\n  entry a 2025-01-01T00:00:00.000Z user: question 10');
 		expect(here).not.toContain("s-3 ");
-		expect(await search(agent, { query: "question", all: true })).toContain("session s-3 entry a 2025-01-01T00:00:00.000Z user in /other: question 3");
+		expect(await search(agent, { query: "question", all: true })).toContain('session s-3 "question 3" in /other\n  entry a 2025-01-01T00:00:00.000Z user: question 3');
 		expect(await search(agent, { query: "question 10" }, join(dir, "10.jsonl"))).toBe("Nothing found in the sessions of this project; set all to search every project.");
 		expect(snapshot(join(agent, "sessions"))).toEqual(before);
 	});
@@ -40,11 +40,30 @@ describe("search_sessions", () => {
 		const { agent, dir } = agentDir(1);
 		const hits = Array.from({ length: 60 }, (_, n) => message(`e${n}`, null, user(`needle \u001b[2J\u202e ${"long words ".repeat(50)} ${n}`)));
 		writeSession(dir, [header({ id: "long", cwd: "/project" }), ...hits], "long.jsonl");
-		const text = await search(agent, { query: "needle" });
+		const text = await search(agent, { query: "needle", session: "long" });
 		expect(text.length).toBeGreaterThan(4000);
 		expect(text.length).toBeLessThanOrEqual(6000);
-		expect(text).toMatch(/\(\d+ more hits: use rarer words\)$/);
+		expect(text).toMatch(/\(at least \d+ more lines: use rarer words\)$/);
 		expect(text).not.toMatch(/[\u001b\u202e]/);
+	});
+
+	// Regression: the hits of one long session were all that a model got.
+	test("names each session and shows some of its hits, and more of one session", async () => {
+		const { agent, dir } = agentDir(3);
+		const hits = Array.from({ length: 40 }, (_, n) => message(`e${n}`, null, user(`question again ${n}`)));
+		writeSession(dir, [header({ id: "long", cwd: "/project" }), ...hits, entry("session_info", "n", null, { name: "A long\n\u001b[1mtalk" })], "long.jsonl");
+		mkdirSync(join(dir, "long/run"), { recursive: true });
+		writeSession(join(dir, "long/run"), [header({ id: "helper", cwd: "/else" }), message("a", null, user("question of a helper"))]);
+		const text = await search(agent, { query: "question" });
+		expect(text).toMatch(/^session long "A long talk"\n {2}entry e39 [^]*\n {2}entry e37 .*\n {2}\(37 more hits in this session; set session to see them\)\nsession helper "question of a helper", of a subagent of session long\n/);
+		expect(text.match(/^session /gm)).toHaveLength(5);
+		expect((await search(agent, { query: "question", session: "lon" })).match(/^ {2}entry /gm)).toHaveLength(40);
+		await expect(search(agent, { query: "question", session: "nowhere" })).rejects.toThrow("There is no session nowhere");
+	});
+
+	test("an empty query is an error", async () => {
+		const { agent } = agentDir(1);
+		for (const query of ["", "  "]) await expect(search(agent, { query })).rejects.toThrow("The query is empty");
 	});
 
 	test("can be aborted", async () => {
@@ -60,7 +79,7 @@ describe("read_session", () => {
 		const dir = scratch();
 		const path = writeSession(dir, [header({ id: "0194-elsewhere", cwd: "/project" }), message("a", null, user("needle of elsewhere"))], "elsewhere.jsonl");
 		const elsewhere = { cwd: "/project", sessionManager: { getSessionFile: () => join(dir, "open.jsonl"), getSessionId: () => "none", usesDefaultSessionDir: () => false, getSessionDir: () => dir } };
-		expect(textOf(await searchSessions(piOf(agent), { query: "needle" }, undefined, elsewhere))).toContain("session 0194-elsewhere entry a");
+		expect(textOf(await searchSessions(piOf(agent), { query: "needle" }, undefined, elsewhere))).toContain('session 0194-elsewhere "needle of elsewhere"\n  entry a ');
 		expect(textOf(readSession(piOf(agent), { session: "0194-elsewhere", entry: "a" }, elsewhere))).toContain("needle of elsewhere");
 		expect(() => readSession(piOf(agent), { session: "0194-elsewhere", entry: "z" }, elsewhere)).toThrow("has no entry z");
 		expect(() => readSession(piOf(agent), { session: "s-0", entry: "a" }, elsewhere)).toThrow("There is no session s-0");

@@ -1,6 +1,6 @@
 // Where sessions are looked for: the directory that pi is configured to use, every working directory by id, and the agent's directory.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { anyManager, api, assistant, enter, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
 import { dirName } from "../../support/windows.js";
@@ -85,6 +85,21 @@ describe("findByIdPrefix", () => {
 		expect(() => anyManager.findByIdPrefix?.(5)).toThrow("idPrefix must be a string");
 		expect(() => anyManager.findByIdPrefix?.("x", { dir: "/a" })).toThrow('SessionManager.findByIdPrefix has no option "dir"');
 	});
+});
+
+// Regression: they were not found.
+test("findByIdPrefix finds sessions of subagents, where the session is that they belong to", () => {
+	const { agent } = ownAgent();
+	setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
+	const dir = join(agent, "sessions", dirName("/a"));
+	const main = put(dir, "0193-main", "/a");
+	const below = join(dir, basename(main, ".jsonl"), "r1/run-0");
+	const deep = put(below, "0194-deep", "/elsewhere");
+	expect(SessionManager.findByIdPrefix("0194")).toEqual([{ path: deep, id: "0194-deep", cwd: "/elsewhere" }]);
+	expect(SessionManager.findByIdPrefix("019").map(({ path }) => path)).toEqual([main, deep]);
+	expect(SessionManager.findByIdPrefix("019", { subagents: false }).map(({ path }) => path)).toEqual([main]);
+	expect(SessionManager.findByIdPrefix("0194", { sessionDir: dir, cwd: "/a" }).map(({ path }) => path)).toEqual([deep]);
+	expect(SessionManager.findByIdPrefix("0194", { sessionDir: dir, cwd: "/elsewhere" })).toEqual([]);
 });
 
 describe("setAgentDir", () => {

@@ -10,7 +10,7 @@ const two = () => opened([header(), message("a", null), message("b", "a")]).mana
 test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	["SessionManager.search", "cwd, sessionDir, in, roles", (options) => anyManager.search?.("x", options)],
 	["SessionManager.usage", "cwd, sessionDir, path", (options) => anyManager.usage?.(options)],
-	["SessionManager.findByIdPrefix", "cwd, sessionDir", (options) => anyManager.findByIdPrefix?.("x", options)],
+	["SessionManager.findByIdPrefix", "cwd, sessionDir, subagents", (options) => anyManager.findByIdPrefix?.("x", options)],
 	["SessionManager.redact", "text, entries, lines, replacement, dryRun", (options) => anyManager.redact?.("/none/such.jsonl", options)],
 	["SessionManager.merge", "session, lines, header, since", (options) => anyManager.merge?.("/none/such.jsonl", options)],
 	["SessionManager.move", "from, to, sessionDir", (options) => anyManager.move?.("/none/such.jsonl", options)],
@@ -34,6 +34,7 @@ const used = (options: object): unknown => loose(two()).getUsage?.(options);
 // Regression: calls had words of their own for one option, and took `null` or a text's number for it.
 test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: object) => unknown)[]]>([
 	["limit", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [search, branch]],
+	["perSession", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [search]],
 	["largest", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [usage, used]],
 	["since", "a time", ["never", true, {}], [search, usage, used]],
 	["until", "a time", ["never", true, {}], [search, usage, used]],
@@ -43,6 +44,7 @@ test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: o
 	["mark", "an array of two strings", ["*", ["*"], [1, 2]], [search]],
 	["cwd", "a string", [5, {}], [search, usage]],
 	["sessionDir", "a string", [5, {}], [search, usage]],
+	["session", "a string", [5, {}], [search]],
 	["onHit", "a function", [5, {}], [search]],
 ])("options.%s must be %s in every call that has it", async (option, wanted, wrong, calls) => {
 	for (const value of wrong) {

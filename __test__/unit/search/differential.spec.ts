@@ -12,6 +12,9 @@ const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking", "cus
 
 // ---- The plain reader --------------------------------------------------------------------------------------------
 
+/** A text without the escape sequences of terminals. */
+const withoutSequences = (text: string): string => text.replace(/\u001b(?:\[[ -?]*[@-~]|[\]PX^_][^\0-\x1f\x7f]*(?:\x07|\u001b\\)|[()*+#%][0-9A-Z@]|[78=>cDEHMNOZ])/g, "");
+
 /** Upper and lower case as one, a character for a character. */
 const fold = (text: string): string =>
 	text.replace(/\p{Surrogate}/gu, "\ufffd").replace(/[\0-\x7f]+|[^\0-\x7f]/gu, (c) => {
@@ -94,7 +97,7 @@ function plainEntries(dir: string): PlainEntry[] {
 				continue;
 			}
 			if (!isObject(one) || typeof one.id !== "string") continue;
-			const texts = textsOf(one).flatMap(([scope, text]): [SearchScope, string][] => (typeof text === "string" ? [[scope, fold(text)]] : []));
+			const texts = textsOf(one).flatMap(([scope, text]): [SearchScope, string][] => (typeof text === "string" ? [[scope, fold(withoutSequences(text))]] : []));
 			entries.push({ name: `${name} ${one.id}`, texts });
 		}
 	}
@@ -112,7 +115,7 @@ function plainSearch(entries: PlainEntry[], words: string[], scopes: readonly Se
 
 // ---- Random sessions ---------------------------------------------------------------------------------------------
 
-const PIECES = ["needle", "NEEDLE", "Nee", "dle", "ſs", "K\u212a", "Straße", "ΣΊΣΥΦΟς", "σ", "İı", "日本語", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\n", "\t", "\u0000", "\u001b[31m", " ", " ", "a", "x1", "é", "É"];
+const PIECES = ["needle", "NEEDLE", "Nee", "dle", "ſs", "K\u212a", "Straße", "ΣΊΣΥΦΟς", "σ", "İı", "日本語", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\n", "\t", "\u0000", "\u001b[31m", "\u001b[31m", "\u001b(B", "\u001b]8;;x\u0007", "\u001b]0;y\u001b\\", "\u001b[3", " ", " ", "a", "x1", "é", "É"];
 const ROLES = ["user", "assistant", "toolResult", "bashExecution", "custom", "system", "other"];
 
 const text = (random: Random): string => Array.from({ length: random.int(8) }, () => random.pick(PIECES)).join("");
@@ -184,7 +187,7 @@ function line(random: Random, id: string, isPlain: boolean): string {
 }
 
 function query(random: Random): string {
-	const words = ["needle", "NEE", "dle", "ß", "straße", "STRASSE", "ΣΊΣ", "ς", "k", "ſ", "s", "İ", "ı", "i", "日本", "本", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\u0000", "\u001b[31m", "n", "x1 needle", "É é", "needle σ"];
+	const words = ["needle", "NEE", "dle", "ß", "straße", "STRASSE", "ΣΊΣ", "ς", "k", "ſ", "s", "İ", "ı", "i", "日本", "本", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\u0000", "\u001b[31m", "\u001b[3", "ee\u001b[0mdle", "needledle", "n", "x1 needle", "É é", "needle σ"];
 	return random.int(3) === 0 ? text(random) : random.pick(words);
 }
 
@@ -237,7 +240,8 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 	let found = 0;
 	const firstMessages = new Map<string, string | undefined>();
 	for (const { text, scopes, phrase } of asked) {
-		const words = (phrase ? [text.trim()] : text.split(/\s+/)).filter(Boolean).map(fold);
+		const plain = withoutSequences(text);
+		const words = (phrase ? [plain] : plain.split(/\s+/)).filter((word) => word.trim() !== "").map(fold);
 		const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
 		const want = words.length === 0 ? [] : plainSearch(entries, words, scopes ?? ["user", "assistant", "name", "summary"]);
 		const hits = await SessionManager.search(text, options);
@@ -247,7 +251,7 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 		for (const { path, firstMessage } of hits) firstMessages.set(path, firstMessage);
 	}
 	for (const { path, firstMessage } of await SessionManager.listAll()) {
-		const want = firstMessage === "(no messages)" ? undefined : [...firstMessage.replace(/\p{Surrogate}/gu, "\ufffd")].slice(0, 200).join("");
+		const want = firstMessage === "(no messages)" ? undefined : [...withoutSequences(firstMessage.replace(/\p{Surrogate}/gu, "\ufffd"))].slice(0, 200).join("");
 		if (firstMessages.has(path)) expect(firstMessages.get(path), where).toBe(want);
 	}
 	return found;

@@ -1,5 +1,5 @@
 // SessionManager.search.
-import { utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
@@ -43,6 +43,7 @@ test("a hit tells where it is", async () => {
 		in: "assistant",
 		timestamp: "2025-03-04T05:06:07.008Z",
 		snippet: "in the «Needle case»",
+		hitsInSession: 1,
 	});
 	const [marked] = await search(dir, "where", { mark: ["<b>", "</b>"] });
 	expect(marked?.snippet).toBe("<b>where</b> is the needle");
@@ -355,6 +356,106 @@ describe("options choose", () => {
 		expect(await entries(dir, "word", { in: ["tool"], since: Date.UTC(2025, 0, 3), roles: ["toolResult"] })).toBe("t");
 		expect(await entries(dir, "word", { since: "2125-01-01" })).toBe("");
 	});
+});
+
+describe("a long session", () => {
+	const many = (id: string, count: number, text = "error"): Json[] => [header({ id }), ...Array.from({ length: count }, (_, n) => message(`${id}-${n}`, null, user(`${text} ${n}`)))];
+
+	// Regression: one with many hits hid all others.
+	test("hides no other where only some hits of each session are asked for", async () => {
+		const dir = scratch();
+		const sessions = ["one", "two", "three"].map((id, at) => {
+			const path = writeSession(dir, many(id, id === "three" ? 500 : at + 1), `${id}.jsonl`);
+			changedAt(path, at * 1_000);
+			return path;
+		});
+		const hits = await search(dir, "error", { perSession: 3, limit: 200 });
+		expect(hits.map((hit) => [hit.entryId, hit.hitsInSession])).toEqual([
+			["three-499", 500], ["three-498", 500], ["three-497", 500], ["two-1", 2], ["two-0", 2], ["one-0", 1],
+		]);
+		expect(await search(dir, "error", { perSession: 0 })).toEqual([]);
+		expect(await search(dir, "error", { perSession: 3, limit: 4 })).toHaveLength(4);
+		expect((await search(dir, "error", { session: "two" })).map((hit) => hit.entryId)).toEqual(["two-1", "two-0"]);
+		expect((await search(dir, "error", { session: sessions[0] })).map((hit) => hit.entryId)).toEqual(["one-0"]);
+		expect(await search(dir, "error", { session: "none" })).toEqual([]);
+	});
+
+	test("does not count hits that newer copies have, nor show others of these in their place", async () => {
+		const dir = scratch();
+		const shared = many("first", 100).slice(1);
+		const first = writeSession(dir, [header({ id: "first" }), ...shared, message("own", null, user("errors of its own"))], "first.jsonl");
+		const fork = writeSession(dir, [header({ id: "fork" }), ...shared], "fork.jsonl");
+		changedAt(first, 1_000);
+		changedAt(fork, 2_000);
+		const found = async (options: SearchOptions) => (await search(dir, "error", options)).map((hit) => [hit.id, hit.entryId, hit.hitsInSession]);
+		expect(await found({ perSession: 2 })).toEqual([["fork", "first-99", 100], ["fork", "first-98", 100], ["first", "own", 1]]);
+		expect(await found({ perSession: 1, dedupe: false })).toEqual([["fork", "first-99", 100], ["first", "first-99", 101]]);
+	});
+});
+
+describe("sessions of subagents", () => {
+	/** A session with two, and one of a subagent of a subagent. */
+	const family = (): string => {
+		const dir = scratch();
+		writeSession(dir, [header({ id: "alone", cwd: "/here" }), message("a", null, user("needle alone"))], "alone.jsonl");
+		const main = writeSession(dir, [header({ id: "main", cwd: "/here" }), message("a", null, user("do it")), entry("session_info", "n", "a", { name: "The task" })], "main.jsonl");
+		mkdirSync(join(dir, "main/r1/run-0/session/x"), { recursive: true });
+		writeSession(join(dir, "main/r1/run-0"), [header({ id: "deep", cwd: "/elsewhere" }), message("a", null, user("needle in run 0"))]);
+		writeSession(join(dir, "main/r1/run-0/session/x"), [header({ id: "deeper", cwd: "/elsewhere" }), message("a", null, user("needle below"))]);
+		changedAt(main, 2_000_000_000);
+		return dir;
+	};
+
+	// Regression: they were not searched, and nothing said so.
+	test("are searched after the session they belong to, unless they are left out", async () => {
+		const dir = family();
+		const hits = await search(dir, "needle");
+		expect(hits.slice(0, 2).map(({ id }) => id).sort()).toEqual(["deep", "deeper"]);
+		expect(hits.slice(2).map(({ id }) => id)).toEqual(["alone"]);
+		expect(hits[0]?.owner).toEqual({ path: join(dir, "main.jsonl"), id: "main", name: "The task", firstMessage: "do it", cwd: "/here" });
+		expect(hits[2]).not.toHaveProperty("owner");
+		const ids = async (options: SearchOptions) => (await search(dir, "needle", options)).map(({ id }) => id).sort().join();
+		expect(await ids({ subagents: false })).toBe("alone");
+		// They are where their session is, whatever their own working directory.
+		expect(await ids({ cwd: "/here" })).toBe("alone,deep,deeper");
+		expect(await ids({ cwd: "/elsewhere" })).toBe("");
+		expect(await ids({ excludeSession: "main" })).toBe("alone");
+		expect(await ids({ excludeSession: join(dir, "main.jsonl") })).toBe("alone");
+		expect(await ids({ excludeSession: "deep" })).toBe("alone,deeper");
+		expect(await ids({ session: "deep" })).toBe("deep");
+		expect(await ids({ session: "main" })).toBe("");
+	});
+
+	test("whose session cannot be read are found by themselves", async () => {
+		const dir = family();
+		writeFileSync(join(dir, "main.jsonl"), "no session\n");
+		const hits = await search(dir, "needle");
+		expect(hits.map(({ id }) => id).sort()).toEqual(["alone", "deep", "deeper"]);
+		expect(hits.every((hit) => !("owner" in hit))).toBe(true);
+	});
+});
+
+// Regression: "m12" was found in coloured output and "33ms" was not.
+test("escape sequences are no part of a text, wherever they interrupt a word", async () => {
+	const dir = scratch();
+	const text = "\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m \u001b]8;;https://a.b\u0007li\u001b[1mnk\u001b]8;;\u0007 \u001b[1m12 passed";
+	writeSession(dir, [header(), message("u", null, user(text)), message("t", "u", toolResult(text)), entry("session_info", "n", "u", { name: "\u001b[31mred" })]);
+	const [hit, ...rest] = await search(dir, "33ms", { in: ["tool"] });
+	expect([hit?.snippet, rest]).toEqual(["✓ tests «33ms» link 12 passed", []]);
+	expect(hit?.firstMessage).toBe("✓ tests 33ms link 12 passed");
+	for (const query of ["tests 33ms", "link", "link 12 passed", "12", "\u001b[33m33\u001b[39mms"]) expect(await search(dir, query, { in: ["tool"] }), query).toHaveLength(1);
+	for (const query of ["m12", "39m", "[32m", "a.b", "m33"]) expect(await search(dir, query, { in: ["tool", "user", "name"] }), query).toEqual([]);
+});
+
+// Regression: it was dropped.
+test("white space at the ends of a phrase is a part of it", async () => {
+	const dir = saying("a needle here", "needles", "pineneedle", "needle\nnext");
+	const phrase = async (query: string) => (await search(dir, query, { phrase: true, mark: ["", ""] })).map((hit) => hit.snippet).sort();
+	expect(await phrase("needle ")).toEqual(["a needle here"]);
+	expect(await phrase(" needle")).toEqual(["a needle here"]);
+	expect(await phrase("needle\n")).toEqual(["needle next"]);
+	expect(await phrase("needle")).toHaveLength(4);
+	expect(await phrase(" ")).toEqual([]);
 });
 
 test("any text's any part is found: against a plain search of random texts", async () => {

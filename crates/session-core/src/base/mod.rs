@@ -1,6 +1,7 @@
 //! Values without I/O: errors, options, enums with names, paths, text and times as JavaScript has them, threads.
 
 pub mod error;
+pub(crate) mod escape_sequences;
 pub(crate) mod fold;
 #[doc(hidden)]
 pub mod memory;

@@ -1,9 +1,11 @@
 //! Finding sessions: the newest, or by their ids. Of each file only the header is read.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
 use super::scope::{Candidate, ListScope};
+use super::usage::subagents::subagent_files;
 use crate::base::error::{Error, Result};
 use crate::base::paths::{default_session_dir, is_same_path, resolve, Process};
 use crate::base::threads::{into_inner, locked, on_threads};
@@ -69,11 +71,22 @@ pub fn by_id(scope: &ListScope, id: &[u8], process: &dyn Process) -> Result<Opti
     }
 }
 
-/// The sessions of a scope whose header has exactly this id or, if none has, those whose id begins with it; in the order of
-/// their paths. A file that cannot be read is left out; an error if no file descriptor is left, for an answer would be wrong.
-pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], process: &dyn Process) -> Result<Vec<FoundSession>> {
-    let (mut found, all) = find(scope, process, |header| header.id.starts_with(prefix))?;
+/// The sessions of a scope, and of their subagents if they are wanted, whose header has exactly this id or, if none has, those whose id
+/// begins with it; in the order of their paths. A file that cannot be read is left out; an error if no file descriptor is left, for an
+/// answer would be wrong.
+pub fn by_id_prefix(
+    scope: &ListScope,
+    prefix: &[u8],
+    with_subagents: bool,
+    process: &dyn Process,
+) -> Result<Vec<FoundSession>> {
+    let is_wanted = |header: &Header| header.id.starts_with(prefix);
+    let (mut found, all) = find(scope, process, is_wanted)?;
     all?;
+    if with_subagents {
+        found.append(&mut of_subagents(scope, process, is_wanted)?);
+        found.sort_by(|left, right| left.path.cmp(&right.path));
+    }
     if found.iter().any(|session| session.id == prefix) {
         found.retain(|session| session.id == prefix);
     }
@@ -88,13 +101,39 @@ fn find(
 ) -> Result<(Vec<FoundSession>, Result<()>)> {
     let files = scope.find_names("", |_| {})?;
     let (found, all) = with_headers(&files, is_wanted);
-    let found = found.into_iter().map(|(path, header)| {
-        let Header { id, cwd, .. } = header;
-        FoundSession { path, id, cwd: cwd.unwrap_or_default() }
-    });
+    let found = found.into_iter().map(found_session);
     let mut found: Vec<_> = found.filter(|session| scope.includes(&session.cwd, process)).collect();
     found.sort_by(|left, right| left.path.cmp(&right.path));
     Ok((found, all))
+}
+
+/// The sessions of subagents whose header is wanted. Whether the scope has one is decided by the session that it belongs to.
+fn of_subagents(
+    scope: &ListScope,
+    process: &dyn Process,
+    is_wanted: impl Fn(&Header) -> bool + Sync,
+) -> Result<Vec<FoundSession>> {
+    let sessions = scope.find_names("", |_| {})?;
+    let (files, owners): (Vec<_>, Vec<_>) = subagent_files(&sessions, "", &mut Vec::new())?.into_iter().unzip();
+    let owners: HashMap<_, _> = files.iter().map(|file| file.path.as_str()).zip(owners).collect();
+    let (mut found, all) = with_headers(&files, is_wanted);
+    all?;
+    if scope.is_filtered() {
+        let mut included = HashMap::new();
+        for (path, header) in &found {
+            let Some(owner) = owners.get(path.as_str()) else { continue };
+            if !included.contains_key(owner) {
+                let session = sessions.get(*owner).map_or(Ok(None), |owner| header_if_session(Path::new(&owner.path)))?;
+                included.insert(*owner, is_included(session.as_ref().unwrap_or(header), scope, process));
+            }
+        }
+        found.retain(|(path, _)| owners.get(path.as_str()).and_then(|owner| included.get(owner)) == Some(&true));
+    }
+    Ok(found.into_iter().map(found_session).collect())
+}
+
+fn found_session((path, header): (String, Header)) -> FoundSession {
+    FoundSession { path, id: header.id, cwd: header.cwd.unwrap_or_default() }
 }
 
 /// The paths of the files whose header is wanted, and these headers. They are read on several threads: checking what a name or the
@@ -167,7 +206,7 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         fs::write(&path, "{\"type\":\"session\",\"id\":\"s1\"}\n").expect("written");
         let scope = ListScope::dir(dir.path().to_str().expect("text").to_owned(), None);
-        let find = || by_id_prefix(&scope, b"s", &Fixed).map(|found| found.len());
+        let find = || by_id_prefix(&scope, b"s", true, &Fixed).map(|found| found.len());
         assert_eq!(find().expect("found"), 1);
         let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), find);
         assert_eq!(found.expect_err("no descriptor").path(), path.to_str());

@@ -66,6 +66,11 @@ impl ListScope {
         Ok(files)
     }
 
+    /// Whether only sessions of a working directory are listed.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
     /// Whether a session with this working directory is listed. `process` says how a path in a header is to be read.
     pub fn includes(&self, cwd: &[u8], process: &dyn Process) -> bool {
         let Some(filter) = &self.filter else { return true };

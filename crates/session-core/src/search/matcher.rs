@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use super::query::Query;
 use super::scope::TextScope;
 use super::snippet::snippet;
+use crate::base::escape_sequences::without_sequences;
 use crate::base::fold::fold_into;
 use crate::base::memory;
 
@@ -69,9 +70,10 @@ impl<'a> Matcher<'a> {
         (self.found.has_whole, self.found.best) = (false, None);
     }
 
-    /// Adds a text of the message.
+    /// Adds a text of the message. Its escape sequences are not searched.
     pub fn add(&mut self, text: &str, scope: TextScope) -> memory::Result<()> {
         let Self { query, mark, words, whole, folded, found } = self;
+        let text = &*without_sequences(text)?;
         fold_into(text, folded)?;
         let mut count = 0;
         for (word, known) in words.iter().zip(&mut found.words) {
@@ -164,6 +166,18 @@ mod tests {
         ] {
             assert_eq!(matched(query, &[text]).map(|(tier, _)| tier), want, "{query} in {text}");
         }
+    }
+
+    /// Regression: "m12" was found in coloured output, and "33ms" was not.
+    #[test]
+    fn escape_sequences_are_no_part_of_a_text() {
+        let text = "\u{1b}[32m✓ \u{1b}[39mtests \u{1b}[33m33\u{1b}[39m\u{1b}[2mms\u{1b}[22m \u{1b}[1m12 passed";
+        assert_eq!(matched("33ms", &[text]), Some((MatchTier::Exact, "✓ tests [33ms] 12 passed".into())));
+        for query in ["m12", "39m", "[32m"] {
+            assert_eq!(matched(query, &[text]), None, "{query}");
+        }
+        let pasted = "\u{1b}[33m33\u{1b}[39mms";
+        assert_eq!(matched(pasted, &[text]).map(|(tier, _)| tier), Some(MatchTier::Exact));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //!     options: &SearchOptions::default(),
 //!     cancelled: &false.into(),
 //!     progress: &|_searched, _all| {},
-//!     each: &|session, hits| Ok(hits.iter().for_each(|hit| println!("{}: {}", session.path, hit.snippet))),
+//!     each: &|found| Ok(found.hits.iter().for_each(|hit| println!("{}: {}", found.session.path, hit.snippet))),
 //! }
 //! .run()
 //! .unwrap();

@@ -1,11 +1,14 @@
-//! Finds the lines that can hold a hit among raw bytes, without understanding them.
+//! Finds the lines that can contain a hit among raw bytes, without understanding them.
 //!
-//! No line that holds a hit is missed. Of the query's words one run of characters is looked for, which a text with a hit holds. In
+//! No line that contains a hit is missed. Of the query's words one run of characters is looked for, which a text with a hit contains. In
 //! the line the run stands as it is, in any case, with `\"`, `\\`, `\n` and the like where JSON requires them; or at least one of
-//! its characters is written as `\uXXXX`. So a line is a candidate if it has the run, or such an escape of one of its characters.
+//! its characters is written as `\uXXXX`; or escape sequences of a terminal, which are no part of a text, interrupt it, each with its
+//! `\u001b`. So a line is a candidate if it has the run, or such an escape of one of its characters, or two neighbours of the run with
+//! nothing but escape sequences between them.
 
 use std::collections::BTreeSet;
 
+use memchr::memmem::Finder;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 use regex_automata::Input;
@@ -16,10 +19,16 @@ use crate::base::error::{Error, Result};
 /// How many characters of a word are looked for.
 const LONGEST_RUN: usize = 32;
 
+/// How JSON must write U+001B, but for the case of its last letter.
+const ESCAPED: &str = r"\u001";
+
 /// Finds candidates for a query.
 pub struct Prefilter {
     /// Finds the run, or an escape of one of its characters; None if every line is a candidate.
     pattern: Option<Regex>,
+    /// How each two neighbours of the run can be written in JSON, without `\uXXXX`.
+    neighbours: Vec<[Vec<String>; 2]>,
+    escaped: Finder<'static>,
 }
 
 impl Prefilter {
@@ -29,21 +38,28 @@ impl Prefilter {
         let runs = words.iter().flat_map(|word| word.split('\u{fffd}'));
         let run: String =
             runs.max_by_key(|run| run.chars().count()).unwrap_or_default().chars().take(LONGEST_RUN).collect();
+        let escaped = Finder::new(ESCAPED);
         if run.is_empty() {
-            return Ok(Self { pattern: None });
+            return Ok(Self { pattern: None, neighbours: Vec::new(), escaped });
         }
         let escapes: BTreeSet<String> =
             run.chars().flat_map(variants).flat_map(utf16).map(|unit| format!("{unit:04x}")).collect();
         let escapes = Vec::from_iter(escapes).join("|");
+        let neighbours = run.chars().zip(run.chars().skip(1)).map(|(left, right)| [written(left), written(right)]);
+        let neighbours = neighbours.collect();
         let run: String = run.chars().map(in_json).collect();
         let syntax = syntax::Config::new().case_insensitive(true).utf8(false);
         let pattern = Regex::builder().syntax(syntax).build(&format!(r"{run}|\\(?-i:u)(?:{escapes})"));
         let failed = |error| Error::internal(format!("the query has no pattern: {error}"));
-        Ok(Self { pattern: Some(pattern.map_err(failed)?) })
+        Ok(Self { pattern: Some(pattern.map_err(failed)?), neighbours, escaped })
     }
 
-    /// The first position within a candidate at or after `from`.
-    pub fn find(&self, bytes: &[u8], from: usize) -> Option<usize> {
+    /// The candidates in some lines.
+    pub fn candidates<'a>(&'a self, bytes: &'a [u8]) -> Candidates<'a> {
+        Candidates { filter: self, bytes, run: self.find_run(bytes, 0), interrupted: self.find_interrupted(bytes, 0) }
+    }
+
+    fn find_run(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let rest = from..bytes.len();
         match &self.pattern {
             _ if rest.is_empty() => None,
@@ -51,6 +67,84 @@ impl Prefilter {
             None => Some(from),
         }
     }
+
+    /// The first place at or after `from` where escape sequences are between two neighbours of the run.
+    fn find_interrupted(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        if self.neighbours.is_empty() {
+            return None;
+        }
+        let mut places = self.escaped.find_iter(bytes.get(from..)?).map(|at| from + at);
+        places.find(|at| {
+            let before = bytes.get(..*at).unwrap_or_default();
+            let mut left = self.neighbours.iter().filter(|[left, _]| left.iter().any(|c| before.ends_with(c.as_bytes())));
+            let Some(first) = left.next() else { return false };
+            match after_sequences(bytes.get(*at..).unwrap_or_default()) {
+                Some(after) => std::iter::once(first)
+                    .chain(left)
+                    .any(|[_, right]| right.iter().any(|c| after.starts_with(c.as_bytes()))),
+                None => true,
+            }
+        })
+    }
+}
+
+/// Finds the candidates in some lines one after the other. Each of the two places that it knows is looked for once.
+pub struct Candidates<'a> {
+    filter: &'a Prefilter,
+    bytes: &'a [u8],
+    run: Option<usize>,
+    interrupted: Option<usize>,
+}
+
+impl Candidates<'_> {
+    /// The first position within a candidate at or after `from`, which must not decrease from call to call.
+    pub fn next(&mut self, from: usize) -> Option<usize> {
+        if self.run.is_some_and(|at| at < from) {
+            self.run = self.filter.find_run(self.bytes, from);
+        }
+        if self.interrupted.is_some_and(|at| at < from) {
+            self.interrupted = self.filter.find_interrupted(self.bytes, from);
+        }
+        self.run.into_iter().chain(self.interrupted).min()
+    }
+}
+
+/// What follows the escape sequences that some bytes of a JSON string begin with. None if that takes more than a look, because they are
+/// strings for the device, or have characters that JSON escapes.
+fn after_sequences(mut rest: &[u8]) -> Option<&[u8]> {
+    loop {
+        let Some((b'b' | b'B', sequence)) = rest.strip_prefix(ESCAPED.as_bytes()).and_then(<[u8]>::split_first) else {
+            return Some(rest);
+        };
+        let end = match sequence.first()? {
+            b'[' => 1 + sequence.iter().skip(1).position(|byte| !matches!(byte, b' '..=b'?'))?,
+            b'(' | b')' | b'*' | b'+' | b'#' | b'%' => 1,
+            b']' | b'P' | b'X' | b'^' | b'_' => return None,
+            _ => 0,
+        };
+        match sequence.split_at_checked(end)?.1.split_first()? {
+            (b'\\', _) => return None,
+            (_, after) => rest = after,
+        }
+    }
+}
+
+/// The ways in which JSON can write a character in every case, without `\uXXXX`.
+fn written(c: char) -> Vec<String> {
+    let escaped = match c {
+        '"' => r#"\""#,
+        '\\' => r"\\",
+        '\n' => r"\n",
+        '\r' => r"\r",
+        '\t' => r"\t",
+        '\u{8}' => r"\b",
+        '\u{c}' => r"\f",
+        // `\/` ends with it.
+        '/' => return vec!["/".into(), r"\/".into()],
+        c if c < ' ' => return Vec::new(),
+        c => return variants(c).into_iter().map(String::from).collect(),
+    };
+    vec![escaped.into()]
 }
 
 /// A character in upper and lower case.
@@ -90,6 +184,7 @@ fn in_json(c: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::escape_sequences::without_sequences;
     use crate::base::fold::{fold, folded};
     use crate::json::string_bytes;
     use proptest::prelude::*;
@@ -103,6 +198,9 @@ mod tests {
             1 => Just("\\ud83d\\ude42".to_owned()),
             1 => Just("\\uD83D".to_owned()),
             1 => Just("\u{fffd}".to_owned()),
+            4 => prop::sample::select(vec!["[32m", "[0m", "[38;5;1m", "(B", "]8;;x\\u0007", "]0;x\\u001b\\\\", "[1\\\"q", "7", "[", "]x", "[1", "\\u005bm"])
+                .prop_map(|rest| format!("\\u001b{rest}")),
+            1 => Just("\\u001B[1m".to_owned()),
         ]
     }
 
@@ -117,12 +215,13 @@ mod tests {
             let json = format!("\"{}\"", pieces.concat());
             let text = string_bytes(&json).expect("memory").expect("a string");
             let text = crate::base::wtf8::to_string_lossy(&text).into_owned();
+            let text = without_sequences(&text).expect("memory");
             let part: String = text.chars().skip(from).take(length).collect();
             let part = if upper { part.to_uppercase() } else { part };
             let word = folded(&part);
             if !word.is_empty() && folded(&text).contains(&word) {
                 let filter = Prefilter::of(&[word]).expect("a filter");
-                prop_assert!(filter.find(json.as_bytes(), 0).is_some(), "{part:?} in {json}");
+                prop_assert!(filter.candidates(json.as_bytes()).next(0).is_some(), "{part:?} in {json}");
             }
         }
     }
@@ -144,8 +243,12 @@ mod tests {
             (r#""p\u0041nic""#, true),
             (r#""pan\nic""#, false),
             (r#""\u006"#, false),
+            (r#""\u001b[1mpan\u001b[0mda""#, false),
+            (r#""pan\u001b[31m\u001b(Bic""#, true),
+            (r#""pa\u001B]8;;http://a.b\u0007nic""#, true),
+            (r#""pan da \u001b[31mnip\u001b[31m ic""#, false),
         ] {
-            assert_eq!(filter.find(json.as_bytes(), 0).is_some(), is_candidate, "{json}");
+            assert_eq!(filter.candidates(json.as_bytes()).next(0).is_some(), is_candidate, "{json}");
         }
     }
 }

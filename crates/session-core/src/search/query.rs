@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::scope::TextScope;
+use crate::base::escape_sequences::plain_parts;
 use crate::base::fold::folded;
 
 /// The options of a search.
@@ -21,8 +22,14 @@ pub struct SearchOptions {
     /// The times between which an entry was made, in ms since 1970: from the first one on, before the second. Entries without a
     /// time are searched only if both are infinite.
     pub time: (f64, f64),
-    /// The id or the path of a session that is not searched.
+    /// How many hits of each session are wanted.
+    pub per_session: usize,
+    /// The id or the path of a session that is not searched; nor are the sessions of its subagents.
     pub excluded: Option<String>,
+    /// The id or the path of the one session that is searched.
+    pub only: Option<String>,
+    /// Whether the sessions of subagents are searched.
+    pub subagents: bool,
     /// Whether copies of an entry in several sessions are one hit.
     pub dedupe: bool,
 }
@@ -35,7 +42,10 @@ impl Default for SearchOptions {
             scopes: TextScope::DEFAULT.into(),
             roles: None,
             time: (f64::NEG_INFINITY, f64::INFINITY),
+            per_session: usize::MAX,
             excluded: None,
+            only: None,
+            subagents: true,
             dedupe: true,
         }
     }
@@ -51,17 +61,21 @@ pub struct Query {
 }
 
 impl Query {
-    /// A query for every word of a text; None if it is blank.
+    /// A query for every word of a text, whose escape sequences are ignored; None if it is blank.
     pub fn new(text: &str) -> Option<Self> {
-        let whole = folded(text.trim());
+        let whole = folded(plain(text).trim());
         let mut seen = HashSet::new();
         let words = whole.split_whitespace().filter(|word| seen.insert(*word)).map(str::to_owned).collect();
         (!whole.is_empty()).then_some(Self { words, whole })
     }
 
-    /// A query for a text as a whole; None if it is blank.
+    /// A query for a text as a whole, with the white space at its ends; None if it is blank.
     pub fn phrase(text: &str) -> Option<Self> {
-        let whole = folded(text.trim());
-        (!whole.is_empty()).then(|| Self { words: vec![whole.clone()], whole })
+        let whole = folded(&plain(text));
+        (!whole.trim().is_empty()).then(|| Self { words: vec![whole.clone()], whole })
     }
+}
+
+fn plain(text: &str) -> String {
+    plain_parts(text).collect()
 }

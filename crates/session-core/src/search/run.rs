@@ -1,6 +1,6 @@
 //! A search over many sessions: newest first, on several threads, until there are enough hits.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
-use super::session_search::{Hit, SessionFile};
+use super::session_search::{FoundHits, Hit, SessionFile};
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::paths::{join, Process};
 use crate::base::threads::{locked, try_on_threads};
@@ -19,6 +19,7 @@ use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
 use crate::listing::scope::ListScope;
+use crate::listing::usage::subagents::subagent_files;
 use crate::summary::header_scan::header_among_others;
 use crate::summary::session_summary::{read_on, title_of, SummaryProgress};
 
@@ -37,8 +38,21 @@ pub struct HitSession {
     pub title: Option<Vec<u8>>,
 }
 
+/// The hits of a session that are passed on.
+#[derive(Debug)]
+pub struct SessionHits {
+    /// The session.
+    pub session: Arc<HitSession>,
+    /// The session that it belongs to, if it is that of a subagent.
+    pub owner: Option<Arc<HitSession>>,
+    /// Those that are wanted, in their order.
+    pub hits: Vec<Hit>,
+    /// How many the session has, without copies of hits in newer sessions.
+    pub count: usize,
+}
+
 /// Takes the hits of a session. An error, for lack of memory, ends the search.
-pub type EachSession<'a> = dyn Fn(&Arc<HitSession>, Vec<Hit>) -> io::Result<()> + Sync + 'a;
+pub type EachSession<'a> = dyn Fn(SessionHits) -> io::Result<()> + Sync + 'a;
 
 /// A search.
 pub struct Search<'a> {
@@ -59,19 +73,40 @@ pub struct Search<'a> {
     pub each: &'a EachSession<'a>,
 }
 
-/// A session and its hits; None if it has none, or is not searched.
-type SessionHits = Option<(Arc<HitSession>, Vec<Hit>)>;
+/// What was found in a file; None if it has no hits, or is not searched.
+type Found = Option<FileHits>;
+
+struct FileHits {
+    session: HitSession,
+    owner: Option<Arc<HitSession>>,
+    hits: FoundHits,
+}
+
+/// A file that is searched.
+struct SearchedFile {
+    file: Candidate,
+    /// The position of its owner among the owners, if it is a subagent's.
+    owner: Option<usize>,
+}
+
+/// A session that has subagents.
+struct Owner {
+    file: Candidate,
+    /// What is shown of it; None inside if it cannot be read. Read when the first hit in a session of its subagents is found.
+    shown: Mutex<Option<Option<Arc<HitSession>>>>,
+}
+
+/// What a thread reads files with.
+type Tools<'a> = (&'a Prefilter, &'a mut Box<[u8]>, &'a [&'a AtomicBool]);
 
 impl Search<'_> {
-    /// Searches the sessions, the newest file first; in a session the best match first, then the latest entry. It ends, without
+    /// Searches the sessions, the newest file first, each followed by those of its subagents; in a session the best match first, then
+    /// the latest entry. It ends, without
     /// an error, when there are enough hits in all sessions together, or when it is cancelled. A file that cannot be read is left out. An
     /// error if no file descriptor or no memory is left.
     pub fn run(&self) -> Result<()> {
         let filter = Prefilter::of(&self.query.words)?;
-        let mut files = self.scope.find(&self.scope.start(self.process)?)?;
-        files.retain(|file| file.fingerprint.is_some());
-        let modified = |file: &Candidate| file.fingerprint.map(|fingerprint| fingerprint.modified);
-        files.sort_by(|a, b| modified(b).cmp(&modified(a)).then_with(|| b.path.cmp(&a.path)));
+        let (files, owners) = self.files()?;
         (self.progress)(0, files.len());
         let turns = Turns {
             over: AtomicBool::new(false),
@@ -84,70 +119,182 @@ impl Search<'_> {
             // While one thread searches a large session, the others do not search all later ones.
             let waits = |emitter: &mut Emitter| emitter.is_full_before(at) && !is_stopped(&stops);
             drop(turns.ended.wait_while(locked(&turns.emitter), waits));
-            let Some(file) = files.get(at).filter(|_| !is_stopped(&stops)) else { return Ok(()) };
-            let found = self.search_file(file, &filter, buffer, &stops)?;
+            let Some(searched) = files.get(at).filter(|_| !is_stopped(&stops)) else { return Ok(()) };
+            let owner = searched.owner.and_then(|owner| owners.get(owner));
+            let found = self.search_file(&searched.file, owner, (&filter, buffer, &stops))?;
             if is_stopped(&stops) {
                 return Ok(());
             }
             let needs_more = locked(&turns.emitter).add(at, found, self);
-            turn.needs_more = needs_more.with_call("read", &file.path)?;
+            turn.needs_more = needs_more.with_call("read", &searched.file.path)?;
             Ok(())
         })
     }
 
-    /// The hits in a file; None if it has none, is not searched, or cannot be read.
-    fn search_file(
-        &self,
-        file: &Candidate,
-        filter: &Prefilter,
-        buffer: &mut Box<[u8]>,
-        stops: &[&AtomicBool],
-    ) -> Result<SessionHits> {
-        let path = join(&file.dir, &file.name);
-        let opened = open::regular(Path::new(&path), Access::Read);
-        match opened.and_then(|opened| self.search_opened(&file.path, &opened, filter, buffer, stops)) {
-            // The error says nothing about this file: an answer without it would be wrong.
-            Err(error) if is_exhausted(&error) || error.kind() == io::ErrorKind::OutOfMemory => {
-                Err(Error::io("open", &path, error))
+    /// The files in the order in which they are searched, and the sessions that have subagents.
+    fn files(&self) -> Result<(Vec<SearchedFile>, Vec<Owner>)> {
+        let start = self.scope.start(self.process)?;
+        let mut sessions = self.scope.find(&start)?;
+        sessions.retain(|file| file.fingerprint.is_some());
+        sort_by_age(&mut sessions);
+        let mut of_session: HashMap<usize, Vec<Candidate>> = HashMap::new();
+        if self.options.subagents {
+            for (file, session) in subagent_files(&sessions, &start, &mut Vec::new())? {
+                of_session.entry(session).or_default().extend(Some(file).filter(|file| file.fingerprint.is_some()));
             }
-            found => Ok(found.ok().flatten()),
         }
+        let (mut files, mut owners) = (Vec::new(), Vec::new());
+        for (at, session) in sessions.into_iter().enumerate() {
+            let subagents = of_session.remove(&at).unwrap_or_default();
+            let owner = (!subagents.is_empty()).then_some(owners.len());
+            owners.extend(owner.map(|_| Owner { file: session.clone(), shown: Mutex::new(None) }));
+            files.push(SearchedFile { file: session, owner: None });
+            let mut subagents = subagents;
+            sort_by_age(&mut subagents);
+            files.extend(subagents.into_iter().map(|file| SearchedFile { file, owner }));
+        }
+        if let Some(only) = &self.options.only {
+            // Without a path it is an id, which is in the files.
+            if files.iter().any(|searched| is_same_file(only, &searched.file.path)) {
+                files.retain(|searched| is_same_file(only, &searched.file.path));
+            }
+        }
+        Ok((files, owners))
+    }
+
+    /// The hits in a file; None if it has none, is not searched, or cannot be read.
+    fn search_file(&self, file: &Candidate, owner: Option<&Owner>, tools: Tools<'_>) -> Result<Found> {
+        without_unreadable(file, |opened| self.search_opened(file, opened, owner, tools))
     }
 
     fn search_opened(
         &self,
-        path: &str,
+        file: &Candidate,
         opened: &File,
-        filter: &Prefilter,
-        buffer: &mut Box<[u8]>,
-        stops: &[&AtomicBool],
-    ) -> io::Result<SessionHits> {
+        owner: Option<&Owner>,
+        (filter, buffer, stops): Tools<'_>,
+    ) -> Result<Found, ReadError> {
         let size = fs::stat(opened)?.size;
         let header = header_among_others(Positioned::new(opened, 0, size, stops))?;
-        let Some(header) = header.filter(|header| self.searches(path, header)) else { return Ok(None) };
-        let session = SessionFile { file: opened, size, version: header.version };
-        let hits = session.hits((self.query, self.options, filter), buffer, stops)?;
-        if hits.is_empty() {
+        let Some(header) = header else { return Ok(None) };
+        if !self.searches(file, &header, owner, stops)? {
             return Ok(None);
         }
-        let read = read_on(opened, size, SummaryProgress::default(), buffer, stops, &mut |_| Ok(()))?;
-        let Some(summary) = read.and_then(|progress| progress.kind.into_summary()) else { return Ok(None) };
-        let session = HitSession {
-            path: path.to_owned(),
-            id: summary.id,
-            cwd: summary.cwd,
-            name: summary.name,
-            title: summary.first_message.as_deref().map(title_of),
-        };
-        Ok(Some((Arc::new(session), hits)))
+        let session = SessionFile { file: opened, size, version: header.version };
+        let hits = session.hits((self.query, self.options, filter), buffer, stops)?;
+        if hits.best.is_empty() {
+            return Ok(None);
+        }
+        let Some(session) = shown(&file.path, opened, size, buffer, stops)? else { return Ok(None) };
+        let owner = owner.map_or(Ok(None), |owner| owner.shown(buffer, stops))?;
+        Ok(Some(FileHits { session, owner, hits }))
     }
 
-    fn searches(&self, path: &str, header: &Header) -> bool {
-        let is_excluded =
-            |excluded: &String| excluded.as_bytes() == header.id || Path::new(excluded) == Path::new(path);
-        let cwd = header.cwd.as_deref().unwrap_or_default();
-        !self.options.excluded.as_ref().is_some_and(is_excluded) && self.scope.includes(cwd, self.process)
+    /// Whether a session is searched. That of a subagent is if its owner is, which decides where it belongs; it can be searched alone.
+    fn searches(
+        &self,
+        file: &Candidate,
+        header: &Header,
+        owner: Option<&Owner>,
+        stops: &[&AtomicBool],
+    ) -> Result<bool, ReadError> {
+        let SearchOptions { excluded, only, .. } = self.options;
+        let is = |named: &String, path: &str, header: &Header| named.as_bytes() == header.id || is_same_file(named, path);
+        let is_excluded = |path: &str, header: &Header| excluded.as_ref().is_some_and(|named| is(named, path, header));
+        if is_excluded(&file.path, header) || only.as_ref().is_some_and(|named| !is(named, &file.path, header)) {
+            return Ok(false);
+        }
+        let owner = owner.filter(|_| self.scope.is_filtered() || excluded.is_some());
+        let owner = owner.map_or(Ok(None), |owner| {
+            let header = without_unreadable(&owner.file, |opened| {
+                let size = fs::stat(opened)?.size;
+                Ok(header_among_others(Positioned::new(opened, 0, size, stops))?)
+            })?;
+            Ok::<_, Error>(header.map(|header| (&owner.file.path, header)))
+        })?;
+        let cwd = |header: &Header| self.scope.includes(header.cwd.as_deref().unwrap_or_default(), self.process);
+        Ok(match owner {
+            Some((path, header)) => !is_excluded(path, &header) && cwd(&header),
+            None => cwd(header),
+        })
     }
+}
+
+impl Owner {
+    fn shown(&self, buffer: &mut Box<[u8]>, stops: &[&AtomicBool]) -> Result<Option<Arc<HitSession>>> {
+        let mut known = locked(&self.shown);
+        if let Some(shown) = &*known {
+            return Ok(shown.clone());
+        }
+        let read = without_unreadable(&self.file, |opened| {
+            Ok(shown(&self.file.path, opened, fs::stat(opened)?.size, buffer, stops)?)
+        })?;
+        Ok(known.insert(read.map(Arc::new)).clone())
+    }
+}
+
+/// An error of the file that is read, or one that ends the search.
+enum ReadError {
+    OfFile(io::Error),
+    Other(Error),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::OfFile(error)
+    }
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// What is read of a file; None for one that cannot be read.
+fn without_unreadable<T>(
+    file: &Candidate,
+    read: impl FnOnce(&File) -> Result<Option<T>, ReadError>,
+) -> Result<Option<T>> {
+    let path = join(&file.dir, &file.name);
+    let opened = open::regular(Path::new(&path), Access::Read).map_err(ReadError::OfFile);
+    match opened.and_then(|opened| read(&opened)) {
+        Err(ReadError::Other(error)) => Err(error),
+        // The error says nothing about this file: an answer without it would be wrong.
+        Err(ReadError::OfFile(error)) if is_exhausted(&error) || error.kind() == io::ErrorKind::OutOfMemory => {
+            Err(Error::io("open", &path, error))
+        }
+        found => Ok(found.ok().flatten()),
+    }
+}
+
+/// What a hit shows of a session.
+fn shown(
+    path: &str,
+    opened: &File,
+    size: u64,
+    buffer: &mut Box<[u8]>,
+    stops: &[&AtomicBool],
+) -> io::Result<Option<HitSession>> {
+    let read = read_on(opened, size, SummaryProgress::default(), buffer, stops, &mut |_| Ok(()))?;
+    let Some(summary) = read.and_then(|progress| progress.kind.into_summary()) else { return Ok(None) };
+    Ok(Some(HitSession {
+        path: path.to_owned(),
+        id: summary.id,
+        cwd: summary.cwd,
+        name: summary.name,
+        title: summary.first_message.as_deref().map(title_of),
+    }))
+}
+
+fn is_same_file(named: &str, path: &str) -> bool {
+    Path::new(named) == Path::new(path)
+}
+
+/// The newest first.
+fn sort_by_age(files: &mut [Candidate]) {
+    let modified = |file: &Candidate| file.fingerprint.map(|fingerprint| fingerprint.modified);
+    files.sort_by(|a, b| modified(b).cmp(&modified(a)).then_with(|| b.path.cmp(&a.path)));
 }
 
 /// How many hits of later sessions wait at least before no further session is searched.
@@ -184,11 +331,11 @@ struct Emitter {
     /// The next session.
     next: usize,
     /// Results of later sessions.
-    waiting: BTreeMap<usize, SessionHits>,
+    waiting: BTreeMap<usize, Found>,
     /// How many hits they have, and with how many no further session is searched.
     held: usize,
     most_held: usize,
-    /// The copies that were passed on.
+    /// The keys of all hits of the sessions that were passed on.
     seen: HashSet<u128>,
     /// How many more hits are wanted.
     left: usize,
@@ -210,24 +357,26 @@ impl Emitter {
     }
 
     /// Takes what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
-    fn add(&mut self, at: usize, found: SessionHits, request: &Search<'_>) -> io::Result<bool> {
+    fn add(&mut self, at: usize, found: Found, request: &Search<'_>) -> io::Result<bool> {
         self.searched += 1;
         (request.progress)(self.searched, self.total);
-        self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
+        self.held += found.as_ref().map_or(0, |found| found.hits.best.len());
         self.waiting.insert(at, found);
         while let Some(found) = self.waiting.remove(&self.next).filter(|_| self.left > 0) {
             self.next += 1;
-            let Some((session, mut hits)) = found else { continue };
-            self.held -= hits.len();
-            if request.options.dedupe {
-                hits.retain(|hit| hit.copies_key.is_none_or(|key| !self.seen.contains(&key)));
-            }
-            hits.truncate(self.left);
-            self.left -= hits.len();
-            self.seen.try_reserve(hits.len())?;
-            self.seen.extend(hits.iter().filter_map(|hit| hit.copies_key));
-            if !hits.is_empty() {
-                (request.each)(&session, hits)?;
+            let Some(FileHits { session, owner, hits: FoundHits { mut best, keys, without_key } }) = found else {
+                continue;
+            };
+            self.held -= best.len();
+            best.retain(|hit| hit.copies_key.filter(|_| request.options.dedupe).is_none_or(|key| !self.seen.contains(&key)));
+            best.truncate(self.left.min(request.options.per_session));
+            self.left -= best.len();
+            let seen = self.seen.len();
+            self.seen.try_reserve(keys.len())?;
+            self.seen.extend(keys);
+            if !best.is_empty() {
+                let count = without_key + (self.seen.len() - seen);
+                (request.each)(SessionHits { session: Arc::new(session), owner, hits: best, count })?;
             }
         }
         Ok(self.left > 0)
@@ -274,7 +423,7 @@ mod tests {
                 waited.unwrap_or_else(PoisonError::into_inner).0.push((searched, total));
                 changed.notify_all();
             },
-            each: &|_, _| Ok(()),
+            each: &|_| Ok(()),
         }
         .run()
         .expect("searched");
@@ -300,8 +449,8 @@ mod tests {
                 options: &SearchOptions::default(),
                 cancelled: &AtomicBool::new(false),
                 progress: &|_, _| {},
-                each: &|_, hits| {
-                    *locked(&found) += hits.len();
+                each: &|found_hits| {
+                    *locked(&found) += found_hits.hits.len();
                     Ok(())
                 },
             }

@@ -79,6 +79,16 @@ impl CopiesKey {
     }
 }
 
+/// The hits of a session file.
+pub(crate) struct FoundHits {
+    /// The best, in their order; enough that those that are wanted stay after copies in newer sessions are dropped.
+    pub best: Vec<Hit>,
+    /// Of all hits what they have in common with their copies, if copies count once.
+    pub keys: HashSet<u128>,
+    /// How many more hits there are.
+    pub without_key: usize,
+}
+
 /// A session file that is searched.
 pub(crate) struct SessionFile<'a> {
     pub file: &'a File,
@@ -87,13 +97,13 @@ pub(crate) struct SessionFile<'a> {
 }
 
 impl SessionFile<'_> {
-    /// The session's best hits, in their order; enough that `options.limit` stay after copies are dropped.
+    /// The session's hits.
     pub fn hits(
         &self,
         (query, options, filter): (&Query, &SearchOptions, &Prefilter),
         buffer: &mut Box<[u8]>,
         stops: &[&AtomicBool],
-    ) -> io::Result<Vec<Hit>> {
+    ) -> io::Result<FoundHits> {
         let mut best = Best::new(options);
         let mut matcher = Matcher::new(query, &options.mark);
         let mut each = |offset: u64, line: &str| -> io::Result<()> {
@@ -126,11 +136,11 @@ impl SessionFile<'_> {
             Ok(())
         };
         self.each_line(filter, buffer, stops, &mut each)?;
-        let mut hits = best.into_vec()?;
-        if self.version == Version::V1 && !hits.is_empty() {
-            self.number(&mut hits, buffer, stops)?;
+        let mut found = best.finish();
+        if self.version == Version::V1 && !found.best.is_empty() {
+            self.number(&mut found.best, buffer, stops)?;
         }
-        Ok(hits)
+        Ok(found)
     }
 
     /// Gives hits in a file of version 1, whose entries have no ids, the ids that its entries have where it is opened to be shown.
@@ -165,7 +175,8 @@ impl SessionFile<'_> {
         while let Some(RawLine { offset, bytes, .. }) = lines.next_lines()? {
             let part = |from: usize, to: usize| bytes.get(from..to).unwrap_or_default();
             let mut from = 0;
-            while let Some(found) = filter.find(bytes, from) {
+            let mut candidates = filter.candidates(bytes);
+            while let Some(found) = candidates.next(from) {
                 let start = memrchr(b'\n', part(from, found)).map_or(from, |newline| from + newline + 1);
                 let end = memchr(b'\n', part(found, bytes.len())).map_or(bytes.len(), |newline| found + newline);
                 let _alone = (end - start > LONG_LINE).then(|| locked(&LONG_LINES));
@@ -196,45 +207,61 @@ fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
     is_any_time || matches!(Time::from_text(&entry.timestamp), Time::At(at) if at >= *since && at < *until)
 }
 
-/// The best hits of a session.
+/// The hits of a session: the best, and of the others their keys.
 struct Best {
-    /// How many are kept: those that are wanted, and as many that may turn out to be copies of hits in newer sessions.
+    /// How many of a tier are kept: those that are wanted, and as many that may turn out to be copies of hits in newer sessions. In a
+    /// session that was forked, its own hits come before the copies of the same tier: they are later.
     most: usize,
-    /// Whether the copies of an entry in this session are one hit.
+    /// Whether copies of an entry are one hit.
     dedupe: bool,
-    hits: Vec<Hit>,
+    /// With how many hits only the best are kept.
+    full: usize,
+    found: FoundHits,
 }
+
+/// How many hits are always kept.
+const MOST_UNSORTED: usize = 64;
 
 impl Best {
     fn new(options: &SearchOptions) -> Self {
-        let most = options.limit.saturating_mul(if options.dedupe { 2 } else { 1 });
-        Self { most, dedupe: options.dedupe, hits: Vec::new() }
+        let wanted = options.limit.min(options.per_session);
+        let most = wanted.saturating_mul(if options.dedupe { 2 } else { 1 });
+        let found = FoundHits { best: Vec::new(), keys: HashSet::new(), without_key: 0 };
+        Self { most, dedupe: options.dedupe, full: MOST_UNSORTED, found }
     }
 
     fn offer(&mut self, hit: Hit) -> io::Result<()> {
-        push(&mut self.hits, hit)?;
-        if self.hits.len() >= self.most.saturating_mul(2).max(64) {
-            self.keep_best()?;
+        let FoundHits { best, keys, without_key } = &mut self.found;
+        match hit.copies_key.filter(|_| self.dedupe) {
+            Some(key) => {
+                keys.try_reserve(1)?;
+                if !keys.insert(key) {
+                    return Ok(());
+                }
+            }
+            None => *without_key += 1,
+        }
+        push(best, hit)?;
+        if best.len() >= self.full {
+            self.keep_best();
+            self.full = self.found.best.len().saturating_mul(2).max(MOST_UNSORTED);
         }
         Ok(())
     }
 
-    fn keep_best(&mut self) -> io::Result<()> {
-        if self.dedupe {
-            // Of copies that are kept the first stays. To know those that are not kept would take memory for every hit.
-            self.hits.sort_unstable_by_key(|hit| hit.order.1 .0);
-            let mut seen = HashSet::new();
-            seen.try_reserve(self.hits.len())?;
-            self.hits.retain(|hit| hit.copies_key.is_none_or(|key| seen.insert(key)));
-        }
-        self.hits.sort_unstable_by_key(|hit| hit.order);
-        self.hits.truncate(self.most);
-        Ok(())
+    fn keep_best(&mut self) {
+        self.found.best.sort_unstable_by_key(|hit| hit.order);
+        let mut of_tier = (None, 0);
+        self.found.best.retain(|hit| {
+            let tier = Some(hit.order.0);
+            of_tier = if of_tier.0 == tier { (tier, of_tier.1 + 1) } else { (tier, 1) };
+            of_tier.1 <= self.most
+        });
     }
 
-    fn into_vec(mut self) -> io::Result<Vec<Hit>> {
-        self.keep_best()?;
-        Ok(self.hits)
+    fn finish(mut self) -> FoundHits {
+        self.keep_best();
+        self.found
     }
 }
 
@@ -254,7 +281,7 @@ mod tests {
         let query = Query::new("needle").expect("a query");
         let filter = Prefilter::of(&query.words).expect("a filter");
         let options = SearchOptions::default();
-        session.hits((&query, &options, &filter), &mut Box::default(), &[]).expect_err("not readable");
+        session.hits((&query, &options, &filter), &mut Box::default(), &[]).err().expect("not readable");
     }
 
     fn hit(offset: u64, tier: MatchTier, entry: u128) -> Hit {
@@ -263,18 +290,35 @@ mod tests {
         Hit { entry: Vec::new(), role, scope, timestamp: Vec::new(), snippet: String::new(), order, copies_key }
     }
 
-    /// Regression: the key of every hit was kept.
     #[test]
-    fn what_is_kept_of_a_session_does_not_grow_with_its_hits() {
-        let mut best = Best::new(&SearchOptions { limit: 20, ..SearchOptions::default() });
-        let mut most = 0;
-        for n in 0..100_000 {
-            best.offer(hit(n, MatchTier::Exact, n.into())).expect("memory");
-            most = most.max(best.hits.len());
+    fn of_hits_that_are_not_wanted_only_the_keys_are_kept() {
+        for options in [
+            SearchOptions { limit: 20, ..SearchOptions::default() },
+            SearchOptions { per_session: 20, ..SearchOptions::default() },
+        ] {
+            let mut best = Best::new(&options);
+            let mut most = 0;
+            for n in 0..100_000 {
+                best.offer(hit(n, MatchTier::Exact, n.into())).expect("memory");
+                most = most.max(best.found.best.len());
+            }
+            assert!(most <= 80);
+            let found = best.finish();
+            assert_eq!(found.keys.len(), 100_000);
+            assert_eq!(offsets(&found), Vec::from_iter((99_960..100_000).rev()));
         }
-        assert!(most <= 80 && std::mem::size_of_val(&best) <= 48);
-        let kept: Vec<_> = best.into_vec().expect("memory").iter().map(|hit| hit.order.1 .0).collect();
-        assert_eq!(kept, Vec::from_iter((99_960..100_000).rev()));
+    }
+
+    #[test]
+    fn many_better_copies_hide_no_hit_of_a_session_itself() {
+        let mut best = Best::new(&SearchOptions { per_session: 2, ..SearchOptions::default() });
+        (0..1_000).for_each(|n| best.offer(hit(n, MatchTier::Exact, n.into())).expect("memory"));
+        (1_000..1_003).for_each(|n| best.offer(hit(n, MatchTier::Parts, n.into())).expect("memory"));
+        assert_eq!(offsets(&best.finish()), [999, 998, 997, 996, 1_002, 1_001, 1_000]);
+    }
+
+    fn offsets(found: &FoundHits) -> Vec<u64> {
+        found.best.iter().map(|hit| hit.order.1 .0).collect()
     }
 
     #[test]
@@ -283,7 +327,6 @@ mod tests {
         let others = [(0, MatchTier::Words, 1), (1, MatchTier::Words, 2), (2, MatchTier::Words, 3)];
         others.into_iter().for_each(|(offset, tier, entry)| best.offer(hit(offset, tier, entry)).expect("memory"));
         (3..10_000).for_each(|offset| best.offer(hit(offset, MatchTier::Exact, 4)).expect("memory"));
-        let kept: Vec<_> = best.into_vec().expect("memory").iter().map(|hit| hit.order.1 .0).collect();
-        assert_eq!(kept, [3, 2, 1, 0]);
+        assert_eq!(offsets(&best.finish()), [3, 2, 1, 0]);
     }
 }

@@ -12,6 +12,7 @@ use super::header_scan::{HeaderLine, JUNK_BEFORE_HEADER};
 use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::usage::call::{number, short_text, time};
 use super::usage::session_usage::SessionUsage;
+use crate::base::escape_sequences::plain_parts;
 use crate::base::memory::{self, copy_of, copy_of_bytes, insert_into};
 use crate::base::packed;
 use crate::base::time::Time;
@@ -268,11 +269,12 @@ impl SessionSummary {
 /// How many characters of its first message a session without a name is shown by.
 const TITLE_CHARS: usize = 200;
 
-/// That beginning of a first message. Lone surrogates become U+FFFD.
+/// That beginning of a first message, without escape sequences. Lone surrogates become U+FFFD.
 pub(crate) fn title_of(first_message: &[u8]) -> Vec<u8> {
-    // A character takes at most four bytes.
-    let beginning = first_message.get(..4 * TITLE_CHARS).unwrap_or(first_message);
-    to_string_lossy(beginning).chars().take(TITLE_CHARS).collect::<String>().into_bytes()
+    // A character has at most four bytes; the rest leaves room for escape sequences.
+    let beginning = first_message.get(..16 * TITLE_CHARS).unwrap_or(first_message);
+    let beginning = to_string_lossy(beginning);
+    plain_parts(&beginning).flat_map(str::chars).take(TITLE_CHARS).collect::<String>().into_bytes()
 }
 
 #[cfg(test)]

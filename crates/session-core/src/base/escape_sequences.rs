@@ -1,0 +1,107 @@
+//! Terminal escape sequences (ECMA-48): colours, cursor movements, links. They are no part of a text, because a reader does not see them.
+//!
+//! Only sequences that begin with U+001B are known. Their one-character forms (U+009B) mean something else where text is UTF-8. A
+//! sequence that is not complete is text.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+use super::memory;
+
+/// The character that begins a sequence.
+pub const ESC: u8 = 0x1b;
+
+/// Where the sequence that begins a text ends; None if the text does not begin with a sequence.
+pub fn sequence_end(text: &[u8]) -> Option<usize> {
+    let mut rest = text.iter().copied().enumerate();
+    let mut next = || rest.next().unwrap_or((0, 0));
+    if next().1 != ESC {
+        return None;
+    }
+    match next() {
+        (_, b'[') => loop {
+            match next() {
+                (_, b' '..=b'?') => {}
+                (at, b'@'..=b'~') => break Some(at + 1),
+                _ => break None,
+            }
+        },
+        // A command to the operating system, such as a link or the window's title, and strings for the device.
+        (_, b']' | b'P' | b'X' | b'^' | b'_') => loop {
+            match next() {
+                (at, 0x07) => break Some(at + 1),
+                (_, ESC) => match next() {
+                    (at, b'\\') => break Some(at + 1),
+                    _ => break None,
+                },
+                (_, ..=0x1f | 0x7f) => break None,
+                _ => {}
+            }
+        },
+        // A character set.
+        (_, b'(' | b')' | b'*' | b'+' | b'#' | b'%') => match next() {
+            (at, b'0'..=b'9' | b'A'..=b'Z' | b'@') => Some(at + 1),
+            _ => None,
+        },
+        (at, b'7' | b'8' | b'=' | b'>' | b'c' | b'D' | b'E' | b'H' | b'M' | b'N' | b'O' | b'Z') => Some(at + 1),
+        _ => None,
+    }
+}
+
+/// The parts of a text between its escape sequences.
+pub fn plain_parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let bytes = text.as_bytes();
+        let mut from = 0;
+        while let Some(at) = memchr(ESC, bytes.get(from..).unwrap_or_default()).map(|found| from + found) {
+            if let Some(length) = sequence_end(bytes.get(at..).unwrap_or_default()) {
+                rest = text.get(at + length..);
+                return text.get(..at);
+            }
+            from = at + 1;
+        }
+        Some(text)
+    })
+}
+
+/// A text without its escape sequences.
+pub fn without_sequences(text: &str) -> memory::Result<Cow<'_, str>> {
+    let mut parts = plain_parts(text);
+    let first = parts.next().unwrap_or_default();
+    if first.len() == text.len() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut plain = String::new();
+    plain.try_reserve(text.len())?;
+    plain.push_str(first);
+    parts.for_each(|part| plain.push_str(part));
+    Ok(Cow::Owned(plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_are_taken_out_and_nothing_else() {
+        for (text, plain) in [
+            ("plain", "plain"),
+            ("", ""),
+            ("\u{1b}[32m✓ \u{1b}[39mdone \u{1b}[33m33\u{1b}[39m\u{1b}[1mms", "✓ done 33ms"),
+            ("\u{1b}[38;2;1;2;3mx\u{1b}[0m\u{1b}[?25l\u{1b}[2J", "x"),
+            ("\u{1b}]8;;https://a.b/c\u{1b}\\link\u{1b}]8;;\u{7} after", "link after"),
+            ("\u{1b}(B\u{1b}[mreset\u{1b}7\u{1b}8", "reset"),
+            ("\u{1b}Pq#0\u{1b}\\é", "é"),
+            ("cut \u{1b}[3", "cut \u{1b}[3"),
+            ("\u{1b}[3é", "\u{1b}[3é"),
+            ("\u{1b}]0;title\nline", "\u{1b}]0;title\nline"),
+            ("\u{1b} text \u{1b}", "\u{1b} text \u{1b}"),
+            ("\u{1b}\u{1b}[1mx", "\u{1b}x"),
+        ] {
+            assert_eq!(without_sequences(text).expect("memory"), plain, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// How hits and their messages are shown.
+import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
+import { age, safeBlock } from "../shared/text.mjs";
+
+/** @typedef {import("../../index.js").SearchedSession} SearchedSession */
+
+/**
+ * @param {import("@earendil-works/pi-coding-agent").Theme} theme
+ * @param {string} text
+ */
+export const mark = (theme, text) => theme.fg("warning", theme.bold(text));
+
+/**
+ * A text in lines that fit, made safe, with the words in it marked.
+ * @param {string} text
+ * @param {RegExp | undefined} words
+ * @param {number} width
+ * @param {import("@earendil-works/pi-coding-agent").Theme} theme
+ * @returns {{ line: string, isMarked: boolean }[]}
+ */
+export function markedLines(text, words, width, theme) {
+	return safeBlock(text.toWellFormed())
+		.replaceAll("\t", "    ")
+		.split("\n")
+		.flatMap((plain) => {
+			if (plain === "") return [{ line: "", isMarked: false }];
+			const line = words ? plain.replace(words, (found) => mark(theme, found)) : plain;
+			if (line === plain) return wrapTextWithAnsi(line, width).map((part) => ({ line: part, isMarked: false }));
+			return wrapTextWithAnsi(line, width).map((part) => ({ line: part, isMarked: part.includes("\x1b[") }));
+		});
+}
+
+/** What people call those whose role is the name of a type. @type {Record<string, string>} */
+const SPEAKERS = { toolResult: "tool", bashExecution: "command", session_info: "name", branch_summary: "summary", compaction: "summary", custom_message: "custom" };
+
+/** @param {{ role: string }} hit */
+export const speakerOf = ({ role }) => SPEAKERS[role] ?? role;
+
+/** What a session is known by, as in `/resume`. @param {SearchedSession} session */
+export const titleOf = ({ name, firstMessage, id }) => name || firstMessage || id;
+
+/** @param {string | undefined} writer who wrote a session last */
+export const byWriter = (writer) => (writer === undefined ? "" : ` · ${writer}`);
+
+/** @param {{ timestamp: string }} hit */
+export const ageOf = ({ timestamp }) => (Number.isNaN(Date.parse(timestamp)) ? "?" : age(new Date(timestamp)));
