@@ -394,7 +394,7 @@ export class FindView {
 		const hit = this.#hits[this.#selected];
 		const isSaid = hit !== undefined && isForEditor(hit.role);
 		const goes = isSaid ? "goes to the answer" : "goes to the entry";
-		if (!this.#isHelpOpen) return [clip(hit === undefined ? `f1 shows the keys · ${cancel} closes` : `f1 shows the keys · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session · ${cancel} closes`, width)];
+		if (!this.#isHelpOpen) return [clip(`f1 shows the keys · ${cancel} closes${hit === undefined ? "" : ` · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session`}`, width)];
 		return [
 			`${enter} ${goes} and moves the session's leaf there (what follows stays as a branch)${isSaid ? " · ctrl+x puts the message into the editor and the leaf before it" : ""} · ctrl+l reads the place and moves nothing · ctrl+o opens the session only · ctrl+g takes the text to the editor`,
 			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · f1 closes this · ${cancel} closes`,

@@ -1,5 +1,6 @@
 // Which sessions a command looks at.
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { CLOSE, OPEN } from "../shared/snippet.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
@@ -25,7 +26,22 @@ export const searchOptions = (ctx, { isAll, session }) => ({
  */
 export function customDir({ sessionManager }) {
 	const manager = /** @type {typeof sessionManager & { usesDefaultSessionDir?(): boolean }} */ (sessionManager);
-	return manager.getSessionFile() !== undefined && manager.usesDefaultSessionDir?.() === false ? { sessionDir: manager.getSessionDir() } : {};
+	if (manager.getSessionFile() === undefined || manager.usesDefaultSessionDir?.() !== false) return {};
+	const dir = manager.getSessionDir();
+	const sessionDir = dirWithSubagent(dir) ?? dir;
+	// pi's own place is `sessions/--project--`.
+	return sessionDir !== dir && basename(dirname(sessionDir)) === "sessions" && /^--.*--$/.test(basename(sessionDir)) ? {} : { sessionDir };
+}
+
+/**
+ * The directory of the session that a subagent's belongs to, whose files are below a folder with that session's name; undefined for others.
+ * @param {string} dir of a session
+ */
+function dirWithSubagent(dir) {
+	for (let [folder, above] = [dir, dirname(dir)]; above !== folder; [folder, above] = [above, dirname(above)]) {
+		if (existsSync(`${folder}.jsonl`)) return above;
+	}
+	return undefined;
 }
 
 /**

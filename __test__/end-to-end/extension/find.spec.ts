@@ -1,5 +1,5 @@
 // `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this package's.
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
@@ -27,7 +27,7 @@ test.each([
 	fill(at);
 	const terminal = await inTerminal(at, { hooked });
 	await terminal.enter("/find");
-	await terminal.shows(find, "goes to the entry and moves the session's leaf there");
+	await terminal.shows(find, "f1 shows the keys");
 	await terminal.type("quince");
 	// What the fork copied is shown once, for the newest session; the message of the first hit is below.
 	const screen = await terminal.shows("2 hits in 1 session", /^How do we bake/m, "› ", "assistant  Bake the quince pie");
@@ -37,7 +37,7 @@ test.each([
 	terminal.press("C-r");
 	await terminal.shows("all sessions · user", "2 hits in 2 sessions");
 	terminal.press("C-t");
-	await terminal.shows("user · today", "nothing found");
+	await terminal.shows("user · today", "nothing found", "Not searched: texts other than user (ctrl+r), times before today (ctrl+t).");
 	for (const [key, shown] of [["C-t", "7 days"], ["C-t", "30 days"], ["C-t", "any time"], ["C-r", "assistant"], ["C-r", "tools"]] as const) {
 		terminal.press(key);
 		await terminal.shows(shown);
@@ -81,23 +81,51 @@ test("/find words begins with them; ctrl+o opens the session at its end, ctrl+g 
 	await terminal.enter("/find crust");
 	await terminal.shows("1 hit in 1 session");
 	terminal.press("Enter");
-	await terminal.shows(closed, "And the crust?");
+	await terminal.shows(closed, "Butter and flour.");
+});
+
+// Regression: the leaf was before the message, and the answer that one looked for was out of sight.
+test("enter on a user's message goes to the end of the answer to it, or to the message if there is none", async () => {
+	const at = await world([{ text: "First reply." }]);
+	const { here } = fill(at);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find crust");
+	await terminal.shows("1 hit in 1 session", "enter goes to the answer");
+	terminal.press("Enter");
+	const opened = await terminal.shows(closed, "And the crust?", "Butter and flour.");
+	expect(opened.split("And the crust?")).toHaveLength(2);
+	await terminal.enter("And sugar?");
+	await terminal.shows("First reply.");
+	const lines = jsonLines(here);
+	const sent = lines.findIndex(({ message }) => JSON.stringify(message)?.includes("And sugar?"));
+	const ids = new Map(lines.map((line) => [line.id, line]));
+	let before: any = lines[sent];
+	do before = ids.get(before.parentId);
+	while (before.id.length > 1);
+	expect(before.id).toBe("d");
+	put(at, "0194-unanswered", [said("a", null, user("And the medlar?"))]);
+	await terminal.enter("/find medlar");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("Enter");
+	await terminal.shows(closed, "And the medlar?");
 });
 
 // Regression: the screen said that the leaf moves to the entry. pi moves it before a user's message, which goes to the editor.
-test("a user's message goes to the editor and the leaf before it; the leaf goes to any other entry", async () => {
+test("ctrl+x puts a user's message into the editor and the leaf before it; the leaf goes to any other entry", async () => {
 	const at = await world([{ text: "First reply." }, { text: "Second reply." }]);
 	const { here } = fill(at);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session", "enter puts the message into the editor and the leaf before it");
-	terminal.press("Enter");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("F1");
+	await terminal.shows(/ctrl\+x\s+puts\s+the\s+message\s+into\s+the\s+editor\s+and\s+the\s+leaf\s+before\s+it/);
+	terminal.press("C-x");
 	const opened = await terminal.shows(closed, "Bake the quince pie", "And the crust?");
 	expect(opened.split("And the crust?")).toHaveLength(2);
 	terminal.press("Enter");
 	await terminal.shows("First reply.");
 	await terminal.enter("/find butter");
-	await terminal.shows("1 hit in 1 session", "enter goes to the entry and moves the session's leaf there");
+	await terminal.shows("1 hit in 1 session", "enter goes to the entry");
 	terminal.press("Enter");
 	await terminal.shows(closed, "Butter and flour.");
 	await terminal.enter("And sugar?");
@@ -120,7 +148,7 @@ test("a user's message that is gone to stands below what is in the editor", asyn
 	const terminal = await inTerminal(at, { extension: other, args: ["-e", root] });
 	await terminal.enter("/find crust");
 	await terminal.shows("1 hit in 1 session");
-	terminal.press("Enter");
+	terminal.press("C-x");
 	await terminal.shows(closed, /A draft\n *And the crust\?/);
 });
 
@@ -141,16 +169,137 @@ test("a hit in a version 1 session, whose entries have no ids, is shown, copied 
 	expect(await terminal.shows(closed, "old answer")).not.toContain("another");
 	await terminal.enter("/find another question");
 	await terminal.shows("1 hit in 1 session");
-	terminal.press("Enter");
+	terminal.press("C-x");
 	expect(await terminal.shows(closed, "old answer", "another question")).not.toContain("another answer");
 });
 
-test("of more hits than are shown, it says so", async () => {
+test("of more hits than are shown it says so, and finds more as one goes down", async () => {
 	const at = await world();
-	for (let n = 0; n < 201; n++) put(at, `0194-${n}`, [said("a", null, user(`quince ${n}`), n + 1)]);
+	for (let n = 0; n < 230; n++) put(at, `0194-${n}`, [said("a", null, user(`quince ${n}`), n + 1)]);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
-	await terminal.shows("the first 200 hits, in 200 sessions");
+	await terminal.shows("at least 200 hits in at least 200 sessions", /› .*«?quince 229/);
+	for (let n = 0; n < 19; n++) terminal.press("PageDown");
+	// What was chosen stays chosen.
+	await terminal.shows("230 hits in 230 sessions", /› .*quince 39$/m);
+	for (let n = 0; n < 4; n++) terminal.press("PageDown");
+	await terminal.shows(/› .*quince 0$/m);
+});
+
+// Regression: one long session hid all others.
+test("of a long session three hits are shown; ctrl+s shows all of it, and the first again", async () => {
+	const at = await world();
+	put(at, "0194-short", [said("a", null, user("A quince alone"))]);
+	const entries = Array.from({ length: 250 }, (_, n) => said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`quince number ${n}`)));
+	put(at, "0194-long", entries);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find quince");
+	await terminal.shows("251 hits in 2 sessions", /^quince number 0 {2}247 more · /m, "quince number 247", "A quince alone");
+	terminal.press("Down");
+	await terminal.shows(/› .*quince number 248/);
+	terminal.press("C-s");
+	await terminal.shows(/› .*quince number 248/, "quince number 243", /^quince number 0 {2}(?!247 more)/m);
+	terminal.press("C-s");
+	await terminal.shows(/^quince number 0 {2}247 more · /m, "A quince alone");
+	const printed = (await print(at, "/find quince")).stdout;
+	expect(printed).toContain("  247 more in this session: /find --session 0194-long quince\n");
+	expect(printed).toContain("A quince alone");
+	expect((await print(at, "/find --session 0194-lo quince number 24")).stdout.match(/^ {2}e\d+ /gm)).toHaveLength(13);
+});
+
+// Regression: they were not searched, and nothing said so.
+test("sessions of subagents are found below the session they belong to", async () => {
+	const at = await world();
+	const main = put(at, "0194-main", [said("a", null, user("Bake something")), said("b", "a", assistant("Done."))]);
+	const below = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
+	mkdirSync(below, { recursive: true });
+	renameSync(put(at, "0194-helper", [said("a", null, user("Look for the quince")), said("b", "a", assistant("Nowhere."))]), join(below, "session.jsonl"));
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find quince");
+	await terminal.shows("1 hit in 1 session", /^Bake something {2}.*\n↳ Look for the quince {2}.*\n› .*quince/m);
+	terminal.press("Enter");
+	await terminal.shows(closed, "Look for the quince", "Nowhere.");
+	await terminal.enter("/find --no-subagents quince");
+	await terminal.shows("this project without subagents", "nothing found");
+	expect((await print(at, "/find quince")).stdout).toMatch(/^0194-main {2}Bake something {2}.*\n {2}↳ 0194-helper {2}Look for the quince {2}/);
+});
+
+// Regression: one had to move the session's leaf to read what was around a hit.
+test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
+	const at = await world();
+	const { here } = fill(at);
+	const before = readFileSync(here, "utf8");
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find crust");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-l");
+	await terminal.shows("Bake the quince pie at 180 degrees.", /^user · .*\n *And the crust\?/m, /^assistant · .*\n *Butter and flour\./m, "scroll");
+	terminal.press("Escape");
+	await terminal.shows(find, "1 hit in 1 session");
+	terminal.press("C-l");
+	await terminal.shows("scroll");
+	expect(readFileSync(here, "utf8")).toBe(before);
+	terminal.press("Enter");
+	await terminal.shows(closed, "Butter and flour.");
+	const long = Array.from({ length: 200 }, (_, n) => said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(n === 100 ? "the medlar" : `line ${n}`)));
+	put(at, "0194-scroll", long);
+	await terminal.enter("/find medlar");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-l");
+	await terminal.shows("the medlar", "line 99", "line 101");
+	for (let n = 0; n < 20; n++) terminal.press("PageDown");
+	expect(await terminal.shows("line 199")).not.toContain("the medlar");
+	for (let n = 0; n < 40; n++) terminal.press("PageUp");
+	await terminal.shows(/^user · .*\n *line 0\n/m);
+});
+
+// Regression: four lines of help and three empty ones left four hits at 24 lines, one without its session at 12, and none at 8.
+test.each([{ rows: 24, columns: 80, hits: 9 }, { rows: 12, columns: 80, hits: 3 }, { rows: 8, columns: 30, hits: 3 }])("at $columns columns and $rows lines there are $hits hits, below their session's title", async ({ rows, columns, hits }) => {
+	const at = await world();
+	for (let n = 0; n < 6; n++) put(at, `0194-${n}`, [said("a", null, user(`About ${n}`)), ...Array.from({ length: 3 }, (_, m) => said(`e${m}`, "a", assistant(`quince ${n} ${m}\nsecond\nthird\nfourth`)))]);
+	const terminal = await inTerminal(at);
+	terminal.resize(columns, rows);
+	await terminal.enter("/find quince");
+	const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
+	expect(screen.match(/^[› ].* quince \d \d/gm)).toHaveLength(hits);
+	for (let n = 0; n < 17; n++) terminal.press("Down");
+	// The title stays, however few lines there are, and no line is left empty.
+	await terminal.shows(/› .*quince 0 0/, /^About 0/m);
+	expect(terminal.screen()).not.toMatch(/\n\n/);
+});
+
+// Regression: only hits were marked, and a word that a colour interrupts was not found.
+test("words that were found are marked in the hits and in the message, whatever their colours were", async () => {
+	const at = await world();
+	put(at, "0194-colours", [said("a", null, user("Run it")), said("t", "a", toolResult("\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m"))]);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find 33MS");
+	await terminal.shows("nothing found", "Not searched: other projects (tab), tool calls and their output (ctrl+r).");
+	for (const role of ["user", "assistant", "tools"]) {
+		terminal.press("C-r");
+		await terminal.shows(`· ${role} ·`);
+	}
+	const screen = await terminal.shows("1 hit in 1 session", /› .*✓ tests 33ms$/m, /─\n✓ tests 33ms$/m);
+	expect(screen).not.toMatch(/\[3\dm|\[2m/);
+	expect(terminal.colours().match(/\u001b\[[\d;]*m33ms\u001b\[/g)).toHaveLength(2);
+});
+
+// Regression: "--al x" was searched for, and two pasted lines were joined without a blank.
+test("an option that is not known is refused, and pasted lines are words", async () => {
+	const at = await world();
+	fill(at);
+	const usage = "Usage: /find [--all] [--no-subagents] [--session ID] [--] words";
+	for (const [text, told] of [["--al x", `There is no option --al. ${usage}`], ["", usage], ["--session", `--session needs the beginning of a session's id. ${usage}`]]) {
+		expect(await print(at, `/find ${text}`.trim())).toMatchObject({ code: 1, stdout: `${told}\n` });
+	}
+	expect((await print(at, "/find -- --al x")).stdout).toContain("Nothing found for --al x");
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find --al x");
+	await terminal.shows("There is no option --al.");
+	await terminal.enter("/find");
+	await terminal.shows(find);
+	terminal.paste("the crust\nAnd");
+	await terminal.shows("> the crust And", "1 hit in 1 session");
 });
 
 test("today is the day of the clock, not 24 hours", async () => {
@@ -202,7 +351,7 @@ test.each([
 	await terminal.enter("/costs");
 	await terminal.shows(`1 session in ${dir}; 0 model calls`);
 	expect((await print(at, "/find quince", options)).stdout).toContain(`Searched: the sessions of this project in ${dir}.`);
-	expect((await print(at, "/find --all crust", options)).stdout).toBe(`Nothing found for crust in all sessions in ${dir}.\n`);
+	expect((await print(at, "/find --all crust", options)).stdout).toMatch(`Nothing found for crust in all sessions in ${dir}. `);
 	expect((await print(at, "/costs", options)).stdout).toContain(`in ${dir}; `);
 });
 
@@ -233,7 +382,7 @@ test("the user's own keys move, and close", async () => {
 	writeFileSync(join(at.home, "agent/keybindings.json"), JSON.stringify({ "tui.select.cancel": "ctrl+x", "tui.select.down": "ctrl+n" }));
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
-	await terminal.shows("2 hits in 1 session",  /ctrl\+x\s+closes/);
+	await terminal.shows("2 hits in 1 session", "ctrl+x closes");
 	await terminal.shows(/› +2d assistant/);
 	terminal.press("C-n");
 	await terminal.shows(/› +2d user/);
@@ -248,9 +397,9 @@ test.each([{ hooked: false }, { hooked: true }])("in print, JSON and RPC mode /f
 	expect(printed).toMatchObject({ code: 0 });
 	expect(printed.stdout).toMatch(/^0194-fork {2}How do we bake the quince pie\? {2}\/.*\n {2}\S+ 2d (assistant|user): .*quince pie.*\n/);
 	expect(printed.stdout).not.toContain("0194-there");
-	expect((await print(at, "/find --all evil quince", { hooked })).stdout).toContain("quince \\u202e elsewhere");
-	expect((await print(at, "/find nowhere", { hooked })).stdout).toBe("Nothing found for nowhere in the sessions of this project; /find --all searches all.\n");
-	expect((await print(at, "/find", { hooked })).stdout).toBe("Usage: /find [--all] words\n");
+	expect((await print(at, "/find --all quince elsewhere", { hooked })).stdout).toContain("quince \\u202e elsewhere");
+	expect((await print(at, "/find nowhere", { hooked })).stdout).toBe("Nothing found for nowhere in the sessions of this project; /find --all searches all. Not searched: what tools were given and gave, thoughts, what extensions wrote.\n");
+	expect((await print(at, "/find", { hooked })).stdout).toMatch(/^Usage: \/find /);
 	const json = await print(at, "/find crust", { hooked, args: ["--mode", "json"] });
 	const lines = json.stdout.trim().split("\n").map((line) => JSON.parse(line) as Json);
 	expect(lines).toContainEqual({ type: "extension_message", extension: "pi-session-native", text: expect.stringContaining("And the crust?") });

@@ -68,6 +68,20 @@ export class Terminal {
 			.trimEnd();
 	}
 
+	/** The screen with its colours, as escape sequences. */
+	colours(): string {
+		return tmux(this.#socket, ["capture-pane", "-p", "-e"]);
+	}
+
+	resize(columns: number, rows: number): void {
+		tmux(this.#socket, ["resize-window", "-x", String(columns), "-y", String(rows)]);
+	}
+
+	/** Pastes a text, as a terminal does it. */
+	paste(text: string): void {
+		tmux(this.#socket, ["set-buffer", "--", text, ";", "paste-buffer", "-p"]);
+	}
+
 	/** The program's process. */
 	pid(): number {
 		return Number(tmux(this.#socket, ["display-message", "-p", "#{pane_pid}"]));
