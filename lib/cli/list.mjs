@@ -1,6 +1,6 @@
 // `pi-sessions list`: sessions as a table.
 import { statSync } from "node:fs";
-import { sessionFiles } from "../shared/session-dir.mjs";
+import { sessionFiles, subagentFiles } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { idInName } from "../../packages/sync/lib/machine/session-path.js";
@@ -47,12 +47,15 @@ function lines(sessions, all, options) {
 	const ids = shortIds([...sessions.map(({ id }) => id), ...others]);
 	// The other columns leave that much in any terminal.
 	const idColumns = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
-	const rows = sessions.map((session) => [
+	const subagents = sessions.map(({ path }) => subagentFiles(path).length);
+	const hasSubagents = subagents.some((count) => count > 0);
+	const rows = sessions.map((session, row) => [
 		clip(ids.get(session.id), idColumns),
 		age(session.modified),
 		size(bytesOf(session.path)),
 		String(session.messageCount),
 		...(options.all ? [clip(underHome(session.cwd) || "?", 40)] : []),
+		...(hasSubagents ? [String(subagents[row] || "")] : []),
 		title(session, columns()),
 	]);
 	const drawn = table(
@@ -62,6 +65,7 @@ function lines(sessions, all, options) {
 			{ title: "SIZE", align: "right", rank: 3 },
 			{ title: "MSGS", align: "right", rank: 4 },
 			...(options.all ? [{ title: "FOLDER", least: 16, rank: 2 }] : []),
+			...(hasSubagents ? [/** @type {const} */ ({ title: "SUBAGENTS", align: "right", rank: 5 })] : []),
 			{ title: "NAME OR FIRST MESSAGE", least: 16, paint: (/** @type {string} */ text, /** @type {number} */ row) => (sessions[row]?.name === undefined ? text : paint.bold(text)) },
 		],
 		rows,
@@ -79,7 +83,7 @@ function lines(sessions, all, options) {
  * @param {SessionInfo} session
  */
 function asJson({ path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage }) {
-	return { path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, bytes: bytesOf(path) };
+	return { path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, bytes: bytesOf(path), subagents: subagentFiles(path).length };
 }
 
 /**

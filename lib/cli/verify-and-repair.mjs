@@ -1,6 +1,6 @@
 // `pi-sessions verify` and `pi-sessions repair`: the library checks and repairs, this shows its reports.
 import { SessionManager } from "../../index.mjs";
-import { sessionFiles } from "../shared/session-dir.mjs";
+import { sessionFiles, withSubagents } from "../shared/session-dir.mjs";
 import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
 import { UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson } from "./output.mjs";
@@ -22,7 +22,7 @@ const SHOWN = 20;
  */
 export async function verify(queries, options) {
 	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with sessions");
-	const asked = options.all ? sessionFiles(existingSessionDir(options)) : queries.length > 0 ? queries : [undefined];
+	const asked = options.all ? withSubagents(sessionFiles(existingSessionDir(options))) : queries.length > 0 ? queries : [undefined];
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
 	const turn = yieldToSignals();

@@ -59,8 +59,9 @@ export class FindView {
 	/** What the search has found, and whether it has ended because it had enough. @type {SearchHit[]} */
 	#found = [];
 	#isCut = false;
-	/** How many hits are looked for. */
+	/** How many hits are looked for, and how often something else was searched for. */
 	#limit = LIMIT;
+	#searches = 0;
 	/** All hits of the sessions that show them. @type {Map<string, SearchHit[]>} */
 	#opened = new Map();
 	/** What is shown of both. @type {SearchHit[]} */
@@ -74,7 +75,7 @@ export class FindView {
 	#status = "";
 	/** @type {AbortController | undefined} of the search that runs */
 	#running;
-	/** @type {{ hit: SearchHit, text: string } | undefined} */
+	/** The chosen message, and its lines for a width and words. @type {{ hit: SearchHit, text: string, made?: string, lines?: { line: string, isMarked: boolean }[] } | undefined} */
 	#preview;
 	/** @type {ReturnType<typeof setImmediate> | undefined} */
 	#previewing;
@@ -118,6 +119,7 @@ export class FindView {
 		if (!isMore) {
 			this.#waiting = [];
 			this.#opened.clear();
+			this.#searches++;
 		}
 		const query = this.#input.getValue().trim();
 		if (query === "") {
@@ -205,11 +207,10 @@ export class FindView {
 			// The hit that was chosen may be gone.
 			return this.#select(this.#hits.findIndex((hit) => hit.path === path));
 		}
-		const found = this.#found;
+		const searches = this.#searches;
 		this.#options.search(this.#input.getValue().trim(), { isAll: true, session: path }, { ...this.#limits(), limit: ALL_OF_SESSION }).then(
 			(hits) => {
-				// Another query may have been typed.
-				if (hits.length === 0 || !this.#found.some((hit) => hit.path === path) || (this.#found !== found && this.#found[0]?.path !== found[0]?.path)) return;
+				if (searches !== this.#searches || hits.length === 0) return;
 				this.#opened.set(path, owner ? hits.map((hit) => ({ ...hit, owner })) : hits);
 				this.#arrange();
 				this.#options.tui.requestRender();
@@ -221,7 +222,8 @@ export class FindView {
 	/** Reads the chosen message in a later turn: a key is never held up by a large session. */
 	#makePreview() {
 		const hit = this.#hits[this.#selected];
-		if (this.#preview?.hit === hit) return;
+		// The place that is read has its session open.
+		if (this.#preview?.hit === hit || this.#reading) return;
 		clearImmediate(this.#previewing);
 		this.#previewing = setImmediate(() => {
 			if (hit === undefined) this.#preview = undefined;
@@ -314,10 +316,12 @@ export class FindView {
 	#handleReading(data) {
 		const { keybindings, tui } = this.#options;
 		const key = this.#rowKey(data);
-		const hit = this.#hits[this.#selected];
-		if (keybindings.matches(data, "tui.select.cancel") || matchesKey(data, "ctrl+l")) this.#reading = undefined;
-		else if (key && "choose" in key && hit) return this.#end(key.choose(hit));
-		else this.#reading?.handleInput(data);
+		const reading = this.#reading;
+		if (!reading || keybindings.matches(data, "tui.select.cancel") || matchesKey(data, "ctrl+l")) {
+			this.#reading = undefined;
+			this.#makePreview();
+		} else if (key && "choose" in key) return this.#end(key.choose(reading.hit));
+		else reading.handleInput(data);
 		tui.requestRender();
 	}
 
@@ -475,11 +479,17 @@ export class FindView {
 	 * @param {number} width
 	 */
 	#previewLines(width) {
-		const text = this.#preview && this.#preview.hit === this.#hits[this.#selected] ? this.#preview.text : "";
+		const preview = this.#preview && this.#preview.hit === this.#hits[this.#selected] ? this.#preview : undefined;
+		if (!preview) return [];
 		const words = this.#words();
-		const first = words ? Math.max(0, text.search(words)) : 0;
-		const from = Math.max(0, first - PREVIEWED / 2);
-		return markedLines(text.slice(from, from + PREVIEWED), words, width, this.#options.theme);
+		const made = `${width} ${words?.source}`;
+		if (preview.made !== made) {
+			const first = words ? Math.max(0, preview.text.search(words)) : 0;
+			const from = Math.max(0, first - PREVIEWED / 2);
+			preview.lines = markedLines(preview.text.slice(from, from + PREVIEWED), words, width, this.#options.theme);
+			preview.made = made;
+		}
+		return preview.lines ?? [];
 	}
 }
 

@@ -38,6 +38,11 @@ export class ReadView {
 		this.#entries = [entry];
 	}
 
+	/** The hit whose place is read. */
+	get hit() {
+		return this.#options.hit;
+	}
+
 	/** @param {string} data */
 	handleInput(data) {
 		const { keybindings } = this.#options;

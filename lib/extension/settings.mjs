@@ -1,4 +1,6 @@
-// The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own.
+// The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own, and keys.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** @typedef {{ sessions: boolean, tools: boolean }} Settings */
 
@@ -26,4 +28,21 @@ export function readExtensionSettings(api, warn) {
 		else settings[/** @type {keyof Settings} */ (name)] = value;
 	}
 	return settings;
+}
+
+/** The name of the keys for `/find` in pi's `keybindings.json`, where pi ignores names that it does not know. */
+const FIND_KEYS = "pi-session-native.find";
+
+/**
+ * The keys that the user has given to `/find`. A file that cannot be read has none: pi ignores it, too.
+ * @param {{ getAgentDir(): string }} pi
+ * @returns {import("@earendil-works/pi-tui").KeyId[]}
+ */
+export function findKeys(pi) {
+	try {
+		const keys = JSON.parse(readFileSync(join(pi.getAgentDir(), "keybindings.json"), "utf8").replace(/^\ufeff/, ""))[FIND_KEYS];
+		return [keys].flat().filter((key) => typeof key === "string" && key !== "");
+	} catch {
+		return [];
+	}
 }

@@ -34,17 +34,27 @@ export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(session
  */
 export function everySessionFile(...dirs) {
 	const files = [...new Set([undefined, ...dirs])].flatMap((dir) => sessionFiles(dir));
-	return [...new Set([...files, ...files.flatMap(subagentFiles)])];
+	return [...new Set(withSubagents(files))];
 }
+
+/** Session files, and those of their subagents. @param {string[]} files */
+export const withSubagents = (files) => files.flatMap((file) => [file, ...subagentFiles(file)]);
 
 /** The session files of a session's subagents, in folders of any depth. @param {string} file */
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);
 
-/** The session files at a path. Links are not followed. @param {string} path @returns {string[]} */
+/** The session files at a path, in folders of any depth. Links are not followed. @param {string} path */
 function filesBelow(path) {
-	const kind = lstatSync(path, { throwIfNoEntry: false });
-	if (kind?.isDirectory()) return pathsIn(path).flatMap((below) => (below === path ? [path] : filesBelow(below)));
-	return kind?.isFile() && path.endsWith(".jsonl") ? [path] : [];
+	const files = [];
+	const waiting = [path];
+	for (let at; (at = waiting.pop()) !== undefined; ) {
+		const kind = lstatSync(at, { throwIfNoEntry: false });
+		const below = kind?.isDirectory() ? pathsIn(at) : [];
+		// A folder that cannot be read is in the list, so that reading it reports the error.
+		if (below.includes(at) || (kind?.isFile() && at.endsWith(".jsonl"))) files.push(at);
+		else waiting.push(...below.reverse());
+	}
+	return files;
 }
 
 /** @param {string[]} directories */

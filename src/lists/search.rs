@@ -72,7 +72,8 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let scope = scope(js, &options)?;
     let on_hit = options.function(c"onHit")?;
     let SearchOptions { limit, per_session, scopes, roles, .. } = &search_options;
-    let may_find = *limit > 0 && *per_session > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
+    let may_find =
+        *limit > 0 && *per_session > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
     // If nothing can be a hit, no file is read.
     let query = if is_phrase { Query::phrase(&query) } else { Query::new(&query) }.filter(|_| may_find);
     let process = on_paths(js, ProcessSnapshot::of)?;
@@ -93,7 +94,12 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
                 each: &|found| {
                     let SessionHits { session, owner, hits, count } = found;
                     for hit in hits {
-                        events.send(SearchEvent::Hit(HitEvent { session: session.clone(), owner: owner.clone(), hit, count }));
+                        events.send(SearchEvent::Hit(HitEvent {
+                            session: session.clone(),
+                            owner: owner.clone(),
+                            hit,
+                            count,
+                        }));
                     }
                     Ok(())
                 },

@@ -1,5 +1,5 @@
 // The table of `pi-sessions list`: ids that name one session each, and many rows.
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { message, user } from "../../support/scratch.js";
@@ -12,6 +12,22 @@ const ids = (out: string): string[] =>
 		.slice(1)
 		.filter((line) => /\bsaid \S+$/.test(line))
 		.map((line) => line.split(/ {2,}/)[0] ?? "");
+
+test("how many sessions of subagents belong to a session is shown where there are some", async () => {
+	const at = world();
+	put(at, "s-alone", say("said alone"));
+	expect(await good(at, ["list"])).not.toContain("SUBAGENTS");
+	const below = join(put(at, "s-main", say("said main")).replace(/\.jsonl$/, ""), "r1");
+	for (const run of ["run-0", "run-1"]) {
+		mkdirSync(join(below, run), { recursive: true });
+		writeFileSync(join(below, run, "session.jsonl"), `{"type":"session","version":3,"id":"${run}","cwd":"/"}\n`);
+	}
+	expect(await good(at, ["list"])).toMatch(/SUBAGENTS {2}NAME[^]* 2 {2}said main$/m);
+	expect(await goodJson(at, ["list"])).toMatchObject([{ id: "s-main", subagents: 2 }, { id: "s-alone", subagents: 0 }]);
+	// Regression: they were not checked.
+	expect((await run(at, ["verify", "--all"])).out).toContain("4 session files: 4 good");
+	expect(await good(at, ["show", "run-1"])).toContain("run-1");
+});
 
 describe("ids", () => {
 	// Regression: the beginning of an id that was shown named sessions of other directories, too.

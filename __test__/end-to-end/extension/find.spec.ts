@@ -376,6 +376,21 @@ test("a session that is gone when it is opened is a message, not the end of pi",
 	await terminal.shows("nothing found");
 });
 
+test("a key that the user has given to /find in keybindings.json opens it, and pi shows the extension's name", async () => {
+	const at = await world();
+	fill(at);
+	writeFileSync(join(at.home, "agent/keybindings.json"), JSON.stringify({ "pi-session-native.find": ["ctrl+shift+f", "f8"] }));
+	const terminal = await inTerminal(at);
+	// Regression: it was index.mjs.
+	expect(terminal.screen()).toMatch(/\[Extensions\]\n *pi-session-native\.mjs$/m);
+	terminal.press("F8");
+	await terminal.shows(find);
+	await terminal.type("crust");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("Enter");
+	await terminal.shows(closed, "Butter and flour.");
+});
+
 test("the user's own keys move, and close", async () => {
 	const at = await world();
 	fill(at);

@@ -5,11 +5,12 @@ import { type World, print, put, said, world } from "./pi.js";
 
 const toolNames = (at: World): string[] => ((at.server.requests[0]?.body.tools ?? []) as Json[]).map((tool) => (tool.function as Json).name as string);
 
-test("without the setting the model has no tool of the extension", async () => {
+// Regression: the skill, which tells of the tools, was in every system prompt.
+test("without the setting the model has no tool of the extension, and no skill", async () => {
 	const at = await world([{ text: "Hello." }]);
 	expect((await print(at, "Hi")).stdout).toBe("Hello.\n");
 	expect(toolNames(at)).not.toContain("search_sessions");
-	expect(JSON.stringify(at.server.requests[0]?.body)).toContain("session-search");
+	expect(JSON.stringify(at.server.requests[0]?.body)).not.toContain("session-search");
 });
 
 test.each([{ hooked: false }, { hooked: true }])("with it the model searches earlier sessions and reads around a hit (hooked: $hooked)", async ({ hooked }) => {
@@ -24,8 +25,9 @@ test.each([{ hooked: false }, { hooked: true }])("with it the model searches ear
 	const { stdout, code } = await print(at, "At what heat do we bake the quince pie?", { hooked });
 	expect({ stdout, code }).toEqual({ stdout: "At 180 degrees.\n", code: 0 });
 	expect(toolNames(at)).toEqual(expect.arrayContaining(["search_sessions", "read_session"]));
+	expect(JSON.stringify(at.server.requests[0]?.body)).toContain("session-search/SKILL.md");
 	const results = (at.server.requests[3]?.body.messages as Json[]).filter(({ role }) => role === "tool").map(({ content }) => JSON.stringify(content));
-	expect(results[0]).toContain("session 0194-pie entry a");
+	expect(results[0]).toContain('session 0194-pie \\"How do we bake the quince pie?\\"\\n  entry a');
 	// The present session asks the same, and is left out.
 	expect(results[0]).not.toContain("At what heat");
 	expect(results[1]).toContain("Bake it at 180 degrees.");

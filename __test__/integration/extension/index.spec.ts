@@ -9,7 +9,7 @@ const { SessionManager, CURRENT_SESSION_VERSION } = (await loadReference()) as a
 vi.doMock("@earendil-works/pi-coding-agent", () => ({ SessionManager, VERSION: "1.6.0", CURRENT_SESSION_VERSION, getAgentDir: () => "/nowhere" }));
 vi.doMock("@earendil-works/pi-tui", () => ({ Input: class {}, matchesKey: () => false, truncateToWidth: String, wrapTextWithAnsi: (text: string) => [text] }));
 
-const { default: extension } = await import(pathToFileURL(join(root, "lib/extension/index.mjs")).href);
+const { default: extension } = await import(pathToFileURL(join(root, "lib/extension/pi-session-native.mjs")).href);
 
 /** What the extension has registered. */
 function registered(settings: unknown = {}) {

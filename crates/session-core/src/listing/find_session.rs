@@ -123,7 +123,8 @@ fn of_subagents(
         for (path, header) in &found {
             let Some(owner) = owners.get(path.as_str()) else { continue };
             if !included.contains_key(owner) {
-                let session = sessions.get(*owner).map_or(Ok(None), |owner| header_if_session(Path::new(&owner.path)))?;
+                let session =
+                    sessions.get(*owner).map_or(Ok(None), |owner| header_if_session(Path::new(&owner.path)))?;
                 included.insert(*owner, is_included(session.as_ref().unwrap_or(header), scope, process));
             }
         }

@@ -76,7 +76,8 @@ impl Prefilter {
         let mut places = self.escaped.find_iter(bytes.get(from..)?).map(|at| from + at);
         places.find(|at| {
             let before = bytes.get(..*at).unwrap_or_default();
-            let mut left = self.neighbours.iter().filter(|[left, _]| left.iter().any(|c| before.ends_with(c.as_bytes())));
+            let mut left =
+                self.neighbours.iter().filter(|[left, _]| left.iter().any(|c| before.ends_with(c.as_bytes())));
             let Some(first) = left.next() else { return false };
             match after_sequences(bytes.get(*at..).unwrap_or_default()) {
                 Some(after) => std::iter::once(first)

@@ -199,7 +199,8 @@ impl Search<'_> {
         stops: &[&AtomicBool],
     ) -> Result<bool, ReadError> {
         let SearchOptions { excluded, only, .. } = self.options;
-        let is = |named: &String, path: &str, header: &Header| named.as_bytes() == header.id || is_same_file(named, path);
+        let is =
+            |named: &String, path: &str, header: &Header| named.as_bytes() == header.id || is_same_file(named, path);
         let is_excluded = |path: &str, header: &Header| excluded.as_ref().is_some_and(|named| is(named, path, header));
         if is_excluded(&file.path, header) || only.as_ref().is_some_and(|named| !is(named, &file.path, header)) {
             return Ok(false);
@@ -368,7 +369,9 @@ impl Emitter {
                 continue;
             };
             self.held -= best.len();
-            best.retain(|hit| hit.copies_key.filter(|_| request.options.dedupe).is_none_or(|key| !self.seen.contains(&key)));
+            best.retain(|hit| {
+                hit.copies_key.filter(|_| request.options.dedupe).is_none_or(|key| !self.seen.contains(&key))
+            });
             best.truncate(self.left.min(request.options.per_session));
             self.left -= best.len();
             let seen = self.seen.len();

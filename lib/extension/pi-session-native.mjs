@@ -1,10 +1,14 @@
-// The extension of pi: what `pi install` adds to an unchanged pi. pi calls the function when it starts, so it only registers. Whatever
+// The extension of pi: what `pi install` adds to an unchanged pi, which shows this file's name when it starts. pi calls the function when it starts, so it only registers. Whatever
 // needs the addon, or takes time to load, is loaded when it is first used.
+import { fileURLToPath } from "node:url";
 import * as pi from "@earendil-works/pi-coding-agent";
-import { readExtensionSettings } from "./settings.mjs";
+import { findKeys, readExtensionSettings } from "./settings.mjs";
 
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionAPI} ExtensionAPI */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
+
+/** What tells the model when to use the tools. */
+const SKILLS = fileURLToPath(new URL("../../skills", import.meta.url));
 
 /** @param {ExtensionAPI} api */
 export default function extension(api) {
@@ -14,6 +18,10 @@ export default function extension(api) {
 		description: "Search all sessions: /find [--all] [words]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./find.mjs")).find(pi, args, ctx)),
 	});
+	for (const key of findKeys(pi)) {
+		// What a key runs may open no session; a command may.
+		api.registerShortcut(key, { description: "Search all sessions (/find)", handler: () => api.sendUserMessage("/find", { expandPromptTemplates: true }) });
+	}
 	api.registerCommand("costs", {
 		description: "What all sessions cost: /costs [day|week|month|model|project|session]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
@@ -32,6 +40,8 @@ export default function extension(api) {
 		giveBack = settings.sessions ? (await import("../takeover/take-over.mjs")).takeOver(pi, { warn }) : undefined;
 		if (settings.tools) await registerTools(api);
 	});
+	// A model that was told of tools which it does not have would ask for them.
+	api.on("resources_discover", () => (readExtensionSettings(api, () => {}).tools ? { skillPaths: [SKILLS] } : {}));
 	api.on("session_shutdown", () => {
 		giveBack?.();
 		giveBack = undefined;
