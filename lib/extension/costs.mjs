@@ -30,7 +30,7 @@ export async function costs(pi, args, ctx) {
 			overlay: true,
 			overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" },
 		});
-		if (path !== undefined) await goTo(pi, ctx, /** @type {any} */ ({ path }), { isEntry: false });
+		if (path !== undefined) await goTo(pi, ctx, /** @type {any} */ ({ path }), "session");
 		return;
 	}
 	const report = await withStatus(ctx, "adding up", (onProgress) => addUp({ onProgress }));
