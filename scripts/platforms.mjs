@@ -53,7 +53,7 @@ function makeClone(dir, modules) {
 	const { stdout } = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
 	for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) cpSync(join(root, file), join(dir, file));
 	symlinkSync(modules, join(dir, "node_modules"));
-	for (const name of ["node_modules", "pi", "pi-1.5.2"]) symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
+	for (const name of ["node_modules", "pi", "pi-1.5.2", "pi-packages"]) symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
 }
 
 const checked = (name, isGood) => ({ passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, notRun: 0, names: isGood ? [] : [name], passes: isGood ? [name] : [] });

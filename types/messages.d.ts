@@ -89,6 +89,8 @@ export interface ToolCall {
 	name: string;
 	/** As the model gave them, read from its JSON. */
 	arguments: JsonObject;
+	/** What the model gave was no JSON object: what is wrong with it, and its text. `arguments` is then empty. */
+	argumentsError?: string;
 	/** Opaque proof by which a provider recognises the thought that led here. */
 	thoughtSignature?: string;
 	/** Group the tool was offered under, for providers that group tools. */
@@ -127,6 +129,8 @@ export interface Usage {
 		cacheRead: number;
 		cacheWrite: number;
 		total: number;
+		/** Whether `total` is what the provider billed; else it is calculated from the model's prices. */
+		totalFromProvider?: boolean;
 	};
 }
 
@@ -320,6 +324,8 @@ export interface AssistantMessage {
 	responseModel?: string;
 	/** The provider's id of the answer. */
 	responseId?: string;
+	/** Level of thinking that pi asked for; absent in old answers, and in those that pi's agent did not ask for. */
+	thinkingLevel?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 	/** Level of effort in the provider's own words. */
 	providerThinkingLevel?: string;
 	/** Problems during the call. */
@@ -334,8 +340,48 @@ export interface AssistantMessage {
 	rawStopReason?: string;
 	/** Whether the model itself said that its turn is over. */
 	endTurn?: boolean;
-	/** Milliseconds since 1970. */
+	/** When the request began, in milliseconds since 1970. */
 	timestamp: number;
+	/** Milliseconds from `timestamp` to the end of the answer. */
+	durationMs?: number;
+}
+
+/**
+ * A call that a tool made to another tool.
+ *
+ * @example
+ * ```ts
+ * const call: NestedToolCallRecord = { id: "1", name: "read", arguments: { path: "a.ts" }, status: "ok", durationMs: 3 };
+ * ```
+ */
+export interface NestedToolCallRecord {
+	id: string;
+	/** Name of the other tool. */
+	name: string;
+	/** Absent if they were too large. */
+	arguments?: JsonObject;
+	/** How many bytes the arguments have as JSON, where they are absent. */
+	argumentsBytes?: number;
+	/** `unfinished`: the call still ran when the tool that made it ended. */
+	status: "ok" | "error" | "unfinished";
+	/** Milliseconds that it took. */
+	durationMs?: number;
+	/** What went wrong, cut. */
+	error?: string;
+}
+
+/**
+ * The calls that a tool made to other tools, without what they gave back.
+ *
+ * @example
+ * ```ts
+ * const calls: NestedToolCalls = { calls: [{ id: "1", name: "read", status: "unfinished" }], complete: false };
+ * ```
+ */
+export interface NestedToolCalls {
+	calls: NestedToolCallRecord[];
+	/** False if calls or arguments are left out, or a call was not finished. */
+	complete: boolean;
 }
 
 /**
@@ -363,10 +409,14 @@ export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	details?: TDetails;
 	/** Tokens that the tool itself spent on models. */
 	usage?: Usage;
+	/** Calls that it made to other tools. Models do not get them. */
+	nestedCalls?: NestedToolCalls;
 	/** Whether the tool failed; `content` tells how. */
 	isError: boolean;
 	/** Milliseconds since 1970. */
 	timestamp: number;
+	/** Milliseconds that the tool took. */
+	durationMs?: number;
 }
 
 /**

@@ -42,7 +42,7 @@ function blockPart(block) {
 		case "thinking":
 			return { kind: "thinking", text: block.redacted ? "(withheld by the provider)" : asText(block.thinking) };
 		case "toolCall":
-			return { kind: "call", title: asText(block.name), text: asText(block.arguments) };
+			return { kind: "call", title: asText(block.name), text: asText(block.argumentsError ?? block.arguments), failed: block.argumentsError !== undefined };
 		case "image":
 			return { kind: "image", title: asText(block.mimeType), text: asText(block.data) };
 		default:
@@ -59,10 +59,12 @@ const messageParts = {
 			? [{ kind: /** @type {const} */ ("note"), text: `(ended: ${message.stopReason})` }]
 			: []),
 	],
-	toolResult: (message) =>
-		contentParts(message.content).map((part) =>
-			part.kind === "text" ? { ...part, kind: "output", title: asText(message.toolName), failed: Boolean(message.isError) } : part,
+	toolResult: (message) => [
+		...nestedCalls(message.nestedCalls),
+		...contentParts(message.content).map((part) =>
+			part.kind === "text" ? { ...part, kind: /** @type {const} */ ("output"), title: asText(message.toolName), failed: Boolean(message.isError) } : part,
 		),
+	],
 	bashExecution: (message) => [
 		{ kind: "call", title: "!", text: asText(message.command) },
 		{ kind: "output", title: "!", text: asText(message.output), failed: typeof message.exitCode === "number" && message.exitCode !== 0 },
@@ -80,6 +82,23 @@ const messageParts = {
 	branchSummary: (message) => contentParts(message.summary),
 	compactionSummary: (message) => contentParts(message.summary),
 };
+
+/**
+ * The calls that a tool made to other tools. What they gave back is not in the session.
+ * @param {any} nested
+ * @returns {Part[]}
+ */
+function nestedCalls(nested) {
+	if (!Array.isArray(nested?.calls)) return [];
+	return nested.calls.flatMap((/** @type {any} */ call) => {
+		const title = asText(call?.name);
+		const text = call?.arguments === undefined && typeof call?.argumentsBytes === "number" ? `(${call.argumentsBytes} bytes)` : asText(call?.arguments);
+		const failed = call?.status === "error";
+		/** @type {Part[]} */
+		const parts = [{ kind: "call", title, text, failed }];
+		return call?.error ? [...parts, { kind: "output", title, text: asText(call.error), failed }] : parts;
+	});
+}
 
 /**
  * @param {string} what

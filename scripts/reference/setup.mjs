@@ -10,17 +10,29 @@ import { fileURLToPath } from "node:url";
 import { isMain } from "../is-main.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const NAME = "@earendil-works/pi-coding-agent";
+const PACKAGES = { pi: "@earendil-works/pi-coding-agent", ai: "@earendil-works/pi-ai", core: "@earendil-works/pi-agent-core" };
 
 /**
  * The releases that are unpacked. The directory of the reference is named without its version, so that another release becomes the
- * reference by a change in this file alone.
+ * reference by a change in this file alone. The types of its messages are in two packages more.
  */
 const RELEASES = {
 	reference: {
 		version: "1.6.0",
 		integrity: "sha512-zX1BVEsshx7A2MRuQ6jfr3RJGWw4Wn+vLq5ZfmlvS1RskhRmByaSZVXH/zcwRrWHO7qPgs98pNCbPOEti/t0fQ==",
 		dir: join(here, "pi"),
+	},
+	ai: {
+		name: PACKAGES.ai,
+		version: "1.6.0",
+		integrity: "sha512-9hL+eygFDEiFp//cydeUfmFsKmEqpmvsNPb10Y1W8+m5K9O+sx1hMStfu6nukrBD5sl6mP4RykCYBBNEgsVLfw==",
+		dir: join(here, "pi-packages/pi-ai"),
+	},
+	core: {
+		name: PACKAGES.core,
+		version: "1.6.0",
+		integrity: "sha512-IU/x+2XtE4KIdIkEndZssdLPbIUR38Btj+Q7vjIIXIK7GSamLtDH5jOw/dzBWAvWFAgZ2dslF5sPc6GcGOnS+w==",
+		dir: join(here, "pi-packages/pi-agent-core"),
 	},
 	earlier: {
 		version: "1.5.2",
@@ -29,8 +41,11 @@ const RELEASES = {
 	},
 };
 
-export const referenceVersion = RELEASES.reference.version;
-export const referenceDir = RELEASES.reference.dir;
+/** The reference; `npm run follow` names another release in PSN_REFERENCE, by its directory. */
+export const referenceDir = process.env.PSN_REFERENCE || RELEASES.reference.dir;
+export const referenceVersion = process.env.PSN_REFERENCE ? versionIn(referenceDir) : RELEASES.reference.version;
+/** The types of the reference's messages: the packages pi-ai and pi-agent-core. */
+export const typesDir = join(here, "pi-packages");
 /** The release before the reference. Tests run its bundle. */
 export const earlierVersion = RELEASES.earlier.version;
 export const earlierDir = RELEASES.earlier.dir;
@@ -76,14 +91,26 @@ function versionIn(dir) {
 	return existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).version : undefined;
 }
 
-/** Unpacks a published release into a directory, which is replaced. Without an `integrity` the registry is trusted. */
-export function unpack({ version, integrity, dir }) {
+/** Unpacks pi, its pi-ai and its pi-agent-core of a version into directories named after it, and gives these. */
+export function unpackVersion(version) {
+	const dirs = { pi: version === RELEASES.earlier.version ? RELEASES.earlier.dir : join(here, `pi-${version}`), types: join(here, `pi-packages-${version}`) };
+	const wanted = { pi: dirs.pi, ai: join(dirs.types, "pi-ai"), core: join(dirs.types, "pi-agent-core") };
+	for (const [key, dir] of Object.entries(wanted)) if (versionIn(dir) !== version) unpack({ name: PACKAGES[key], version, dir });
+	return dirs;
+}
+
+/** The version that npm gives to who asks for none. */
+export const newestVersion = () => JSON.parse(npm(["view", PACKAGES.pi, "version", "--json"], { cwd: here }));
+
+/** Unpacks a published package into a directory, which is replaced. Without an `integrity` the registry is trusted. */
+export function unpack({ name = PACKAGES.pi, version, integrity, dir }) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-reference-"));
 	try {
-		const [packed] = JSON.parse(npm(["pack", `${NAME}@${version}`, "--json", "--pack-destination", scratch], { cwd: scratch }));
+		const [packed] = JSON.parse(npm(["pack", `${name}@${version}`, "--json", "--pack-destination", scratch], { cwd: scratch }));
 		const tarball = join(scratch, packed.filename);
 		const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`;
-		if (integrity && digest !== integrity) throw new Error(`${NAME}@${version} is not the release that is pinned here: ${digest}`);
+		if (integrity && digest !== integrity) throw new Error(`${name}@${version} is not the release that is pinned here: ${digest}`);
+		mkdirSync(dirname(dir), { recursive: true });
 		const partial = `${dir}.partial`;
 		rmSync(partial, { recursive: true, force: true });
 		mkdirSync(partial, { recursive: true });

@@ -57,7 +57,16 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         let path = state.session.file().unwrap_or_default().to_owned();
         let id = copy_of_bytes(state.session.id()).or_throw(js)?;
         let cwd = copy_of_bytes(state.config.cwd.as_bytes()).or_throw(js)?;
-        UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage, owner: None, in_subagents: HashSet::new() }
+        UsageSession {
+            path,
+            id,
+            cwd,
+            title: Vec::new(),
+            created: f64::NAN,
+            usage,
+            owner: None,
+            in_subagents: HashSet::new(),
+        }
     };
     let sessions = [session];
     let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions).or_throw(js)?)? };

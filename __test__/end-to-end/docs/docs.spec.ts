@@ -33,7 +33,7 @@ test("the pages are those that the README leads to", () => {
 		"CHANGELOG.md",
 		"CONTRIBUTING.md",
 		"README.md",
-		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "extension", "file-format", "moving-from-pi", "platforms", "recipes", "security", "store-adapters", "stores", "takeover"].map((name) => `docs/${name}.md`),
+		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "extension", "file-format", "moving-from-pi", "pi-releases", "platforms", "recipes", "security", "store-adapters", "stores", "takeover"].map((name) => `docs/${name}.md`),
 	]);
 });
 
@@ -156,12 +156,12 @@ describe("pages", () => {
 
 	// Regression: it left out fields that pi writes.
 	test("the file format's page names every field of pi's own types", () => {
-		const pi = (path: string): string => join(root, "scripts/reference/node_modules/@earendil-works", path);
+		const pi = (path: string): string => join(root, "scripts/reference/pi-packages", path);
 		const published: Record<string, RegExp> = {
 			[join(root, "scripts/reference/pi/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
 			[join(root, "scripts/reference/pi/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
 			[pi("pi-ai/dist/types.d.ts")]:
-				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig)$/,
+				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig|NestedToolCall(s|Record))$/,
 			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,
 		};
 		const prose = textOf("docs/file-format.md").replace(/^(`{3,})[\s\S]*?^\1$/gm, "");

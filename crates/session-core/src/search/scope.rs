@@ -78,6 +78,22 @@ fields! {
         command: V = "command",
         output: V = "output",
         error: V = "errorMessage",
+        nested: V = "nestedCalls",
+    }
+}
+
+fields! {
+    /// The calls that a tool made to other tools.
+    struct NestedFields<V> {
+        calls: V = "calls",
+    }
+}
+
+fields! {
+    struct NestedCallFields<V> {
+        name: V = "name",
+        arguments: V = "arguments",
+        error: V = "error",
     }
 }
 
@@ -94,6 +110,7 @@ fields! {
         thinking: V = "thinking",
         name: V = "name",
         arguments: V = "arguments",
+        arguments_error: V = "argumentsError",
     }
 }
 
@@ -188,8 +205,24 @@ impl<'a> Texts<'a, '_> {
         if role == Role::Assistant {
             self.add_string(TextScope::Assistant, message.error)?;
         }
+        if role == Role::ToolResult {
+            self.add_nested_calls(message.nested)?;
+        }
         // What version 2 called a hook's message is a custom one now.
         Ok(if role == Role::HookMessage { Role::Custom } else { role })
+    }
+
+    /// Adds the calls that a tool made to other tools.
+    fn add_nested_calls(&mut self, nested: Option<Raw<'a>>) -> memory::Result<()> {
+        let nested = nested.and_then(|nested| read::<NestedFields<Raw<'_>>>(nested.get()));
+        let calls = nested.and_then(|nested| nested.calls);
+        for call in calls.into_iter().flat_map(|calls| elements(calls.get())).filter(|call| call.starts_with('{')) {
+            let Some(call) = read::<NestedCallFields<Raw<'_>>>(call) else { continue };
+            self.add_string(TextScope::Tool, call.name)?;
+            self.add_nested(TextScope::Tool, call.arguments)?;
+            self.add_string(TextScope::Tool, call.error)?;
+        }
+        Ok(())
     }
 
     /// Adds a content: a string or blocks. Only an assistant thinks and calls tools.
@@ -204,6 +237,7 @@ impl<'a> Texts<'a, '_> {
                 (Some(b"toolCall"), TextScope::Assistant) => {
                     self.add_string(TextScope::Tool, block.name)?;
                     self.add_nested(TextScope::Tool, block.arguments)?;
+                    self.add_string(TextScope::Tool, block.arguments_error)?;
                 }
                 _ => {}
             }
@@ -247,6 +281,21 @@ mod tests {
     fn each_text_has_its_scope() {
         let all = TextScope::NAMED.map(|(scope, _)| scope);
         for (line, want) in [
+            (
+                r#"{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"toolCall","name":"c","arguments":{},"argumentsError":"not JSON"}]}}"#,
+                Some(("assistant", vec![("tool", "\"c\""), ("tool", "\"not JSON\"")])),
+            ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[],"nestedCalls":{"complete":true,"calls":[{"id":"1","name":"read","arguments":{"path":"pear"},"status":"ok"},7,{"name":"run","status":"error","error":"gone"}]}}}"#,
+                Some((
+                    "toolResult",
+                    vec![("tool", "\"read\""), ("tool", "\"pear\""), ("tool", "\"run\""), ("tool", "\"gone\"")],
+                )),
+            ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[],"nestedCalls":[1]}}"#,
+                Some(("toolResult", vec![])),
+            ),
             (
                 r#"{"type":"message","id":"a","message":{"content":[{"type":"text","text":"a"},{"thinking":"b","type":"thinking"},{"type":"toolCall","name":"c","arguments":{"k":["d",{"l" : "e"}]}},{"type":"image","data":"x"}],"role":"assistant"}}"#,
                 Some((

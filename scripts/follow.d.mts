@@ -1,0 +1,1 @@
+export function compareDeclarations(dirs: { pi: string; types: string }): string[];

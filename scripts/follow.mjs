@@ -1,0 +1,200 @@
+// Says what a maintainer must know of a release of pi: what its declarations have that ours lack, and whether it behaves as the reference.
+//   npm run follow [-- 1.7.0] [--write] [--only declarations,differential,agent,screens,takeover,extension]
+// Without a version it takes the newest. --write puts the row of the release into docs/pi-releases.md. The exit status is 1 where
+// something differs. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { isMain } from "./is-main.mjs";
+import { optionsOf } from "./options.mjs";
+import { newestVersion, referenceDir, referenceVersion, setup, unpackVersion } from "./reference/setup.mjs";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const PAGE = join(root, "docs/pi-releases.md");
+/** What is looked at, in the order of the columns. */
+const PARTS = ["declarations", "differential", "agent", "screens", "takeover", "extension"];
+
+/** pi's declarations of what a session has: the file, and which of its types. */
+const DECLARED = [
+	["pi", "dist/core/session-manager.d.ts", /./],
+	["pi", "dist/core/messages.d.ts", /^(BashExecution|Custom|BranchSummary|CompactionSummary)Message$/],
+	["types", "pi-ai/dist/types.d.ts", /^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|NestedToolCall.*|StopReason)$/],
+	["types", "pi-ai/dist/utils/diagnostics.d.ts", /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/],
+];
+
+/** What only this package declares: keys of headers that other programs, or old releases of pi, have written. */
+const BEYOND = ["branchedFrom", "provider", "modelId", "thinkingLevel"].map((key) => `SessionHeader.${key}`);
+
+/** The tests of each part, as arguments of Vitest. Names of tests have the version. */
+const testsOf = (version) => {
+	const named = ["-t", version.replaceAll(".", "\\.")];
+	return {
+		differential: ["__test__/stress/differential"],
+		agent: ["__test__/end-to-end/agent/cli.spec.ts", "__test__/end-to-end/agent/rpc.spec.ts", ...named],
+		screens: ["__test__/end-to-end/register/tui.spec.ts", ...named],
+		takeover: ["__test__/integration/takeover"],
+		extension: ["__test__/end-to-end/extension/resume.spec.ts", ...named],
+	};
+};
+
+/** What an interface or a class declares: each member, with how many arguments it takes. @param {ts.Node} declaration @param {ts.SourceFile} source */
+function membersOf(declaration, source) {
+	/** @type {Map<string, string>} */
+	const members = new Map();
+	const visit = (node, prefix) => {
+		for (const member of node.members ?? []) {
+			const modifiers = (ts.canHaveModifiers(member) && ts.getModifiers(member)) || [];
+			const kinds = modifiers.map(({ kind }) => kind);
+			const name = member.name?.getText(source);
+			if (name === undefined || name.startsWith("_") || kinds.includes(ts.SyntaxKind.PrivateKeyword)) continue;
+			const path = `${prefix}${kinds.includes(ts.SyntaxKind.StaticKeyword) ? "static " : ""}${name}`;
+			members.set(path, member.parameters ? `(${member.parameters.length})` : member.questionToken ? "?" : "");
+			if (member.type && ts.isTypeLiteralNode(member.type)) visit(member.type, `${path}.`);
+		}
+	};
+	const type = declaration.type && ts.isConditionalTypeNode(declaration.type) ? declaration.type.trueType : declaration.type;
+	visit(type && ts.isTypeLiteralNode(type) ? type : declaration, "");
+	return members;
+}
+
+/** The exported declarations of a file, by name. @param {string} file @param {RegExp} wanted */
+function declarationsOf(file, wanted = /./) {
+	/** @type {Map<string, Map<string, string>>} */
+	const found = new Map();
+	if (!existsSync(file)) return found;
+	const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
+	for (const statement of source.statements) {
+		const isExported = ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+		if (!isExported) continue;
+		const named = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement];
+		for (const one of named) {
+			const name = one.name?.getText(source);
+			if (name === undefined || !wanted.test(name)) continue;
+			if (ts.isFunctionDeclaration(one)) found.set(name, new Map([["", `(${one.parameters.length})`]]));
+			else found.set(name, membersOf(one, source));
+		}
+	}
+	return found;
+}
+
+/** Differences of the declarations, a line each. @param {{ pi: string, types: string }} dirs */
+export function compareDeclarations(dirs) {
+	const ours = declarationsOf(join(root, "index.d.ts"));
+	const lines = [];
+	for (const [where, file, wanted] of DECLARED) {
+		const theirs = declarationsOf(join(dirs[where], file), wanted);
+		if (theirs.size === 0) lines.push(`${file}: it declares nothing that is known`);
+		for (const [name, members] of theirs) {
+			const own = ours.get(name);
+			if (!own) lines.push(`${name}: pi has it, this package does not`);
+			for (const [member, kind] of own ? members : []) {
+				const title = member === "" ? name : `${name}.${member}`;
+				const ownKind = own.get(member);
+				if (ownKind === undefined) lines.push(`${title}: pi has it, this package does not`);
+				// A call of ours may take more.
+				else if (ownKind !== kind && !(kind.startsWith("(") && Number.parseInt(ownKind.slice(1)) > Number.parseInt(kind.slice(1)))) lines.push(`${title}: ${kind || "required"} in pi, ${ownKind || "required"} here`);
+			}
+			// Of a class and of functions, what is beyond is this package's own.
+			if (name === "SessionManager") continue;
+			for (const member of own?.keys() ?? []) if (!members.has(member) && !BEYOND.includes(`${name}.${member}`)) lines.push(`${name}.${member}: this package has it, pi does not`);
+		}
+	}
+	return [...lines, ...compareTypes(dirs)];
+}
+
+/** What the compiler says of pi's types and ours, which must be assignable to each other. @param {{ pi: string, types: string }} dirs */
+function compareTypes(dirs) {
+	const types = join(root, "__test__/integration/types");
+	const config = join(types, "tsconfig.follow.json");
+	const paths = {
+		"@earendil-works/pi-ai": [join(dirs.types, "pi-ai/dist/index.d.ts")],
+		"@earendil-works/pi-agent-core": [join(dirs.types, "pi-agent-core/dist/index.d.ts")],
+		"pi/*": [`${dirs.pi}/dist/*`],
+	};
+	writeFileSync(config, JSON.stringify({ extends: "./tsconfig.json", compilerOptions: { paths }, files: ["reference.mts", "exports.mts", "misuse.mts"] }));
+	try {
+		const { stdout } = spawnSync(process.execPath, [join(root, "node_modules/typescript-native/bin/tsc"), "-p", config, "--pretty", "false"], { encoding: "utf8" });
+		return stdout.split("\n").filter((line) => /^\S.*error TS/.test(line)).map((line) => line.replace(/^.*\/types\//, ""));
+	} finally {
+		rmSync(config);
+	}
+}
+
+/** Runs tests with a release as the reference; gives how many there were, and what differed. @param {string} dir @param {string[]} args */
+function runTests(dir, args) {
+	const scratch = mkdtempSync(join(tmpdir(), "follow-"));
+	const report = join(scratch, "report.json");
+	try {
+		const vitest = join(root, "node_modules/vitest/vitest.mjs");
+		const { stdout, stderr } = spawnSync(process.execPath, [vitest, "run", "--reporter=json", `--outputFile=${report}`, ...args], {
+			cwd: root,
+			env: { ...process.env, PSN_REFERENCE: dir },
+			encoding: "utf8",
+			maxBuffer: 1 << 28,
+		});
+		if (!existsSync(report)) return { passed: 0, differences: [`the tests did not run: ${(stderr || stdout).trim().split("\n").at(-1)}`] };
+		const { numPassedTests: passed, testResults } = JSON.parse(readFileSync(report, "utf8"));
+		const failed = testResults.flatMap(({ assertionResults, message, status, name }) =>
+			assertionResults.length === 0 && status === "failed" ? [`${name}: ${message}`] : assertionResults.filter((one) => one.status === "failed").map((one) => one.fullName),
+		);
+		return { passed, differences: passed === 0 && failed.length === 0 ? ["no test has this version in its name"] : failed };
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
+const NOT_TRIED = "not tried";
+
+/** A cell of the table. */
+const cell = (part, { passed, differences }) => {
+	if (differences.length > 0) return `${differences.length} differ`;
+	return part === "declarations" ? "same" : `${passed} pass`;
+};
+
+/** Puts the row of a version into the page, in the order of versions. @param {string} version @param {string[]} cells */
+function writeRow(version, cells) {
+	const text = readFileSync(PAGE, "utf8");
+	const [, head, rows, rest] = /^([^]*?\n\| --- .*\n)((?:\| .*\n)*)([^]*)$/.exec(text) ?? [];
+	if (head === undefined) throw new Error(`${PAGE} has no table`);
+	const lines = rows.split(/(?<=\n)/).filter((line) => line !== "");
+	const isOwn = (line) => line.startsWith(`| ${version} |`);
+	const known = lines.find(isOwn)?.split(" | ").slice(1) ?? [];
+	// What was not tried this time keeps what was found before.
+	const merged = cells.map((cell, at) => (cell === NOT_TRIED ? (known[at]?.replace(/ \|\n$/, "") ?? cell) : cell));
+	const row = `| ${version} | ${merged.join(" | ")} |\n`;
+	const others = lines.filter((line) => !isOwn(line));
+	const versionOf = (line) => line.split("|")[1].trim();
+	const sorted = [...others, row].sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
+	writeFileSync(PAGE, `${head}${sorted.join("")}${rest}`);
+}
+
+function main() {
+	const { values, positionals } = optionsOf(import.meta.url, { allowPositionals: true, options: { write: { type: "boolean" }, only: { type: "string" } } });
+	setup();
+	const version = positionals[0] ?? newestVersion();
+	const dirs = unpackVersion(version);
+	const wanted = values.only?.split(",") ?? PARTS;
+	const tests = testsOf(version);
+	const cells = [];
+	let isSame = true;
+	console.log(`pi ${version}, beside the reference ${referenceVersion} (${referenceDir})\n`);
+	for (const part of PARTS) {
+		if (!wanted.includes(part)) {
+			cells.push(NOT_TRIED);
+			continue;
+		}
+		const result = part === "declarations" ? { passed: 0, differences: compareDeclarations(dirs) } : runTests(dirs.pi, tests[part]);
+		cells.push(cell(part, result));
+		if (result.differences.length > 0) isSame = false;
+		console.log(`${part}: ${cells.at(-1)}`);
+		for (const difference of result.differences) console.log(`  ${difference}`);
+	}
+	if (values.write) writeRow(version, cells);
+	console.log(isSame ? "\nNothing differs." : '\nSee "pi released a version" in CONTRIBUTING.md.');
+	process.exit(isSame ? 0 : 1);
+}
+
+if (isMain(import.meta.url)) main();
