@@ -115,8 +115,9 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             let appended = state.session.append_as_planned(&entry, &new.head, planned, &before);
             // Entries of others may have come in even if that failed.
             let followed = state.follow_remap(js).and_then(|()| match appended {
-                Ok(row) => state.cache.set_own(js, row, new.own),
-                Err(_) => Ok(()),
+                Ok(row) if state.session.is_own(row) => state.cache.set_own(js, row, new.own),
+                // A redaction that came between changed its line.
+                Ok(_) | Err(_) => Ok(()),
             });
             match appended {
                 // Its object is made of its line then.

@@ -44,13 +44,17 @@ impl Collectable for BodyReader {
 }
 
 impl BodyReader {
-    /// Does something with the session that the entry was given out of.
-    fn with_session<T>(&self, work: impl FnOnce(&Session) -> T) -> Result<T> {
+    /// Does something with the session that the entry was given out of; the work also gets whether it should look if the file still has its
+    /// name. It need not if what is there now could not be taken in.
+    fn with_session<T>(&self, work: impl FnOnce(&Session, bool) -> T) -> Result<T> {
         if let Some(session) = &*self.left.borrow() {
-            return Ok(work(session));
+            return Ok(work(session, true));
         }
         match self.manager.upgrade() {
-            Some(manager) if manager.borrow().generation == self.generation => Ok(work(&manager.borrow().session)),
+            Some(manager) if manager.borrow().generation == self.generation => {
+                let session = &manager.borrow().session;
+                Ok(work(session, !session.is_suspect()))
+            }
             _ => Err(Error::from_reason("The session of an entry is gone")),
         }
     }
@@ -129,14 +133,22 @@ fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>>
 }
 
 fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, place: &BodyPlace<'_>) -> Result<JsVal<'env>> {
-    let text = match reader.with_session(|session| session.body_text(place))? {
+    let text = match reader.with_session(|session, checks_name| session.body_text(place, checks_name))? {
         Ok(text) => text,
-        Err((error, missing)) => reader.find(js, place, &missing)?.ok_or_else(|| thrown(js, &error))?,
+        Err((error, missing)) => match reader.find(js, place, &missing)? {
+            Some(text) => text,
+            // No open session has the new file: the old one has the body still.
+            None if missing.is_replaced => {
+                let text = reader.with_session(|session, _| session.body_text(place, false))?;
+                text.map_err(|(error, _)| thrown(js, &error))?
+            }
+            None => return Err(thrown(js, &error)),
+        },
     };
     value_of(js, &text.parts).map_err(|_| match js.take_exception() {
         Ok(Some(exception)) => js.throw(exception),
         _ => {
-            let file = reader.with_session(|session| session.file().unwrap_or_default().to_owned());
+            let file = reader.with_session(|session, _| session.file().unwrap_or_default().to_owned());
             let (file, id) = (file.unwrap_or_default(), shown(place.id));
             thrown(js, &CoreError::value_too_long(&file, &id, place.of.name(), text.len))
         }

@@ -51,6 +51,8 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     }
     if writes {
         session.write_branch(&state.borrow().session, &plan, lines).or_throw(js)?;
+    } else {
+        state.borrow().session.check_has_name().or_throw(js)?;
     }
     swap(state, js, (session, cache))?;
     if writes {

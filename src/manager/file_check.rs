@@ -25,22 +25,18 @@ pub fn with_file(
     done.map_err(|error| thrown(js, &error))
 }
 
-/// Reads. If a line is not where it was, takes in the file's changes and reads again.
+/// Reads. If a line is not where it was, or another file has taken the file's name, takes in what is there now and reads again. If that
+/// cannot be taken in, the second read says why, or reads the old file.
 pub fn reading<T>(state: &RefCell<ManagerState>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
     let result = read();
     if result.is_ok() || !state.borrow().session.is_suspect() {
         return result;
     }
-    let exception = js.take_exception()?;
-    let recovered = {
+    js.take_exception()?;
+    {
         let mut state = state.borrow_mut();
-        let recovered = state.session.refresh_for_read();
+        let _ = state.session.refresh_for_read();
         state.follow_remap(js)?;
-        recovered
-    };
-    match (recovered, exception) {
-        (Ok(()), _) => read(),
-        (Err(_), Some(exception)) => Err(js.throw(exception)),
-        (Err(_), None) => result,
     }
+    read()
 }

@@ -1,4 +1,5 @@
-//! Removes what dead processes left in a directory: temporary files and lock files that nobody holds.
+//! Removes what dead processes left in a directory: temporary files and lock files that nobody holds. A process does so once for each
+//! directory that it writes in; a redaction does so each time, because what they left may hold what is to be taken out.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -25,23 +26,30 @@ pub fn sweep_if_due(target: &Path) {
 }
 
 /// Removes temporary files and lock files that dead processes left. One that cannot be removed does no harm and stays,
-/// as does any other file with such a name.
-pub fn sweep(dir: &Path) {
+/// as does any other file with such a name. Returns the temporary files that stay though no living process is known to write them.
+pub fn sweep(dir: &Path) -> Vec<PathBuf> {
+    let mut left = Vec::new();
     for entry in fs::list(dir).into_iter().flatten() {
-        let name = entry.file_name();
-        if name.to_str().is_some_and(|name| name.ends_with(".jsonl.lock")) {
-            let _ = lock_file::remove_stale(&entry.path());
+        let (name, path) = (entry.file_name(), entry.path());
+        let Some(name) = name.to_str() else { continue };
+        if name.ends_with(".jsonl.lock") {
+            let _ = lock_file::remove_stale(&path);
         }
-        let left = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-        if !left || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            continue;
-        }
-        // Opened for writing: some systems do not lock a file that is open only for reading.
-        let file = open::existing(&entry.path(), Access::Overwrite);
-        if file.is_ok_and(|file| fs::try_lock(&file).is_ok_and(|free| free)) {
-            let _ = fs::remove(&entry.path());
+        let is_temporary = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+        if is_temporary && entry.file_type().is_ok_and(|kind| kind.is_file()) && !is_removed_or_in_use(&path) {
+            left.push(path);
         }
     }
+    left
+}
+
+fn is_removed_or_in_use(path: &Path) -> bool {
+    // Opened for writing: some systems do not lock a file that is open only for reading.
+    let removed = open::existing(path, Access::Overwrite).and_then(|file| match fs::try_lock(&file)? {
+        true => fs::remove(path),
+        false => Ok(()),
+    });
+    removed.is_ok() || !fs::exists(path)
 }
 
 #[cfg(test)]

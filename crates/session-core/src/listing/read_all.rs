@@ -13,7 +13,7 @@ use crate::catalog::connection::Catalog;
 use crate::catalog::error::CatalogResult;
 use crate::catalog::location::CatalogLocation;
 use crate::catalog::rows::{self, CacheValidity, CatalogRow, PackedFile};
-use crate::io::file_fingerprint::now;
+use crate::io::file_fingerprint::{now, FileFingerprint};
 use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::{self, is_exhausted, Access};
@@ -204,14 +204,27 @@ impl Reading<'_> {
         let listed = |summary| ListedSession { summary, fingerprint, end, head_tail_hash: hash, usage };
         let packed = packed.map(|packed| Some(packed).filter(PackedFile::is_kept));
         let update = packed.filter(|packed| packed.is_some() || had_row);
-        Ok(Some((kind.into_summary().map(listed), update.map(|packed| Update { file: candidate, packed }))))
+        let update = update.map(|packed| Update { file: candidate, fingerprint, packed });
+        Ok(Some((kind.into_summary().map(listed), update)))
     }
 }
 
 /// A file whose row is to be written, or to be deleted, if there is nothing that is kept.
 struct Update<'a> {
     file: &'a Candidate,
+    /// Which file was read.
+    fingerprint: FileFingerprint,
     packed: Option<PackedFile>,
+}
+
+impl Update<'_> {
+    /// Whether the file that was read is still there, as it was or longer. A redaction replaces the file and then deletes the row: it must
+    /// not come back after that.
+    fn is_current(&self) -> bool {
+        let now = fs::stat_path(Path::new(&self.file.path)).ok().flatten().map(|stat| stat.fingerprint());
+        let read = &self.fingerprint;
+        now.is_some_and(|now| now == *read || now.file_id == read.file_id && now.size > read.size)
+    }
 }
 
 /// The catalog's rows of the listed directories, by the names in each.
@@ -237,10 +250,12 @@ fn write_rows(catalog: Option<Catalog>, location: Option<&CatalogLocation>, upda
     }
     if has_changes {
         let written = catalog.write(|transaction| {
-            for Update { file, packed } in updates {
+            for update in updates {
+                let Update { file, packed, .. } = update;
                 match packed {
-                    Some(packed) => rows::put(transaction, &file.dir, &file.name, packed)?,
-                    None => rows::forget(transaction, &file.dir, &file.name)?,
+                    // Nobody else writes to the catalog meanwhile.
+                    Some(packed) if update.is_current() => rows::put(transaction, &file.dir, &file.name, packed)?,
+                    Some(_) | None => rows::forget(transaction, &file.dir, &file.name)?,
                 }
             }
             for (dir, names) in gone {

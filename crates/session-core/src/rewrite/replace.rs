@@ -3,8 +3,9 @@
 //!
 //! Other programs may append to the old file at any time: pi takes no lock. The file is therefore held by a handle, and
 //! locked against other processes that replace it. Lines that are appended after the file was read are carried over:
-//! before the rename, and after it for as long as something still writes to the old file. The identity of the file is
-//! checked right before the rename: if the path leads to another file, nothing is done.
+//! before the rename, and after it up to the end mark, by which our own writers notice ([`crate::storage::end_mark`]), and for as long
+//! as something still writes to the old file. The identity of the file is checked right before the rename: if the path leads to another
+//! file, nothing is done.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -22,6 +23,7 @@ use crate::io::line_reader::{LineReader, RawLine, HEAD, WHOLE};
 use crate::io::open::{self, Access};
 use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::Temporary;
+use crate::storage::end_mark;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{copy_bytes, Storage};
 
@@ -30,8 +32,10 @@ const HOLD_TRIES: u32 = 5000;
 const HOLD_PAUSE: Duration = Duration::from_millis(2);
 /// How often appended lines are carried over before the rename happens even though more may come.
 const CARRY_ROUNDS: u32 = 3;
-/// The old file is no longer watched after this many checks in a row without an appended line, and after `CHECKS` at the latest.
-const QUIET_CHECKS: u32 = 3;
+/// The old file is no longer watched after this many pauses in a row without an appended line, and after `CHECKS` at the latest: for
+/// programs that do not know the end mark. pi opens the file by its name for each line and writes some 50 µs later; one that was interrupted
+/// in between goes on when another program's time slice is over, which on Linux takes about 3 ms at most (`base_slice_ns`).
+const QUIET_PAUSES: u32 = 3;
 const CHECKS: u32 = 200;
 const CHECK_PAUSE: Duration = Duration::from_millis(1);
 /// How much of the appended bytes is read at once.
@@ -173,7 +177,10 @@ impl RewriteTarget {
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.
-        open::regular(&self.target, Access::Append).with_call("open", &self.path)?;
+        let end = open::regular(&self.target, Access::Append).with_call("open", &self.path)?;
+        if fs::stat(&end).with_call("fstat", &self.path)?.file_id != self.storage.file_id() {
+            return Ok(None);
+        }
         let mut temporary = Temporary::beside(&self.target).with_call("open", &self.path)?;
         let meta = fs::metadata_of(&self.file).with_call("fstat", &self.path)?;
         fs::set_like(&temporary.file, &meta).with_call("fchmod", &self.path)?;
@@ -195,6 +202,7 @@ impl RewriteTarget {
         let file_id = fs::stat(&temporary.file).with_call("fstat", &self.path)?.file_id;
         match temporary.replace(&self.target) {
             Err(error) if fs::is_in_use(&error) => {
+                drop(end);
                 return match self.carry_before(&temporary, &mut read, rewrite)? {
                     true => self.replace_closed(temporary, kept, read.end),
                     false => Ok(None),
@@ -202,11 +210,13 @@ impl RewriteTarget {
             }
             renamed => renamed.with_call("rename", &self.path)?,
         }
-        let backup = kept.keep();
         // From here on the path leads to the new file, even if the directory cannot be synced.
-        let synced = dirs::sync_dir_of(&self.target).with_call("fsync", &self.path);
-        self.carry_after(&temporary.file, read, rewrite)?;
-        synced?;
+        let is_backup = kept.link().is_some();
+        let backup = kept.keep();
+        // Without a mark writers notice later.
+        let mark = if is_backup { None } else { end_mark::write(&end).ok() };
+        let carried = self.carry_after(&temporary.file, read, mark, rewrite);
+        carried.and(dirs::sync_dir_of(&self.target).with_call("fsync", &self.path))?;
         Ok(Some(Replaced { backup, file_id }))
     }
 
@@ -277,9 +287,9 @@ impl RewriteTarget {
 
     /// Appends to the new file what was appended to the old one after the last carry-over. If that cannot be done, it is kept as it
     /// is in a file beside it.
-    fn carry_after(&self, new: &File, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
+    fn carry_after(&self, new: &File, read: ReadTo, mark: Option<u64>, rewrite: &mut dyn Rewrite) -> Result<()> {
         let mut from = read.torn_line_start.unwrap_or(read.end);
-        self.carry_late(new, read.end, &mut from, rewrite).map_err(|error| {
+        self.carry_late(new, read.end, &mut from, mark, rewrite).map_err(|error| {
             let state = match keep_rest(&self.target, &self.file, from) {
                 Ok(None) => return error,
                 Ok(Some(kept)) => format!("only in {} ({error})", kept.display()),
@@ -293,13 +303,29 @@ impl RewriteTarget {
     }
 
     /// Appends late lines to the new file, and moves `from` to the end of those that are there.
-    fn carry_late(&self, new: &File, end: u64, from: &mut u64, rewrite: &mut dyn Rewrite) -> Result<()> {
+    fn carry_late(
+        &self,
+        new: &File,
+        end: u64,
+        from: &mut u64,
+        mark: Option<u64>,
+        rewrite: &mut dyn Rewrite,
+    ) -> Result<()> {
         let mut seen = end;
+        if let Some(mark) = mark {
+            if mark > end {
+                // The mark ends an unterminated line.
+                self.add(new, &self.lines_from(*from, mark, true, rewrite)?)?;
+            }
+            seen = end_mark::end_of(mark);
+            *from = seen;
+        }
+        let end = seen;
         let mut quiet = 0;
         for check in 0..CHECKS {
             let size = fs::stat(&self.file).with_call("fstat", &self.path)?.size;
-            quiet = if size > seen { 0 } else { quiet + 1 };
-            let last = quiet >= QUIET_CHECKS || check + 1 == CHECKS;
+            quiet = if size > seen || check == 0 { 0 } else { quiet + 1 };
+            let last = quiet >= QUIET_PAUSES || check + 1 == CHECKS;
             if size > seen || last && *from < size && seen > end {
                 // Nobody continues a line that is unterminated at the last check.
                 let lines = self.lines_from(*from, size, last, rewrite)?;
@@ -329,9 +355,8 @@ impl RewriteTarget {
         if storage.file_id() != fs::stat(new).with_call("fstat", &self.path)?.file_id {
             return Err(Error::elsewhere(&self.path));
         }
-        // The new file is locked since it was made, and an append waits for its lock.
-        let _ = fs::unlock(new);
-        storage.set_shared();
+        // The new file is locked since it was made.
+        storage.set_locked(true);
         storage.set_unterminated(true);
         storage.append(&mut text).map(drop)
     }

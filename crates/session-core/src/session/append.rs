@@ -8,11 +8,14 @@
 //!
 //! If two processes choose one id at the same moment, the one whose line is later in the file sees the other's line and takes
 //! its own back. So ids stay unique without a lock.
+//!
+//! A line that is not where it was expected may be in a file that has lost its name: then it is looked for in the file that has the
+//! name now, and written there if it is missing ([`crate::storage::end_mark`]).
 
 use std::borrow::Cow;
 
 use crate::base::error::{part, Error, Result};
-use crate::base::memory::{self, copy_of_bytes, with_capacity};
+use crate::base::memory::{self, copy_of_bytes, reserve, with_capacity};
 use crate::base::time::timestamp;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
@@ -20,6 +23,7 @@ use crate::format::serialize::{line, Envelope, NewHead};
 use crate::format::session_entry::OwnFields;
 use crate::io::line_span::LineSpan;
 use crate::storage::new_file::NewFile;
+use crate::storage::storage::FileStatus;
 use crate::tree::RowNo;
 
 use super::session::{check_length, Session};
@@ -106,6 +110,13 @@ impl<'a> NewEntry<'a> {
         let own_fields = Cow::Owned(fields.to_json()?.into_bytes());
         Ok(Self { kind: fields.kind(), own_fields, parent: ParentChoice::Leaf, id: None, time })
     }
+}
+
+/// A line that was written to a file that had lost its name.
+struct StrayLine {
+    id: String,
+    span: LineSpan,
+    line: Vec<u8>,
 }
 
 impl Session {
@@ -239,6 +250,22 @@ impl Session {
 
     /// Writes an entry's line, to the file or to memory, and adds the entry.
     fn append_line(&mut self, new: &NewEntry<'_>, new_head: &NewHead) -> Result<RowNo> {
+        let mut stray = None;
+        let appended = self.append_until_named(new, new_head, &mut stray);
+        if let (Err(_), Some(StrayLine { span, line, .. })) = (&appended, &stray) {
+            // If that file comes back, it must not have what was not appended. Where this fails, it is read like another process's line.
+            let _ = self.roll_back(*span, line);
+        }
+        appended
+    }
+
+    /// Writes the line until it is in the file that has the name. `stray` becomes where it was last written to a file that had lost its name.
+    fn append_until_named(
+        &mut self,
+        new: &NewEntry<'_>,
+        new_head: &NewHead,
+        stray: &mut Option<StrayLine>,
+    ) -> Result<RowNo> {
         let has_id = |session: &Self| new.id.filter(|id| session.tree().find(id.as_bytes()).is_some());
         let had_id = has_id(self).is_some();
         for left in (0..TRIES).rev() {
@@ -247,10 +274,19 @@ impl Session {
             if self.check_lock()? {
                 continue;
             }
+            if let Some(StrayLine { id, line, .. }) = stray {
+                if let Some(row) = self.tree().find(id.as_bytes()) {
+                    self.adopt(row, line);
+                    return Ok(row);
+                }
+            }
             if let Some(id) = has_id(self).filter(|_| !had_id) {
                 return Err(self.id_taken(id));
             }
-            let envelope = self.envelope(new, new_head)?;
+            let mut envelope = self.envelope(new, new_head)?;
+            if let Some(StrayLine { id, .. }) = stray {
+                envelope.id.clone_from(id);
+            }
             let head = new_head.with(new.kind, &envelope);
             // After the write there is nothing that may fail.
             self.reserve(&head)?;
@@ -275,11 +311,40 @@ impl Session {
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));
             let own = part(&text, end.saturating_sub(span.len as usize)..end, "the appended line")?;
+            if start != self.size && !self.has_name_after_write(span, own)? {
+                *stray = Some(StrayLine { id: envelope.id, span, line: copy_of_bytes(own)? });
+                self.mark_suspect();
+                continue;
+            }
             if self.check_landing(span, start, (&envelope, own), (new, new_head))? {
                 return self.push_local(&head, Some(span));
             }
         }
         Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
+    }
+
+    /// Whether the path still leads to the file that a line was written to. If that cannot be told, the line is rolled back.
+    fn has_name_after_write(&mut self, span: LineSpan, line: &[u8]) -> Result<bool> {
+        let status = self.storage.as_ref().map(|storage| storage.status(true)).transpose();
+        match status {
+            // Lines in memory have no name to lose.
+            Ok(status) => {
+                Ok(status.is_none_or(|found| matches!(found, FileStatus::Here { .. } | FileStatus::Open { .. })))
+            }
+            Err(error) => self.roll_back(span, line).and(Err(error)),
+        }
+    }
+
+    /// Takes an entry whose line was carried over to another file for one that was appended here. If the line was changed there, as a
+    /// redaction does, the entry counts as read from the file.
+    fn adopt(&mut self, row: RowNo, line: &[u8]) {
+        let is_as_written = self.line(row).is_ok_and(|found| found.is_some_and(|found| found.as_bytes() == line));
+        if let Err(at) = self.appended.binary_search(&row) {
+            if is_as_written && reserve(&mut self.appended, 1).is_ok() {
+                self.appended.insert(at, row);
+            }
+        }
+        self.index.tree.set_leaf(Some(row));
     }
 
     /// Checks what precedes a line that was not written where it was expected, or was written after an unterminated line. Returns whether

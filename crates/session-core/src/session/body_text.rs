@@ -36,23 +36,29 @@ pub struct MissingBody {
     session: u128,
     kind: Option<EntryKind>,
     len: Option<usize>,
+    /// Whether another file has the session's name: then the body is what that says.
+    pub is_replaced: bool,
 }
 
 #[doc(hidden)]
 impl Session {
-    /// The text of a body. If it is not there, what is known of it comes with the error.
-    pub fn body_text(&self, place: &BodyPlace<'_>) -> Result<BodyText, (Error, MissingBody)> {
+    /// The text of a body. If it is not there, what is known of it comes with the error. With `checks_name` it counts as not there once
+    /// another file has the session's name.
+    pub fn body_text(&self, place: &BodyPlace<'_>, checks_name: bool) -> Result<BodyText, (Error, MissingBody)> {
         // An id may be in several lines; and rows have other numbers once another file was taken in.
         let is_there = self.tree().id_of(place.row) == place.id;
         let row = if is_there { Some(place.row) } else { self.tree().find(place.id) };
+        let is_replaced = checks_name && self.is_replaced();
         let text = match row {
+            Some(_) if is_replaced => self.note_mismatch(Err(Error::elsewhere(self.file().unwrap_or_default()))),
             Some(row) => self.body_of(row, place.of),
             None => Err(Error::changed(self.file().unwrap_or_default(), format!("entry {} is gone", shown(place.id)))),
         };
         text.map_err(|error| {
             let session = xxh3_128(self.id());
             let kind = row.and_then(|row| self.tree().row(row)).map(|row| row.kind);
-            (error, MissingBody { session, kind, len: row.and_then(|row| self.body_len(row, place.of)) })
+            let len = row.filter(|_| !is_replaced).and_then(|row| self.body_len(row, place.of));
+            (error, MissingBody { session, kind, len, is_replaced })
         })
     }
 
@@ -74,7 +80,11 @@ impl Session {
             return Ok(BodyText { parts, len });
         }
         let changed = |how: &str| self.entry_changed(row, how);
-        let line = self.line(row)?.ok_or_else(|| changed("has no line"))?;
+        let line = match &self.storage {
+            Some(storage) => self.note_mismatch(self.index.line(&**storage, row))?,
+            None => None,
+        };
+        let line = line.ok_or_else(|| changed("has no line"))?;
         let found = read_line_and_bodies(&line, 0, |read, bodies| {
             let bodies = self.index.is_entry(row, &read).then_some(bodies);
             bodies.and_then(|bodies| bodies.iter().find(|body| body.of == of).copied())

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use super::session::Session;
 use crate::base::error::{Error, Result};
@@ -16,7 +17,7 @@ use crate::format::ids::short_entry_id;
 use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
 use crate::json::{quoted, ObjectText};
-use crate::storage::new_file::NewFile;
+use crate::storage::new_file::{remove_as_made, NewFile};
 use crate::tree::{IdNo, ParentRef, RowNo, Tree};
 
 /// The plan of a branched session.
@@ -169,10 +170,14 @@ impl Session {
 
     /// Makes the file of this session, whose entries are those of a branch of `old`.
     pub fn write_branch(&mut self, old: &Session, plan: &BranchPlan, lines: BranchLines) -> Result<()> {
-        let Some(path) = self.file() else { return Ok(()) };
-        let mut file = NewFile::create(path)?;
+        let Some(path) = self.file().map(str::to_owned) else { return Ok(()) };
+        let mut file = NewFile::create(&path)?;
         let BranchSpans { lines, bodies } = old.note_mismatch(old.copy_branch(plan, lines, &mut file))?;
-        self.move_to_file(file.finish(self.options().durability)?, lines, bodies);
+        let size = file.size();
+        let storage = file.finish(self.options().durability)?;
+        // What was copied may have been taken out of another file that has the name by now. Whoever takes it out later finds this file.
+        old.check_has_name().inspect_err(|_| remove_as_made(Path::new(&path), storage.file_id(), size))?;
+        self.move_to_file(storage, lines, bodies);
         Ok(())
     }
 

@@ -8,13 +8,15 @@ use crate::base::options::SessionFileOptions;
 use crate::base::paths::absolute_text;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{NewHeader, Version};
-use crate::io::fs;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::rewrite::migrate::Migrator;
 use crate::storage::file::FileStorage;
-use crate::storage::new_file::NewFile;
-use crate::storage::storage::Storage;
+use crate::storage::new_file::{remove_as_made, NewFile};
+use crate::storage::storage::{FileStatus, Storage};
 use crate::summary::header_scan::first_header;
+
+/// How often a fork is begun again because its source was replaced.
+const TRIES: usize = 8;
 
 /// A session file that can be forked.
 #[derive(Debug)]
@@ -60,8 +62,38 @@ impl ForkSource {
     ) -> Result<Session> {
         let target = &absolute_text(target.as_ref())?;
         let header = header.line()?;
+        let mut newer: Option<Self> = None;
+        for left in (0..TRIES).rev() {
+            let source = newer.as_ref().unwrap_or(self);
+            let out = source.copied_to(target, &header)?;
+            // What may fail comes before the file has its name, as far as it can: a retry must find the name free.
+            let session = Session::new(Vec::new(), Persistence::File, Some(target.clone())).with_options(options)?;
+            let size = out.size();
+            let storage = out.finish(options.durability)?;
+            // What was copied may have been taken out of another file that has the source's name by now. Whoever takes it out later
+            // finds this file.
+            if let Some(replacement) = source.replacement().filter(|_| left > 0) {
+                remove_as_made(Path::new(target), storage.file_id(), size);
+                newer = Some(replacement);
+                continue;
+            }
+            let file_id = storage.file_id();
+            let loaded = session.loaded(target, Box::new(storage));
+            return loaded.inspect_err(|_| remove_as_made(Path::new(target), file_id, size));
+        }
+        Err(Error::changed(self.storage.name(), "others keep replacing it while it is forked"))
+    }
+
+    /// The session in the file that has taken the name of this one's; None if none has.
+    fn replacement(&self) -> Option<Self> {
+        let is_replaced = matches!(self.storage.status(true), Ok(FileStatus::Replaced { .. }));
+        is_replaced.then(|| Self::open(self.storage.name()).ok()).flatten()
+    }
+
+    /// Begins the fork: the header and every entry, in a file that has no name yet.
+    fn copied_to(&self, target: &str, header: &[u8]) -> Result<NewFile> {
         let mut out = NewFile::create(target)?;
-        out.line(&header)?;
+        out.line(header)?;
         let mut lines = LineReader::new(self.storage.reader(0)?, 0, WHOLE);
         let mut migrator = Some(self.version).filter(|version| *version != Version::Current).map(Migrator::new);
         while let Some(line) = lines.next_line().with_call("read", self.storage.name())? {
@@ -78,16 +110,6 @@ impl ForkSource {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }
-        // What may fail comes before the file has its name, as far as it can: a retry must find the name free.
-        let session = Session::new(Vec::new(), Persistence::File, Some(target.clone())).with_options(options)?;
-        let size = out.size();
-        let storage = out.finish(options.durability)?;
-        let file_id = storage.file_id();
-        session.loaded(target, Box::new(storage)).inspect_err(|_| {
-            let found = fs::stat_path(Path::new(target)).ok().flatten();
-            if found.is_some_and(|found| found.file_id == file_id && found.size == size) {
-                let _ = fs::remove(Path::new(target));
-            }
-        })
+        Ok(out)
     }
 }

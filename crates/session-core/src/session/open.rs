@@ -96,6 +96,8 @@ impl Session {
         }
         // The lock is held before the file is read, so that nobody writes between that and our own writes.
         let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
+        // Another file may have got the name before the lock was held.
+        let storage = if storage.has_its_name()? { storage } else { FileStorage::open(path)? };
         let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
         let version = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?.version;
         if version != Version::Current || persistence == Persistence::Memory {

@@ -24,7 +24,7 @@ use crate::io::line_reader::{owned_text, MAX_LINE_BYTES};
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::StringParts;
 use crate::storage::file::FileStorage;
-use crate::storage::storage::{bytes_at, Storage};
+use crate::storage::storage::{bytes_at, FileStatus, Storage};
 use crate::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
@@ -206,6 +206,7 @@ impl Session {
     /// - `SessionChanged`: the line is not where it was: call [`refresh`](Self::refresh), which then reads the whole file.
     /// - `System`: the file could not be read.
     pub fn line(&self, row: RowNo) -> Result<Option<String>> {
+        self.check_has_name()?;
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.line(&**storage, row)),
             None => Ok(None),
@@ -223,6 +224,34 @@ impl Session {
             self.mark_suspect();
         }
         result
+    }
+
+    /// An error, and the file suspect, if another file has taken the name of the session's: what the old one says may have been taken out
+    /// of the new one. A file that is suspect already is read as it is.
+    #[doc(hidden)]
+    pub fn check_has_name(&self) -> Result<()> {
+        match &self.storage {
+            Some(storage) if !self.is_suspect() && self.is_replaced() => {
+                self.note_mismatch(Err(Error::elsewhere(storage.name())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether another file has taken the name of the session's. That it cannot be told, a read reports, if it fails.
+    pub(super) fn is_replaced(&self) -> bool {
+        let Some(storage) = self.storage.as_ref().filter(|storage| storage.target().is_some()) else { return false };
+        let status = match storage.status(false) {
+            Ok(FileStatus::Open { size }) if size != self.size => storage.status(true),
+            status => status,
+        };
+        matches!(status, Ok(FileStatus::Replaced { .. }))
+    }
+
+    /// Whether an entry of a session that writes was appended here, and its line is as it was written.
+    #[doc(hidden)]
+    pub fn is_own(&self, row: RowNo) -> bool {
+        !self.is_persisted() || self.is_appended_here(row)
     }
 
     /// The header; None if there is no header line. Errors are those of [`header_line`](Self::header_line).
@@ -253,6 +282,7 @@ impl Session {
     /// Those of [`line`](Self::line), and those of `each`.
     pub fn lines(&self, rows: &[RowNo], each: &mut dyn FnMut(RowNo, &str) -> Result<()>) -> Result<()> {
         let mut each = |row, line: &str, _| each(row, line);
+        self.check_has_name()?;
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, &mut each)),
             None => Ok(()),
@@ -294,14 +324,15 @@ impl Session {
         self.lock = SessionLock::default();
     }
 
-    /// Reads what other processes appended; the storage has `size` bytes now.
+    /// Reads what other processes appended; the storage had `size` bytes when its path was looked at.
     pub(super) fn read_appended(&mut self, size: u64) -> Result<()> {
         self.share();
         let Some(storage) = self.storage.as_mut() else {
             return Ok(());
         };
         let before = self.index.tree.len();
-        let is_unterminated = self.index.read_more(&**storage, u64::MAX)?;
+        // No further: what is behind it may be an end mark, and lines of a file that has lost its name since it had this size.
+        let is_unterminated = self.index.read_more(&**storage, size)?;
         // The line that lacks its newline may have been read before, by an append that then failed.
         storage.set_unterminated(is_unterminated || self.index.is_after_unterminated_line());
         let grown = size - self.size;
@@ -368,6 +399,7 @@ impl Session {
 
     /// The lines of several entries without their bodies, see [`crate::format::body`].
     pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
+        self.check_has_name()?;
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
             None => Ok(()),

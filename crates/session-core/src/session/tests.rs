@@ -439,5 +439,6 @@ fn a_closed_session_opens_its_file_again() {
 mod appends;
 mod landings;
 mod locks;
+mod replacements;
 mod rewritten;
 mod typed;

@@ -54,6 +54,8 @@ pub struct FileStorage {
     handle: Mutex<Option<OpenFile>>,
     is_unterminated: bool,
     shared: bool,
+    /// Whether the caller holds the write lock.
+    is_locked: bool,
     durability: Durability,
     path_check: LastPathCheck,
     /// Whether it was opened again since the last check. While it was closed another file may have got its inode.
@@ -91,6 +93,7 @@ impl FileStorage {
             file_id,
             is_unterminated: false,
             shared: false,
+            is_locked: false,
             durability,
             path_check: LastPathCheck::default(),
             reopened: AtomicBool::new(false),
@@ -106,6 +109,27 @@ impl FileStorage {
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
+    }
+
+    /// Whether its path leads to it now. Unlike [`Storage::status`] this is no path check: the next one is as due as before.
+    pub(crate) fn has_its_name(&self) -> Result<bool> {
+        let found = fs::stat_path(Path::new(&self.path)).with_call("stat", &self.path)?;
+        Ok(found.is_some_and(|found| found.file_id == self.file_id))
+    }
+
+    /// Waits until nobody has the write lock, if it is not held for longer than a write takes. Whoever replaces a file has the lock of the
+    /// new one until nothing is carried over to it any more.
+    pub(crate) fn wait_until_unlocked(&self) {
+        if let Some(handle) = self.open_handle() {
+            if lock_briefly(&handle.file) {
+                unlock(&handle.file);
+            }
+        }
+    }
+
+    /// Notes whether the caller holds the write lock: appends do not wait for it then.
+    pub(crate) fn set_locked(&mut self, is_locked: bool) {
+        self.is_locked = is_locked;
     }
 
     fn open_handle(&self) -> Option<OpenFile> {
@@ -190,7 +214,7 @@ impl FileStorage {
     /// Truncates our own bytes. False if they are not the last, or not there any more.
     fn cut(&self, file: &File, offset: u64, ours: [&[u8]; 2]) -> io::Result<bool> {
         // Other writers of ours take the same lock once they know of each other. The caller may hold this lock already.
-        let locked = !self.uses_write_lock() && lock_briefly(file);
+        let locked = !self.is_locked && !self.uses_write_lock() && lock_briefly(file);
         let is_last = || {
             let mut end = offset;
             for part in ours {
@@ -216,7 +240,7 @@ impl FileStorage {
     /// Whether every write asks for the write lock.
     fn uses_write_lock(&self) -> bool {
         // Elsewhere than on Unix a lock keeps every program from writing.
-        cfg!(unix) && (self.shared || self.is_unterminated)
+        cfg!(unix) && (self.shared || self.is_unterminated) && !self.is_locked
     }
 
     /// Runs work under the write lock, if others write to the file, too: what is truncated must not be theirs. If somebody keeps the lock,

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use super::file::FileStorage;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::options::Durability;
+use crate::io::fs::FileId;
 use crate::io::line_span::LineSpan;
 use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::{taken, Temporary};
 use crate::io::{dirs, fs};
-use crate::storage::storage::{FileStatus, Storage};
+use crate::storage::storage::Storage;
 
 /// How much is collected before it is written.
 const CHUNK: usize = 1 << 16;
@@ -97,14 +98,17 @@ impl NewFile {
         if syncs {
             let synced = dirs::sync_dir_of(path).with_call("fsync", &name);
             // It may not be on disk, so it is removed: a retry must find its name free. What others have put there meanwhile stays.
-            synced.inspect_err(|_| {
-                let is_as_made = |status| matches!(status, FileStatus::Here { size: now, .. } if now == size);
-                if storage.status(true).is_ok_and(is_as_made) {
-                    let _ = fs::remove(path);
-                }
-            })?;
+            synced.inspect_err(|_| remove_as_made(path, storage.file_id(), size))?;
         }
         Ok(storage)
+    }
+}
+
+/// Removes a file that was just made, unless others have put something else there or written to it.
+pub(crate) fn remove_as_made(path: &Path, file_id: FileId, size: u64) {
+    let found = fs::stat_path(path).ok().flatten();
+    if found.is_some_and(|found| found.file_id == file_id && found.size == size) {
+        let _ = fs::remove(path);
     }
 }
 

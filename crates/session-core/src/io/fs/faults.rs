@@ -37,7 +37,8 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-type Meddling = Option<(FsCall, Box<dyn FnOnce()>)>;
+/// What is done before the next call of a kind, or of any.
+type Meddling = Option<(Option<FsCall>, Box<dyn FnOnce()>)>;
 
 thread_local! {
     static MEDDLING: RefCell<Meddling> = const { RefCell::new(None) };
@@ -45,7 +46,16 @@ thread_local! {
 
 /// Runs `meddle` right before the next call of this kind: what another process does in the moment between two calls.
 pub fn before_next(call: FsCall, meddle: impl FnOnce() + 'static) {
-    MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((call, Box::new(meddle))));
+    MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((Some(call), Box::new(meddle))));
+}
+
+/// Runs `meddle` right before the `number`th call of any kind from now on.
+pub fn before_call(number: usize, meddle: impl FnOnce() + 'static) {
+    let work: Box<dyn FnOnce()> = match number {
+        0 | 1 => Box::new(meddle),
+        _ => Box::new(move || before_call(number - 1, meddle)),
+    };
+    MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((None, work)));
 }
 
 /// Runs `meddle` right before the `number`th call of this kind from now on.
@@ -220,7 +230,8 @@ pub fn without_faults<T>(work: impl FnOnce() -> T) -> T {
 }
 
 pub(crate) fn inject(call: FsCall) -> io::Result<()> {
-    let meddle = MEDDLING.with(|meddling| meddling.borrow_mut().take_if(|(awaited, _)| *awaited == call));
+    let meddle = MEDDLING
+        .with(|meddling| meddling.borrow_mut().take_if(|(awaited, _)| awaited.is_none_or(|awaited| awaited == call)));
     if let Some((_, meddle)) = meddle {
         meddle();
     }

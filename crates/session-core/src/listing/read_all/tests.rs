@@ -112,6 +112,38 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
     .expect("read");
 }
 
+/// Regression: a list wrote the row of a file that a redaction had replaced since, and the catalog had the text again.
+#[test]
+fn what_was_read_of_a_file_that_was_replaced_since_is_not_cached() {
+    for grows in [false, true] {
+        loop {
+            let sessions = SessionsDir::new();
+            (0..8).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("s", &said("m", "user", "hunter2"))));
+            let files = sessions.files();
+            let is_changed = AtomicBool::new(false);
+            read_all(&files, Some(&sessions.location), None, &AtomicBool::new(false), &|at, _| {
+                // The last file to be read is handed on when all is written: then the list is made again.
+                if at != 0 || sessions.location.path.exists() {
+                    return;
+                }
+                if grows {
+                    sessions.append("0.jsonl", &said("n", "user", "more"));
+                } else {
+                    sessions.write("new", &session("s", &said("m", "user", "[redacted]")));
+                    fs::rename(sessions.dir.path().join("new"), &files[at].path).expect("renamed");
+                }
+                is_changed.store(true, Ordering::SeqCst);
+            })
+            .expect("read");
+            if is_changed.load(Ordering::SeqCst) {
+                assert_eq!(sessions.in_catalog().contains(&"0.jsonl".to_owned()), grows);
+                assert_eq!(sessions.in_catalog().len(), 7 + usize::from(grows));
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_catalog_that_has_no_room_changes_no_answer() {
     let sessions = SessionsDir::new();

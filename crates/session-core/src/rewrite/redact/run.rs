@@ -16,10 +16,12 @@ use crate::base::paths::absolute_text;
 use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::SessionLockGuard;
+use crate::io::sweep::sweep;
 use crate::json::reader::{read, Raw};
 use crate::json::{quoted, string_bytes};
 use crate::rewrite::backup;
 use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite, RewriteTarget};
+use crate::storage::file::FileStorage;
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
 
@@ -105,7 +107,8 @@ pub struct RedactReport {
 /// Takes something out of the session file at `path`, and out of its backups; a relative path is made absolute. `is_dry_run`: only tells
 /// what would be changed.
 ///
-/// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. If `left` of the report is not 0,
+/// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. Temporary files that dead processes left
+/// in the directory are removed. If `left` of the report is not 0,
 /// something remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
 /// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
 /// Errors are those of [`repair`](crate::rewrite::repair::repair), but some of the backups may be changed then.
@@ -121,6 +124,9 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
     let planned = Some(redact_file(path, false, redaction, true, &mut identities)?).filter(|_| is_dry_run);
     let mut backups = Vec::new();
     let mut left = 0;
+    if !is_dry_run {
+        left += left_of_temporary_files(path, redaction)?;
+    }
     for backup in backups_of(path)? {
         let (lines, more) = redact_file(&backup, true, redaction, is_dry_run, &mut identities)?;
         left += more;
@@ -168,6 +174,24 @@ fn backups_of(path: &str) -> Result<Vec<String>> {
     let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
     let backups = backup::backups_of(&target).with_call("scandir", path)?;
     Ok(backups.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect())
+}
+
+/// Removes the temporary files of dead processes from the directory of a session file. Returns how many lines of those that cannot be
+/// removed, or that no lock tells to be in use, hold what is to be taken out.
+pub(super) fn left_of_temporary_files(path: &str, redaction: &Redaction) -> Result<u64> {
+    let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
+    let mut left = 0;
+    for temporary in sweep(target.parent().unwrap_or(&target)) {
+        let storage = match FileStorage::open(&temporary.to_string_lossy()) {
+            Err(error) if error.is_missing() => continue,
+            storage => storage?,
+        };
+        let mut identities = Identities::default();
+        let mut redactor = Redactor::new(redaction, false, &mut identities);
+        redactor.write(&storage, &mut io::sink())?;
+        left += redactor.left + redactor.changed.len() as u64;
+    }
+    Ok(left)
 }
 
 fn redact_file(

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::run::hash_of;
+use super::run::{hash_of, left_of_temporary_files};
 use super::text::Needle;
 use super::*;
 use crate::base::error::ErrorCode;
@@ -442,4 +442,40 @@ fn where_a_file_has_the_entry_of_a_line_its_own_line_takes_the_place() {
         assert_eq!((one.hash.clone(), one.new_hash.clone(), &one.line[..]), new);
     }
     assert_eq!(changed.len(), expected.len());
+}
+
+/// Regression: what a killed repair, fork or pull had written stayed where this process had swept before, and nothing was said to be left.
+#[test]
+fn temporary_files_of_dead_processes_are_removed_by_each_redaction() {
+    use crate::io::temporary::Temporary;
+    let (dir, path) = file(&[r#"{"type":"custom","id":"a","parentId":null,"data":"swordfish"}"#]);
+    let at = |name: &str| dir.path().join(name);
+    let mut alive = Temporary::beside(Path::new(&path)).expect("made");
+    std::io::Write::write_all(&mut alive, b"swordfish").expect("written");
+    for name in [".pi-session-1.tmp", ".pi-session-2.tmp"] {
+        fs::write(at(name), "swordfish").expect("written");
+        fs::write(at("other.tmp"), "swordfish").expect("written");
+        assert_eq!(redact(&path, &text("swordfish"), true).expect("planned").left, 0);
+        assert!(at(name).exists(), "a plan changes nothing");
+        assert_eq!(redact(&path, &text("swordfish"), false).expect("redacted").left, 0);
+        assert!(!at(name).exists() && at("other.tmp").exists());
+    }
+    drop(alive);
+}
+
+/// Regression: the same where they cannot be removed.
+#[cfg(unix)]
+#[test]
+fn what_temporary_files_hold_that_cannot_be_removed_is_left() {
+    use crate::io::fs::faults::{on_file_system, FileSystem};
+    use crate::io::fs::FsCall;
+    let (dir, path) = file(&[r#"{"type":"custom","id":"a","parentId":null,"data":"swordfish"}"#]);
+    fs::write(dir.path().join(".pi-session-1.tmp"), "swordfish\nother\n{\"data\":\"swordfish\"}").expect("written");
+    for refused in [&[(FsCall::Lock, libc::ENOTSUP)], &[(FsCall::Remove, libc::EACCES)]] {
+        let left = on_file_system(FileSystem { refused, ..FileSystem::PLAIN }, || {
+            left_of_temporary_files(&path, &text("swordfish")).expect("read")
+        });
+        assert_eq!(left, 2);
+    }
+    assert_eq!(redact(&path, &text("swordfish"), false).expect("redacted").left, 0);
 }

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use crate::base::options::SessionFileOptions;
 use crate::index::verify::verify;
-use crate::io::fs::faults::before_next;
+use crate::io::fs::faults::{before_call, before_next};
 use crate::io::fs::FsCall;
 use crate::rewrite::merge::merge;
 use crate::rewrite::repair::repair;
@@ -57,7 +57,7 @@ fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
     let (_dir, path) = old_file(OLD);
     let mut old = fs::OpenOptions::new().append(true).open(&path).expect("opened");
     before_next(FsCall::Rename, move || {
-        before_next(FsCall::Sync, move || {
+        before_next(FsCall::Stat, move || {
             for _ in 0..3 {
                 old.write_all(PI.as_bytes()).expect("written");
             }
@@ -93,7 +93,7 @@ fn a_line_written_right_before_the_rename_of_a_process_that_then_ends_is_in_the_
         let other = path.to_owned();
         before_next(FsCall::Rename, move || {
             add(&other, PI);
-            before_next(FsCall::Sync, || panic!("the process ends"));
+            before_call(1, || panic!("the process ends"));
         });
         assert!(std::panic::catch_unwind(AssertUnwindSafe(|| work(path))).is_err(), "it ended");
     };
@@ -260,7 +260,7 @@ fn a_late_line_that_cannot_be_added_to_the_new_file_is_kept_beside_it() {
     before_next(FsCall::Rename, move || {
         add(&other, PI);
         // Another process replaces the new file before the old one is looked at again.
-        before_next(FsCall::Sync, move || {
+        before_next(FsCall::Write, move || {
             fs::write(format!("{other}.new"), "theirs\n").expect("written");
             fs::rename(format!("{other}.new"), &other).expect("renamed");
         });
@@ -269,7 +269,7 @@ fn a_late_line_that_cannot_be_added_to_the_new_file_is_kept_beside_it() {
     let error = merge(&path, "s", stored, None).expect_err("the line is not in the new file");
     assert!(error.to_string().contains(&format!("only in {path}.bak")), "{error}");
     assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.bak"]);
-    assert_eq!(fs::read_to_string(format!("{path}.bak")).expect("kept"), PI);
+    assert_eq!(fs::read_to_string(format!("{path}.bak")).expect("kept"), format!("{PI}\n"), "with the end mark");
     assert_eq!(fs::read_to_string(&path).expect("read"), "theirs\n");
 }
 
@@ -297,7 +297,7 @@ fn a_late_line_that_cannot_be_read_at_first_is_kept_and_one_that_cannot_be_kept_
     let (_dir, path, result, _) = run(first(FsCall::Read), InjectedFault::Once(libc::EIO));
     let error = result.expect_err("the line is not in the new file").to_string();
     assert!(error.contains(&format!("only in {path}.bak (EIO")), "{error}");
-    assert_eq!(fs::read_to_string(format!("{path}.bak")).expect("kept"), PI);
+    assert_eq!(fs::read_to_string(format!("{path}.bak")).expect("kept"), format!("{PI}\n"), "with the end mark");
 
     let (_dir, _path, result, _) = run(first(FsCall::Write), InjectedFault::Always(libc::ENOSPC));
     let error = result.expect_err("the line is lost").to_string();

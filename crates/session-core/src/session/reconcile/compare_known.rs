@@ -93,7 +93,7 @@ impl Session {
             && (self.is_appended_here(was) || has_same_fields())
     }
 
-    pub(super) fn is_appended_here(&self, row: RowNo) -> bool {
+    pub(in crate::session) fn is_appended_here(&self, row: RowNo) -> bool {
         self.appended.binary_search(&row).is_ok()
     }
 }

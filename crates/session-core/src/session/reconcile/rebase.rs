@@ -1,7 +1,9 @@
 //! Moving a session to the file that replaced its own, or to new content of the same file, if that holds the same session.
 //!
 //! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors, if the old
-//! file is still open. What was taken out of the file in place, or is missing where the old file cannot be read any more, is gone.
+//! file is still open. If another file has the name by then, the session moves again ([`crate::storage::end_mark`]).
+//!
+//! What was taken out of the file in place, or is missing where the old file cannot be read any more, is gone.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -27,9 +29,11 @@ impl Session {
         let Some(path) = self.file.clone() else {
             return Ok(());
         };
-        // A repair copies lines until it is done: lines that are added before its end would be in the file twice.
+        // Nothing is added to the file of a session that another one has for itself.
         let free = if depth == CheckDepth::ForRead || !self.is_persisted() { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = self.open_replacement(&path, old)?;
+        // Lines that are carried over to it are not missing in it.
+        storage.wait_until_unlocked();
         // Before the content is read: what others append after that is not taken for known.
         let size = storage.size()?;
         let Some(mut loaded) = load(&storage)?.filter(|loaded| loaded.header.id == self.id) else {
@@ -101,6 +105,8 @@ impl Session {
         let same_header = self.header_text.is_some() && self.header_text == header_line;
         let id = std::mem::replace(&mut self.id, header.id);
         let mut before = Self::new(id, Persistence::Memory, self.file.clone());
+        // It is read as it is: that another file has its name is known.
+        *before.is_suspect.get_mut() = true;
         before.header_span = self.header_span.replace(header_span);
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
         before.index = std::mem::replace(&mut self.index, index);
@@ -166,8 +172,8 @@ impl Session {
     }
 
     /// For each row of a new index its row in the old one: the next that has its id, if that has the same content. Rows from `theirs`
-    /// on were added: they are the last of their ids. Rows appended here keep the caller's objects, even if the old file was rewritten
-    /// before: only their index is compared.
+    /// on were added: they are the last of their ids. Rows appended here keep the caller's objects, unless their lines were
+    /// changed for the new file; what was rewritten in the old file before does not count: only their index is compared.
     fn remapped_rows(
         &self,
         new: &Index,
@@ -189,7 +195,10 @@ impl Session {
                 return Ok(true);
             };
             read_into(storage, to.offset, to.len as usize, &mut b)?;
-            Ok(read_into(before, from.offset, from.len as usize, &mut a).is_err() || a == b)
+            if read_into(before, from.offset, from.len as usize, &mut a).is_err() || a == b {
+                return Ok(true);
+            }
+            Ok(self.is_appended_here(was) && self.index.check_line(before, was, &a).is_err())
         };
         let mut rows = with_capacity(new.tree.len())?;
         for row in 0..new.tree.len() as RowNo {
@@ -199,7 +208,7 @@ impl Session {
                 rows.push(None);
                 continue;
             };
-            let is_same = self.is_appended_here(was) || has_same_bytes(was, row)?;
+            let is_same = has_same_bytes(was, row)?;
             rows.push(Some(was).filter(|_| is_same));
         }
         Ok(rows)
@@ -233,6 +242,9 @@ fn add_entry(line: &str, head: &EntryHead<'_>, storage: &mut FileStorage, index:
         let span = storage.append(&mut copy_of_bytes(line.as_bytes())?)?;
         let (mut is_continuation, mut is_there) = (false, false);
         if span.offset > index.indexed_end() {
+            if !storage.has_its_name()? {
+                return Err(Error::elsewhere(storage.name()));
+            }
             is_continuation = index.read_more(storage, span.offset)?;
             is_there = index.tree.find(&head.id).is_some();
         }

@@ -15,7 +15,25 @@ use crate::session::{ForeignChangeKind, Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
 
 /// How often the check is repeated when another file takes its name meanwhile.
-const CHECKS: usize = 4;
+const CHECKS: usize = 8;
+
+/// Which lines of the file are compared with the index.
+#[derive(Debug, Clone, Copy)]
+enum Compared {
+    /// The header and the last one.
+    Ends,
+    /// Every line, unless the file's change time is the one that it had when all were compared.
+    AllIfChanged,
+    All,
+}
+
+/// What taking in what a check found has done.
+enum TakenIn {
+    /// It is all that there was.
+    All,
+    /// The session is in another file now. Whether that has kept its name, the next look tells.
+    Moved,
+}
 
 impl Session {
     /// Takes in what other processes did to the file. This **creates the file again if it was deleted or renamed**, unless the session is
@@ -59,10 +77,16 @@ impl Session {
     /// Those of [`refresh`](Self::refresh).
     pub fn flush(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Ends)?;
-        match self.storage.as_mut().filter(|_| self.persistence == Persistence::File) {
-            Some(storage) => storage.flush(),
-            None => Ok(()),
+        for _ in 0..CHECKS {
+            let Some(storage) = self.storage.as_mut().filter(|_| self.persistence == Persistence::File) else { break };
+            storage.flush()?;
+            // Another file may have got the name meanwhile.
+            if matches!(storage.status(true)?, FileStatus::Here { .. }) {
+                break;
+            }
+            self.check_file(CheckDepth::Ends)?;
         }
+        Ok(())
     }
 
     /// Checks the file while it is still open, because it may be the only copy of what was appended here, and closes it.
@@ -117,61 +141,75 @@ impl Session {
         };
         let is_quick = depth == CheckDepth::Quick && !self.is_suspect();
         let mut status = storage.status(!is_quick)?;
-        if is_quick && status == (FileStatus::Open { size: self.size }) {
+        if status == (FileStatus::Open { size: self.size }) {
             return Ok(());
         }
-        if !matches!(status, FileStatus::Open { .. }) {
-            self.lock.recheck();
+        if matches!(status, FileStatus::Open { .. }) {
+            // What was added may be an end mark.
+            status = storage.status(true)?;
         }
+        self.lock.recheck();
         // Until the check is done the file is suspect.
         let was_suspect = std::mem::replace(self.is_suspect.get_mut(), true);
-        let mut checks = CHECKS;
-        loop {
-            match self.take_in(status, depth, was_suspect) {
+        let mut compared = match depth {
+            _ if was_suspect => Compared::All,
+            CheckDepth::Full | CheckDepth::ForRead => Compared::AllIfChanged,
+            CheckDepth::Quick | CheckDepth::Ends => Compared::Ends,
+        };
+        for left in (0..CHECKS).rev() {
+            match self.take_in(status, depth, compared) {
+                Ok(TakenIn::All) => {
+                    *self.is_suspect.get_mut() = false;
+                    return Ok(());
+                }
+                // The file that it is in now has just been read.
+                Ok(TakenIn::Moved) => compared = Compared::Ends,
                 // Another file took its name after the check.
-                Err(error) if error.needs_file_check() && checks > 0 => checks -= 1,
-                done => break done?,
+                Err(error) if error.needs_file_check() && left > 0 => {}
+                Err(error) => return Err(error),
             }
             status = self.storage.as_ref().map_or(Ok(status), |storage| storage.status(true))?;
         }
-        *self.is_suspect.get_mut() = false;
-        Ok(())
+        Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it"))
     }
 
     /// Takes in what a check found.
-    fn take_in(&mut self, found: FileStatus, depth: CheckDepth, was_suspect: bool) -> Result<()> {
+    fn take_in(&mut self, found: FileStatus, depth: CheckDepth, compared: Compared) -> Result<TakenIn> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
         let (is_same, previous) = match found {
-            FileStatus::Open { size } => (self.compare(size, None, depth, was_suspect)?, PreviousFile::SameFile),
+            FileStatus::Open { size } => (self.compare(size, None, compared)?, PreviousFile::SameFile),
             FileStatus::Here { size, changed, reopened } => {
                 let previous = if reopened { PreviousFile::Gone } else { PreviousFile::SameFile };
-                (self.compare(size, changed, depth, was_suspect)?, previous)
+                (self.compare(size, changed, compared)?, previous)
             }
             FileStatus::Gone { readable: false, .. } => return Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
                 return Err(Error::changed(&name, "it is not there any more"));
             }
             FileStatus::Gone { deleted, .. } => {
-                self.copy_back_deleted_file(depth)?;
+                self.copy_back_deleted_file()?;
                 self.history.changed(if deleted { ForeignChangeKind::Deleted } else { ForeignChangeKind::Renamed });
-                return Ok(());
+                return Ok(TakenIn::Moved);
             }
             FileStatus::Replaced { readable } => {
                 (false, if readable { PreviousFile::Open } else { PreviousFile::Gone })
             }
         };
         if is_same {
-            Ok(())
-        } else {
-            self.rebase(previous, depth)
+            return Ok(TakenIn::All);
         }
+        self.rebase(previous, depth)?;
+        Ok(TakenIn::Moved)
     }
 
     /// Compares the file, which has its name and `size` bytes, with the index. `changed` is as in [`FileStatus::Here`]. False if
     /// what is known is not there any more; else what was appended is taken in.
-    fn compare(&mut self, size: u64, changed: Option<Nanos>, depth: CheckDepth, was_suspect: bool) -> Result<bool> {
-        let is_full = matches!(depth, CheckDepth::Full | CheckDepth::ForRead);
-        let reads_all = was_suspect || is_full && (changed.is_none() || changed != self.content_changed);
+    fn compare(&mut self, size: u64, changed: Option<Nanos>, compared: Compared) -> Result<bool> {
+        let reads_all = match compared {
+            Compared::Ends => false,
+            Compared::AllIfChanged => changed.is_none() || changed != self.content_changed,
+            Compared::All => true,
+        };
         let is_same = if reads_all { self.has_same_content()? } else { self.has_same_ends()? };
         if !is_same || size < self.index.indexed_end() {
             return Ok(false);
@@ -197,7 +235,7 @@ impl Session {
     }
 
     /// Writes a deleted or renamed file again from its open handle, byte for byte, so that lines keep their offsets.
-    fn copy_back_deleted_file(&mut self, depth: CheckDepth) -> Result<()> {
+    fn copy_back_deleted_file(&mut self) -> Result<()> {
         // It may have been rewritten before it was deleted.
         let has_same_ends = self.has_same_ends()?;
         let Some(storage) = self.storage.as_ref() else {
@@ -219,11 +257,6 @@ impl Session {
         self.storage = Some(Box::new(restored));
         self.lock.recheck();
         self.history.repaired("the deleted or renamed file was written again, whole");
-        // Other processes may have appended to the old file meanwhile.
-        if self.compare(size, None, CheckDepth::Ends, false)? {
-            Ok(())
-        } else {
-            self.rebase(PreviousFile::SameFile, depth)
-        }
+        Ok(())
     }
 }

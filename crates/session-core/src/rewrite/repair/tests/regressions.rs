@@ -260,7 +260,7 @@ fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
     let mut old = fs::OpenOptions::new().append(true).open(&path).expect("opened");
     before_next(FsCall::Rename, move || {
-        before_next(FsCall::Sync, move || {
+        before_next(FsCall::Stat, move || {
             old.write_all([custom("pi1", "a"), custom("pi2", "a"), "hal".into()].concat().as_bytes()).expect("written");
         });
     });

@@ -1,0 +1,96 @@
+// A session is open while another process redacts its file: what was taken out is not read, copied or written any more.
+import { execFileSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { api, linesOf, message, opened, read, root, scratch, user } from "../../support/scratch.js";
+
+const { SessionManager } = api;
+const SECRET = "hunter2";
+const LARGE = `${"x".repeat(5_000)} ${SECRET}`;
+
+/** Redacts a file in another process. */
+function redact(file: string, replacement?: string): void {
+	const script = `require(${JSON.stringify(join(root, "index.js"))}).SessionManager.redact(${JSON.stringify(file)}, ${JSON.stringify({ text: SECRET, replacement })})`;
+	execFileSync(process.execPath, ["-e", script]);
+	expect(read(file)).not.toContain(SECRET);
+}
+
+const begun = () => opened([message("a", null, user(`${SECRET}, short`)), message("b", "a", user(LARGE)), message("c", "b", user("stays"))]);
+const shown = (value: unknown): string => JSON.stringify(value);
+
+// Regression: each of these gave the text of the file that was gone, minutes after the redaction.
+for (const [name, get] of [
+	["getEntries", (manager: any) => manager.getEntries()],
+	["getBranch", (manager: any) => manager.getBranch()],
+	["getTree", (manager: any) => manager.getTree()],
+	["getEntry", (manager: any) => [manager.getEntry("a"), manager.getEntry("b")]],
+	["buildSessionContext", (manager: any) => manager.buildSessionContext()],
+] as const) {
+	test(`${name} gives what the redacted file says`, () => {
+		const { manager, file } = begun();
+		redact(file);
+		expect(shown(get(manager))).not.toContain(SECRET);
+		expect(manager.getEntryCount()).toBe(3);
+	});
+}
+
+test("a large value that is first looked at after the redaction is redacted", () => {
+	const { manager, file } = begun();
+	const entries = manager.getEntries() as any[];
+	redact(file);
+	expect(entries[1].message.content).toBe(LARGE.replace(SECRET, "[redacted]"));
+	expect(shown(manager.getEntries())).not.toContain(SECRET);
+	expect(manager.getEntry("c")).toBe(entries[2]);
+});
+
+test("a large value of an entry from before the redaction is redacted after an append, too", () => {
+	const { manager, file } = begun();
+	const entries = manager.getEntries() as any[];
+	redact(file);
+	manager.appendMessage(user("more"));
+	expect(entries[1].message.content).toBe(LARGE.replace(SECRET, "[redacted]"));
+});
+
+for (const looked of [false, true]) {
+	test(`a branch does not bring back what was redacted${looked ? ", though all was read before" : ""}`, () => {
+		const { manager, file } = begun();
+		if (looked) expect(shown(manager.getEntries())).toContain(SECRET);
+		redact(file);
+		const branch = manager.createBranchedSession("c") as string;
+		expect(linesOf(branch)).toHaveLength(4);
+		expect(read(branch)).not.toContain(SECRET);
+		expect(shown(manager.getEntries())).not.toContain(SECRET);
+	});
+}
+
+test("a fork does not bring back what was redacted", () => {
+	const { manager, file } = begun();
+	expect(shown(manager.getEntries())).toContain(SECRET);
+	redact(file);
+	const fork = SessionManager.forkFrom(file, "/elsewhere", scratch());
+	expect(read(fork.getSessionFile() as string)).not.toContain(SECRET);
+	expect(manager.getEntryCount()).toBe(3);
+});
+
+// Regression: the object of an entry that was appended here stayed if its line had the same length.
+test("an entry that was appended here is redacted, even if its line keeps its length", () => {
+	for (const replacement of [undefined, "*".repeat(SECRET.length)]) {
+		const { manager, file } = opened([message("a", null)]);
+		const id = manager.appendMessage(user(`mine: ${SECRET}`));
+		const kept = manager.appendMessage(user("kept"));
+		const object = manager.getEntry(kept);
+		redact(file, replacement);
+		manager.appendMessage(user("after"));
+		expect(shown(manager.getEntries())).not.toContain(SECRET);
+		expect(manager.getEntry(kept)).toBe(object);
+		expect(read(manager.createBranchedSession(kept) as string)).not.toContain(SECRET);
+		expect(manager.getEntry(id)).toBeDefined();
+	}
+});
+
+test("entries of a file that was only deleted are read as before", () => {
+	const { manager, file } = begun();
+	rmSync(file);
+	expect(shown(manager.getEntries())).toContain(SECRET);
+});

@@ -1,0 +1,418 @@
+//! Each way to write to a session, stopped at each of its steps while each other one runs.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::*;
+use crate::base::error::ErrorCode;
+use crate::format::header::NewHeader;
+use crate::index::verify::verify;
+use crate::io::fs::faults::{before_call, with, InjectedFault};
+use crate::rewrite::merge::merge;
+use crate::rewrite::redact::{redact, Redaction};
+use crate::rewrite::repair::repair;
+use crate::session::branch::{plan, BranchLines};
+use crate::testing::tests::count;
+
+const SECRET: &str = "hunter2";
+
+fn secret(id: &str) -> String {
+    format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":null,\"data\":\"{SECRET}\"}}\n")
+}
+
+fn run_redaction(path: &str) -> Result<u64> {
+    let redaction = Redaction::text(SECRET.as_bytes(), None, b"-")?;
+    redact(path, &redaction, false).map(|report| report.left)
+}
+
+/// Appends an entry that holds the secret.
+fn append_secret(session: &mut Session) -> Result<String> {
+    let own = format!("{{\"customType\":\"x\",\"data\":\"{SECRET}\"}}");
+    let row = session.append(&NewEntry::new(EntryKind::Custom, own.as_bytes(), 0.0))?;
+    Ok(String::from_utf8_lossy(session.tree().id_of(row)).into_owned())
+}
+
+/// A session that other writers were noticed in: each of its writes asks for the write lock.
+fn shared(world: &World) -> Session {
+    let mut session = opened(&world.path);
+    append(&mut session);
+    world.add(&entry(&format!("other{}", session.new_entry_id())));
+    append(&mut session);
+    session
+}
+
+fn fresh_ids(path: &str) -> BTreeSet<String> {
+    ids(&opened(path)).into_iter().collect()
+}
+
+/// Regression: the entry was in no file. A redaction held the lock of the file that it replaced, and the append waited for that.
+#[test]
+#[cfg(unix)]
+fn an_append_that_waited_for_the_lock_of_a_replaced_file_is_in_the_new_one() {
+    let world = World::with(&["a"]);
+    world.add(&secret("b"));
+    let mut session = shared(&world);
+    let path = world.path.clone();
+    before_next(FsCall::Lock, move || assert_eq!(run_redaction(&path).expect("redacted"), 0));
+    let mine = append(&mut session);
+    assert!(fresh_ids(&world.path).contains(&mine), "{}", world.text());
+    assert!(!world.text().contains(SECRET), "{}", world.text());
+    expect_whole(&session, &world);
+}
+
+/// Regression: the same without the lock, where the process was stopped between its check and its write.
+#[test]
+#[cfg(unix)]
+fn an_append_that_was_stopped_before_its_write_is_in_the_new_file() {
+    let world = World::with(&["a"]);
+    world.add(&secret("b"));
+    let mut session = opened(&world.path);
+    append(&mut session);
+    let path = world.path.clone();
+    before_next(FsCall::Write, move || assert_eq!(run_redaction(&path).expect("redacted"), 0));
+    let mine = append(&mut session);
+    assert!(fresh_ids(&world.path).contains(&mine), "{}", world.text());
+    expect_whole(&session, &world);
+}
+
+/// Regression: an older copy had the file's name, and `close`, `flush` and `reload` added the entry to that while a redaction replaced it:
+/// no file had the entry.
+#[test]
+#[cfg(unix)]
+fn an_entry_that_is_added_to_a_file_which_is_replaced_meanwhile_is_in_the_last_one() {
+    let works: [(&str, fn(&mut Session) -> Result<()>); 3] =
+        [("close", Session::check_and_close), ("flush", Session::flush), ("reload", Session::reload)];
+    for (name, work) in works {
+        let world = World::with(&["a"]);
+        world.add(&secret("b"));
+        let older = world.text();
+        let mut session = opened(&world.path);
+        let mine = append(&mut session);
+        world.replace(&older);
+        let path = world.path.clone();
+        // Before the lock that the write takes: the first is waited for when the older copy is read.
+        before_nth(2, FsCall::Lock, move || assert_eq!(run_redaction(&path).expect("redacted"), 0));
+        work(&mut session).expect(name);
+        assert!(fresh_ids(&world.path).contains(&mine), "{name}: {}", world.text());
+        assert!(!world.text().contains(SECRET), "{name}: {}", world.text());
+    }
+}
+
+/// Regression: a line with the secret that was appended while the redaction ran stayed as it was.
+#[test]
+#[cfg(unix)]
+fn an_append_that_returns_before_the_new_file_has_the_name_is_redacted() {
+    for shares in [false, true] {
+        let world = World::with(&["a"]);
+        world.add(&secret("b"));
+        // The redaction shares its lock, and is not waited for.
+        let options = SessionFileOptions { lock: Lock::ExclusiveProcess, ..SessionFileOptions::default() };
+        let mut session = Session::open(&world.path, Persistence::File, options).expect("opened");
+        append(&mut session);
+        if shares {
+            world.add(&entry("other"));
+            append(&mut session);
+        }
+        let appended = Arc::new(Mutex::new(None));
+        let theirs = appended.clone();
+        before_next(FsCall::Rename, move || {
+            let id = append_secret(&mut session).expect("appended");
+            *theirs.lock().expect("no panic") = Some((id, session));
+        });
+        assert_eq!(run_redaction(&world.path).expect("redacted"), 0);
+        let (id, mut session) = appended.lock().expect("no panic").take().expect("appended");
+        assert!(!world.text().contains(SECRET), "{}", world.text());
+        session.reload().expect("taken in");
+        append(&mut session);
+        let row = session.tree().find(id.as_bytes()).expect("carried over");
+        assert!(!session.line(row).expect("read").expect("a line").contains(SECRET));
+        assert!(!world.text().contains(SECRET), "{}", world.text());
+        expect_whole(&session, &world);
+    }
+}
+
+/// Regression: forks and branches were made of the file that a redaction had replaced.
+#[test]
+#[cfg(unix)]
+fn what_is_copied_or_read_after_a_redaction_is_what_the_new_file_says() {
+    let world = World::with(&["a"]);
+    world.add(&secret("b"));
+    let mut session = opened(&world.path);
+    assert_eq!(run_redaction(&world.path).expect("redacted"), 0);
+    let error = session.line(1).expect_err("another file has the name");
+    assert_eq!(error.code(), ErrorCode::SessionChanged);
+    session.refresh_for_read().expect("taken in");
+    assert!(!session.line(1).expect("read").expect("a line").contains(SECRET));
+}
+
+/// What a way to write has acknowledged: ids that must be in the file, and a file that it made.
+#[derive(Debug, Default)]
+struct Acknowledged {
+    ids: Vec<String>,
+    made: Option<String>,
+}
+
+type Work = Box<dyn FnOnce(&str) -> Result<(Acknowledged, Option<Session>)> + Send>;
+
+/// A way to write. It gets the session's path, prepares what it needs, and gives what is to be done.
+struct Way {
+    name: &'static str,
+    prepare: fn(&World) -> Work,
+}
+
+fn writes(mut session: Session, work: impl FnOnce(&mut Session) -> Result<Vec<String>> + Send + 'static) -> Work {
+    Box::new(move |_| {
+        let ids = work(&mut session)?;
+        Ok((Acknowledged { ids, made: None }, Some(session)))
+    })
+}
+
+fn rewrites(work: impl FnOnce(&str) -> Result<()> + Send + 'static) -> Work {
+    Box::new(move |path| work(path).map(|()| (Acknowledged::default(), None)))
+}
+
+/// A session with an entry that the file lacks, because an older copy took its name.
+fn with_older_copy(world: &World) -> (Session, String) {
+    let older = world.text();
+    let mut session = opened(&world.path);
+    let mine = append(&mut session);
+    world.replace(&older);
+    (session, mine)
+}
+
+fn appended_as(session: &mut Session, kind: EntryKind, own: &str) -> Result<Vec<String>> {
+    let row = session.append(&NewEntry::new(kind, own.as_bytes(), 0.0))?;
+    Ok(vec![String::from_utf8_lossy(session.tree().id_of(row)).into_owned()])
+}
+
+const WAYS: &[Way] = &[
+    Way {
+        name: "append",
+        prepare: |world| {
+            let mut session = opened(&world.path);
+            append(&mut session);
+            writes(session, |session| Ok(vec![append_secret(session)?]))
+        },
+    },
+    Way {
+        name: "append beside others",
+        prepare: |world| writes(shared(world), |session| Ok(vec![append_secret(session)?])),
+    },
+    Way {
+        name: "label",
+        prepare: |world| {
+            writes(shared(world), |session| {
+                appended_as(session, EntryKind::Label, "{\"targetId\":\"a\",\"label\":\"l\"}")
+            })
+        },
+    },
+    Way {
+        name: "rename",
+        prepare: |world| {
+            writes(opened(&world.path), |session| appended_as(session, EntryKind::SessionInfo, "{\"name\":\"n\"}"))
+        },
+    },
+    Way {
+        name: "close",
+        prepare: |world| {
+            let (session, mine) = with_older_copy(world);
+            writes(session, move |session| session.check_and_close().map(|()| vec![mine]))
+        },
+    },
+    Way {
+        name: "reload",
+        prepare: |world| {
+            let (session, mine) = with_older_copy(world);
+            writes(session, move |session| session.reload().map(|()| vec![mine]))
+        },
+    },
+    Way {
+        name: "flush",
+        prepare: |world| {
+            let (session, mine) = with_older_copy(world);
+            writes(session, move |session| session.flush().map(|()| vec![mine]))
+        },
+    },
+    Way {
+        name: "exclusive open",
+        prepare: |_| {
+            Box::new(|path| {
+                let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
+                let mut session = Session::open(path, Persistence::File, exclusive)?;
+                let ids = vec![append_secret(&mut session)?];
+                session.release_lock();
+                Ok((Acknowledged { ids, made: None }, Some(session)))
+            })
+        },
+    },
+    Way {
+        name: "branch",
+        prepare: |world| {
+            let mut session = opened(&world.path);
+            Box::new(move |path| {
+                let made = format!("{path}.{}.jsonl", session.new_entry_id());
+                loop {
+                    let row = session.tree().find(b"a").expect("an entry");
+                    let plan = plan(session.tree(), row)?;
+                    let mut branch = Session::new(b"branch".to_vec(), Persistence::File, Some(made.clone()));
+                    branch.add_branch(&session, &plan)?;
+                    let lines = BranchLines { header: HEADER.trim().into(), steps: vec![None], labels: Vec::new() };
+                    match branch.write_branch(&session, &plan, lines) {
+                        Err(error) if error.code() == ErrorCode::SessionChanged => session.refresh_for_read()?,
+                        written => break written?,
+                    }
+                }
+                Ok((Acknowledged { ids: Vec::new(), made: Some(made) }, Some(session)))
+            })
+        },
+    },
+    Way {
+        name: "fork",
+        prepare: |_| {
+            Box::new(|path| {
+                let made = format!("{path}.{}.jsonl", crate::format::ids::session_id(0.0));
+                let header = NewHeader { id: "fork", cwd: "/", parent: Some(path), time: 0.0 };
+                crate::session::fork::ForkSource::open(path)?.write_to(
+                    &made,
+                    &header,
+                    SessionFileOptions::default(),
+                )?;
+                Ok((Acknowledged { ids: Vec::new(), made: Some(made) }, None))
+            })
+        },
+    },
+    Way { name: "repair", prepare: |_| rewrites(|path| repair(path, 0.0).map(drop)) },
+    Way { name: "merge", prepare: |_| rewrites(|path| merge(path, "s", entry("stored").as_bytes(), None).map(drop)) },
+    Way { name: "redact", prepare: |_| rewrites(|path| run_redaction(path).map(drop)) },
+];
+
+/// How long one side is stopped for, if the other waits for it.
+const STOPPED_FOR: Duration = Duration::from_millis(30);
+
+type Done = Result<(Acknowledged, Option<Session>)>;
+
+fn world() -> World {
+    let world = World::with(&[]);
+    world.write(&(HEADER.to_owned() + &secret("a") + "torn\n" + &entry("c")));
+    world
+}
+
+/// What the side that ran while the other was stopped did.
+struct Run {
+    /// Whether it was done before the other went on.
+    was_done: bool,
+    /// The files that were there before.
+    there: BTreeSet<String>,
+}
+
+fn files(path: &str) -> BTreeSet<String> {
+    let dir = std::path::Path::new(path).parent().expect("a directory");
+    let files = fs::read_dir(dir).expect("read").map(|file| file.expect("read").path());
+    files.map(|file| file.to_str().expect("text").to_owned()).collect()
+}
+
+/// Runs `stopped` and stops it before its call number `at`, while `other` runs. Gives what both did; of the second nothing if there is no such
+/// call.
+fn run(world: &World, stopped: &Way, other: &Way, at: usize) -> (Done, Option<(Done, Run)>) {
+    let (stopped, other) = ((stopped.prepare)(world), (other.prepare)(world));
+    let path = world.path.clone();
+    let running: Arc<Mutex<Option<(JoinHandle<Done>, Run)>>> = Arc::default();
+    let started = running.clone();
+    let (done, _) = with(usize::MAX, InjectedFault::Short, || {
+        before_call(at, move || {
+            let there = files(&path);
+            let (say, hear) = channel();
+            let thread = std::thread::spawn(move || {
+                let done = other(&path);
+                let _ = say.send(());
+                done
+            });
+            let was_done = hear.recv_timeout(STOPPED_FOR).is_ok();
+            *started.lock().expect("no panic") = Some((thread, Run { was_done, there }));
+        });
+        stopped(&world.path)
+    });
+    let running = running.lock().expect("no panic").take();
+    (done, running.map(|(thread, run)| (thread.join().expect("no panic"), run)))
+}
+
+/// An error is that of two that may not write at once, an exclusive session and whoever else. What was acknowledged is there.
+fn check(what: &str, world: &World, done: Done, made: &mut Vec<String>) -> Option<Session> {
+    match done {
+        Ok((acknowledged, session)) => {
+            let there = fresh_ids(&world.path);
+            for id in &acknowledged.ids {
+                assert!(there.contains(id), "{what}: entry {id} was acknowledged and is lost: {}", world.text());
+            }
+            made.extend(acknowledged.made);
+            session
+        }
+        Err(error) => {
+            assert!(what.contains("exclusive") && error.code() == ErrorCode::SessionLocked, "{what}: {error}");
+            None
+        }
+    }
+}
+
+/// How many calls a way makes at most, by itself.
+fn calls_of(way: &Way) -> usize {
+    let world = world();
+    let work = (way.prepare)(&world);
+    let (done, made) = with(usize::MAX, InjectedFault::Short, || work(&world.path));
+    done.expect(way.name);
+    made.calls.len()
+}
+
+/// Regression: acknowledged entries were lost, and what was redacted came back.
+#[test]
+#[cfg(unix)]
+fn nothing_is_lost_or_comes_back_wherever_a_writer_is_stopped() {
+    let seed = std::env::var("PSN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_128_u64);
+    let mut state = seed;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let calls: Vec<usize> = WAYS.iter().map(calls_of).collect();
+    for case in 0..count("stopped_writers") {
+        let (stopped, other) = (random(WAYS.len()), random(WAYS.len()));
+        let at = 1 + random(calls[stopped]);
+        let (stopped, other) = (&WAYS[stopped], &WAYS[other]);
+        let what = format!("seed {seed}, case {case}: {} stopped before call {at}, then {}", stopped.name, other.name);
+        stop_and_check(&what, stopped, other, at);
+    }
+}
+
+fn stop_and_check(what: &str, stopped: &Way, other: &Way, at: usize) {
+    let world = world();
+    let (first, second) = run(&world, stopped, other, at);
+    // How many calls there are depends on the time by one or two.
+    let Some((second, run)) = second else { return };
+    let mut made = Vec::new();
+    let sessions = [first, second].map(|done| check(what, &world, done, &mut made));
+    let report = verify(&world.path).expect("readable");
+    let is_repaired = [stopped.name, other.name].contains(&"repair");
+    assert!(report.faults.damaged.len() <= usize::from(!is_repaired), "{what}: {}", world.text());
+    assert!(report.faults.duplicate_ids.is_empty(), "{what}: {}", world.text());
+    if [stopped.name, other.name].contains(&"redact") {
+        assert!(!world.text().contains(&secret("a")), "{what}: {}", world.text());
+    }
+    // What got its name after the redaction had ended is free of the secret.
+    if other.name == "redact" && run.was_done {
+        for made in made.iter().filter(|made| !run.there.contains(*made)) {
+            let text = fs::read_to_string(made).expect("made");
+            assert!(!text.contains(SECRET), "{what}: {text}");
+        }
+    }
+    for mut session in sessions.into_iter().flatten() {
+        session.reload().unwrap_or_else(|error| panic!("{what}: {error}"));
+        let rows: Vec<RowNo> = (0..session.tree().len() as RowNo).collect();
+        session.lines(&rows, &mut |_, _| Ok(())).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(ids(&session).into_iter().collect::<BTreeSet<_>>(), fresh_ids(&world.path), "{what}");
+    }
+    let is_left = |name: &String| name.ends_with(".tmp") || name.ends_with(".lock");
+    assert!(!files(&world.path).iter().any(is_left), "{what}");
+}
