@@ -121,10 +121,13 @@ fn numbered(target: &Path, suffix: &str, number: u32) -> PathBuf {
 /// The files that a migration and repairs left beside the file at `target`, sorted.
 pub(crate) fn backups_of(target: &Path) -> io::Result<Vec<PathBuf>> {
     let dir = target.parent().unwrap_or(target);
-    let found = fs::list(dir)?.into_iter().map(|entry| dir.join(entry.file_name()));
-    // A link may lead to a file that is not ours.
-    let is_file = |path: &PathBuf| fs::entry_at(path).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_file()));
-    let mut backups: Vec<_> = found.filter(|path| is_backup(path, target) && is_file(path)).collect();
+    let mut backups = Vec::new();
+    for path in fs::list(dir)?.into_iter().map(|entry| dir.join(entry.file_name())) {
+        // A link may lead to a file that is not ours.
+        if is_backup(&path, target) && fs::entry_at(&path)?.is_some_and(|meta| meta.is_file()) {
+            backups.push(path);
+        }
+    }
     backups.sort();
     Ok(backups)
 }

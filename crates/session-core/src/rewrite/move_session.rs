@@ -99,13 +99,19 @@ fn new_cwd(header: &Header, what: Move<'_>) -> Option<String> {
     moved_path(std::str::from_utf8(header.cwd.as_deref()?).ok()?, what.from, what.to)
 }
 
+/// A step that was done.
+enum Step {
+    Renamed {
+        from: PathBuf,
+        to: PathBuf,
+    },
+    /// The header of the file at this path was changed, and said this before.
+    Edited(String, HeaderEdit),
+}
+
 /// The steps that were done.
 #[derive(Default)]
-struct Done {
-    renamed: Vec<(PathBuf, PathBuf)>,
-    /// The files whose header was changed, and what it said.
-    edited: Vec<(String, HeaderEdit)>,
-}
+struct Done(Vec<Step>);
 
 impl Done {
     fn all(&mut self, path: &str, target: &str, what: Move<'_>) -> Result<()> {
@@ -151,31 +157,33 @@ impl Done {
         }
         for (to, from) in renames {
             fs::rename_new(&from, &to).with_call("rename", &from.to_string_lossy())?;
-            self.renamed.push((from, to));
+            self.0.push(Step::Renamed { from, to });
         }
         sync_dir_of(new).with_call("fsync", target)
     }
 
     fn edit(&mut self, path: &str, edit: &dyn Fn(&Header) -> HeaderEdit) -> Result<()> {
         let Some(header) = header_of(Path::new(path)).with_call("open", path)? else { return Ok(()) };
-        if edit_header(path, edit)? {
-            let parent = match header.parent {
-                Some(ParentSession::Path(parent)) => Some(to_string_lossy(&parent).into_owned()),
-                _ => None,
-            };
-            let cwd = header.cwd.map(|cwd| to_string_lossy(&cwd).into_owned());
-            self.edited.push((path.to_owned(), HeaderEdit { cwd, parent }));
+        if edit(&header).is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let parent = match header.parent {
+            Some(ParentSession::Path(parent)) => Some(to_string_lossy(&parent).into_owned()),
+            _ => None,
+        };
+        let cwd = header.cwd.map(|cwd| to_string_lossy(&cwd).into_owned());
+        // Before it is done: a step that fails may have changed the file.
+        self.0.push(Step::Edited(path.to_owned(), HeaderEdit { cwd, parent }));
+        edit_header(path, edit).map(drop)
     }
 
     /// Undoes the steps, the last one first. The error that made it necessary is the one that is reported.
     fn undo(self) {
-        for (path, before) in self.edited.into_iter().rev() {
-            let _ = edit_header(&path, &|_| before.clone());
-        }
-        for (from, to) in self.renamed.into_iter().rev() {
-            let _ = fs::rename_new(&to, &from);
+        for step in self.0.into_iter().rev() {
+            match step {
+                Step::Edited(path, before) => drop(edit_header(&path, &|_| before.clone())),
+                Step::Renamed { from, to } => drop(fs::rename_new(&to, &from)),
+            }
         }
     }
 }
