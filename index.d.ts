@@ -1285,7 +1285,7 @@ export interface UsageSum {
  * ```
  */
 export interface UsageRow extends UsageSum {
-	/** The model as `provider/model`, or in parentheses what else made the call; the first day of a period; a working directory; a session's file. */
+	/** The model that answered as `provider/model`, or in parentheses what else made the call; the first day of a period; a working directory; a session's file. */
 	key: string;
 	/** The sums of its models, the dearest first; not in rows by model. */
 	models?: UsageRow[];
@@ -1307,8 +1307,8 @@ export interface UsageRow extends UsageSum {
  *
  * @example
  * ```ts
- * const { sessions, kinds, leftOut }: UsageReport = await SessionManager.usage({ sessionDir: dir });
- * console.log(sessions, kinds.map((kind) => kind.kind).sort(), leftOut.withoutUsage); // → 1 [ 'assistant', 'user' ] 0
+ * const { sessions, entries, leftOut }: UsageReport = await SessionManager.usage({ sessionDir: dir });
+ * console.log(sessions, entries, leftOut.withoutUsage); // → 1 2 0
  * ```
  */
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
@@ -1323,15 +1323,8 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
 	total: UsageSum;
 	/** The rows of each grouping: periods in their order, the others by cost. */
 	by: Record<Grouping, UsageRow[]>;
-	/** Entries by the role of their message, else by their type; the largest kind first. */
-	kinds: { kind: string; entries: number; bytes: number }[];
 	/** The largest entries, and where their lines are in the files. */
-	largest: { path: string; sessionId: string; entryId: string; kind: string; bytes: number; offset: number }[];
-	/**
-	 * Bytes after equal numbers of entries, in the order of their times (ms since 1970, to the minute). Entries whose `timestamp` is not a
-	 * time are not in it, so the last number can be less than `bytes`.
-	 */
-	growth: { time: number; bytes: number }[];
+	largest: { path: string; sessionId: string; entryId: string; bytes: number; offset: number }[];
 	leftOut: UsageLeftOut;
 }
 

@@ -1,8 +1,8 @@
-// `pi-sessions stats`: what sessions cost, by model and time, what fills them, and how they grew. The library adds up.
+// `pi-sessions stats`: what sessions cost, by model and time, and their largest entries. The library adds up.
 import { SessionManager } from "../../index.mjs";
-import { preview } from "../shared/entries.mjs";
+import { preview, roleOf } from "../shared/entries.mjs";
 import { clip, count, safeLine, size, wrapped } from "../shared/text.mjs";
-import { bar, isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables.mjs";
+import { isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
 import { existingSessionDir } from "./dir-options.mjs";
@@ -17,7 +17,6 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options */
 
-const BARS = "▁▂▃▄▅▆▇█";
 /** How many of the largest entries are named. */
 const LARGEST = 10;
 /** The largest number of rows in a table by day or week: longer times are shown by week, then by month. */
@@ -70,13 +69,13 @@ const isLimited = ({ since, until }) => since !== undefined || until !== undefin
  * @param {Options} options
  */
 function asJson(report, options) {
-	const { sessions, subagents, entries, bytes, total, by, kinds, growth, leftOut } = report;
+	const { sessions, subagents, entries, bytes, total, by, leftOut } = report;
 	const { files, ...left } = leftOut;
 	const named = (/** @type {Grouping} */ key) => (by[key] ?? []).map(({ key: name, models, ...sum }) => ({ [key]: name, ...sum, ...(options.by && models ? { models: models.map(({ key: model, ...one }) => ({ model, ...one })) } : {}) }));
 	return {
 		...{ sessions, subagents, entries, bytes, total },
 		...(options.by ? { rows: named(options.by) } : { models: named("model"), days: named("day") }),
-		...{ kinds, largest: largestOf(report), growth: growth.map(({ time, bytes }) => ({ time: new Date(time).toISOString(), bytes })) },
+		largest: largestOf(report),
 		leftOut: left,
 		...(options.all ? { unreadable: files } : {}),
 	};
@@ -99,21 +98,21 @@ function csv(grouping, rows) {
  * @param {Report} report
  * @returns {Large[]}
  */
-const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, kind, bytes }) => ({ bytes, session: sessionId, id: entryId, role: kind, text: textOf(path, entryId) }));
+const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, bytes }) => ({ bytes, session: sessionId, id: entryId, ...entryOf(path, entryId) }));
 
 /**
- * What an entry of a session says; nothing if it is no longer there.
+ * What an entry of a session is and says; nothing if it is no longer there.
  * @param {string} path
  * @param {string} id
  */
-function textOf(path, id) {
+function entryOf(path, id) {
 	try {
 		const entry = openReadOnly(path).getEntry(id);
-		return entry === undefined ? "" : clip(preview(entry), 200);
+		if (entry !== undefined) return { role: roleOf(entry), text: clip(preview(entry), 200) };
 	} catch {
 		// The session was rewritten or deleted since it was added up.
-		return "";
 	}
+	return { role: "", text: "" };
 }
 
 /** @type {(title: string, rank?: number) => import("./table.mjs").Column} a column of numbers */
@@ -131,7 +130,7 @@ function lines(report, options) {
 	/** @type {Grouping[]} */
 	const by = options.by ? [options.by] : ["model", periodOf(report.by.day)];
 	const tables = total.calls > 0 ? by.flatMap((grouping) => sumTable(grouping, report.by[grouping], total)) : [];
-	const rest = isLimited(options) || options.by ? [] : [...kinds(report), ...largest(report, Boolean(options.all)), ...growth(report)];
+	const rest = isLimited(options) || options.by ? [] : largest(report, Boolean(options.all));
 	// Who has read on to the end need not go back for the total.
 	const again = rest.length > 0 && tables.length > 0 ? [...heading("In all"), ...wrapped(sums, columns())] : [];
 	return [...wrapped(sums, columns()), ...wrapped(notCounted(report, isLimited(options)), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest, ...again];
@@ -163,16 +162,6 @@ function sumTable(grouping, all, total) {
 	return [...heading(`Tokens and cost by ${grouping}`), ...table(titles, cells), ...more];
 }
 
-/** @param {Report} report */
-function kinds({ kinds, bytes }) {
-	if (kinds.length === 0) return [];
-	const rows = kinds.map((one) => {
-		const share = one.bytes / (bytes || 1);
-		return [clip(one.kind, 30), count(one.entries), size(one.bytes), `${(100 * share).toFixed(0)}%`, bar(share)];
-	});
-	return [...heading("What fills it"), ...table([{ title: "KIND", least: 8 }, numbers("ENTRIES", 2), numbers("SIZE"), numbers("SHARE", 1), { title: "", rank: 9, paint: paint.green }], rows)];
-}
-
 /**
  * @param {Report} report
  * @param {boolean} many several sessions
@@ -184,17 +173,4 @@ function largest(report, many) {
 	const session = { title: "SESSION", least: 13, rank: 2, paint: paint.dim };
 	const columns = [numbers("SIZE"), { title: "KIND", least: 6, rank: 3 }, { title: "ENTRY", least: 8, paint: paint.dim }, ...(many ? [session] : []), { title: "TEXT", least: 12, rank: 1 }];
 	return [...heading("Largest entries"), ...table(columns, rows)];
-}
-
-/** @param {Report} report */
-function growth({ growth: steps, bytes }) {
-	const first = steps[0];
-	const last = steps.at(-1);
-	if (!first || !last) return [];
-	const drawn = Math.max(1, Math.min(steps.length, columns() - size(last.bytes).length - 1));
-	const shown = Array.from({ length: drawn }, (_, index) => /** @type {{ bytes: number }} */ (steps[Math.ceil(((index + 1) * steps.length) / drawn) - 1]));
-	const line = shown.map(({ bytes }) => BARS[Math.min(BARS.length - 1, Math.floor((bytes / last.bytes) * BARS.length))]).join("");
-	const at = (/** @type {number} */ time) => new Date(time).toISOString().slice(0, 16);
-	const untimed = bytes > last.bytes ? wrapped(`${size(bytes - last.bytes)} in entries without a time are not drawn`, columns()) : [];
-	return [...heading("Growth"), `${paint.green(line)} ${size(last.bytes)}`, ...[...wrapped(`${at(first.time)} to ${at(last.time)} UTC`, columns()), ...untimed].map((text) => paint.dim(text))];
 }

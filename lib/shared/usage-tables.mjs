@@ -81,7 +81,7 @@ function alignedAtPoint(texts) {
 }
 
 /** @param {number} share 0 to 1 */
-export function bar(share) {
+function bar(share) {
 	const eighths = Math.round(share * BAR_COLUMNS * 8);
 	const rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8] ?? "";
 	return "█".repeat(Math.floor(eighths / 8)) + rest;

@@ -14,7 +14,7 @@ async function ofFile(path: string): Promise<UsageReport<(typeof by)[number]>> {
 	setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 	return await api.SessionManager.usage({ path, by });
 }
-const sums = ({ total, by, entries, kinds, leftOut: { files: _, ...left } }: UsageReport<any>) => ({ total, by, entries, kinds, left });
+const sums = ({ total, by, entries, bytes, leftOut: { files: _, ...left } }: UsageReport<any>) => ({ total, by, entries, bytes, left });
 
 test("is what the file says, and goes on with what is appended here and by others", async () => {
 	const path = writeSession(scratch(), lines());
@@ -45,7 +45,7 @@ test("a last line without its newline has as many bytes as in the file, before i
 		const manager = api.SessionManager.open(path);
 		const same = async () => {
 			const [own, file] = [manager.getUsage({ by }), await ofFile(path)];
-			expect([own.bytes, own.kinds, own.largest, own.growth]).toEqual([file.bytes, file.kinds, file.largest, file.growth]);
+			expect([own.bytes, own.largest]).toEqual([file.bytes, file.largest]);
 			return own.bytes;
 		};
 		const before = await same();
@@ -96,7 +96,7 @@ test("of a session in memory, of a new one, and of one that took another's place
 	memory.appendMessage(call(0.5, 3));
 	expect(memory.getUsage().total.calls).toBe(4);
 	const fresh: SessionManager = api.SessionManager.create("/project", scratch());
-	expect(fresh.getUsage()).toMatchObject({ sessions: 1, entries: 0, total: { calls: 0 }, largest: [], growth: [] });
+	expect(fresh.getUsage()).toMatchObject({ sessions: 1, entries: 0, bytes: 0, total: { calls: 0 }, largest: [] });
 	fresh.appendMessage(call(0.5, 3));
 	expect(fresh.getUsage().total.calls).toBe(1);
 	fresh.newSession();
@@ -113,7 +113,7 @@ test("of an old session is that of its migrated entries; wrong options are error
 	expect(() => loose(manager).getUsage?.(5)).toThrow(TypeError);
 });
 
-test("names with quotes, newlines and lone surrogates are as the file has them, of models, projects, kinds and ids", async () => {
+test("names with quotes, newlines and lone surrogates are as the file has them, of models, projects and ids", async () => {
 	const odd = (name: string) => `${name} "\n\ud83d`;
 	const path = writeSession(scratch(), [header({ cwd: odd("/cwd") }), message(odd("id"), null, call(0.5, 1, odd("model"))), { ...message("b", odd("id"), user("x")), type: odd("kind") }]);
 	const manager = api.SessionManager.open(path);
@@ -121,7 +121,6 @@ test("names with quotes, newlines and lone surrogates are as the file has them, 
 	for (const [report, cwd] of [[manager.getUsage({ by }), manager.getCwd()], [await ofFile(path), odd("/cwd")]] as const) {
 		expect(report.by.model).toMatchObject([{ key: `acme/${odd("model")}`, calls: 1, cost: 0.5 }]);
 		expect(report.by.project).toMatchObject([{ key: cwd, models: [{ key: `acme/${odd("model")}` }] }]);
-		expect(report.kinds.map(({ kind }) => kind)).toContain(odd("kind"));
 		expect(report.largest.map(({ entryId }) => entryId)).toContain(odd("id"));
 	}
 	const { by: bySession } = await api.SessionManager.usage({ path, by: ["session"] });

@@ -9,7 +9,7 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it with every change of them: a catalog of an older version is rebuilt, one of a newer version is
 /// left alone.
-pub const FORMAT_VERSION: i32 = 14;
+pub const FORMAT_VERSION: i32 = 15;
 
 /// `session` has one row per session file. `file` is what a list shows of it and which state of it that was read from, packed. `usage`
 /// is what the calls of a session used, packed, unless it is too large. It is the last column: lists do not read it.

@@ -16,8 +16,8 @@ use hashbrown::HashMap;
 
 use super::calendar::{Calendar, DAY_MS};
 use super::report::{
-    Grouping, Growth, KindRow, LargeRow, LeftOut, LeftOutCalls, LeftOutFile, Report, ReportOptions, RowSession, Sum,
-    Text, UsageRow, UsageSession,
+    Grouping, LargeRow, LeftOut, LeftOutCalls, LeftOutFile, Report, ReportOptions, RowSession, Sum, Text, UsageRow,
+    UsageSession,
 };
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, collect, push, resize};
@@ -104,9 +104,8 @@ pub fn report<'a>(
     };
     let by = groups.into_iter().map(|group| Ok((group.grouping, group.finish(&models.all, &session_of)?)));
     let by = by.collect::<memory::Result<_>>()?;
-    let kinds = kinds(sessions)?;
-    let (entries, bytes) =
-        kinds.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes));
+    let entries = sessions.iter().map(|session| session.usage.entries).sum();
+    let bytes = sessions.iter().map(|session| session.usage.bytes).sum();
     let damaged_lines = sessions.iter().map(|session| session.usage.damaged).sum();
     let subagents = sessions.iter().filter(|session| session.owner.is_some()).count();
     Ok(Report {
@@ -116,9 +115,7 @@ pub fn report<'a>(
         bytes,
         total,
         by,
-        kinds,
         largest: largest(sessions, options.largest, id_of)?,
-        growth: growth(sessions)?,
         left_out: LeftOut { calls, damaged_lines, files: Cow::Borrowed(left_out) },
     })
 }
@@ -355,26 +352,6 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The entries of all sessions by their kinds, the largest first.
-fn kinds(sessions: &[UsageSession]) -> memory::Result<Vec<KindRow<'_>>> {
-    let mut names = Names::default();
-    let mut rows: Vec<KindRow<'_>> = Vec::new();
-    for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
-        match rows.get_mut(names.position((&kind.name).into())?) {
-            Some(row) => {
-                row.entries += kind.entries;
-                row.bytes += kind.bytes;
-            }
-            None => {
-                let name = kind.name.as_slice().into();
-                push(&mut rows, KindRow { kind: name, entries: kind.entries, bytes: kind.bytes })?;
-            }
-        }
-    }
-    rows.sort_unstable_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.kind.cmp(&b.kind)));
-    Ok(rows)
-}
-
 /// The largest entries of all sessions.
 fn largest<'a>(sessions: &'a [UsageSession], count: usize, id_of: &IdOf<'_>) -> memory::Result<Vec<LargeRow<'a>>> {
     let of_session =
@@ -382,38 +359,14 @@ fn largest<'a>(sessions: &'a [UsageSession], count: usize, id_of: &IdOf<'_>) -> 
     let mut all = collect(sessions.iter().flat_map(of_session))?;
     // Of entries of one size the first comes first.
     all.sort_by_key(|(_, entry)| Reverse(entry.bytes));
-    let row = |(session, entry): (&'a UsageSession, &'a LargeEntry)| {
-        Some(LargeRow {
-            path: Cow::Borrowed(&session.path),
-            session_id: session.id.as_slice().into(),
-            entry_id: Text(id_of(session, entry).unwrap_or_default().into()),
-            kind: session.usage.kinds.get(entry.kind as usize)?.name.as_slice().into(),
-            bytes: entry.bytes,
-            offset: entry.offset,
-        })
+    let row = |(session, entry): (&'a UsageSession, &'a LargeEntry)| LargeRow {
+        path: Cow::Borrowed(&session.path),
+        session_id: session.id.as_slice().into(),
+        entry_id: Text(id_of(session, entry).unwrap_or_default().into()),
+        bytes: entry.bytes,
+        offset: entry.offset,
     };
-    collect(all.into_iter().take(count).filter_map(row))
-}
-
-/// The largest number of steps in which growth is given.
-const STEPS: u64 = 60;
-
-/// The bytes of all sessions after equal numbers of entries, in the order of their times, to the minute.
-fn growth(sessions: &[UsageSession]) -> memory::Result<Vec<Growth>> {
-    let mut minutes = collect(sessions.iter().flat_map(|session| &session.usage.minutes))?;
-    minutes.sort_unstable_by_key(|minute| minute.minute);
-    let all = minutes.iter().map(|minute| minute.entries).sum::<u64>().max(1);
-    let mut steps = Vec::new();
-    let (mut entries, mut bytes) = (0, 0);
-    for (at, minute) in minutes.iter().enumerate() {
-        let before = entries * STEPS / all;
-        entries += minute.entries;
-        bytes += minute.bytes;
-        if entries * STEPS / all != before || at + 1 == minutes.len() {
-            steps.push(Growth { time: minute.minute as f64 * 60_000.0, bytes });
-        }
-    }
-    Ok(steps)
+    collect(all.into_iter().take(count).map(row))
 }
 
 #[cfg(test)]

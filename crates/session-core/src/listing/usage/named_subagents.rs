@@ -58,10 +58,11 @@ pub fn link(sessions: &mut [UsageSession], cwd: &str) {
     let mut owners = owners(sessions);
     let is_below = |owners: &[Option<usize>], at: usize, other: usize| with_owners(owners, at).any(|at| at == other);
     let mut found = Vec::new();
-    for (at, session) in sessions.iter().enumerate() {
+    for (at, session) in sessions.iter().enumerate().filter(|(_, session)| !session.usage.named_sessions.is_empty()) {
+        let begun = begun(session);
         for named in &session.usage.named_sessions {
             let Some(child) = places.find(&named.name, session, cwd) else { continue };
-            let has_begun_before = sessions.get(child).is_some_and(|child| child.created < begun(session));
+            let has_begun_before = sessions.get(child).is_some_and(|child| child.created < begun);
             // A subagent may name the session that it belongs to, and a tool may read an older session.
             if is_below(&owners, at, child) || has_begun_before && !is_below(&owners, child, at) {
                 continue;

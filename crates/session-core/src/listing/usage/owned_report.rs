@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::report::{KindRow, LargeRow, LeftOut, Report, RowSession, Text, UsageRow};
+use super::report::{LargeRow, LeftOut, Report, RowSession, Text, UsageRow};
 use crate::base::memory::{copy_of, owned, Result};
 
 fn owned_text(Text(text): Text<'_>) -> Result<Text<'static>> {
@@ -27,11 +27,7 @@ impl Report<'_> {
             bytes: self.bytes,
             total: self.total,
             by: all(self.by, |(grouping, rows)| Ok((grouping, all(rows, owned_row)?)))?,
-            kinds: all(self.kinds, |row| {
-                Ok(KindRow { kind: owned_text(row.kind)?, entries: row.entries, bytes: row.bytes })
-            })?,
             largest: all(self.largest, owned_large)?,
-            growth: self.growth,
             left_out: LeftOut {
                 calls: self.left_out.calls,
                 damaged_lines: self.left_out.damaged_lines,
@@ -58,7 +54,6 @@ fn owned_large(row: LargeRow<'_>) -> Result<LargeRow<'static>> {
         path: Cow::Owned(copy_of(&row.path)?),
         session_id: owned_text(row.session_id)?,
         entry_id: owned_text(row.entry_id)?,
-        kind: owned_text(row.kind)?,
         bytes: row.bytes,
         offset: row.offset,
     })

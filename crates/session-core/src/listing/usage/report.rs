@@ -179,17 +179,6 @@ pub struct RowSession<'a> {
     pub subagents: usize,
 }
 
-/// The entries of one kind.
-#[derive(Debug, Serialize)]
-pub struct KindRow<'a> {
-    /// A message's role, else the entry's type.
-    pub kind: Text<'a>,
-    /// How many entries there are.
-    pub entries: u64,
-    /// How many bytes their lines have.
-    pub bytes: u64,
-}
-
 /// A large entry.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -200,21 +189,10 @@ pub struct LargeRow<'a> {
     pub session_id: Text<'a>,
     /// Empty if its line has none, or has changed.
     pub entry_id: Text<'a>,
-    /// A message's role, else the entry's type.
-    pub kind: Text<'a>,
     /// How many bytes its line has, the newline included.
     pub bytes: u64,
     /// Where its line starts in the file.
     pub offset: u64,
-}
-
-/// How many bytes there were at a time.
-#[derive(Debug, Serialize)]
-pub struct Growth {
-    /// In ms since 1970.
-    pub time: f64,
-    /// How many bytes there were by then.
-    pub bytes: u64,
 }
 
 /// What is left out of the sums: for most errors an amount of a call, whose other amounts are counted. A call may have several errors.
@@ -283,12 +261,8 @@ pub struct Report<'a> {
     /// The rows of each grouping.
     #[serde(serialize_with = "as_object")]
     pub by: Vec<(Grouping, Vec<UsageRow<'a>>)>,
-    /// The largest first.
-    pub kinds: Vec<KindRow<'a>>,
     /// The largest entries, the largest first.
     pub largest: Vec<LargeRow<'a>>,
-    /// How the sessions grew.
-    pub growth: Vec<Growth>,
     /// What is not in the sums.
     pub left_out: LeftOut<'a>,
 }

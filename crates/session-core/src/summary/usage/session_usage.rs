@@ -15,32 +15,9 @@ use crate::summary::line_scanner::{CallFields, ScannedLine};
 /// How many of a session's largest entries are kept.
 pub const LARGEST_KEPT: usize = 100;
 
-/// How many different models, and kinds of entries, are counted by name in one session.
+/// How many different models are counted by name in one session.
 const MAX_NAMES: usize = 1000;
 const OTHER: &[u8] = b"(other)";
-
-/// Entries of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KindSize {
-    /// A message's role, else the entry's type. WTF-8.
-    #[serde(deserialize_with = "packed::bytes")]
-    pub name: Vec<u8>,
-    /// How many there are.
-    pub entries: u64,
-    /// How many bytes their lines have.
-    pub bytes: u64,
-}
-
-/// Entries that follow each other and have their times in the same minute.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Minute {
-    /// Minutes since 1970.
-    pub minute: i64,
-    /// How many there are.
-    pub entries: u64,
-    /// How many bytes their lines have.
-    pub bytes: u64,
-}
 
 /// A large entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +26,6 @@ pub struct LargeEntry {
     pub bytes: u64,
     /// Where its line starts in the file.
     pub offset: u64,
-    /// The position of its kind in the session's list of kinds.
-    pub kind: u32,
 }
 
 impl LargeEntry {
@@ -82,12 +57,10 @@ pub struct SessionUsage {
     /// The names of the models that calls refer to. WTF-8.
     #[serde(deserialize_with = "packed::list_of_bytes")]
     pub models: Vec<Vec<u8>>,
-    /// The kinds of entries.
-    #[serde(deserialize_with = "packed::list")]
-    pub kinds: Vec<KindSize>,
-    /// When entries were made, in the order of the file.
-    #[serde(deserialize_with = "packed::list")]
-    pub minutes: Vec<Minute>,
+    /// How many entries there are.
+    pub entries: u64,
+    /// How many bytes their lines have.
+    pub bytes: u64,
     /// The largest entries, the largest first. While lines are added they are more, in any order.
     #[serde(deserialize_with = "packed::list")]
     pub largest: Vec<LargeEntry>,
@@ -126,22 +99,19 @@ impl SessionUsage {
             calls: Vec::new(),
             named_sessions: Vec::new(),
             models: Vec::new(),
-            kinds: Vec::new(),
-            minutes: Vec::new(),
+            entries: 0,
+            bytes: 0,
             largest: Vec::new(),
             damaged: 0,
             keep,
         }
     }
 
-    /// Whether calls, named sessions and large entries refer to models, calls and kinds that there are.
+    /// Whether calls and named sessions refer to models and calls that there are.
     pub fn is_consistent(&self) -> bool {
         let has_model = |call: &Call| (call.model as usize) < self.models.len();
-        let has_kind = |entry: &LargeEntry| (entry.kind as usize) < self.kinds.len();
         let has_call = |named: &NamedSession| (named.call as usize) < self.calls.len();
-        self.calls.iter().all(has_model)
-            && self.named_sessions.iter().all(has_call)
-            && self.largest.iter().all(has_kind)
+        self.calls.iter().all(has_model) && self.named_sessions.iter().all(has_call)
     }
 
     /// Adds a line.
@@ -161,17 +131,10 @@ impl SessionUsage {
         };
         let (from, to) = line.span;
         let bytes = to.saturating_sub(from);
-        let position =
-            position_of(&mut self.kinds, name, |kind| &kind.name, |name| KindSize { name, entries: 0, bytes: 0 })?;
-        if let Some(kind) = self.kinds.get_mut(position as usize) {
-            kind.entries += 1;
-            kind.bytes += bytes;
-        }
-        self.add_large(LargeEntry { bytes, offset: from, kind: position })?;
+        self.entries += 1;
+        self.bytes += bytes;
+        self.add_large(LargeEntry { bytes, offset: from })?;
         let entry_time = time(&line.timestamp);
-        if let Some(ms) = entry_time {
-            self.add_to_minute((ms / 60_000.0).floor() as i64, bytes)?;
-        }
         match (kind, name) {
             (b"message", b"assistant") => self.add_call(line, &line.message.call, CallKind::Model, entry_time),
             (b"message", b"toolResult") => self.add_call(line, &line.message.call, CallKind::Tool, entry_time),
@@ -201,7 +164,7 @@ impl SessionUsage {
         if !put_name(&mut text, line, call, &kind) {
             errors.add(CallErrors::NO_MODEL);
         }
-        let model = position_of(&mut self.models, &text, |name| name, |name| name)?;
+        let model = position_of(&mut self.models, &text)?;
         let identity = identity_of(&mut text, line, &amounts);
         // A message's own time counts if it is a number.
         let message_time = &line.message.timestamp;
@@ -214,17 +177,6 @@ impl SessionUsage {
             push(&mut self.named_sessions, named)?;
         }
         push(&mut self.calls, Call { identity, time: time.unwrap_or(f64::NAN), model, errors, amounts })
-    }
-
-    fn add_to_minute(&mut self, minute: i64, bytes: u64) -> memory::Result<()> {
-        match self.minutes.last_mut().filter(|last| last.minute == minute) {
-            Some(last) => {
-                last.entries += 1;
-                last.bytes += bytes;
-                Ok(())
-            }
-            None => push(&mut self.minutes, Minute { minute, entries: 1, bytes }),
-        }
     }
 
     fn add_large(&mut self, entry: LargeEntry) -> memory::Result<()> {
@@ -243,23 +195,17 @@ impl SessionUsage {
 }
 
 /// The position of a name in a list, to which it is added.
-fn position_of<T>(
-    list: &mut Vec<T>,
-    name: &[u8],
-    name_of: impl Fn(&T) -> &[u8],
-    make: impl Fn(Vec<u8>) -> T,
-) -> memory::Result<u32> {
-    let find = |list: &[T], name: &[u8]| list.iter().position(|one| name_of(one) == name);
-    let position = find(list, name).or_else(|| match list.len() < MAX_NAMES {
+fn position_of(names: &mut Vec<Vec<u8>>, name: &[u8]) -> memory::Result<u32> {
+    let find = |names: &[Vec<u8>], name: &[u8]| names.iter().position(|one| one == name);
+    let position = find(names, name).or_else(|| match names.len() < MAX_NAMES {
         true => None,
-        false => find(list, OTHER),
+        false => find(names, OTHER),
     });
     let position = match position {
         Some(position) => position,
         None => {
-            let name = if list.len() < MAX_NAMES { name } else { OTHER };
-            push(list, make(copy_of_bytes(name)?))?;
-            list.len() - 1
+            push(names, copy_of_bytes(if names.len() < MAX_NAMES { name } else { OTHER })?)?;
+            names.len() - 1
         }
     };
     Ok(position as u32)

@@ -25,11 +25,6 @@ impl SessionUsage {
         usage.sort_largest();
         usage
     }
-
-    /// How many entries there are, and their bytes.
-    fn size(&self) -> (u64, u64) {
-        self.kinds.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes))
-    }
 }
 
 fn scan(text: &str, from: SummaryProgress) -> SummaryProgress {
@@ -198,32 +193,24 @@ fn copies_of_a_call_have_its_identity_whatever_their_ids() {
 }
 
 #[test]
-fn kinds_minutes_and_the_largest_entries_are_of_the_lines_in_the_file() {
-    let entry = |id: &str, kind: &str, minute: u32, more: usize| {
-        format!(
-            r#"{{"type":"{kind}","id":"{id}","timestamp":"2025-01-01T00:{minute:02}:30.000Z","x":"{}"}}"#,
-            "x".repeat(more)
-        )
-    };
-    let lines =
-        [entry("a", "label", 1, 10), entry("b", "custom", 1, 500), entry("c", "label", 2, 10), "torn".to_owned()];
+fn entries_bytes_and_the_largest_are_of_the_lines_in_the_file() {
+    let entry = |id: &str, more: usize| format!(r#"{{"type":"label","id":"{id}","x":"{}"}}"#, "x".repeat(more));
+    let lines = [entry("a", 10), entry("b", 500), entry("c", 10), "torn".to_owned()];
     let usage = usage_of(&lines.each_ref().map(String::as_str));
     let bytes: Vec<u64> = lines.iter().map(|line| line.len() as u64 + 1).collect();
-    let kinds: Vec<_> = usage.kinds.iter().map(|kind| (kind.name.as_slice(), kind.entries, kind.bytes)).collect();
-    assert_eq!(kinds, [(&b"label"[..], 2, bytes[0] + bytes[2]), (b"custom", 1, bytes[1])]);
-    let minutes: Vec<_> =
-        usage.minutes.iter().map(|minute| (minute.minute % 60, minute.entries, minute.bytes)).collect();
-    assert_eq!(minutes, [(1, 2, bytes[0] + bytes[1]), (2, 1, bytes[2])]);
     let largest: Vec<_> = usage.largest.iter().map(|large| (large.bytes, large.offset)).collect();
     let start = HEADER.len() as u64;
     assert_eq!(largest, [(bytes[1], start + bytes[0]), (bytes[0], start), (bytes[2], start + bytes[0] + bytes[1])]);
-    assert_eq!((usage.damaged, usage.size()), (1, (3, bytes[..3].iter().sum())));
+    assert_eq!((usage.damaged, usage.entries, usage.bytes), (1, 3, bytes[..3].iter().sum()));
 }
 
 #[test]
-fn the_largest_of_many_are_kept_and_names_have_a_limit() {
+fn the_largest_of_many_are_kept_and_models_have_a_limit() {
     let lines: Vec<String> = (0..1_500)
-        .map(|n| format!(r#"{{"type":"kind{n}","id":"a","x":"{}"}}"#, "x".repeat(n * 7919 % 1_500)))
+        .map(|n| {
+            let more = "x".repeat(n * 7919 % 1_500);
+            format!(r#"{{"type":"usage","id":"a","provider":"p","model":"m{n}","usage":{{}},"x":"{more}"}}"#)
+        })
         .collect();
     let text = format!("{HEADER}{}\n", lines.join("\n"));
     for keep in [0, 3, LARGEST_KEPT, 700, usize::MAX] {
@@ -234,6 +221,7 @@ fn the_largest_of_many_are_kept_and_names_have_a_limit() {
         assert_eq!(found, want[..keep.min(want.len())]);
     }
     let usage = scan(&text, SummaryProgress::default()).usage.clone();
-    assert_eq!((usage.kinds.len(), usage.kinds.last().map(|kind| kind.entries)), (MAX_NAMES + 1, Some(500)));
-    assert_eq!(usage.size().0, 1_500);
+    let others = usage.calls.iter().filter(|call| call.model as usize == MAX_NAMES).count();
+    assert_eq!((usage.models.len(), usage.models.last().map(Vec::as_slice)), (MAX_NAMES + 1, Some(OTHER)));
+    assert_eq!((others, usage.entries), (500, 1_500));
 }
