@@ -73,10 +73,6 @@ export class Terminal {
 		return tmux(this.#socket, ["capture-pane", "-p", "-e"]);
 	}
 
-	resize(columns: number, rows: number): void {
-		tmux(this.#socket, ["resize-window", "-x", String(columns), "-y", String(rows)]);
-	}
-
 	/** Pastes a text, as a terminal does it. */
 	paste(text: string): void {
 		tmux(this.#socket, ["set-buffer", "--", text, ";", "paste-buffer", "-p"]);
