@@ -1426,7 +1426,7 @@ export interface SessionFileOptions {
 	lock?: "none" | "exclusive" | undefined;
 	/**
 	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
-	 * the session on other machines, too. With `PI_SESSION_NATIVE_STORE` the default is `"long"`.
+	 * the session on other machines, too. `PI_SESSION_NATIVE_IDS` sets the default.
 	 */
 	ids?: "short" | "long" | undefined;
 }

@@ -1,12 +1,17 @@
 // New files that the command writes. They are complete or absent, and only their owner can read them, because sessions are
 // private.
-import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { randomUUID } from "node:crypto";
+import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { replaceFile } from "../shared/replace-file.js";
-import smallFile from "../../packages/sync/lib/machine/small-file.js";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
+
+/** What the names of drafts begin with; no other program has files of this name. */
+const DRAFT = ".pi-session-native-draft-";
+/** A draft of this age was left by a process that was killed. */
+const ABANDONED_MS = 24 * 3600 * 1000;
 
 /** @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read, which never may */
 
@@ -41,7 +46,8 @@ export async function writeText(path, pieces, { force, source }) {
 async function writeWhole(path, pieces, force) {
 	const dir = dirname(path);
 	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${dir}`);
-	const draft = await smallFile.draftOf(path);
+	sweep(dir);
+	const draft = join(dir, `${DRAFT}${randomUUID()}`);
 	const off = onSignal(() => rmSync(draft, { force: true }));
 	try {
 		await fill(draft, "wx", pieces);
@@ -52,6 +58,18 @@ async function writeWhole(path, pieces, force) {
 		throw error;
 	} finally {
 		off();
+	}
+}
+
+/** Removes what killed processes have left in a directory. @param {string} dir */
+function sweep(dir) {
+	try {
+		for (const name of readdirSync(dir).filter((name) => name.startsWith(DRAFT))) {
+			const path = join(dir, name);
+			if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > ABANDONED_MS) rmSync(path, { force: true });
+		}
+	} catch {
+		// It may be another user's, and then nobody else's to remove.
 	}
 }
 

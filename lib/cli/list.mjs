@@ -1,9 +1,9 @@
 // `pi-sessions list`: sessions as a table.
 import { statSync } from "node:fs";
+import { basename } from "node:path";
 import { sessionFiles, subagentFiles } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
-import { idInName } from "../../packages/sync/lib/machine/session-path.js";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { existingSessionDir, sessionDir, workingDirectory } from "./dir-options.mjs";
@@ -17,6 +17,9 @@ import { table } from "./table.mjs";
 const ID_SHOWN = 13;
 /** Columns of a whole one. */
 const ID_MAX = 36;
+
+/** The id of a session by its file's name: what follows the time, or all of another name. @param {string} path */
+const idInName = (path) => basename(path, ".jsonl").replace(/^[^_]*_/, "");
 
 /** @param {string} path */
 function bytesOf(path) {

@@ -76,7 +76,6 @@ const SESSION = "a file, the beginning of a session id, a name that no other ses
 const ONE_SESSION = "a file, or the beginning of a session id";
 const LEAF = filled("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)");
 const PAGER = /** @type {const} */ (["--no-pager", "never through $PAGER"]);
-const STORE = filled("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SESSION_NATIVE_STORE)");
 const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
 const YES = /** @type {const} */ (["-y, --yes", "ask no question"]);
 
@@ -84,7 +83,7 @@ const EXIT_CODES = "Exit codes: 0 good, 1 a problem was found or something faile
 
 const DESCRIPTION = [
 	"Shows, searches, checks and exports the sessions of the pi coding agent.",
-	"Only rename, delete, move, repair, redact, pull and sync change sessions; fork and export make new files.",
+	"Only rename, delete, move, repair and redact change sessions; fork and export make new files.",
 	"What they read is kept in the catalog, session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).",
 ].join(" ");
 
@@ -103,8 +102,6 @@ export function buildProgram(asJson) {
 	addReading(program);
 	addChanging(program);
 	addCopying(program);
-	addStores(program);
-	addRemote(program);
 	addCompletion(program);
 	return program;
 }
@@ -194,9 +191,8 @@ function addChanging(program) {
 		.option("--dry-run", "only show what is wrong")
 		.action(runs("verify-and-repair", "repair"));
 
-	command(program, "redact", "Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store", ["redact 0193a2b4 --text - --dry-run <<< 'the password'", "redact 0193a2b4 --entry 1f2e3d4c --dry-run"])
+	command(program, "redact", "Takes a text, or what an entry says, out of a session, its backups and copies of the same entries", ["redact 0193a2b4 --text - --dry-run <<< 'the password'", "redact 0193a2b4 --entry 1f2e3d4c --dry-run"])
 		.argument("<session>", ONE_SESSION)
-		.addOption(STORE)
 		.option("--text <text>", "the text; - reads it from standard input, because arguments are seen by every user of the machine")
 		.addOption(filled("--entry <entries...>", "what these entries say (an id, its beginning, or a label)"))
 		.option("--replacement <text>", "what takes its place (default: [redacted])")
@@ -222,46 +218,6 @@ function addCopying(program) {
 		.option("-f, --full", "with md: all of every tool's output")
 		.option("--force", "write over a file that is there")
 		.action(runs("fork-and-export", "exportSession"));
-}
-
-/** @param {Command} program */
-function addStores(program) {
-	const STORES = /** @type {const} */ ([
-		["push", "Stores what sessions here hold and a store lacks", ["push", "push 0193a2b4 --store ~/Dropbox/sessions", "push --all --dry-run"]],
-		["pull", "Adds what is stored to the sessions here", ["pull", "pull --all", "pull --all --dry-run"]],
-		["sync", "Pulls, then pushes", ["sync", "sync --all --json"]],
-	]);
-	for (const [name, summary, examples] of STORES) {
-		command(program, name, summary, [...examples])
-			.addOption(STORE)
-			.argument("[session]", "a file or the beginning of a session id; without it those of the working directory's project")
-			.option("-a, --all", "the sessions of every project that has some here")
-			.option(...DRY_RUN)
-			.action(runs("../../packages/sync/lib/cli/push-and-pull", name));
-	}
-}
-
-/** @param {Command} program */
-function addRemote(program) {
-	const remote = command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status"])
-		.addOption(STORE)
-		.option("-a, --all", "sessions of every project")
-		.action(runs("../../packages/sync/lib/cli/remote", "remote"));
-	command(remote, "status", "Says what is stored, what waits to be stored or pulled and why, who uses what, and what failed last", ["remote status", "remote status --all --json"])
-		.addOption(STORE)
-		.option("-a, --all", "of every project that has sessions here")
-		.action(runs("../../packages/sync/lib/cli/remote-status", "remoteStatus"));
-	command(remote, "move", "Gives the stored sessions of a project another name, as after its remote was renamed", ["remote move github.com/old/shop", "remote move github.com/old/shop github.com/new/shop --dry-run"])
-		.argument("<from>", "the project's name, as remote --all shows it")
-		.argument("[to]", "its new name (default: that of the working directory's project)")
-		.addOption(STORE)
-		.option(...DRY_RUN)
-		.action(runs("../../packages/sync/lib/cli/remote", "remoteMove"));
-	command(remote, "delete", "Deletes a session from the store; the files of it that machines have stay", ["remote delete 0193a2b4"])
-		.argument("<session>", "the beginning of a session id")
-		.addOption(STORE)
-		.option(...DRY_RUN)
-		.action(runs("../../packages/sync/lib/cli/remote", "remoteDelete"));
 }
 
 /** @param {Command} program */

@@ -62,7 +62,7 @@ export async function sessionPath(query, options, hint = "") {
 }
 
 /** The commands that show what there is of something. */
-const SHOWN_BY = { session: "pi-sessions list --all", "stored session": "pi-sessions remote --all", entry: "pi-sessions tree" };
+const SHOWN_BY = { session: "pi-sessions list --all", entry: "pi-sessions tree" };
 
 /** @param {string | undefined} name @param {string} query */
 const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(name) === query;

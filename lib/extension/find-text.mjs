@@ -39,8 +39,5 @@ export const speakerOf = ({ role }) => SPEAKERS[role] ?? role;
 /** What a session is known by, as in `/resume`. @param {SearchedSession} session */
 export const titleOf = ({ name, firstMessage, id }) => name || firstMessage || id;
 
-/** @param {string | undefined} writer who wrote a session last */
-export const byWriter = (writer) => (writer === undefined ? "" : ` · ${writer}`);
-
 /** @param {{ timestamp: string }} hit */
 export const ageOf = ({ timestamp }) => (Number.isNaN(Date.parse(timestamp)) ? "?" : age(new Date(timestamp)));

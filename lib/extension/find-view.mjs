@@ -4,7 +4,7 @@ import { foundCounts, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { clip, clipMiddle, count, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
-import { ageOf, byWriter, mark, markedLines, speakerOf, titleOf } from "./find-text.mjs";
+import { ageOf, mark, markedLines, speakerOf, titleOf } from "./find-text.mjs";
 import { isForEditor, safeMessage } from "./go-to.mjs";
 import { ReadView } from "./read-view.mjs";
 import { LIMIT } from "./search-options.mjs";
@@ -26,7 +26,6 @@ import { LIMIT } from "./search-options.mjs";
  * @property {boolean} subagents whether their sessions are searched
  * @property {string | undefined} only the file of the one session that is searched
  * @property {string | undefined} dir the one directory that is searched
- * @property {import("./writers.mjs").WriterOf} writerOf
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
  * @property {(hit: SearchHit) => import("../../index.js").SessionManager} managerOf the session of a hit, read-only
  * @property {(query: string, scope: { isAll: boolean, session?: string }, more: SearchOptions) => Promise<SearchHit[]>} search
@@ -466,11 +465,10 @@ export class FindView {
 	 * @param {number} width
 	 */
 	#sessionLine(session, indent, more, width) {
-		const { theme, writerOf } = this.#options;
+		const { theme } = this.#options;
 		const left = more > 0 ? `${count(more)} more · ` : "";
 		const title = `${indent}${clip(titleOf(session), Math.max(8, Math.floor(width / 2) - widthOf(indent)))}`;
-		const by = byWriter(writerOf(session));
-		const place = `${left}${clip(underHome(session.cwd), Math.max(1, width - widthOf(title) - 2 - left.length - by.length))}${by}`;
+		const place = `${left}${clip(underHome(session.cwd), Math.max(1, width - widthOf(title) - 2 - left.length))}`;
 		return this.#isAwaited ? theme.fg("dim", `${title}  ${place}`) : `${theme.bold(title)}  ${theme.fg("muted", place)}`;
 	}
 

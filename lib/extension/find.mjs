@@ -4,12 +4,11 @@ import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { clip, count, counted, safeLine } from "../shared/text.mjs";
 import { answer, refuse, withStatus } from "./answer.mjs";
-import { ageOf, byWriter, speakerOf, titleOf } from "./find-text.mjs";
+import { ageOf, speakerOf, titleOf } from "./find-text.mjs";
 import { FindView } from "./find-view.mjs";
 import { goTo, textOf } from "./go-to.mjs";
 import { library } from "./library.mjs";
 import { foundSession, onlyDir, searchOptions } from "./search-options.mjs";
-import { lastWriters } from "./writers.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
@@ -78,7 +77,7 @@ export async function find(pi, args, ctx) {
 		chosen = await ctx.ui.custom(
 			(tui, theme, keybindings, done) => {
 				redraw = () => tui.requestRender();
-				return new FindView({ ...given, tui, theme, keybindings, done, only, dir: onlyDir(ctx), writerOf: lastWriters(pi), textOf: textOfHit, managerOf, search });
+				return new FindView({ ...given, tui, theme, keybindings, done, only, dir: onlyDir(ctx), textOf: textOfHit, managerOf, search });
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
 		);
@@ -103,7 +102,6 @@ export async function find(pi, args, ctx) {
  * @param {Context} ctx
  */
 async function asText(pi, { query, isAll, subagents }, only, ctx) {
-	const writerOf = lastWriters(pi);
 	const where = searchOptions(ctx, { isAll, session: only });
 	const limit = only === undefined ? TEXT_LIMIT : 10 * TEXT_LIMIT;
 	const hits = await withStatus(ctx, "searching", (onProgress) => library(pi).SessionManager.search(query, { ...where, subagents, limit, onProgress }));
@@ -111,7 +109,7 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 	const sessions = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
 	const searched = `${only === undefined ? sessions : "this session"}${subagents ? "" : ", without those of subagents"}`;
 	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${searched}${isAll || only !== undefined ? "" : "; /find --all searches all"}. Not searched: what tools were given and gave, thoughts, what extensions wrote.`;
-	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) => `${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}${byWriter(writerOf(session))}`;
+	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) => `${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}`;
 	/** @type {string[]} */
 	const lines = [];
 	let ofSession = 0;

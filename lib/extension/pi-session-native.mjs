@@ -26,10 +26,6 @@ export default function extension(api) {
 		description: "What all sessions cost: /costs [day|week|month|model|project|session]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
 	});
-	api.registerCommand("private", {
-		description: "Never push this session to a store",
-		handler: async (_args, ctx) => runCommand(ctx, async () => (await import("../../packages/sync/lib/extension/private.mjs")).markPrivate(pi, ctx)),
-	});
 	/** @type {(() => void) | undefined} */
 	let giveBack;
 	api.on("session_start", async (_event, ctx) => {

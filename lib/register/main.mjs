@@ -7,7 +7,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { library } from "../takeover/library.mjs";
 import { takeOver } from "../takeover/take-over.mjs";
-import { agentDirOf, isStoreNamed } from "../../packages/sync/lib/machine/setting-names.js";
 import { BUNDLE, Packages, UNBUNDLED, Unfit, print, readEnvironment } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
@@ -20,8 +19,6 @@ const HOOKED = /^(.*)\/dist\/(?:bundle\/)?(index|cli|rpc-entry)\.js$/;
 
 /** @type {Packages | undefined} */
 let packages;
-/** The store that this process's sessions go to, if one is named. @type {ReturnType<typeof import("../../packages/sync/lib/follower/in-pi.mjs").storeOfEnvironment>} */
-let store;
 
 /** Ends the process with the message of what stops the start. @template T @param {() => T} work */
 function orStop(work) {
@@ -34,12 +31,6 @@ function orStop(work) {
 	}
 }
 
-/** Takes the store that is named for a pi, or for scripts that load one. Most have none, and what it needs takes a few milliseconds to load. @param {Pi | undefined} pi */
-function takeStore(pi) {
-	const agentDir = agentDirOf(pi?.config);
-	if (isMainThread && isStoreNamed(agentDir)) store = require("../../packages/sync/lib/follower/in-pi.mjs").storeOfEnvironment(agentDir);
-}
-
 /** Takes over the class of a pi. @param {Exported} exported @param {Pi} pi */
 function take(exported, pi) {
 	const { name, version } = require("../../package.json");
@@ -47,12 +38,7 @@ function take(exported, pi) {
 		warn: print,
 		// A worker has the main thread's pi, which was reported already.
 		onTaken: () => readEnvironment().verbose && isMainThread && print(`${name} ${version}: the session manager of ${pi.title} (${pi.dir}) is replaced`),
-		load(exported) {
-			const loaded = library(exported);
-			store?.watch(loaded.SessionManager);
-			store = undefined;
-			return loaded;
-		},
+		load: library,
 	});
 }
 
@@ -66,7 +52,6 @@ function takeBefore(pi, folder) {
 		const [reason] = (error instanceof Error ? error.message : String(error)).split("\n", 1);
 		print(`pi-session-native: ${pi.title} runs on its own session manager, because its ${folder}index.js cannot be loaded: ${reason}`);
 	}
-	store?.pullBefore();
 }
 
 /** Called by pi's index at its end, in a process where a script imports it. @param {string} dir @param {Exported} exported */
@@ -103,7 +88,6 @@ export function registerMain() {
 	packages = new Packages(settings);
 	const main = mainScript();
 	const pi = main && packages.around(main.real);
-	takeStore(pi);
 	if (main && !(pi && main.real.endsWith(".js"))) orStop(() => startOthers(main, settings));
 	const name = pi?.nameOf(/** @type {{ real: string }} */ (main).real) ?? "";
 	if (pi && name.startsWith(UNBUNDLED)) takeBefore(pi, name.startsWith(BUNDLE) ? BUNDLE : UNBUNDLED);
@@ -132,7 +116,6 @@ export async function startPi() {
 		packages ??= new Packages(settings);
 		const { findPi } = require("./find-pi.mjs");
 		const pi = /** @type {Pi} */ (findPi(packages, settings));
-		takeStore(pi);
 		const folder = [BUNDLE, UNBUNDLED].find((folder) => pi.has(`${folder}cli.js`));
 		if (folder === undefined) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
 		takeBefore(pi, folder);

@@ -67,16 +67,12 @@ pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOption
     };
     let durability = given(c"durability", "PI_SESSION_NATIVE_DURABILITY")?;
     let lock = given(c"lock", "PI_SESSION_NATIVE_LOCK")?;
-    let ids = given(c"ids", "PI_SESSION_NATIVE_STORE")?;
+    let ids = given(c"ids", "PI_SESSION_NATIVE_IDS")?;
     let exclusive = if matches!(lock, Some((.., true))) { Lock::ExclusiveProcess } else { Lock::Exclusive };
     Ok(SessionFileOptions {
         durability: one_of(js, durability, [("os", Durability::Os), ("fsync", Durability::Fsync)])?,
         lock: one_of(js, lock, [("none", Lock::None), ("exclusive", exclusive)])?,
-        ids: match ids {
-            // A store's address.
-            Some((.., true)) => EntryIds::Long,
-            ids => one_of(js, ids, [("short", EntryIds::Short), ("long", EntryIds::Long)])?,
-        },
+        ids: one_of(js, ids, [("short", EntryIds::Short), ("long", EntryIds::Long)])?,
     })
 }
 

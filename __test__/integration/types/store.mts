@@ -1,6 +1,6 @@
 // Whoever writes an adapter of their own has all the types for it, and is told what is missing.
-import { type Append, type Appended, type LineStore, StoreError, type StoreErrorCode, openStore } from "pi-session-native/store";
-import { conformanceCases } from "pi-session-native/store/conformance";
+import { type Append, type Appended, type LineStore, StoreError, type StoreErrorCode, openStore } from "pi-session-sync";
+import { conformanceCases } from "pi-session-sync/conformance";
 import { holds, type IsAny } from "./compare.mjs";
 
 const opened: LineStore = await openStore("/somewhere", { host: "laptop" });

@@ -401,23 +401,6 @@ const CASES = {
 		await listsNothing(store);
 		await rejects(open("../host"), "invalid");
 	},
-
-	async "a list says which hosts have a session open, until they have closed it"({ open }) {
-		const [a, b] = [await open("a"), await open("b")];
-		const presence = async () => (await b.list({ session: SESSION, presence: true })).sessions[0]?.presence ?? [];
-		await append(a, entries("a", 1));
-		assert.deepEqual(await presence(), []);
-		for (const store of [b, a, a]) await store.setPresence(SESSION, true);
-		await b.setPresence("another", true);
-		assert.deepEqual(await presence(), ["a", "b"]);
-		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), [SESSION]);
-		await append(b, entries("b", 1), (await b.load(SESSION)).cursor);
-		for (const store of [a, a]) await store.setPresence(SESSION, false);
-		assert.deepEqual(await presence(), ["b"]);
-		await (await open("b")).setPresence(SESSION, false);
-		assert.deepEqual(await presence(), []);
-		for (const isPresent of [true, false]) await rejects(a.setPresence("../x", isPresent), "invalid");
-	},
 };
 
 /** @type {readonly import("./conformance").ConformanceCase[]} */

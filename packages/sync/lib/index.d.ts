@@ -20,6 +20,8 @@ export type StoreErrorCode =
 	| "deleted"
 	/** A line holds a secret, by the rules for what may leave this machine. */
 	| "held-back"
+	/** A pi of this machine has the session open: it is changed once that has closed it. */
+	| "open"
 	/** There is no such session. */
 	| "not-found"
 	/** The package that speaks to this kind of store is not installed, or the server lacks what is needed. */
@@ -99,8 +101,6 @@ export interface StoredSession {
 	modified: Date;
 	/** Grows with each line that is redacted. */
 	redactions: number;
-	/** The hosts that have it open now, sorted (`setPresence`), if the list was asked for them. */
-	presence?: string[];
 }
 
 /** A line that was removed from a session for ever. */
@@ -127,8 +127,6 @@ export interface SessionList {
 export interface ListFilter {
 	session?: string;
 	project?: string;
-	/** Whether it is wanted which hosts have sessions open, by default no. */
-	presence?: boolean;
 }
 
 /**
@@ -171,11 +169,6 @@ export interface LineStore {
 	 * else changes, and cursors hold. A directory and a bucket list them under the old name, too.
 	 */
 	move(from: string, to: string): Promise<void>;
-	/**
-	 * Lets `list` show for a minute that this host has a session open, or ends that. Several hosts may have one open, and nobody is kept from
-	 * anything. The store need not have the session.
-	 */
-	setPresence(session: string, isPresent: boolean): Promise<void>;
 	/** Ends connections that the store opened itself. */
 	close(): Promise<void>;
 }
@@ -316,8 +309,8 @@ export interface SyncItem {
 	stored: StoredSession;
 	/** Where its file is; without one it gets one by its header. */
 	file?: string;
-	/** `deleted`: it was here, and its file is gone. */
-	state: "new" | "changed" | "same" | "deleted";
+	/** `deleted`: it was here, and its file is gone. `open`: it has changed, and is open in a pi here, so that nothing is pulled into it now. */
+	state: "new" | "changed" | "same" | "deleted" | "open";
 }
 
 export interface SyncOptions {
@@ -328,12 +321,6 @@ export interface SyncOptions {
 	/** `pull` counts sessions, `push` bytes. */
 	onProgress?: (done: number, total: number) => void;
 }
-
-export type CallManager = <Name extends "merge" | "redact">(
-	name: Name,
-	file: string,
-	input: Parameters<(typeof SessionManager)[Name]>[1],
-) => Promise<ReturnType<(typeof SessionManager)[Name]>>;
 
 export interface SessionSyncOptions {
 	store: LineStore;
@@ -362,10 +349,9 @@ export interface SessionSyncOptions {
 	/** Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code `held-back`. */
 	secretIn?: (line: Uint8Array) => string | undefined;
 	/**
-	 * Calls `SessionManager[name](file, input)`, which changes a session's file: by default here. Where another process has the session open,
-	 * that one is to do it: it may hold the session's lock, and its manager is to take the change in.
+	 * Whether a pi of this machine has a session file open: nothing is pulled into it, and nothing redacted in it, until it is closed.
 	 */
-	call?: CallManager;
+	isOpen?: (file: string) => boolean | Promise<boolean>;
 }
 
 /** The sessions of one project on this machine, and a store. */
@@ -416,12 +402,12 @@ export class SessionSync {
 }
 
 /**
- * The id of this machine, the same in every process: made once and kept in a directory, or `PI_SESSION_NATIVE_HOST`.
+ * The id of this machine, the same in every process: made once and kept in a directory, or `PI_SYNC_HOST`.
  */
 export function hostId(folder: string): string;
 
 /**
- * The project of a working directory, a name that is the same on every machine: `PI_SESSION_NATIVE_PROJECT` if that is set, else the git
+ * The project of a working directory, a name that is the same on every machine: `PI_SYNC_PROJECT` if that is set, else the git
  * remote, with the directory below the repository's root. Without a remote, and where git fails, it has the directory's path and the id of
  * this machine, so that no other machine has a project of that name.
  */

@@ -1,9 +1,9 @@
-// `pi-sessions push`, `pull`, `sync` and `remote`, with a store in a directory that two machines share.
+// `pi-sync push`, `pull`, `sync` and `status`, with a store in a directory that two machines share.
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { DirectoryStore } from "../../lib/index.js";
-import { type World, good, lines, put, run, world } from "../../../../__test__/support/cli.js";
+import { type World, good, lines, put, run, world } from "../support/cli.js";
 import { fakeBucket } from "../support/fake-s3.js";
 import { hangingDrive } from "../support/hanging-drive.js";
 import { headerFileOf, library, logOf } from "../support/lines.js";
@@ -16,7 +16,7 @@ function team() {
 	const store = scratch();
 	const machine = (host: string) => {
 		const at = world();
-		const env = { PI_SESSION_NATIVE_STORE: store, PI_SESSION_NATIVE_HOST: host, PI_SESSION_NATIVE_PROJECT: "shop" };
+		const env = { PI_SYNC_STORE: store, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" };
 		return { ...at, env: { ...at.env, ...env } };
 	};
 	return { store, laptop: machine("laptop"), desktop: machine("desktop") };
@@ -35,7 +35,7 @@ test("a session goes from here to the store and from there to another machine", 
 	expect(snapshot(store)).toEqual(before);
 	expect(await good(laptop, ["push"])).toMatch(/ stored {2}0194aaaa/);
 	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
-	expect(await good(laptop, ["remote"])).toMatch(/^SESSION +PROJECT +HOSTS +SIZE +AGE( +IN USE BY)?\n0194aaaa\S+ +shop +laptop +\d+ B/);
+	expect(await good(laptop, ["status", "--sessions"])).toMatch(/^SESSION +PROJECT +HOSTS +SIZE +AGE( +IN USE BY)?\n0194aaaa\S+ +shop +laptop +\d+ B/);
 	expect(await good(desktop, ["pull", "--dry-run"])).toContain("to be pulled");
 	expect(filesOf(desktop)).toEqual([]);
 	expect(await good(desktop, ["pull"])).toMatch(/^1 line added {2}0194aaaa/);
@@ -76,7 +76,7 @@ test("a file that only its owner may read names the store where the variable doe
 	const { store, laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	const file = join(laptop.agent, "session-store.json");
-	const at = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: undefined } };
+	const at = { ...laptop, env: { ...laptop.env, PI_SYNC_STORE: undefined } };
 	writeFileSync(file, JSON.stringify({ store }), { mode: 0o600 });
 	expect(await good(at, ["push"])).toMatch(/ stored {2}0194aaaa/);
 	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
@@ -118,10 +118,10 @@ test("a session that was deleted here comes back when it is named; others of the
 	await good(desktop, ["pull"]);
 	for (const file of filesOf(desktop)) rmSync(file);
 	expect(await good(desktop, ["pull"])).toBe("The store has nothing new\n");
-	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
+	const other = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: "another" } };
 	expect(await good(other, ["pull"])).toBe("The store has nothing new\n");
-	expect(await good(other, ["remote"])).toContain("--all lists those of every one");
-	expect(await good(other, ["remote", "--all"])).toContain("shop");
+	expect(await good(other, ["status", "--sessions"])).toContain("--all lists the sessions of every project");
+	expect(await good(other, ["status", "--sessions", "--all"])).toContain("shop");
 	expect(await good(desktop, ["pull", "0194"])).toMatch(/1 line added/);
 });
 
@@ -130,14 +130,14 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 	const bucket = await fakeBucket(() => 0);
 	for (const id of ["first", "second", "third"]) bucket.put(`${id}-session`, { at: Date.now() });
 	const { laptop } = team();
-	const at = { ...laptop, env: { ...laptop.env, ...bucket.env, PI_SESSION_NATIVE_STORE: bucket.address } };
+	const at = { ...laptop, env: { ...laptop.env, ...bucket.env, PI_SYNC_STORE: bucket.address } };
 	const headers = async (...args: string[]) => {
 		bucket.asked.length = 0;
 		await good(at, args);
 		// The beginning may be an id.
 		return new Set(bucket.asked.filter((key) => key.startsWith("headers/")));
 	};
-	for (const args of [["remote"], ["remote", "--all"]]) expect(await headers(...args)).toEqual(new Set());
+	for (const args of [["status", "--sessions"], ["status", "--sessions", "--all"]]) expect(await headers(...args)).toEqual(new Set());
 	expect(await headers("pull", "--all", "--dry-run")).toEqual(new Set());
 	expect(await headers("remote", "delete", "sec", "--dry-run")).toEqual(new Set());
 	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set());
@@ -146,11 +146,11 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 
 test("pull --all says how much is stored of projects that are not here", async () => {
 	const { laptop, desktop } = team();
-	const said = "1 more stored session of projects without a session directory here; pi-sessions remote --all lists what is stored\n";
+	const said = "1 more stored session of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n";
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
 	expect(await good(laptop, ["pull", "--all"])).toBe("The store has nothing new\n");
-	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
+	const other = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: "another" } };
 	expect(await good(other, ["pull", "--all"])).toBe(`The store has nothing new\n${said}`);
 	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({ sessions: [], elsewhere: { sessions: 1 } });
 });
@@ -159,14 +159,14 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	const said = async (args: string[], store?: string) => {
-		const { code, out, err } = await run({ ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: store } }, args);
+		const { code, out, err } = await run({ ...laptop, env: { ...laptop.env, PI_SYNC_STORE: store } }, args);
 		expect(out + err).not.toContain("s3cret");
 		return { code, err: err.trim(), out };
 	};
-	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory" });
+	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, PI_SYNC_STORE, or store in session-store.json in the agent's directory" });
 	const missing = join(laptop.cwd, "no-such");
 	const before = snapshot(join(laptop.agent, "sessions"));
-	for (const command of ["pull", "push", "sync", "remote"])
+	for (const command of ["pull", "push", "sync"])
 		expect(await said([command, "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory: make it, or mount its drive"), out: "" });
 	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)" });
 	expect(await said(["pull", "--store", "s3://"])).toMatchObject({ code: 1, err: "Error: The address of the store names no bucket: s3://bucket/prefix" });
@@ -178,15 +178,13 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
 	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
-	// Regression: it was taken, and ignored.
-	for (const args of [["delete", ID, "--all"], ["--all", "delete", ID]]) expect(await said(["remote", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: remote delete has no option --all" });
-	expect(await said(["remote", "move", "shop", "--all"], laptop.cwd)).toMatchObject({ code: 2, err: "Error: remote move has no option --all" });
+	for (const args of [["delete", ID, "--all"], ["move", "shop", "--all"]]) expect(await said(args, laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("unknown option '--all'") });
 	// Regression: the sessions went to a project without a name.
-	for (const args of [["shop", ""], ["", "shop"]]) expect(await said(["remote", "move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("The name of a project must not be empty") });
+	for (const args of [["shop", ""], ["", "shop"]]) expect(await said(["move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("The name of a project must not be empty") });
 	for (const args of [["shop", "shop"], ["shop"]])
-		expect(await said(["remote", "move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: shop is the project's name already; name the one that it is to have: pi-sessions remote move shop <to>" });
+		expect(await said(["move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: shop is the project's name already; name the one that it is to have: pi-sync move shop <to>" });
 	for (const args of [[], ["--text", "a", "--entry", "b"]]) expect(await said(["redact", ID, ...args])).toMatchObject({ code: 2, err: expect.stringContaining("One of --text and --entry is needed, and not both") });
-	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "zzz"; pi-sessions remote --all shows them' });
+	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "zzz"; pi-sync status --all --sessions shows them' });
 	expect(snapshot(join(laptop.agent, "sessions"))).toEqual(before);
 	// Notes are kept under a checksum of the address.
 	const kept = JSON.stringify(snapshot(laptop.agent));
@@ -202,7 +200,7 @@ test("a private session that is named is not pushed, and the settings that say s
 		expect(await run(laptop, ["push", ...args])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("is private, and is not pushed: private in session-store.json names it, or its directory") });
 	// Regression: it said that everything was stored.
 	for (const args of [["push"], ["push", "--dry-run"]]) expect(await good(laptop, args)).toBe("Everything is stored, but for 1 private session\n");
-	expect(await good(laptop, ["remote"])).toContain("No sessions in ");
+	expect(await good(laptop, ["status", "--sessions"])).toContain("No sessions in ");
 });
 
 test("a session that is named by its path is pulled, too", async () => {
@@ -231,7 +229,7 @@ test("to pull a session that is named looks for the project of its directory alo
 		mkdirSync(dir);
 		writeFileSync(join(dir, `${name}.jsonl`), `${JSON.stringify({ type: "session", version: 3, id: name, cwd: `/nowhere/${name}` })}\n`);
 	}
-	const at = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: undefined } };
+	const at = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: undefined } };
 	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ projects: { [at.cwd]: "shop" } }), { mode: 0o600 });
 	rmSync(file);
 	for (const first of [true, false]) {
@@ -253,7 +251,7 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	for (const args of [["pull", "s-1"], ["pull", "s-"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
 	// Where the file is, the header is not needed.
 	expect(await run(laptop, ["pull", "s-1"])).toMatchObject({ code: 0, out: "The store has nothing new\n" });
-	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "s-2"; pi-sessions remote --all shows them\n' });
+	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "s-2"; pi-sync status --all --sessions shows them\n' });
 	expect(filesOf(desktop)).toEqual([]);
 });
 
@@ -262,20 +260,17 @@ test("with a drive that hangs, what is known here is said, and no command waits 
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const drive = await hangingDrive();
-	const at = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: drive, PI_SESSION_NATIVE_STORE_TIMEOUT: "3000" } };
-	const said = `${drive}: the store did not answer within 3 s`;
-	const status = await run(at, ["remote", "status"]);
+	const at = { ...laptop, env: { ...laptop.env, PI_SYNC_STORE: drive } };
+	const said = `${drive}: the store did not answer within 10 s`;
+	const status = await run(at, ["status"]);
 	expect(status).toMatchObject({ code: 1, out: expect.stringContaining(said) });
 	expect(status.out).toMatch(/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m);
-	expect(JSON.parse((await run(at, ["remote", "status", "--json"])).out)).toMatchObject({ unreachable: said, projects: [{ project: "shop", toPush: [{ session: ID }] }] });
-	for (const args of [["push"], ["pull"], ["remote"]]) expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
+	expect(JSON.parse((await run(at, ["status", "--json"])).out)).toMatchObject({ unreachable: said, projects: [{ project: "shop", toPush: [{ session: ID }] }] });
+	for (const args of [["push"], ["pull"], ["status", "--sessions"]]) expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
 	// What is said here is taken out here, too.
 	const redacted = await run(at, ["redact", ID, "--text", "hello"]);
 	expect(redacted).toMatchObject({ code: 1, err: expect.stringContaining(said), out: expect.stringContaining("the one that is named did not answer") });
 	expect(readFileSync(file, "utf8")).not.toContain("hello");
-	// Regression: what is not a number of milliseconds counted as it was, or was 10 s without a word.
-	const there = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE_TIMEOUT: "-5" } };
-	expect(await run(there, ["remote"])).toMatchObject({ code: 0, err: 'Warning: PI_SESSION_NATIVE_STORE_TIMEOUT must be a whole number of milliseconds, 1 or more, not "-5"; 10000 is used\n' });
 });
 
 // Regression: it said that it had changed, though nobody else had stored anything.

@@ -6,7 +6,7 @@ import { inspect } from "node:util";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type LineStore, PostgresStore, StoreError, loadAll } from "../../lib/index.js";
-import { good, run, world } from "../../../../__test__/support/cli.js";
+import { good, run, world } from "../support/cli.js";
 import { SESSION, append, emptyDirectory, entries, entry, ids } from "../support/lines.js";
 import { text } from "../support/machines.js";
 import { PASSWORD, type Postgres, freePort, startPostgres } from "../support/servers.js";
@@ -149,14 +149,14 @@ test("a password comes from the file of PostgreSQL's clients where the address h
 	const url = `postgres://owner@127.0.0.1:${server.port}/postgres`;
 	expect((await append(open(newSchema(), "a", url), entries("a", 1))).stored).toBe(1);
 	// Regression: each command warned that pg 9 will not read the file.
-	expect(await good(world(), ["remote", "--all"], { PI_SESSION_NATIVE_STORE: url, PGPASSFILE: file })).toContain("No sessions in ");
+	expect(await good(world(), ["status", "--sessions", "--all"], { PI_SYNC_STORE: url, PGPASSFILE: file })).toContain("No sessions in ");
 	// As with pg 9, which does not bring it along.
 	const without = join(emptyDirectory(), "without-pgpass.cjs");
 	writeFileSync(without, `const Module = require("node:module"), resolve = Module._resolveFilename;
 		Module._resolveFilename = (name, ...rest) => resolve(name === "pgpass" ? "./no-such-file" : name, ...rest);`);
 	const refused = async (more: Record<string, string>) => {
 		const begun = performance.now();
-		const { code, err } = await run(world(), ["remote", "--all"], { PI_SESSION_NATIVE_STORE: url, ...more });
+		const { code, err } = await run(world(), ["status", "--sessions", "--all"], { PI_SYNC_STORE: url, ...more });
 		// Regression: it ended when the server did not wait for the password any more, after a minute.
 		expect([code, performance.now() - begun < 30_000]).toEqual([1, true]);
 		return err;

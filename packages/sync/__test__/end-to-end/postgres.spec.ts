@@ -243,19 +243,6 @@ test("what was stored by a transaction that was rolled back is not there", async
 	expect(ids(await open(schema, "c").load(SESSION))).toEqual(["a0"]);
 });
 
-test("a host counts as having a session open for a minute by the server's clock, and removes what killed processes left a day ago", async () => {
-	const schema = newSchema();
-	const [a, b] = [open(schema), open(schema, "b")];
-	await append(a, entries("a", 1));
-	for (const [store, session] of [[a, SESSION], [a, "killed"], [b, SESSION], [b, "killed"]] as const) await store.setPresence(session, true);
-	await admin.query(`UPDATE ${schema}.presence SET written = now() - interval '61 s' WHERE host = 'b' OR session = 'killed'`);
-	expect((await a.list({ presence: true })).sessions).toMatchObject([{ presence: ["a"] }]);
-	expect((await a.list()).sessions).toMatchObject([{ presence: [] }]);
-	await admin.query(`UPDATE ${schema}.presence SET written = now() - interval '25 h' WHERE session = 'killed'`);
-	await a.setPresence(SESSION, false);
-	expect((await admin.query(`SELECT host, session FROM ${schema}.presence`)).rows).toEqual([{ host: "b", session: SESSION }]);
-});
-
 test("a line that pg cannot carry is refused before it is sent, and so are several that it cannot carry at once", async () => {
 	const schema = newSchema();
 	const store = open(schema);

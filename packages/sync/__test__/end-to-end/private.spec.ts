@@ -1,56 +1,82 @@
-// `/private` in the real pi, with a store that the settings alone name.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+// `/private` in the real pi.
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { inRpc, inTerminal, print } from "../../../../__test__/end-to-end/extension/pi.js";
 import type { Json } from "../../../../__test__/support/scratch.js";
-import { inRpc, print, world, type World } from "../../../../__test__/end-to-end/extension/pi.js";
+import { type DirectoryStore, loadAll } from "../../lib/index.js";
+import { emptyDirectory } from "../support/lines.js";
+import { WAYS, extension, machine, reader } from "../support/pi.js";
 
-/** A store of this project's sessions. */
-function shared(at: World): { store: DirectoryStore; settings: string } {
-	const path = join(at.root, "store");
-	mkdirSync(path);
-	const settings = join(at.home, "agent/session-store.json");
-	writeFileSync(settings, JSON.stringify({ store: path, projects: { [at.work]: "shop" } }), { mode: 0o600 });
-	return { store: new DirectoryStore({ path, host: "reader" }), settings };
-}
-
+const LONG = { timeout: 300_000, interval: 50 };
 const contentsOf = async (store: DirectoryStore, session: string) => (await loadAll(store, session)).lines.map(({ line }) => line.toString()).join("\n");
-const notices = ({ records }: { records: Json[] }) => records.filter(({ method }) => method === "notify").map(({ message }) => String(message)).join("\n");
+const notices = ({ records }: { records: Json[] }) => records.filter(({ method }) => method === "notify").map(({ message, notifyType }) => `${notifyType}: ${message}`).join("\n");
 
-test("what is said after /private is not stored, and what was stored before is named", async () => {
-	const at = await world([{ text: "Hello." }, { text: "I see." }]);
-	const { store, settings } = shared(at);
+test.each(WAYS)("what is said after /private is not stored, and what was stored before is named, on %s", async (_, options) => {
+	const address = join(emptyDirectory(), "store");
+	const at = await machine(address, [{ text: "Hello." }, { text: "I see." }]);
+	const store = reader(address);
 	await inRpc(at, async (client) => {
 		await client.prompt("Hi");
-		await vi.waitFor(async () => expect((await store.list()).sessions).toHaveLength(1), { timeout: 300_000 });
+		await vi.waitFor(async () => expect((await store.list()).sessions).toHaveLength(1), LONG);
 		const session = (await store.list()).sessions[0]?.session ?? "";
-		await vi.waitFor(async () => expect(await contentsOf(store, session)).toContain("Hello."), { timeout: 300_000 });
+		await vi.waitFor(async () => expect(await contentsOf(store, session)).toContain("Hello."), LONG);
 		await client.send({ type: "prompt", message: "/private" });
-		await vi.waitFor(() => expect(notices(client)).toContain(`pi-sessions remote delete ${session}`), { timeout: 300_000 });
-		expect(JSON.parse(readFileSync(settings, "utf8"))).toMatchObject({ projects: { [at.work]: "shop" }, private: [session] });
+		await vi.waitFor(() => expect(notices(client)).toContain(`pi-sync delete ${session}`), LONG);
+		expect(JSON.parse(readFileSync(at.settings, "utf8"))).toMatchObject({ projects: { [at.work]: "shop" }, private: [session] });
 		await client.prompt("The code is 4711");
-	}, { hooked: true });
+	}, { ...options, env: at.env });
 	const session = (await store.list()).sessions[0]?.session ?? "";
 	expect(await contentsOf(store, session)).toContain("Hello.");
 	expect(await contentsOf(store, session)).not.toContain("4711");
 });
 
-test("a session that is private from its beginning is not stored, also not by later starts, and another one is", async () => {
-	const at = await world([{ text: "I see." }, { text: "Hello." }]);
-	const { store } = shared(at);
+// Regression: every word made the session private.
+test("/private off takes the mark away, status says what holds, and any other word is an error", async () => {
+	const address = join(emptyDirectory(), "store");
+	const at = await machine(address, [{ text: "Hello." }]);
 	await inRpc(at, async (client) => {
-		await client.send({ type: "prompt", message: "/private" });
-		await client.prompt("The code is 4711");
-	}, { hooked: true });
-	expect((await store.list()).sessions).toEqual([]);
-	expect(await print(at, "Hi", { hooked: true, env: { PI_SESSION_NATIVE_STORE_TIMEOUT: "300000" } })).toMatchObject({ code: 0, stderr: "" });
-	const { sessions } = await store.list();
-	expect(sessions).toMatchObject([{ project: "shop" }]);
-	expect(await contentsOf(store, sessions[0]?.session ?? "")).toContain("Hello.");
+		await client.prompt("Hi");
+		const says = async (message: string, text: string) => {
+			await client.send({ type: "prompt", message });
+			await vi.waitFor(() => expect(notices(client).split("\n").at(-1)).toContain(text), LONG);
+		};
+		await says("/private status", "info: This session is not private: what is said in it is stored.");
+		await says("/private maybe", "error: Usage: /private [on|off|status]");
+		expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toBeUndefined();
+		await client.send({ type: "prompt", message: "/private on" });
+		await vi.waitFor(() => expect(notices(client)).toContain("info: This session is private"), LONG);
+		await says("/private off", "info: This session is not private");
+		expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toEqual([]);
+		// Its directory is private: the mark is not all.
+		writeFileSync(at.settings, JSON.stringify({ store: address, private: [at.work] }), { mode: 0o600 });
+		await client.send({ type: "prompt", message: "/private off" });
+		await vi.waitFor(() => expect(notices(client)).toContain("error: This session is still private"), LONG);
+	}, { extension, env: at.env });
+});
+
+// Regression: only what was wrong with the file was said, and the exit code was 0.
+test("with settings that cannot be used it is an error that the session is not private, and pi -p ends with 1", async () => {
+	const at = await machine(join(emptyDirectory(), "store"), []);
+	chmodSync(at.settings, 0o644);
+	const failed = await print(at, "/private", { extension, env: at.env });
+	expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining("This session is NOT private: ")]);
+	chmodSync(at.settings, 0o600);
+	const usage = await print(at, "/private please", { extension, env: at.env });
+	expect([usage.code, usage.stderr]).toEqual([1, expect.stringContaining("Usage: /private [on|off|status]")]);
+	expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toBeUndefined();
+	const marked = await print(at, "/private", { extension, env: at.env });
+	expect([marked.code, marked.stdout]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
+});
+
+test("pi's status line shows that a session is private", async () => {
+	const at = await machine(join(emptyDirectory(), "store"), [{ text: "Hello." }]);
+	const terminal = await inTerminal(at, { extension, env: at.env });
+	await terminal.enter("/private");
+	await terminal.shows("This session is private", /^ *private *$/m);
 });
 
 test("a session that is kept in no file needs no mark", async () => {
-	const at = await world();
-	expect((await print(at, "/private", { args: ["--no-session"] })).stdout).toBe("This session is kept in no file, and is pushed to no store.\n");
+	const at = await machine(join(emptyDirectory(), "store"), []);
+	expect((await print(at, "/private", { extension, args: ["--no-session"], env: at.env })).stdout).toBe("This session is kept in no file, and is pushed to no store.\n");
 });

@@ -3,7 +3,7 @@ import fs, { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { type LineStore, SessionSync, type SessionSyncOptions, StoreError, loadAll } from "../../lib/index.js";
-import { world as commandWorld, good, put } from "../../../../__test__/support/cli.js";
+import { world as commandWorld, good, put } from "../support/cli.js";
 import { SESSION, header } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
 import { api, scratch } from "../../../../__test__/support/scratch.js";
@@ -329,9 +329,9 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		const { address, env, open } = await start();
 		const machine = (host: string) => {
 			const at = commandWorld();
-			return { ...at, env: { ...at.env, ...env, PI_SESSION_NATIVE_HOST: host, PI_SESSION_NATIVE_PROJECT: "shop" } };
+			return { ...at, env: { ...at.env, ...env, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" } };
 		};
-		return { store: open("reader"), named: { PI_SESSION_NATIVE_STORE: address }, laptop: machine("laptop"), desktop: machine("desktop") };
+		return { store: open("reader"), named: { PI_SYNC_STORE: address }, laptop: machine("laptop"), desktop: machine("desktop") };
 	};
 	const storedTexts = async (store: LineStore) => (await stored(store)).join("\n");
 	const HELLO = said("a", null, "hello").toString();
@@ -340,15 +340,15 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 	test("a deletion that was stopped before the lines were gone is finished by the command", async () => {
 		const { address, env, open, backupOfLines, holds } = await start();
 		const at = commandWorld();
-		const named = { ...env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_PROJECT: "shop" };
+		const named = { ...env, PI_SYNC_STORE: address, PI_SYNC_PROJECT: "shop" };
 		put(at, SESSION, [HELLO, SECRET.toString()]);
 		await good(at, ["push"], named);
 		const linesBack = await backupOfLines();
-		await good(at, ["remote", "delete", SESSION], named);
+		await good(at, ["delete", SESSION], named);
 		await linesBack();
 		expect(await holds("hunter2")).toBe(true);
 		expect(await stored(open("reader"))).toEqual([]);
-		expect(await good(at, ["remote", "delete", SESSION], named)).toContain("deleted");
+		expect(await good(at, ["delete", SESSION], named)).toContain("deleted");
 		expect(await holds("hunter2")).toBe(false);
 	});
 

@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SessionSync, loadAll } from "../../lib/index.js";
-import { good, put, world as commandWorld } from "../../../../__test__/support/cli.js";
+import { good, put, world as commandWorld } from "../support/cli.js";
 import { SESSION, entries, entry, header, ids } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
 import { message, user } from "../../../../__test__/support/scratch.js";
@@ -83,7 +83,7 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 	test("the command stores again what the store lost, and asks once for sessions that it has under another project's name", async () => {
 		const { address, env, open, backup } = await start();
 		const at = commandWorld();
-		const named = { ...env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "a", PI_SESSION_NATIVE_PROJECT: "shop" };
+		const named = { ...env, PI_SYNC_STORE: address, PI_SYNC_HOST: "a", PI_SYNC_PROJECT: "shop" };
 		put(at, SESSION, [message("a", null, user("hello"))]);
 		await good(at, ["push"], named);
 		const restore = await backup();

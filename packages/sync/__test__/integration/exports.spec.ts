@@ -12,18 +12,18 @@ const names = (module: object) => Object.keys(module).filter((name) => name !== 
 const print = async (flags: string[], code: string) => (await run(process.execPath, [...flags, "-e", code], { cwd: dirname(library) })).stdout.trim();
 
 test.each([
-	["store", names(store)],
-	["store/conformance", names(conformance)],
-])("pi-session-native/%s is the same by import and by require", async (path, expected) => {
+	["pi-session-sync", names(store)],
+	["pi-session-sync/conformance", names(conformance)],
+])("%s is the same by import and by require", async (path, expected) => {
 	expect(expected.length).toBeGreaterThan(0);
-	const named = `import { createRequire } from "node:module"; import * as all from "pi-session-native/${path}"; import { ${expected.join(", ")} } from "pi-session-native/${path}";
-		const required = createRequire(import.meta.url)("pi-session-native/${path}");
+	const named = `import { createRequire } from "node:module"; import * as all from "${path}"; import { ${expected.join(", ")} } from "${path}";
+		const required = createRequire(import.meta.url)("${path}");
 		console.log([${expected.join(", ")}].every((one, at) => one !== undefined && one === required[${JSON.stringify(expected)}[at]]));`;
 	expect(await print(["--input-type=module"], named)).toBe("true");
-	expect(await print(["--input-type=commonjs"], `console.log(Object.keys(require("pi-session-native/${path}")).sort().join())`)).toBe(expected.join());
+	expect(await print(["--input-type=commonjs"], `console.log(Object.keys(require("${path}")).sort().join())`)).toBe(expected.join());
 });
 
 test("neither the addon nor a client of a server is loaded before it is needed", async () => {
-	const loaded = await print(["--input-type=commonjs"], `require("pi-session-native/store"); console.log(Object.keys(require.cache).filter((path) => !/sync.lib|lib.shared/.test(path)).join())`);
+	const loaded = await print(["--input-type=commonjs"], `require("pi-session-sync"); console.log(Object.keys(require.cache).filter((path) => !/sync.lib/.test(path)).join())`);
 	expect(loaded).toBe("");
 });

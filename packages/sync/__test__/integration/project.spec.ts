@@ -65,12 +65,12 @@ test("git that fails is told from a directory without a repository or a remote",
 	const dir = emptyDirectory();
 	const work = join(dir, "shop");
 	mkdirSync(work);
-	for (const [name, value] of Object.entries({ GIT_CEILING_DIRECTORIES: dir, PI_SESSION_NATIVE_PROJECT: "" })) vi.stubEnv(name, value);
+	for (const [name, value] of Object.entries({ GIT_CEILING_DIRECTORIES: dir, PI_SYNC_PROJECT: "" })) vi.stubEnv(name, value);
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});
 	const own = { project: `laptop:${work}`, isOwn: true };
-	const named = (problem: string) => ({ ...own, problem: `${problem} in ${work}, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` });
+	const named = (problem: string) => ({ ...own, problem: `${problem} in ${work}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)` });
 	expect(await findProject(work, "laptop")).toEqual(own);
 	vi.stubEnv("PATH", "");
 	expect(await findProject(work, "laptop")).toEqual(own);
@@ -84,7 +84,7 @@ test("git that fails is told from a directory without a repository or a remote",
 	vi.stubEnv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
 	expect(await findProject(work, "laptop")).toEqual({ ...own, problem: expect.stringMatching(/^git failed: detected dubious ownership/) });
 	expect(projectOf(work, "laptop")).toBe(`laptop:${work}`);
-	vi.stubEnv("PI_SESSION_NATIVE_PROJECT", "set");
+	vi.stubEnv("PI_SYNC_PROJECT", "set");
 	expect(await findProject(work, "laptop")).toEqual({ project: "set" });
 	vi.unstubAllEnvs();
 	expect(await findProject(join(dir, "gone"), "laptop")).toEqual({ project: `laptop:${join(dir, "gone")}`, isOwn: true });
@@ -110,7 +110,7 @@ test("git is asked without holding up the process", async () => {
 testIf(process.platform !== "win32", "Windows: a script is not a program")("git is not given the address of the store, which may hold a password", async () => {
 	const dir = emptyDirectory();
 	writeFileSync(join(dir, "git"), `#!/bin/sh\nenv > "${dir}/$$.env"\n`, { mode: 0o755 });
-	for (const [name, value] of Object.entries({ PATH: `${dir}:${process.env.PATH}`, PI_SESSION_NATIVE_PROJECT: "", PI_SESSION_NATIVE_STORE: "postgres://me:hunter2@db/x" })) vi.stubEnv(name, value);
+	for (const [name, value] of Object.entries({ PATH: `${dir}:${process.env.PATH}`, PI_SYNC_PROJECT: "", PI_SYNC_STORE: "postgres://me:hunter2@db/x" })) vi.stubEnv(name, value);
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});

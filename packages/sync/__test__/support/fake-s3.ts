@@ -8,7 +8,6 @@ import { library } from "./lines.js";
 const require = createRequire(library);
 const { encodeBatch } = require("./logs/log-batches.js");
 const { folderOf, headerPath, projectPath, partPath } = require("./logs/log-names.js");
-const { presencePath } = require("./logs/log-presence.js");
 
 const PAGE = 1000;
 
@@ -21,7 +20,6 @@ export interface FakeBucket {
 	/** A session, by default of the project "shop", that a host has stored: one line, at a time. */
 	put(session: string, options: { at: number; host?: string; content?: string; project?: string }): void;
 	/** A host that has a session open. */
-	putPresence(session: string, host: string, at: number): void;
 }
 
 /** Each request takes `delay` milliseconds, or what it gives for a key. */
@@ -71,6 +69,5 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
 			put(partPath({ folder: folderOf(project), session }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},
-		putPresence: (session, host, at) => put(presencePath(host, session), "", at),
 	};
 }

@@ -11,7 +11,7 @@ const now = Date.now.bind(Date);
 // Whatever its clock says.
 Date.now = () => now() + skew;
 const { PostgresStore, S3Store, SessionSync, openStore } = require("../../lib/index.js");
-const { SessionManager } = require("../../../../index.js");
+const { SessionManager } = require("pi-session-native");
 
 const open = async (timeout) => {
 	const Store = server?.url ? PostgresStore : S3Store;

@@ -155,7 +155,7 @@ describe("no spelling of an address shows its password", () => {
 		"//me:hunter2@127.0.0.1:1/x",
 		"me:hunter2@127.0.0.1:1/x",
 		"jdbc:postgresql://me:hunter2@127.0.0.1:1/x",
-		"PI_SESSION_NATIVE_STORE=postgres://me:hunter2@127.0.0.1:1/x",
+		"PI_SYNC_STORE=postgres://me:hunter2@127.0.0.1:1/x",
 		"host=127.0.0.1 port=1 user=me password=hunter2",
 		"s3://AKIA:1/hunter2@b/x",
 		"s3://b/x?endpoint=http://me:hunter2@127.0.0.1:1",

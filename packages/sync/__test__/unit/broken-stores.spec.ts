@@ -34,8 +34,6 @@ const FAULTS = {
 	"it takes the cursor of a session that was deleted": "a deleted session is gone, and old cursors say so",
 	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
 	"it takes anything for a redaction": "what cannot be a redaction is refused",
-	"only the last host is said to have a session open": "a list says which hosts have a session open, until they have closed it",
-	"a session that was closed is said to be open": "a list says which hosts have a session open, until they have closed it",
 	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
 } as const;
 type Fault = keyof typeof FAULTS;
@@ -58,7 +56,6 @@ interface Shared {
 	id: string;
 	sessions: Map<string, Session>;
 	/** The hosts that have it open, by session. */
-	presence: Map<string, Set<string>>;
 }
 
 const CURSOR = /^passed (\d{1,9})$/;
@@ -151,7 +148,6 @@ class MemoryStore implements LineStore {
 			sessions: found.filter(isThere).map(([id, { project, rows, redacted }]) => ({
 				...{ session: id, project, hosts: [...new Set(rows.map(({ host }) => host))].sort(), redactions: redacted.size },
 				...{ bytes: rows.reduce((sum, { line }) => sum + (line?.length ?? 0), 0), modified: new Date(0) },
-				presence: [...(this.#shared.presence.get(id) ?? [])].sort(),
 			})),
 			deleted: found.flatMap(([session, { deleted: at }]) => (at ? [{ session, at }] : [])),
 			problems: [],
@@ -195,19 +191,11 @@ class MemoryStore implements LineStore {
 		for (const one of this.#shared.sessions.values()) if (one.project === from) one.project = to;
 	}
 
-	async setPresence(session: string, isPresent: boolean): Promise<void> {
-		this.#session(session);
-		const hosts = new Set(this.#has("only the last host is said to have a session open") ? [] : this.#shared.presence.get(session));
-		if (isPresent) hosts.add(this.host);
-		else if (!this.#has("a session that was closed is said to be open")) hosts.delete(this.host);
-		this.#shared.presence.set(session, hosts);
-	}
-
 	async close(): Promise<void> {}
 }
 
 async function result(run: (typeof conformanceCases)[number]["run"], fault?: Fault): Promise<string> {
-	const shared: Shared = { id: randomUUID(), sessions: new Map(), presence: new Map() };
+	const shared: Shared = { id: randomUUID(), sessions: new Map() };
 	const tear = async (session: string) => void ((shared.sessions.get(session) as Session).isTorn = true);
 	return run({ open: async (host) => new MemoryStore(shared, host, fault), tear }).then(
 		() => "passed",

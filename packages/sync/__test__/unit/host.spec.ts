@@ -14,7 +14,7 @@ const { machineKey } = require("../../lib/machine/host-id.js");
 const plain = (text: string) => text.replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase();
 
 beforeEach(() => {
-	vi.stubEnv("PI_SESSION_NATIVE_HOST", "");
+	vi.stubEnv("PI_SYNC_HOST", "");
 	return () => vi.unstubAllEnvs();
 });
 

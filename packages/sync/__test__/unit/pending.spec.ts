@@ -1,7 +1,7 @@
 // What is written down of the sessions that processes have open, and which of those processes still run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdirSync, readdirSync, utimesSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -51,24 +51,28 @@ test("what a process has open counts as open until it is killed, and as left fro
 	expect(readdirSync(notes, { recursive: true }).filter((name) => /\.(?:jsonl|lock)$/.test(String(name)))).toEqual([]);
 });
 
-test("the newest line of a file counts, and one that was not written to its end counts for nothing", () => {
+test("the newest line of a file counts, and one that was not written to its end counts for nothing", async () => {
 	const notes = emptyDirectory();
-	const pending = new Pending(notes, "/store", "earlier");
+	const [pending, here] = [new Pending(notes, "/store"), new Pending(notes, "/store")];
 	for (const one of [session("a"), session("b"), { ...session("a"), project: "shop" }]) pending.add(one);
 	const [name] = readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
 	appendFileSync(join(notes, name as string), '{"session":"c","file"');
-	expect(pending.own()).toEqual([{ ...session("a"), project: "shop" }, session("b")]);
+	expect(await askedOf(here, true)).toEqual([]);
+	pending.close();
+	expect(await askedOf(here, true)).toEqual([{ ...session("a"), project: "shop" }, session("b")]);
 	pending.remove();
-	expect(pending.own()).toEqual([]);
+	expect(await askedOf(here, true)).toEqual([]);
 });
 
 // Regression: what a process that ran had open was forgotten.
 test("where a lock cannot be had, what a process has open is kept for a day", async () => {
 	const notes = emptyDirectory();
-	const [pending, here] = [new Pending(notes, "/store", "earlier"), new Pending(notes, "/store")];
+	const [pending, here] = [new Pending(notes, "/store"), new Pending(notes, "/store")];
 	pending.add(session("a"));
 	const [name] = readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl")) as [string];
 	// It cannot be opened as a file.
+	pending.close();
+	rmSync(join(notes, name.replace(/jsonl$/, "lock")));
 	mkdirSync(join(notes, name.replace(/jsonl$/, "lock")));
 	await askedOf(here, false);
 	expect(await askedOf(here, true)).toEqual([session("a")]);
@@ -76,5 +80,5 @@ test("where a lock cannot be had, what a process has open is kept for a day", as
 	utimesSync(join(notes, name), longAgo, longAgo);
 	// Its lock is a directory here, which is not removed.
 	await expect(askedOf(here, false)).rejects.toThrow();
-	expect(pending.own()).toEqual([]);
+	expect(await askedOf(here, true)).toEqual([]);
 });

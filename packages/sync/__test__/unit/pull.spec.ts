@@ -149,21 +149,6 @@ test("an open manager sees what a pull added, and goes on after its own leaf", a
 	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([1]);
 });
 
-test("with a store named in the environment new ids are long, also the ones that are given beforehand", () => {
-	const dir = emptyDirectory();
-	const lengths = (options?: object) => {
-		const manager = api.SessionManager.create("/here", dir, options);
-		return [manager.appendCustomEntry("x"), manager.appendCompaction("so far", null, 1)].map((id) => id.length);
-	};
-	setEnv({ PI_SESSION_NATIVE_STORE: "/somewhere" });
-	expect(lengths()).toEqual([36, 36]);
-	expect(lengths({ ids: "short" })).toEqual([8, 8]);
-	setEnv({ PI_SESSION_NATIVE_STORE: "" });
-	expect(lengths()).toEqual([8, 8]);
-	expect(lengths({ ids: "long" })).toEqual([36, 36]);
-	expect(() => lengths({ ids: "many" })).toThrow('options.ids must be "short" or "long", not "many"');
-});
-
 test("entries that two copies gave one id before they met are both there, in one order everywhere, and are redacted everywhere", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -303,19 +288,19 @@ test("a file that was replaced, moved or put back from a copy is stored and pull
 
 testWith("modes")("the folder of a machine's id is its user's alone", () => {
 	const folder = join(emptyDirectory(), "made");
-	setEnv({ PI_SESSION_NATIVE_HOST: undefined });
+	setEnv({ PI_SYNC_HOST: undefined });
 	hostId(folder);
 	expect(statSync(folder).mode & 0o777).toBe(0o700);
 });
 
 test("a machine has one id, whoever asks for it, and one that is set", () => {
 	const folder = join(emptyDirectory(), "made");
-	setEnv({ PI_SESSION_NATIVE_HOST: undefined });
+	setEnv({ PI_SYNC_HOST: undefined });
 	const id = hostId(folder);
 	expect([hostId(folder), hostId(folder)]).toEqual([id, id]);
 	expect(readdirSync(folder)).toHaveLength(1);
-	setEnv({ PI_SESSION_NATIVE_HOST: "laptop" });
+	setEnv({ PI_SYNC_HOST: "laptop" });
 	expect(hostId(folder)).toBe("laptop");
-	setEnv({ PI_SESSION_NATIVE_HOST: "../up" });
+	setEnv({ PI_SYNC_HOST: "../up" });
 	expect(() => hostId(folder)).toThrow(/Not an id of a host/);
 });

@@ -11,6 +11,9 @@ const { lagOf } = createRequire(library)("./machine/session-file.js");
 
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
 
+/** Nothing was redacted here. */
+const noRedactions = { pushUnlessKnown: async () => {}, redactKnownCopies: async () => false, forget: () => {} };
+
 /** A file, a store, and what was appended to it. */
 function setup(lines: Buffer[] = []) {
 	const path = emptyDirectory();
@@ -24,11 +27,15 @@ function setup(lines: Buffer[] = []) {
 		return real(session, what);
 	};
 	let note: unknown;
+	const skipped: Error[] = [];
 	const push = async (more = {}) => {
-		await new FilePush({ store, session: SESSION, file, readNote: () => note, onNote: (one: unknown) => (note = one), ...more }).run();
+		const notes = { get: () => note, set: async (_: string, one: unknown) => void (note = one) };
+		const filePush = new FilePush({ store, notes, redactions: noRedactions, isPrivate: () => false, onProgress: () => {}, ...more }, { session: SESSION, file });
+		await filePush.run();
+		skipped.push(...(filePush.skipped ? [filePush.skipped] : []));
 		return lagOf(file, note);
 	};
-	return { file, store: store as LineStore, portions, push, lag: () => lagOf(file, note), forget: () => (note = undefined) };
+	return { file, store: store as LineStore, portions, skipped, push, lag: () => lagOf(file, note), forget: () => (note = undefined) };
 }
 
 test("what the file holds is stored, and what other processes append to it", async () => {
@@ -53,15 +60,13 @@ test("a long file goes in portions of a megabyte; a longer line goes alone", asy
 });
 
 test("a line that is too long for the store is told and skipped, and what comes after it is stored", async () => {
-	const { push, store, file, portions } = setup([entry("a"), entry("x".repeat(3000)), entry("b")]);
+	const { push, store, file, portions, skipped } = setup([entry("a"), entry("x".repeat(3000)), entry("b")]);
 	Object.defineProperty(store, "longestLine", { value: 1000 });
-	const skipped: Error[] = [];
-	const onSkipped = (error: Error) => skipped.push(error);
-	expect(await push({ onSkipped })).toBe(0);
+	expect(await push()).toBe(0);
 	expect(portions).toEqual([["a", "b"]]);
 	expect(skipped).toMatchObject([{ name: "StoreError", code: "invalid", message: expect.stringMatching(/a line of 3042 bytes is longer than the 1000 that this store takes; it begins with .*xxx/) }]);
 	appendFileSync(file, text(entry("c")));
-	expect(await push({ onSkipped })).toBe(0);
+	expect(await push()).toBe(0);
 	expect([portions.at(-1), skipped.length]).toEqual([["c"], 1]);
 });
 
@@ -111,7 +116,7 @@ test("a killed push is gone on with by the next one, from any of its notes", asy
 	for (let at = 0; at < all.length; at += 4) {
 		appendFileSync(file, text(...all.slice(at, at + 4)));
 		let note = notes[(at * 7) % notes.length];
-		await push({ readNote: () => note, onNote: (one: unknown) => notes.push((note = one)) });
+		await push({ notes: { get: () => note, set: async (_: string, one: unknown) => void notes.push((note = one)) } });
 	}
 	expect(ids(await loadAll(store, SESSION))).toEqual(all.map((_, at) => `n${at}`));
 });

@@ -1,11 +1,11 @@
-// What the follower does again and again, and when.
+// What the process beside pi does again and again, and when.
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 
 interface Schedule {
 	add(work: () => Promise<number | undefined>, onError?: (error: unknown) => void): Promise<void>;
 	stop(): void;
 }
-const { Schedule } = (await import("../../lib/follower/schedule.mjs" as string)) as { Schedule: new () => Schedule };
+const { Schedule } = (await import("../../lib/beside/schedule.mjs" as string)) as { Schedule: new () => Schedule };
 
 beforeEach(() => {
 	vi.useFakeTimers();

@@ -149,14 +149,14 @@ test("a line that was stored between a pull's load and its merge comes to its pl
 		appendFileSync(b.file, text(entry(id)));
 		await b.sync.push();
 	}
-	// The follower of another process of this machine, with the cursor from before.
-	const follower = machine("a");
+	// Another process of this machine, with the cursor from before.
+	const other = machine("a");
 	const load = a.store.load.bind(a.store);
 	const loading = vi.spyOn(a.store, "load").mockImplementation(async (...args) => {
 		const page = await load(...args);
 		loading.mockRestore();
 		appendFileSync(a.file, text(entry("a1")));
-		await follower.sync.push();
+		await other.sync.push();
 		return page;
 	});
 	await a.sync.pull();

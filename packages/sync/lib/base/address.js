@@ -1,12 +1,12 @@
-// Where a store is: the text of PI_SESSION_NATIVE_STORE, `--store` and `openStore`.
+// Where a store is: the text of PI_SYNC_STORE, `--store` and `openStore`.
 //
 // The text may hold a password, and may be mistyped. So a text that is not understood is refused without being shown: what looks
 // like a URL or like `user:password@` is never taken for a path, and an `@` after the host of a URL is refused, because it stands
 // there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
 const { createHash } = require("node:crypto");
-const { resolve } = require("node:path");
+const { homedir } = require("node:os");
+const { join, resolve } = require("node:path");
 const { fileURLToPath } = require("node:url");
-const { expandHome } = require("../../../../lib/shared/paths.js");
 const { StoreError } = require("./errors.js");
 
 /**
@@ -139,15 +139,6 @@ function hasPassword({ kind, withSecrets }) {
 	return url.password !== "" || url.searchParams.has("password");
 }
 
-/** The path or URL without a password. Its parameters, such as the schema, stay. @param {Address} address */
-function withoutPassword(address) {
-	if (!hasPassword(address)) return address.withSecrets;
-	const url = new URL(address.withSecrets);
-	url.password = "";
-	url.searchParams.delete("password");
-	return url.href;
-}
-
 /** A URL that can be shown: without its password, and without parameters, which may be keys. @param {URL} url */
 function withoutSecrets(url) {
 	const user = url.username ? `${url.username.split("%40", 1)[0]}@` : "";
@@ -167,15 +158,17 @@ function parseUrl(text) {
 	}
 }
 
+/** A path, with the home directory in place of a `~` at its beginning. @param {string} path */
+const expandHome = (path) => (/^~(?:[\\/]|$)/.test(path) ? join(homedir(), path.slice(1)) : path);
+
 exports.DEFAULT_SCHEMA = DEFAULT_SCHEMA;
 exports.addressKey = addressKey;
 exports.checkPath = checkPath;
 exports.checkTimeout = checkTimeout;
 exports.endpointOfEnvironment = endpointOfEnvironment;
 exports.hasPassword = hasPassword;
-exports.isTimeout = isTimeout;
 exports.parseUrl = parseUrl;
 exports.readAddress = readAddress;
 exports.timeoutIn = timeoutIn;
-exports.withoutPassword = withoutPassword;
 exports.withoutSecrets = withoutSecrets;
+exports.expandHome = expandHome;

@@ -1,16 +1,14 @@
-// `pi-sessions push`, `pull` and `sync`: between the sessions here and a store.
-import { basename, dirname } from "node:path";
+// `pi-sync push`, `pull` and `sync`: between the sessions here and a store.
+import { basename } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { counted, safeLine, size } from "../../../../lib/shared/text.mjs";
 import { PING } from "../base/calls.js";
 import { privateError } from "../base/errors.js";
 import local from "../machine/local-sessions.js";
 import { isToPull } from "../sync/sync.js";
-import { CommandError, UsageError } from "../../../../lib/cli/errors.mjs";
-import { paint, withProgress, write, writeJson, writeWarning } from "../../../../lib/cli/output.mjs";
-import { listedFor, storedSession } from "./remote.mjs";
-import { isPath, sessionPath } from "../../../../lib/cli/sessions.mjs";
-import { sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
+import { listedFor, storedSession } from "./manage.mjs";
+import { isPath, localSession, sessionHere } from "./places.mjs";
+import { syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
+import { CommandError, UsageError, counted, paint, safeLine, size, withProgress, write, writeJson, writeWarning } from "./terminal.mjs";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */
@@ -24,22 +22,6 @@ import { sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-co
 /** How often a push is tried, with pauses of 0.4 s at first, which double. */
 const TRIES = 5;
 const FIRST_PAUSE_MS = 200;
-
-/**
- * The session here that an id, its beginning or a path names.
- * @param {string} query
- * @param {Options} options
- */
-async function localSession(query, options) {
-	const path = await sessionPath(query, options);
-	let why = path.endsWith(".jsonl") ? "Another file in its directory has the same session" : "Its name does not end in .jsonl";
-	const sessions = await local.localSessions(dirname(path), (file, reason) => {
-		if (file === path) why = reason;
-	});
-	const found = [...sessions.values()].find(({ file }) => file === path);
-	if (!found) throw new CommandError(`A store cannot take ${safeLine(path)}: ${safeLine(why)}`);
-	return found;
-}
 
 /**
  * A command that works on one session, or on those of projects, and reports what it did.
@@ -101,7 +83,7 @@ async function pushed(connection, query, options) {
 			for (const { session, file, lag } of waiting) rows.push({ session, file, what: `${size(lag)} to be stored` });
 			continue;
 		}
-		const pushes = await withProgress("Storing bytes", ({ update }) => pushPatiently(sync, session, update));
+		const pushes = await withProgress("Storing bytes", (update) => pushPatiently(sync, session, update));
 		for (const { session: id, file, bytes, emptied, error } of pushes) {
 			const notes = emptiedNote(emptied);
 			// Of one that was named it is an error.
@@ -180,7 +162,7 @@ async function pulled(connection, query, options) {
 			continue;
 		}
 		/** @type {import("../index.js").PullResult[]} */
-		const pulls = await withProgress("Pulling sessions", ({ update }) => sync.pull({ items, onProgress: update }));
+		const pulls = await withProgress("Pulling sessions", (update) => sync.pull({ items, onProgress: update }));
 		for (const { session: id, file, isNew, added, redacted, emptied, problems, error } of pulls) {
 			const failure = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
 			const notes = [...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as elsewhere`] : []), ...emptiedNote(emptied)];
@@ -232,7 +214,7 @@ async function report({ shown, store }, { rows, elsewhere, privateCount = 0 }, o
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
 		if (rows.length === 0) await write(`${nothing}${privateCount > 0 ? `, but for ${counted(privateCount, "private session")}` : ""}\n`);
-		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sessions remote --all lists what is stored\n`);
+		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;
 }

@@ -1,31 +1,71 @@
-// `/private`: the session at hand is never pushed to a store, and neither are its forks.
+// `/private [on|off|status]`: whether the session at hand, and its forks, stay out of every store.
 import { createRequire } from "node:module";
+import { Writable } from "node:stream";
 import { dirname, join } from "node:path";
-import { safeLine } from "../../../../lib/shared/text.mjs";
-import { answer } from "../../../../lib/extension/answer.mjs";
+import { safeLine } from "../cli/terminal.mjs";
+import { showMark } from "./mark.mjs";
 
 const require = createRequire(import.meta.url);
+const USAGE = "Usage: /private [on|off|status]";
+
+/** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
 
 /**
  * @param {{ getAgentDir(): string }} pi
- * @param {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} ctx
+ * @param {string} args
+ * @param {Context} ctx
  */
-export async function markPrivate(pi, ctx) {
+export async function setPrivate(pi, args, ctx) {
+	const word = args.trim() || "on";
+	if (!["on", "off", "status"].includes(word)) return say(ctx, USAGE, "error");
 	const file = ctx.sessionManager.getSessionFile();
-	if (file === undefined) return answer(ctx, "This session is kept in no file, and is pushed to no store.");
-	const { makePrivate, storeAddress } = require("../machine/settings.js");
-	const session = ctx.sessionManager.getSessionId();
+	if (file === undefined) return say(ctx, "This session is kept in no file, and is pushed to no store.");
 	const agentDir = pi.getAgentDir();
-	const isNew = await makePrivate(agentDir, session);
-	const address = storeAddress(agentDir);
+	const local = { session: ctx.sessionManager.getSessionId(), file, cwd: ctx.sessionManager.getCwd() };
+	try {
+		const { makePrivate, makePublic, pushRules, readSettings, storeAddress } = require("../machine/settings.js");
+		const { SETTINGS_FILE } = require("../machine/places.js");
+		const settings = safeLine(join(agentDir, SETTINGS_FILE));
+		const address = storeAddress(agentDir);
+		if (word === "on") await makePrivate(agentDir, local.session);
+		if (word === "off") await makePublic(agentDir, local.session);
+		const isPrivate = pushRules(agentDir).isPrivate(local);
+		showMark(ctx, isPrivate && address !== undefined);
+		const lines = [
+			isPrivate
+				? `This session is private: no store gets what is said in it and in its forks (private in ${settings}).`
+				: `This session is not private: ${address === undefined ? "no store is named, so it stays on this machine." : readSettings(agentDir).push ? "what is said in it is stored." : "pi-sync push stores it."}`,
+		];
+		if (isPrivate && word === "off") lines[0] = `This session is still private: ${settings} lists its directory, or the session that it was forked from.`;
+		if (isPrivate && address !== undefined && wasStored(agentDir, address, local)) lines.push(`What the store has of it stays there until you run pi-sync delete ${safeLine(local.session)}.`);
+		await say(ctx, lines.join("\n"), isPrivate && word === "off" ? "error" : "info");
+	} catch (error) {
+		const why = safeLine(error instanceof Error ? error.message : error);
+		await say(ctx, word === "on" ? `This session is NOT private: ${why}` : `It is not known whether this session is private: ${why}`, "error");
+	}
+}
+
+/** @param {string} agentDir @param {string} address @param {{ session: string, file: string }} local */
+function wasStored(agentDir, address, { session, file }) {
 	const { Notes } = require("../machine/notes.js");
-	const { SETTINGS_FILE, notesIn } = require("../machine/setting-names.js");
-	const mayBeStored = address !== undefined && new Notes(notesIn(agentDir), address, dirname(file)).has(session);
-	await answer(
-		ctx,
-		[
-			`This session is private${isNew ? " from now on" : " already"}: no store gets what is said in it and in its forks. ${safeLine(join(agentDir, SETTINGS_FILE))} lists it.`,
-			...(mayBeStored ? [`What a store got before that stays there until pi-sessions remote delete ${safeLine(session)}.`] : []),
-		].join("\n"),
-	);
+	const { notesIn } = require("../machine/places.js");
+	return new Notes(notesIn(agentDir), address, dirname(file)).has(session);
+}
+
+/**
+ * An answer: in pi's screen, or on standard output; an error ends `pi -p` with 1.
+ * @param {Context} ctx
+ * @param {string} text
+ * @param {"info" | "error"} [kind]
+ */
+async function say(ctx, text, kind = "info") {
+	if (ctx.hasUI) return ctx.ui.notify(text, kind);
+	if (kind === "error") {
+		process.stderr.write(`${text}\n`);
+		process.exitCode = 1;
+		return;
+	}
+	const line = ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-sync", text }) : text;
+	// pi replaces the stream's own `write`, so that what extensions print goes to standard error.
+	await new Promise((resolve) => Writable.prototype.write.call(process.stdout, `${line}\n`, "utf8", resolve));
 }

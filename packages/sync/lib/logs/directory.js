@@ -7,7 +7,7 @@
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
-const { replaceFile, syncFolder } = require("../../../../lib/shared/replace-file.js");
+const { replaceFile, syncFolder } = require("../base/replace-file.js");
 const { checkPath } = require("../base/address.js");
 const { unlessAbsent, unlessThere, withFile } = require("../base/calls.js");
 const { Drafts } = require("../machine/drafts.js");
@@ -107,11 +107,6 @@ class DirectoryObjects {
 	/** @type {Objects["create"]} */
 	async create(path, bytes) {
 		return this.#write(path, bytes, claimName);
-	}
-
-	/** @param {string} path */
-	async touch(path) {
-		await this.#write(path, Buffer.alloc(0), replaceFile);
 	}
 
 	/**

@@ -13,7 +13,6 @@ const { StoreError } = require("../base/errors.js");
  * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer } | undefined>} get what is there,
  *   or a part of it; undefined if it is not there
  * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
- * @property {(path: string) => Promise<void>} touch writes an empty object, which may be there
  * @property {(path: string, log: AppendedLog, bytes: Buffer) => Promise<{ cachedPart?: unknown } | undefined>} append durable; cuts at
  *   `endOffset`, then writes, and makes the log if there is none; undefined if it has not `size`
  * @property {(path: string) => Promise<void>} [sync] makes durable what an append wrote that was stopped before it ended

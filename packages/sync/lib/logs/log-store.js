@@ -16,7 +16,6 @@ const { checkAppend, checkProject, compareText, sha256 } = require("../base/line
 const { checksumOf } = require("./log-batches.js");
 const { LINES, deletedPath, folderOf, headerPath, listingsOf, movedIn, movedPath, projectPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
-const { presencePath, readPresence, removePresence } = require("./log-presence.js");
 const { LogReader } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
 const { LogRedactions } = require("./log-redactions.js");
@@ -106,17 +105,17 @@ class LogStore {
 	}
 
 	/** @type {Store["list"]} */
-	async list({ session, project, presence = false } = {}) {
+	async list({ session, project } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#records.readId();
 		/** @type {import("../index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
-		const [found, present] = await Promise.all([this.#find({ session, project }, list.problems), presence ? readPresence(this.#objects) : new Map()]);
+		const found = await this.#find({ session, project }, list.problems);
 		for (const { listing, project } of found) {
 			const { session: id, hosts, deleted: at } = listing;
 			if (hosts.size === 0 && at) list.deleted.push({ session: id, at });
 			if (hosts.size === 0) continue;
-			const stored = { session: id, ...summaryOf(listing), project: project || undefined, presence: present.get(id) ?? [] };
+			const stored = { session: id, ...summaryOf(listing), project: project || undefined };
 			this.#listings.set(stored, listing);
 			list.sessions.push(stored);
 		}
@@ -231,14 +230,6 @@ class LogStore {
 		const listing = await this.#records.findListing(session);
 		if (!listing) return [];
 		return toRedactions(new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])));
-	}
-
-	/** @type {Store["setPresence"]} */
-	async setPresence(session, isPresent) {
-		checkId(session, "session");
-		await this.#records.prepareToWrite();
-		if (isPresent) await this.#objects.touch(presencePath(this.host, session));
-		else await removePresence(this.#objects, this.host, session);
 	}
 
 	async close() {

@@ -1,13 +1,8 @@
-// Logs as objects in a bucket of an S3-compatible store.
-//
-// The package `aws4fetch` signs; what is sent, and what an answer means, is here. An object is created with `If-None-Match: *` and replaced
-// with `If-Match`, which S3, R2, MinIO and others honour; a server that does not is detected before it is used.
-const { createHash, randomUUID } = require("node:crypto");
-const http = require("node:http");
-const https = require("node:https");
-const { setTimeout: sleep } = require("node:timers/promises");
-const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets } = require("../base/address.js");
-const { optional } = require("../base/calls.js");
+// Logs as objects in a bucket of an S3-compatible store, by AWS's own library. It signs, repeats what a busy server refuses, corrects the
+// time of its signatures and finds credentials. An object is created with `If-None-Match: *` and replaced with `If-Match`, which S3, R2, MinIO
+// and others honour; a server that does not is detected before it is used.
+const { randomUUID } = require("node:crypto");
+const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn } = require("../base/address.js");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { PARALLEL, inParallel } = require("../base/in-parallel.js");
 const { hostLock } = require("../machine/host-lock.js");
@@ -15,23 +10,17 @@ const { untilWritten } = require("./log-objects.js");
 const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("../index").StoreErrorCode} StoreErrorCode */
-/** @typedef {import("../index").S3Credentials} S3Credentials */
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
-/** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
+/** @typedef {import("@aws-sdk/client-s3").S3Client} S3Client */
 /** @typedef {{ bytes: Buffer, tag?: string }} Content of an object; the tag changes with it */
-/** @typedef {{ method: string, url: string, body?: Buffer, headers?: Record<string, string> }} Request `url`: below that of the bucket */
 
-const PROVIDERS = "@aws-sdk/credential-providers";
 const TIMEOUT_MS = 30_000;
-/** How long a connection is kept for another request: servers end idle ones without a word, some after 5 seconds. */
-const IDLE_MS = 4000;
-/**
- * Least delays before a refused request is repeated, in milliseconds: servers refuse requests when many come at once. A put has a condition, so
- * that one that was carried out all the same is refused the second time, and found by who looks.
- */
-const PAUSES_MS = [100, 400];
+/** How often a request is sent at most. A put has a condition, so that one that was carried out all the same is refused the second time. */
+const ATTEMPTS = 3;
 const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
+/** Errors of the library before a server has answered that another try does not mend. */
+const WITHOUT_CREDENTIALS = /^(?:CredentialsProviderError|TokenProviderError)$/;
 
 /** A part of a log that is this large is full: each append sends the last part as a whole. */
 const PART_BYTES = 256 * 1024;
@@ -39,19 +28,14 @@ const PART_BYTES = 256 * 1024;
 class S3Objects {
 	partSize = PART_BYTES;
 	#options;
-	#base;
 	#prefix;
-	#agent;
-	/** How far the server's time is ahead of this machine's, by its last answer. */
-	#ahead = 0;
+	/** Made by the first request: loading the library takes some tenths of a second. @type {S3Client | undefined} */
+	#client;
 
-	/** @param {Required<Omit<import("../index").S3StoreOptions, "host" | "locks">>} options */
+	/** @param {Required<Omit<import("../index").S3StoreOptions, "host" | "locks" | "credentials">> & Pick<import("../index").S3StoreOptions, "credentials">} options */
 	constructor(options) {
 		this.#options = options;
-		const endpoint = parseEndpoint(options.endpoint);
-		const { Agent } = endpoint.protocol === "https:" ? https : http;
-		this.#agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
-		this.#base = `${endpoint.origin}${endpoint.pathname.replace(/\/$/, "")}/${encodeURIComponent(options.bucket)}`;
+		checkEndpoint(options.endpoint);
 		this.#prefix = options.prefix.replace(/^\/+|\/+$/g, "");
 		if (this.#prefix !== "") this.#prefix += "/";
 		this.name = `s3://${options.bucket}/${this.#prefix}`;
@@ -61,63 +45,64 @@ class S3Objects {
 	async list(prefix) {
 		/** @type {ObjectInfo[]} */
 		const all = [];
-		for (let token; ; ) {
-			const query = new URLSearchParams({ "list-type": "2", prefix: `${this.#prefix}${prefix}` });
-			if (token !== undefined) query.set("continuation-token", token);
-			const answer = await this.#ask({ method: "GET", url: `?${query}` });
-			if (answer.status !== 200) throw this.#refusal(answer);
-			const xml = answer.body.toString("utf8");
-			for (const [, one] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-				const key = textIn(one ?? "", "Key") ?? "";
-				const [size, modified] = [Number(textIn(one ?? "", "Size")), new Date(textIn(one ?? "", "LastModified") ?? 0)];
-				if (key.startsWith(this.#prefix)) all.push({ path: key.slice(this.#prefix.length), size, modified });
+		/** @type {string | undefined} */
+		let token;
+		do {
+			/** @type {object} */
+			const input = { Prefix: `${this.#prefix}${prefix}`, ContinuationToken: token, EncodingType: /** @type {const} */ ("url") };
+			const { Contents = [], IsTruncated, NextContinuationToken } = await this.#send(({ ListObjectsV2Command }, Bucket) => new ListObjectsV2Command({ Bucket, ...input }));
+			for (const { Key = "", Size = 0, LastModified = new Date(0) } of Contents) {
+				const key = decodeURIComponent(Key.replaceAll("+", " "));
+				if (key.startsWith(this.#prefix)) all.push({ path: key.slice(this.#prefix.length), size: Size, modified: LastModified });
 			}
-			token = textIn(xml, "IsTruncated") === "true" ? textIn(xml, "NextContinuationToken") : undefined;
-			if (token === undefined) return all;
-		}
+			token = IsTruncated ? NextContinuationToken : undefined;
+		} while (token !== undefined);
+		return all;
 	}
 
 	/**
-	 * What is there, or a part of it, with its tag, which changes with its content; undefined if it is not there.
+	 * What is there, or a part of it, with its tag; undefined if it is not there.
 	 * @param {string} path
 	 * @returns {Promise<Content | undefined>}
 	 */
 	async get(path, from = 0, to = Infinity) {
-		/** @type {Record<string, string>} */
-		const headers = from === 0 && to === Infinity ? {} : { range: `bytes=${from}-${to === Infinity ? "" : to - 1}` };
-		const answer = await this.#ask({ method: "GET", url: this.#url(path), headers });
-		if (answer.status === 404 && codeOf(answer) !== "NoSuchBucket") return undefined;
-		// There is no byte so far behind.
-		if (answer.status === 416) return { bytes: Buffer.alloc(0) };
-		if (answer.status !== 200 && answer.status !== 206) throw this.#refusal(answer);
-		// A server that knows no ranges gives all.
-		const bytes = answer.status === 206 ? answer.body : answer.body.subarray(from, to);
-		return { bytes, tag: answer.headers.etag };
+		const Range = from === 0 && to === Infinity ? undefined : `bytes=${from}-${to === Infinity ? "" : to - 1}`;
+		try {
+			return await this.#send(({ GetObjectCommand }, Bucket) => new GetObjectCommand({ Bucket, Key: this.#prefix + path, Range }), async ({ Body, ContentRange, ETag }) => {
+				const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+				// A server that knows no ranges answers with all.
+				return { bytes: Range === undefined || ContentRange !== undefined ? bytes : bytes.subarray(from, to), tag: ETag };
+			});
+		} catch (error) {
+			const { status, name } = answerOf(error);
+			if (status === 404 && name !== "NoSuchBucket") return undefined;
+			// There is no byte so far behind.
+			if (status === 416) return { bytes: Buffer.alloc(0) };
+			throw error;
+		}
 	}
 
 	/** @type {Objects["create"]} */
 	async create(path, body) {
-		return (await this.#put(path, body, { "if-none-match": "*" })) !== undefined;
-	}
-
-	/** @param {string} path */
-	async touch(path) {
-		await this.#put(path, Buffer.alloc(0), {});
+		return (await this.#put(path, body, { IfNoneMatch: "*" })) !== undefined;
 	}
 
 	/**
-	 * Gives what was written; undefined if the object is not what the headers say.
+	 * Returns what was written; undefined if the object is not as the condition says.
 	 * @param {string} path
 	 * @param {Buffer} body
-	 * @param {Record<string, string>} headers
+	 * @param {{ IfNoneMatch?: string, IfMatch?: string }} condition
 	 * @returns {Promise<Content | undefined>}
 	 */
-	async #put(path, body, headers) {
-		const answer = await this.#ask({ method: "PUT", url: this.#url(path), body, headers });
-		if (answer.status === 412) return undefined;
-		if (answer.status === 404 && codeOf(answer) === "NoSuchKey") return undefined;
-		if (answer.status !== 200) throw this.#refusal(answer);
-		return { bytes: body, tag: answer.headers.etag };
+	async #put(path, body, condition) {
+		try {
+			const { ETag } = await this.#send(({ PutObjectCommand }, Bucket) => new PutObjectCommand({ Bucket, Key: this.#prefix + path, Body: body, ...condition }));
+			return { bytes: body, tag: ETag };
+		} catch (error) {
+			const { status, name } = answerOf(error);
+			if (status === 412 || (status === 404 && name === "NoSuchKey")) return undefined;
+			throw error;
+		}
 	}
 
 	/** The part is written as a whole: what was written last need not be read again. @type {Objects["append"]} */
@@ -127,7 +112,7 @@ class S3Objects {
 		const before = size === 0 ? undefined : isKnown ? known : await this.get(path);
 		if (size > 0 && before?.bytes.length !== size) return undefined;
 		const body = before ? Buffer.concat([before.bytes.subarray(0, endOffset), bytes]) : bytes;
-		const written = await this.#put(path, body, before ? this.#ifStill(before) : { "if-none-match": "*" });
+		const written = await this.#put(path, body, before ? this.#ifStill(before) : { IfNoneMatch: "*" });
 		return written && { cachedPart: body.length < PART_BYTES ? written : undefined };
 	}
 
@@ -145,14 +130,14 @@ class S3Objects {
 	/** The condition that an object is still what was read. @param {Content} content */
 	#ifStill({ tag }) {
 		if (!tag) throw new StoreError("unsupported", `${this.name} gives objects without ETag, so that nobody can tell whether one was changed`);
-		return { "if-match": tag };
+		return { IfMatch: tag };
 	}
 
 	async check() {
 		const path = `check-${randomUUID()}`;
 		const body = Buffer.from("an object that is not to be replaced\n");
 		await this.create(path, body);
-		const replaced = [await this.create(path, body), await this.#put(path, body, { "if-match": '"00000000000000000000000000000000"' })];
+		const replaced = [await this.create(path, body), await this.#put(path, body, { IfMatch: '"00000000000000000000000000000000"' })];
 		const object = await this.get(path);
 		// Who may not remove anything may append.
 		await this.remove([path]).catch(() => {});
@@ -166,109 +151,79 @@ class S3Objects {
 		// Those that come later are removed when those before are gone: what a kill leaves is an earlier state.
 		for (let at = 0; at < paths.length; at += PARALLEL)
 			await inParallel(paths.slice(at, at + PARALLEL), async (path) => {
-				const answer = await this.#ask({ method: "DELETE", url: this.#url(path) });
-				if (answer.status >= 300 && answer.status !== 404) throw this.#refusal(answer);
+				try {
+					await this.#send(({ DeleteObjectCommand }, Bucket) => new DeleteObjectCommand({ Bucket, Key: this.#prefix + path }));
+				} catch (error) {
+					if (answerOf(error).status !== 404) throw error;
+				}
 			});
 	}
 
-	/** @param {string} path */
-	#url(path) {
-		return `/${`${this.#prefix}${path}`.split("/").map(encodeURIComponent).join("/")}`;
-	}
-
-	/** @param {Request} request @returns {Promise<Answer>} */
-	async #ask(request) {
-		for (const pause of PAUSES_MS) {
-			const answer = await this.#send(request);
-			// A server refuses signatures of another time than its own, which it says.
-			const isSkewed = answer.status === 403 && codeOf(answer) === "RequestTimeTooSkewed";
-			if (!isSkewed && kindOf(answer) !== "unreachable") return answer;
-			await sleep(pause * (1 + Math.random()));
-		}
-		return this.#send(request);
-	}
-
-	/** @param {Request} request @returns {Promise<Answer>} */
-	async #send({ method, url, body, headers = {} }) {
-		const { AwsV4Signer } = requireSigner();
-		const hash = createHash("sha256").update(body ?? "").digest("hex");
-		const datetime = new Date(Date.now() + this.#ahead).toISOString().replace(/[:-]|\.\d{3}/g, "");
-		const signer = new AwsV4Signer({
-			...(await this.#credentials()),
-			...{ service: "s3", region: this.#options.region, datetime, method, url: `${this.#base}${url}` },
-			headers: { ...headers, "x-amz-content-sha256": hash },
-		});
-		const signed = await signer.sign();
+	/**
+	 * Sends a command, and reads its answer.
+	 * @template {object} Input
+	 * @template {object} Output
+	 * @template [Result=Output]
+	 * @param {(library: typeof import("@aws-sdk/client-s3"), bucket: string) => import("@aws-sdk/client-s3").$Command<any, any, any> & { readonly input: Input }} make
+	 * @param {(answer: any) => Promise<Result>} [read]
+	 * @returns {Promise<any>}
+	 */
+	async #send(make, read = async (answer) => answer) {
+		const library = require("@aws-sdk/client-s3");
+		this.#client ??= this.#connect(library);
 		try {
-			const answer = await this.#exchange({ method, url: signed.url.href, headers: Object.fromEntries(signed.headers), body });
-			const there = Date.parse(answer.headers.date ?? "");
-			if (!Number.isNaN(there)) this.#ahead = there - Date.now();
-			return answer;
+			return await read(await this.#client.send(/** @type {any} */ (make(library, this.#options.bucket))));
 		} catch (error) {
-			throw new StoreError("unreachable", `${this.name}: ${withoutSecrets(new URL(this.#base))}: ${messageOf(error)}`, { cause: error });
+			throw this.#storeError(error);
 		}
 	}
 
-	/** @param {Request} signed with its whole URL @returns {Promise<Answer>} */
-	#exchange(signed) {
-		const { method, url, headers, body } = signed;
-		const { timeout } = this.#options;
-		const { request } = url.startsWith("https:") ? https : http;
-		return new Promise((resolve, reject) => {
-			const length = body ? { "content-length": String(body.length) } : {};
-			const sent = request(url, { method, headers: { ...headers, ...length }, agent: this.#agent, timeout }, (answer) => {
-				/** @type {Buffer[]} */
-				const pieces = [];
-				answer.on("data", (piece) => pieces.push(piece));
-				answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(pieces) }));
-				answer.on("error", reject);
-			});
-			// The socket counts from the last byte, in either direction.
-			sent.on("timeout", () => sent.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)));
-			// A server may end a kept connection in the moment in which it is used again. An object that was created all the same is found.
-			const isStale = (/** @type {NodeJS.ErrnoException} */ { code }) => sent.reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
-			sent.on("error", (error) => (isStale(error) ? resolve(this.#exchange(signed)) : reject(error)));
-			sent.end(body);
+	/** @param {typeof import("@aws-sdk/client-s3")} library */
+	#connect({ S3Client }) {
+		const { endpoint, region, timeout, credentials } = this.#options;
+		return new S3Client({
+			endpoint,
+			region,
+			credentials: credentials && (async () => checkedCredentials(this.name, typeof credentials === "function" ? await credentials() : credentials)),
+			forcePathStyle: true,
+			maxAttempts: ATTEMPTS,
+			// Servers other than Amazon's know no other checksums.
+			requestChecksumCalculation: "WHEN_REQUIRED",
+			responseChecksumValidation: "WHEN_REQUIRED",
+			requestHandler: { connectionTimeout: timeout, socketTimeout: timeout },
+			logger: { debug() {}, info() {}, warn() {}, error() {} },
 		});
-	}
-
-	/** @returns {Promise<S3Credentials>} */
-	async #credentials() {
-		const { credentials } = this.#options;
-		let keys;
-		try {
-			keys = typeof credentials === "function" ? await credentials() : credentials;
-		} catch (error) {
-			if (error instanceof StoreError) throw error;
-			throw new StoreError("unreachable", `${this.name}: no credentials: ${messageOf(error)}`, { cause: error });
-		}
-		const { accessKeyId, secretAccessKey, sessionToken } = keys ?? {};
-		if (!accessKeyId || !secretAccessKey || typeof accessKeyId !== "string" || typeof secretAccessKey !== "string")
-			throw new StoreError("denied", `${this.name}: the credentials must have an accessKeyId and a secretAccessKey`);
-		return { accessKeyId, secretAccessKey, sessionToken };
 	}
 
 	/** Ends connections that wait for another request. */
 	close() {
-		this.#agent.destroy();
+		this.#client?.destroy();
 	}
 
-	/** @param {Answer} answer */
-	#refusal(answer) {
-		const code = codeOf(answer);
-		const said = [answer.status, code, textIn(answer.body.toString("utf8"), "Message")].filter(Boolean).join(", ");
-		const region = answer.headers["x-amz-bucket-region"];
+	/** @param {unknown} error */
+	#storeError(error) {
+		if (error instanceof StoreError) return error;
+		const { status, name, headers } = answerOf({ cause: error });
+		if (status === undefined) {
+			const code = WITHOUT_CREDENTIALS.test(name) ? "denied" : "unreachable";
+			return new StoreError(code, `${this.name}: ${code === "denied" ? "no credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile): " : ""}${messageOf(error)}`, { cause: error });
+		}
+		const region = headers["x-amz-bucket-region"];
 		const isElsewhere = region !== undefined && region !== this.#options.region;
 		const hint = isElsewhere ? ` (the bucket is in the region ${region}, not ${this.#options.region}: set region=${region} in the address, or AWS_REGION)` : "";
-		return new StoreError(kindOf(answer), `${this.name}: the server answered ${said}${hint}`);
+		return new StoreError(kindOf(status, name), `${this.name}: the server answered ${[status, name, messageOf(error)].filter((said, at, all) => said && all.indexOf(said) === at).join(", ")}${hint}`, { cause: error });
 	}
 }
 
-/** @param {Answer} answer @returns {StoreErrorCode} */
-function kindOf(answer) {
-	const { status } = answer;
-	const code = status < 400 ? "" : (codeOf(answer) ?? "");
-	if (FULL.has(code) || status === 507) return "full";
+/** What a server has answered. @param {unknown} error of a `StoreError`, with the library's as its cause @returns {{ status: number | undefined, name: string, headers: Record<string, string> }} */
+function answerOf(error) {
+	const { name = "", $metadata, $response } = Object(Object(error).cause);
+	return { status: $metadata?.httpStatusCode, name, headers: $response?.headers ?? {} };
+}
+
+/** @param {number} status @param {string} name @returns {StoreErrorCode} */
+function kindOf(status, name) {
+	if (FULL.has(name) || status === 507) return "full";
 	if (status === 401 || status === 403) return "denied";
 	if (status === 501) return "unsupported";
 	// 409: another process is writing the object, and may still fail.
@@ -276,50 +231,19 @@ function kindOf(answer) {
 	return "failed";
 }
 
-/** @param {Answer} answer */
-const codeOf = (answer) => textIn(answer.body.toString("utf8"), "Code");
-
-const ENTITIES = /** @type {Record<string, string>} */ ({ lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" });
-
-/**
- * The text of the first element with a name. Answers of S3 are simple enough for that.
- * @param {string} xml
- * @param {string} name
- */
-function textIn(xml, name) {
-	const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
-	return text?.replace(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, (all, decimal, hex, entity) => {
-		if (entity !== undefined) return ENTITIES[entity] ?? all;
-		return String.fromCodePoint(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal));
-	});
-}
-
-/** @returns {typeof import("aws4fetch")} */
-const requireSigner = () => optional(() => require("aws4fetch"), "unsupported", "Stores in S3 need the package aws4fetch: npm install aws4fetch");
-
-/**
- * The credentials of a store that names none: AWS's variables, or AWS's usual chain (profiles, single sign-on, containers, web identity,
- * instances) through AWS's own library, which renews what expires.
- * @returns {() => S3Credentials | Promise<S3Credentials>} is to be called before each request
- */
-function defaultCredentials() {
-	/** @type {(() => Promise<S3Credentials>) | undefined} */
-	let chain;
-	return () => {
-		const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env;
-		if (accessKeyId && secretAccessKey) return { accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined };
-		const lacking = `Stores in S3 need credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the option, or for profiles, containers and web identity the package ${PROVIDERS}`;
-		chain ??= /** @type {() => Promise<S3Credentials>} */ (optional(() => require(PROVIDERS).fromNodeProviderChain(), "denied", lacking));
-		return chain();
-	};
+/** @param {string} name of the store @param {unknown} keys */
+function checkedCredentials(name, keys) {
+	const { accessKeyId, secretAccessKey, sessionToken } = Object(keys);
+	if (typeof accessKeyId !== "string" || typeof secretAccessKey !== "string" || !accessKeyId || !secretAccessKey)
+		throw new StoreError("denied", `${name}: the credentials must have an accessKeyId and a secretAccessKey`);
+	return { accessKeyId, secretAccessKey, sessionToken };
 }
 
 /** @param {string} text */
-function parseEndpoint(text) {
+function checkEndpoint(text) {
 	const url = parseUrl(text);
 	if (!/^https?:$/.test(url.protocol)) throw new StoreError("invalid", "The endpoint of S3 must be an http: or https: URL");
 	if (url.username || url.password) throw new StoreError("invalid", "The endpoint of S3 must not contain a user or password");
-	return url;
 }
 
 class S3Store extends LogStore {
@@ -331,7 +255,7 @@ class S3Store extends LogStore {
 		const { AWS_REGION, AWS_DEFAULT_REGION } = process.env;
 		region ??= AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
 		endpoint ??= endpointOfEnvironment() ?? `https://s3.${region}.amazonaws.com`;
-		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials: credentials ?? defaultCredentials() });
+		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials });
 		super(objects, host, hostLock([`${endpoint} ${objects.name}`, host], locks));
 	}
 }

@@ -14,7 +14,7 @@ const PAUSE_MS = 10;
 
 /** The id of this machine, the same in every process here: made once, and kept in the directory. @param {string} folder */
 function hostId(folder) {
-	const set = process.env.PI_SESSION_NATIVE_HOST;
+	const set = process.env.PI_SYNC_HOST;
 	if (set) return checkId(set, "host");
 	// A home that several machines share has an id for each. Where a machine has no id of the system, its network name stands for it.
 	const machine = plain(hostname(), 40) || "host";

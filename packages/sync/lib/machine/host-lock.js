@@ -6,7 +6,7 @@ const { join } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
-const { agentDirOf, notesIn } = require("./setting-names.js");
+const { agentDir, notesIn } = require("./places.js");
 
 /**
  * Does something that no other call of this process, or of another one of the host, does meanwhile under this name, which is part of the name of a file.
@@ -36,7 +36,7 @@ function hostLock(scope, folder) {
 	return async (name, work) => {
 		const texts = JSON.stringify(typeof scope === "function" ? await scope() : scope);
 		const key = createHash("sha256").update(texts).digest("hex").slice(0, 16);
-		return withLock(() => join(folder ?? notesIn(agentDirOf()), "locks", `${key}-${name}`), work);
+		return withLock(() => join(folder ?? notesIn(agentDir()), "locks", `${key}-${name}`), work);
 	};
 }
 
@@ -68,7 +68,7 @@ function tryLock(pathOf) {
 		path = pathOf();
 		fs.mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
 		// The addon is loaded here, because those who only read do not need it.
-		return require("../../../../index.js").tryLockFile(path);
+		return require("pi-session-native").tryLockFile(path);
 	} catch (error) {
 		const where = path ?? "a file in the agent's directory";
 		throw new StoreError("failed", `Cannot lock ${where}: ${messageOf(error)}${isWithoutLocks(error) ? LINK_HINT : ""}`, { cause: error });

@@ -2,7 +2,7 @@
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
 const { unlessAbsent, withFile } = require("../base/calls.js");
-const { messageOf } = require("../base/errors.js");
+const { StoreError, messageOf } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { isObject, parse } = require("../base/lines.js");
 const { checkId } = require("../base/names.js");
@@ -59,10 +59,24 @@ function fileFor(dir, session, header) {
 }
 
 // The addon is loaded here, because those who only read do not need it.
-/** @type {import("../index").CallManager} */
-const callHere = async (name, file, input) => /** @type {any} */ (require("../../../../index.js").SessionManager)[name](file, input);
+/** @typedef {typeof import("pi-session-native").SessionManager} Manager */
+/** @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) => Promise<ReturnType<Manager[Name]>>} CallManager */
+
+/** Calls `SessionManager[name](file, input)`. @type {CallManager} */
+const callHere = async (name, file, input) => /** @type {any} */ (require("pi-session-native").SessionManager)[name](file, input);
+
+/**
+ * The same, unless a pi of this machine has the file open: its manager would not notice the change.
+ * @param {(file: string) => Promise<boolean>} isOpen
+ * @returns {CallManager}
+ */
+const callUnlessOpen = (isOpen) => async (name, file, input) => {
+	if (await isOpen(file)) throw new StoreError("open", `${file} is open in a pi of this machine: it is changed once that has closed it`);
+	return callHere(name, file, input);
+};
 
 exports.callHere = callHere;
+exports.callUnlessOpen = callUnlessOpen;
 exports.describe = describe;
 exports.fileFor = fileFor;
 exports.filesIn = filesIn;

@@ -3,7 +3,7 @@ const fs = require("node:fs");
 const { join, resolve } = require("node:path");
 const { addressKey } = require("../base/address.js");
 const { isCount } = require("../base/lines.js");
-const { checkId, isId, nameOf } = require("../base/names.js");
+const { checkId, nameOf } = require("../base/names.js");
 const { onDisk } = require("./session-path.js");
 const { readJson, writeWhole } = require("./small-file.js");
 
@@ -14,7 +14,6 @@ const { readJson, writeWhole } = require("./small-file.js");
  * @property {string} fingerprint of what is before that
  * @property {boolean} mustReload the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
  *   could not be read, or has entries with other ids than in the store
- * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
  * @property {string} [revision] that of the session in the store then
  * @property {number} [redactions] how many of the store's are taken over
  * @property {boolean} [isDeleted] the session was deleted from the store when it was pushed; the next note of a push or a pull is without that
@@ -40,7 +39,7 @@ class Notes {
 	get(session) {
 		try {
 			const note = /** @type {Note | undefined} */ (readJson(this.#path(session)));
-			const isNote = typeof note?.cursor === "string" && typeof note.fingerprint === "string" && isCount(note.offset) && typeof note.mustReload === "boolean" && (note.writer === undefined || isId(note.writer));
+			const isNote = typeof note?.cursor === "string" && typeof note.fingerprint === "string" && isCount(note.offset) && typeof note.mustReload === "boolean";
 			return isNote ? note : undefined;
 		} catch {
 			return undefined;

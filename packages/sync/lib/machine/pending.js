@@ -20,19 +20,16 @@ const FORGOTTEN_MS = 90 * DAY_MS;
 
 class Pending {
 	#folder;
-	#isOwn;
 	/** What ends the lock, which this process keeps. @type {(() => void) | null | undefined} */
 	#release;
 
 	/**
 	 * @param {string} notesDir the directory of this machine's notes
 	 * @param {string} address of the store; nothing secret of it is kept
-	 * @param {string} [id] of another process, whose sessions are read and added to; without it this process has open what it adds
 	 */
-	constructor(notesDir, address, id) {
+	constructor(notesDir, address) {
 		/** @readonly */
-		this.id = id ?? randomUUID();
-		this.#isOwn = id === undefined;
+		this.id = randomUUID();
 		this.#folder = join(notesDir, "open", addressKey(address));
 	}
 
@@ -44,17 +41,19 @@ class Pending {
 	add({ session, file, cwd, project }) {
 		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 		// First: a file without a lock is that of a process that has ended.
-		if (this.#isOwn) this.#release ??= tryOptionalLock(this.#lockOf(this.id));
+		this.#release ??= tryOptionalLock(this.#lockOf(this.id));
 		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: fileOnDisk(file), cwd, project })}\n`, { mode: 0o600 });
 	}
 
-	/** What the process has opened. */
-	own() {
-		return this.#read(this.id);
+	/** Ends that what was added is open. What is not stored of it is stored by a later process. */
+	close() {
+		this.#release?.();
+		this.#release = null;
 	}
 
-	/** Forgets what the process has opened. */
+	/** Forgets what was added: all of it is stored. */
 	remove() {
+		this.close();
 		this.#remove(this.id);
 	}
 
@@ -71,6 +70,11 @@ class Pending {
 			const needed = await Promise.all(this.#read(id).map((one) => isNeeded(one, age > FORGOTTEN_MS)));
 			if (!needed.includes(true) && (isRunning === false || age > DAY_MS)) this.#remove(id);
 		}));
+	}
+
+	/** Whether another process of this machine has a file open now. @param {string} path */
+	isOpenElsewhere(path) {
+		return this.openElsewhere().has(fileOnDisk(path));
 	}
 
 	/** The files that other processes of this machine have open now, by where they are on the disk. */
@@ -135,7 +139,7 @@ function sessionIn(line) {
  */
 function tryOptionalLock(path) {
 	try {
-		return require("../../../../index.js").tryLockFile(path);
+		return require("pi-session-native").tryLockFile(path);
 	} catch {
 		return undefined;
 	}

@@ -5,7 +5,7 @@ const { execFile, spawnSync } = require("node:child_process");
 const { createHash } = require("node:crypto");
 const { existsSync } = require("node:fs");
 const { dirname, join } = require("node:path");
-const { STORE_VARIABLE } = require("./setting-names.js");
+const { STORE_VARIABLE } = require("./places.js");
 
 /** @typedef {{ stdout: string | null, stderr: string | null, error?: NodeJS.ErrnoException | null }} Answer of git */
 /**
@@ -55,7 +55,7 @@ function optionsOfGit() {
  * @param {string} host this host's id
  */
 function projectOf(cwd, host) {
-	const set = process.env.PI_SESSION_NATIVE_PROJECT;
+	const set = process.env.PI_SYNC_PROJECT;
 	return set || projectFrom({ cwd, host }, QUESTIONS.map((args) => spawnSync("git", ["-C", cwd, ...args], optionsOfGit()))).project;
 }
 
@@ -66,7 +66,7 @@ function projectOf(cwd, host) {
  * @param {string} [set] the one that is set
  * @returns {Promise<Found>}
  */
-async function findProject(cwd, host, set = process.env.PI_SESSION_NATIVE_PROJECT) {
+async function findProject(cwd, host, set = process.env.PI_SYNC_PROJECT) {
 	if (set) return { project: set };
 	/** @param {string[]} args @returns {Promise<Answer>} */
 	const ask = (args) => new Promise((resolve) => {
@@ -80,7 +80,7 @@ function projectFrom({ cwd, host }, [remotes, prefix]) {
 	/** @type {Found} */
 	const own = { project: ownProject(cwd, host), isOwn: true };
 	const problem = problemOf(cwd, remotes) ?? problemOf(cwd, prefix);
-	if (problem !== undefined) return { ...own, problem: `${problem} in ${cwd}, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` };
+	if (problem !== undefined) return { ...own, problem: `${problem} in ${cwd}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)` };
 	const urls = new Map([...(remotes?.stdout ?? "").matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]));
 	const remote = urls.get("origin") ?? (urls.size === 1 ? [...urls.values()][0] : undefined);
 	const name = remote === undefined ? undefined : normalizeRemote(remote);

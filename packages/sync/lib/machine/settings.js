@@ -1,11 +1,10 @@
-// What this machine's user says about its store: PI_SESSION_NATIVE_STORE, and `session-store.json` in the agent's directory.
+// What this machine's user says about its store: PI_SYNC_STORE, and `session-store.json` in the agent's directory.
 //
 // An address may hold a password. So the file is refused if others may read it, and what other programs get as the variable has no
 // password: the agent's tools print their environment, and what they print is stored.
 const fs = require("node:fs");
 const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
-const { expandHome } = require("../../../../lib/shared/paths.js");
-const { hasPassword, isTimeout, readAddress, withoutPassword } = require("../base/address.js");
+const { expandHome, hasPassword, readAddress } = require("../base/address.js");
 const { StoreError } = require("../base/errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("../base/lines.js");
@@ -13,7 +12,7 @@ const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
 const { PARENT_FIELDS, headerIn } = require("./session-file.js");
 const { idInName, isSessionName, onDisk } = require("./session-path.js");
-const { SETTINGS_FILE, STORE_VARIABLE, TIMEOUT_VARIABLE, notesIn } = require("./setting-names.js");
+const { SETTINGS_FILE, STORE_VARIABLE, notesIn } = require("./places.js");
 const { writeWhole } = require("./small-file.js");
 
 /**
@@ -125,31 +124,6 @@ function isSameStore(a, b) {
 	}
 }
 
-/**
- * How long a store may take to answer, in milliseconds: what the variable says, or `otherwise`.
- * @param {number} otherwise
- * @param {(line: string) => void} warn is told if the variable cannot be used
- */
-function answerTimeout(otherwise, warn) {
-	const text = process.env[TIMEOUT_VARIABLE] ?? "";
-	const timeout = text === "" ? otherwise : Number(text);
-	if (isTimeout(timeout)) return timeout;
-	warn(`${TIMEOUT_VARIABLE} must be a whole number of milliseconds, 1 or more, not ${JSON.stringify(text.slice(0, 100))}; ${otherwise} is used`);
-	return otherwise;
-}
-
-/**
- * The address as other programs may see it; undefined if it is not understood, and may hold a password at any place.
- * @param {string} address
- */
-function publicAddress(address) {
-	try {
-		return withoutPassword(readAddress(address));
-	} catch {
-		return undefined;
-	}
-}
-
 /** Refuses a password in an argument of a command, which every user of the machine can see. @param {string} address */
 function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
@@ -197,7 +171,7 @@ function projectSet({ projects }, cwd) {
  * @param {string} agentDir
  * @param {string} [set] the one that is set in the environment
  */
-const projectIn = async (cwd, host, agentDir, set = process.env.PI_SESSION_NATIVE_PROJECT) => findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
+const projectIn = async (cwd, host, agentDir, set = process.env.PI_SYNC_PROJECT) => findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
 
 /**
  * What may leave this machine, as options of a `SessionSync`. What is private is read each time: a session may become private while it is
@@ -254,7 +228,7 @@ function parentsOf(file) {
  */
 function mayBeOf(dir, path) {
 	const name = path.split(/[\\/]/).at(-2) ?? "";
-	const { getDefaultSessionDir } = require("../../../../index.js");
+	const { getDefaultSessionDir } = require("pi-session-native");
 	return !OWN_DIRECTORY.test(name) || spellings(dir).some((one) => name.startsWith(basename(getDefaultSessionDir(one, undefined, { create: false })).slice(0, -"--".length)));
 }
 
@@ -268,30 +242,36 @@ function headerAt(path) {
 	}
 }
 
+/** Adds a session to those that are never pushed. @param {string} agentDir @param {string} session */
+const makePrivate = (agentDir, session) => changePrivate(agentDir, (entries, entry) => (entries.includes(entry) ? entries : [...entries, entry]), session);
+
+/** Takes a session out of them. @param {string} agentDir @param {string} session */
+const makePublic = (agentDir, session) => changePrivate(agentDir, (entries, entry) => entries.filter((one) => one !== entry), session);
+
 /**
- * Adds a session to those that are never pushed. Gives false if it is one of them.
+ * Changes the setting `private`.
  * @param {string} agentDir
+ * @param {(entries: string[], entry: string) => string[]} change
  * @param {string} session
  */
-async function makePrivate(agentDir, session) {
+async function changePrivate(agentDir, change, session) {
 	const path = join(agentDir, SETTINGS_FILE);
 	// Another process may do the same.
 	return hostLock([path], notesIn(agentDir))("settings", async () => {
 		const value = readFile(path);
-		const entry = UUID.test(session) ? session : ID_MARK + session;
-		if (value.private?.includes(entry)) return false;
+		const before = value.private ?? [];
+		const after = change(before, UUID.test(session) ? session : ID_MARK + session);
+		if (after.length === before.length) return;
 		// The file may be kept elsewhere, with a link to it here.
 		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
-		await writeWhole(target, `${JSON.stringify({ ...value, private: [...(value.private ?? []), entry] }, undefined, "\t")}\n`, dirname(target));
-		return true;
+		await writeWhole(target, `${JSON.stringify({ ...value, private: after }, undefined, "\t")}\n`, dirname(target));
 	});
 }
 
-exports.answerTimeout = answerTimeout;
 exports.checkArgument = checkArgument;
 exports.makePrivate = makePrivate;
+exports.makePublic = makePublic;
 exports.projectIn = projectIn;
-exports.publicAddress = publicAddress;
 exports.pushRules = pushRules;
 exports.readSettings = readSettings;
 exports.storeAddress = storeAddress;

@@ -2,7 +2,7 @@
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname, join } = require("node:path");
-const { replaceFile, syncFolder } = require("../../../../lib/shared/replace-file.js");
+const { replaceFile, syncFolder } = require("../base/replace-file.js");
 const { withFile } = require("../base/calls.js");
 const { Drafts } = require("./drafts.js");
 const { isObject, parse } = require("../base/lines.js");

@@ -1,5 +1,4 @@
 // Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back. What their errors mean.
-const { optional } = require("../base/calls.js");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
 
@@ -38,7 +37,7 @@ function openPool(address, timeout) {
 	const url = new URL(address);
 	// The driver takes the last of several. One without a value would be plain text to it, and says nothing.
 	for (const name of TLS_PARAMETERS) if (!url.searchParams.getAll(name).at(-1)) url.searchParams.delete(name);
-	const { Client, Pool } = requirePg();
+	const { Client, Pool } = require("pg");
 	const pool = new Pool({
 		...{ connectionString: url.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
 		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined, Client: poolClient(Client) },
@@ -75,9 +74,6 @@ function needsTls(address) {
  */
 const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 
-/** @returns {typeof import("pg")} */
-const requirePg = () => optional(() => require("pg"), "unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
-
 /**
  * A client that reads the password file of PostgreSQL's clients where no password is given: `pg` 8 does so with a warning, `pg` 9 will not. One
  * that cannot connect closes its socket: `pg` lets the server do that, which waits for a password for a minute, and so would this process.
@@ -104,14 +100,10 @@ const poolClient = (Client) =>
 
 /** Throws if it has none. @param {unknown} connection @returns {Promise<string>} */
 async function passwordInFile(connection) {
-	const password = await new Promise((resolve) => requirePgpass()(connection, resolve));
+	const password = await new Promise((resolve) => /** @type {any} */ (require)("pgpass")(connection, resolve));
 	if (password === undefined) throw new Error(`${ASKS_FOR_PASSWORD}, and the address, PGPASSWORD and ~/.pgpass have none for it`);
 	return password;
 }
-
-/** `pg` 8 brings it along, and may have it to itself. */
-const requirePgpass = () =>
-	optional(() => require(require.resolve("pgpass", { paths: [__dirname, require.resolve("pg")] })), "unsupported", `${ASKS_FOR_PASSWORD}, and to read it from ~/.pgpass the package pgpass is needed: npm install pgpass`);
 
 /** @param {string} name of the store, for the message @param {unknown} error */
 function storeError(name, error) {

@@ -36,12 +36,6 @@ const tables = (schema) => `
 		stamp uuid NOT NULL DEFAULT gen_random_uuid(),
 		PRIMARY KEY (session, sequence),
 		UNIQUE (session, sha256)
-	);
-	CREATE TABLE ${schema}.presence (
-		session text COLLATE "C" NOT NULL,
-		host text NOT NULL,
-		written timestamptz NOT NULL DEFAULT now(),
-		PRIMARY KEY (session, host)
 	);`;
 
 /** @param {string} schema */

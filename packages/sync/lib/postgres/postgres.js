@@ -119,14 +119,13 @@ class PostgresStore {
 
 	/** @type {Store["list"]} */
 	async list(filter) {
-		const { session, project, presence = false } = filter ?? {};
+		const { session, project } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
-			`SELECT v.store, id, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
-				ARRAY(SELECT host FROM $.presence WHERE $3 AND session = id AND written > now() - interval '1 minute') AS presence
+			`SELECT v.store, id, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted
 			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
 			WHERE v.version = ${VERSION}`,
-			[session ?? null, project ?? null, presence],
+			[session ?? null, project ?? null],
 		);
 		/** @type {import("../index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], store: rows[0]?.store };
@@ -142,7 +141,6 @@ class PostgresStore {
 				list.sessions.push({
 					...{ session: row.id, project: row.project ?? undefined, hosts: row.hosts.sort(compareText) },
 					...{ bytes: Number(row.bytes), modified: fromSeconds(row.updated), redactions: Number(row.redactions) },
-					presence: row.presence.sort(compareText),
 				});
 		}
 		return list;
@@ -204,15 +202,6 @@ class PostgresStore {
 	async move(from, to) {
 		for (const project of [from, to]) checkProject(project);
 		await this.#query("UPDATE $.sessions SET project = $2 WHERE project = $1", [from, to]);
-	}
-
-	/** @type {Store["setPresence"]} */
-	async setPresence(session, isPresent) {
-		checkId(session, "session");
-		const statement = isPresent
-			? "INSERT INTO $.presence VALUES ($1, $2) ON CONFLICT (session, host) DO UPDATE SET written = now()"
-			: "DELETE FROM $.presence WHERE session = $1 AND host = $2 OR written < now() - interval '1 day'";
-		await this.#query(statement, [session, this.host]);
 	}
 
 	async close() {

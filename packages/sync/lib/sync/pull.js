@@ -26,7 +26,7 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("../machi
  * @property {import("../machine/notes").Notes} notes
  * @property {(lines: Buffer[]) => Promise<boolean>} redactKnownCopies redacts the session here and in the store, if lines were loaded that were redacted here
  *   before, in this session or another one; gives whether there are any
- * @property {import("../index").CallManager} [call] calls the session manager
+ * @property {import("../machine/local-sessions").CallManager} [call] calls the session manager
  */
 
 const NEWLINE = Buffer.from("\n");
@@ -145,7 +145,7 @@ function newestTime(lines) {
 /**
  * @param {PullOptions} options
  * @param {import("../index").Page} page
- * @param {import("../../../../index").MergeReport | undefined} merged
+ * @param {import("pi-session-native").MergeReport | undefined} merged
  * @returns {Promise<import("../index").PullReport | undefined>}
  */
 async function done(options, page, merged) {
@@ -153,9 +153,7 @@ async function done(options, page, merged) {
 	const { added, storedBytes: offset, inode } = merged;
 	// Another pull may have replaced the file since: the note then matches no file.
 	const fingerprint = await withFile(fs.open(options.file), (file) => fingerprintAt(file, offset, inode));
-	const host = page.lines.at(-1)?.host;
-	const writer = host === options.store.host ? undefined : host;
-	await keepNote(options, { cursor: page.cursor, offset, fingerprint, mustReload: page.problems.length > 0, writer }, page.problems);
+	await keepNote(options, { cursor: page.cursor, offset, fingerprint, mustReload: page.problems.length > 0 }, page.problems);
 	return { added, problems: page.problems };
 }
 

@@ -15,41 +15,65 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
 /** @typedef {import("node:fs").promises.FileHandle} FileHandle */
 /** @typedef {import("../index").LineStore} LineStore */
 /** @typedef {import("../machine/notes").Note} Note */
+/** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /**
- * @typedef {object} FilePushOptions
+ * What a push works with.
+ * @typedef {object} Parts
  * @property {LineStore} store
- * @property {string} session
- * @property {string} file
- * @property {string} [project]
- * @property {() => Note | undefined} readNote gives the newest note: a pull, or another process, may have made it
- * @property {(note: Note | undefined) => unknown} onNote keeps a note when it holds, or that none does any more, and is waited for
- * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
- * @property {() => Promise<unknown>} [beforePortion] is called before each portion, as the store may have been set back during the one before, and waited for
- * @property {(lines: Buffer[]) => Promise<boolean>} [redactKnownCopies] redacts those of the lines that were redacted here before; gives whether there are any
- * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
- * @property {() => boolean} [isPrivate] whether nothing more is to be stored
- * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored that was not known to be
+ * @property {string} project
+ * @property {import("../machine/notes").Notes} notes
+ * @property {import("./redaction-sync").RedactionSync} redactions
+ * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line contains: it is not stored then
+ * @property {(local: Local) => boolean} isPrivate whether nothing more is to be stored
+ * @property {(bytes: number) => void} onProgress is called with how much more of the file is known to be stored
  */
 
 class FilePush {
-	#options;
+	#parts;
+	#local;
 	/** The lines of the store, once all of them were loaded. @type {Set<string> | undefined} */
 	#storedLines;
 	/** Whether the store has seen the cursor since this push began. */
 	#isCompared = false;
 	/** Whether the store did not know the cursor since a portion was stored. */
 	#wasReset = false;
+	/** How much of the file was stored before. */
+	#before;
+	/** The error about a line that is too long for the store. @type {Error | undefined} */
+	skipped;
 
-	/** @param {FilePushOptions} options */
-	constructor(options) {
-		this.#options = options;
+	/** @param {Parts} parts @param {Local} local */
+	constructor(parts, local) {
+		this.#parts = parts;
+		this.#local = local;
+		this.#before = this.#note()?.offset ?? 0;
 	}
 
-	/** Stores what the file holds. */
+	/** The newest note: a pull, or another process, may have made it. */
+	#note() {
+		return this.#parts.notes.get(this.#local.session);
+	}
+
+	/** How many bytes of the file are known to be stored that were not. */
+	get bytes() {
+		return Math.max(0, (this.#note()?.offset ?? 0) - this.#before);
+	}
+
+	/** Stores what the file contains. */
 	async run() {
-		do {
-			await this.#options.beforePortion?.();
-		} while (await this.#storePortion());
+		// Before each portion, because the store may have been set back during the one before.
+		do await this.#parts.redactions.pushUnlessKnown(this.#local);
+		while (await this.#storePortion());
+	}
+
+	/**
+	 * Keeps a note. The revision before a push is forgotten: a store that was set back to it has it again, and lacks what was pushed.
+	 * @param {Note} note
+	 */
+	async #keep(note) {
+		const { notes } = this.#parts;
+		const { session } = this.#local;
+		await notes.set(session, { redactions: notes.get(session)?.redactions, ...note, revision: undefined });
 	}
 
 	/** Stores one portion. Gives whether there may be more. */
@@ -57,11 +81,14 @@ class FilePush {
 		try {
 			return await this.#tryPortion();
 		} catch (error) {
-			const { store, session, onNote } = this.#options;
+			const { store, notes, redactions } = this.#parts;
+			const { session } = this.#local;
 			if (!(error instanceof StoreError) || error.code !== "reset") throw error;
 			// One that was set back to before it had the session does not say so.
 			if ((await store.list({ session })).deleted.length > 0) throw deletedError(session);
-			await onNote(undefined);
+			redactions.forget(session);
+			await notes.set(session, undefined);
+			this.#before = 0;
 			if (this.#wasReset) throw error;
 			this.#wasReset = true;
 			return true;
@@ -70,13 +97,14 @@ class FilePush {
 
 	#tryPortion() {
 		// A session gets its file with its first message.
-		return withFile(unlessAbsent(fs.open(this.#options.file)), async (file) => file !== undefined && this.#storeFrom(file));
+		return withFile(unlessAbsent(fs.open(this.#local.file)), async (file) => file !== undefined && this.#storeFrom(file));
 	}
 
 	/** @param {FileHandle} file */
 	async #storeFrom(file) {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactKnownCopies } = this.#options;
-		const noted = readNote();
+		const { store, project, redactions, isPrivate, onProgress } = this.#parts;
+		const { session } = this.#local;
+		const noted = this.#note();
 		let note = noted;
 		if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
 			const page = await this.#loadStored();
@@ -85,9 +113,9 @@ class FilePush {
 		}
 		const read = await readLines(file, note.offset);
 		// After reading: what is said once a session is private is not among the lines if it was not private yet.
-		if (this.#options.isPrivate?.()) return false;
+		if (isPrivate(this.#local)) return false;
 		// Then the file is another one.
-		if (await redactKnownCopies?.(read.lines)) return true;
+		if (await redactions.redactKnownCopies(this.#local, read.lines)) return true;
 		const { lines, bytes, hasMore } = await this.#beforeSecret(read, note);
 		if (bytes === 0) {
 			await this.#compare(note);
@@ -111,10 +139,10 @@ class FilePush {
 		const offset = note.offset + bytes;
 		const fingerprint = await fingerprintAt(file, offset);
 		// A pull, or another process, made a newer one meanwhile.
-		if (!isDeepStrictEqual(readNote(), noted)) return true;
-		await onNote({ ...note, cursor, offset, fingerprint, mustReload });
-		for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
-		onProgress?.(bytes);
+		if (!isDeepStrictEqual(this.#note(), noted)) return true;
+		await this.#keep({ ...note, cursor, offset, fingerprint, mustReload });
+		for (const line of lines) if (!fits(line)) this.skipped = new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`);
+		onProgress(bytes);
 		return hasMore;
 	}
 
@@ -125,7 +153,8 @@ class FilePush {
 	 * @param {Note} note
 	 */
 	async #beforeSecret(read, note) {
-		const { secretIn, session } = this.#options;
+		const { secretIn } = this.#parts;
+		const { session } = this.#local;
 		if (!secretIn) return read;
 		const firstHeld = () => read.lines.findIndex((line) => !this.#isStored(line) && secretIn(line) !== undefined);
 		let at = firstHeld();
@@ -145,7 +174,7 @@ class FilePush {
 	}
 
 	async #loadStored() {
-		const page = await loadAll(this.#options.store, this.#options.session);
+		const page = await loadAll(this.#parts.store, this.#local.session);
 		this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
 		return page;
 	}
@@ -157,7 +186,7 @@ class FilePush {
 
 	/** Shows the store the cursor, where nothing was appended that did so: one that was made anew or put back is noticed. @param {Note} note */
 	async #compare({ cursor }) {
-		if (!this.#isCompared) await this.#options.store.load(this.#options.session, cursor);
+		if (!this.#isCompared) await this.#parts.store.load(this.#local.session, cursor);
 		this.#isCompared = true;
 	}
 }

@@ -14,12 +14,12 @@ const { hashOf } = require("../base/redaction-rules.js");
 /** @typedef {import("../index").LineStore} LineStore */
 /** @typedef {import("./redaction-file").ReplacedLine} ReplacedLine */
 /** @typedef {import("./redaction-file").RedactionFile} RedactionFile */
-/** @typedef {import("../../../../index").RedactInput} RedactInput */
-/** @typedef {import("../../../../index").RedactReport["lines"]} RedactedLines */
+/** @typedef {import("pi-session-native").RedactInput} RedactInput */
+/** @typedef {import("pi-session-native").RedactReport["lines"]} RedactedLines */
 /**
  * @typedef {object} Redacting
  * @property {RedactionFile} [redactionFile] keeps what is changed, for the stores; none for a file that no store takes
- * @property {import("../index").CallManager} [call]
+ * @property {import("../machine/local-sessions").CallManager} [call]
  */
 
 /**
@@ -27,7 +27,7 @@ const { hashOf } = require("../base/redaction-rules.js");
  * @param {string} file
  * @param {RedactInput} what
  * @param {Redacting} options
- * @returns {Promise<import("../../../../index").RedactReport>}
+ * @returns {Promise<import("pi-session-native").RedactReport>}
  */
 async function redactFile(file, what, { redactionFile, call = callHere }) {
 	const plan = () => callHere("redact", file, { ...what, dryRun: true });
@@ -51,7 +51,7 @@ const entriesAmong = (lines) => lines.filter(({ id }) => id !== null);
  * Does in a file what its redaction file says, within `withLock`.
  * @param {string} file
  * @param {RedactionFile} redactionFile
- * @param {import("../index").CallManager} [call]
+ * @param {import("../machine/local-sessions").CallManager} [call]
  * @returns {Promise<RedactedLines>}
  */
 async function finishInterrupted(file, redactionFile, call = callHere) {
@@ -188,7 +188,7 @@ async function planStored({ session, file }, what, store) {
  */
 function redactLines(lines, what, file) {
 	/** @type {{ redactLines: (lines: Buffer[], what: RedactInput, file?: string) => RedactedLines }} */
-	const addon = /** @type {any} */ (require("../../../../index.js"));
+	const addon = /** @type {any} */ (require("pi-session-native"));
 	return addon.redactLines(lines, what, file).map((one) => ({ ...one, line: buffer(one.line) }));
 }
 

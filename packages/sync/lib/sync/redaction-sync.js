@@ -28,6 +28,7 @@ const { NotASession } = require("../machine/session-file.js");
  */
 
 class RedactionSync {
+	/** @type {import("../index").SessionSyncOptions & { call: import("../machine/local-sessions").CallManager }} */
 	#options;
 	#notes;
 	#errors;
@@ -37,7 +38,7 @@ class RedactionSync {
 	#emptied = new Map();
 
 	/**
-	 * @param {import("../index").SessionSyncOptions} options
+	 * @param {import("../index").SessionSyncOptions & { call: import("../machine/local-sessions").CallManager }} options
 	 * @param {import("../machine/notes").Notes} notes
 	 * @param {import("../machine/last-errors").LastErrors} errors
 	 */

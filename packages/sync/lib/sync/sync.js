@@ -4,7 +4,7 @@ const { join } = require("node:path");
 const { StoreError, asError, privateError } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
 const { PARALLEL, inParallel } = require("../base/in-parallel.js");
-const { fileFor, localSessions } = require("../machine/local-sessions.js");
+const { callUnlessOpen, fileFor, localSessions } = require("../machine/local-sessions.js");
 const { LastErrors } = require("../machine/last-errors.js");
 const { Notes, revisionOf } = require("../machine/notes.js");
 const { projectOf } = require("../machine/project.js");
@@ -18,6 +18,7 @@ const { idInName } = require("../machine/session-path.js");
 /** @typedef {import("../index").StoredSession} StoredSession */
 /** @typedef {import("../machine/local-sessions").LocalSession} LocalSession */
 /** @typedef {import("../index").SyncItem} SyncItem */
+/** @typedef {{ session: string, file: string, cwd?: string }} Local */
 
 /** A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
 const LARGE_BYTES = 4 << 20;
@@ -30,6 +31,7 @@ const isLarge = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (
 const isToPull = ({ state }) => state === "new" || state === "changed";
 
 class SessionSync {
+	/** @type {import("../index").SessionSyncOptions & { call: import("../machine/local-sessions").CallManager }} */
 	#options;
 	#notes;
 	#errors;
@@ -43,10 +45,10 @@ class SessionSync {
 
 	/** @param {import("../index").SessionSyncOptions} options */
 	constructor(options) {
-		this.#options = options;
+		this.#options = { ...options, call: callUnlessOpen((file) => this.#isOpen(file)) };
 		this.#notes = new Notes(options.notes, options.address, options.dir);
 		this.#errors = new LastErrors(options.notes, options.address);
-		this.#redactions = new RedactionSync(options, this.#notes, this.#errors);
+		this.#redactions = new RedactionSync(this.#options, this.#notes, this.#errors);
 		/** @readonly */
 		this.dir = options.dir;
 		/** @readonly */
@@ -64,7 +66,7 @@ class SessionSync {
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
 			let state = "new";
-			if (file !== undefined) state = (await this.#isSame(stored, file)) ? "same" : "changed";
+			if (file !== undefined) state = (await this.#isSame(stored, file)) ? "same" : (await this.#isOpen(file)) ? "open" : "changed";
 			// A session that was deleted here comes back if it is named.
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
@@ -121,6 +123,11 @@ class SessionSync {
 			const isLost = sessions.length + problems.length + deleted.length === 0;
 			await this.#notes.set(session, isLost ? undefined : { ...note, underOtherProject });
 		});
+	}
+
+	/** @param {string} file @returns {Promise<boolean>} */
+	async #isOpen(file) {
+		return (await this.#options.isOpen?.(file)) ?? false;
 	}
 
 	/** @param {string | undefined} cwd */
@@ -215,45 +222,33 @@ class SessionSync {
 		const { store, secretIn } = this.#options;
 		const total = onProgress ? wanted.reduce((sum, one) => sum + this.lagOf(one), 0) : 0;
 		let done = 0;
+		const parts = {
+			...{ store, secretIn, project: this.project, notes: this.#notes, redactions: this.#redactions },
+			isPrivate: (/** @type {Local} */ one) => this.isPrivate(one),
+			onProgress: (/** @type {number} */ bytes) => {
+				done += bytes;
+				// What is only compared with the store counts, too.
+				onProgress?.(Math.min(done, total), total);
+			},
+		};
 		return inParallel(wanted, async (one) => {
 			const { session, file } = one;
-			const offset = () => this.#notes.get(session)?.offset ?? 0;
-			let before = offset();
-			/** @type {Error | undefined} */
-			let error;
-			const push = new FilePush({
-				...{ store, session, file, secretIn, project: this.project },
-				readNote: () => this.#notes.get(session),
-				onNote: (note) => {
-					if (!note) before = 0;
-					return this.#setPushed(session, note);
-				},
-				isPrivate: () => this.isPrivate(one),
-				beforePortion: () => this.#redactions.pushUnlessKnown(one),
-				redactKnownCopies: (lines) => this.#redactions.redactKnownCopies(one, lines),
-				onSkipped: (skipped) => (error = skipped),
-				onProgress: (bytes) => {
-					done += bytes;
-					// What is only compared with the store counts, too.
-					onProgress?.(Math.min(done, total), total);
-				},
-			});
-			const storing = push.run().catch((failure) => this.#noteDeletion(session, failure));
-			await storing.catch((failure) => (error = asError(failure)));
+			const push = new FilePush(parts, one);
+			const error = await push.run().then(() => push.skipped, (failure) => this.#noteDeletion(session, failure));
 			// The note of a session that was deleted says it.
 			this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
-			return { session, file, emptied: this.#redactions.takeEmptied(session), bytes: Math.max(0, offset() - before), lag: this.lagOf(one), ...(error && { error }) };
+			return { session, file, emptied: this.#redactions.takeEmptied(session), bytes: push.bytes, lag: this.lagOf(one), ...(error && { error }) };
 		}, { signal });
 	}
 
 	/**
 	 * Notes that a push failed because the session was deleted from the store: nothing is known of it any more, and no follower pushes it again.
 	 * @param {string} session
-	 * @param {unknown} failure is thrown
+	 * @param {unknown} failure
 	 */
 	async #noteDeletion(session, failure) {
 		if (failure instanceof StoreError && failure.code === "deleted") await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true });
-		throw failure;
+		return asError(failure);
 	}
 
 	/** @type {Sync["local"]} */
@@ -275,17 +270,6 @@ class SessionSync {
 	/** @type {Sync["isPrivate"]} */
 	isPrivate({ session, file, cwd = this.#options.cwd }) {
 		return this.#options.isPrivate?.({ session, file, cwd }) ?? false;
-	}
-
-	/**
-	 * The revision before a push is forgotten: a store that was set back to it has it again, and lacks what was pushed. From then on
-	 * this host is the one that wrote last.
-	 * @param {string} session
-	 * @param {import("../machine/notes").Note | undefined} note
-	 */
-	async #setPushed(session, note) {
-		if (!note) this.#redactions.forget(session);
-		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, revision: undefined, writer: undefined });
 	}
 }
 

@@ -1,16 +1,14 @@
-// `pi-sessions remote status`: what is stored, what waits to be stored or pulled and why, who is using what, and what failed last.
+// `pi-sync status`: what is stored, what waits to be stored or pulled and why, and what failed last.
 import { statSync } from "node:fs";
-import { everySessionFile } from "../../../../lib/shared/session-dir.mjs";
-import { age, clip, counted, safeLine, size } from "../../../../lib/shared/text.mjs";
 import parallel from "../base/in-parallel.js";
 import lastErrors from "../machine/last-errors.js";
 import { displayName } from "../base/names.js";
 import { idInName } from "../machine/session-path.js";
-import { paint, write, writeJson } from "../../../../lib/cli/output.mjs";
-import { sessionDir } from "../../../../lib/cli/dir-options.mjs";
+import { everySessionFile } from "./places.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
+import { age, clip, counted, paint, safeLine, size, table, write, writeJson } from "./terminal.mjs";
 
-/** @typedef {import("./store-connection.mjs").Options} Options */
+/** @typedef {import("./store-connection.mjs").Options & { sessions?: boolean }} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Waiting */
 /** @typedef {{ sessions: number, bytes: number, hosts: string[], newest: Date | undefined }} Stored */
 /**
@@ -24,7 +22,6 @@ import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connectio
  * @property {string[]} privateStored the ids of those that are stored all the same
  * @property {import("../index.js").Problem[]} problems what cannot be read in the store
  * @property {string[]} deleted the ids of sessions here that were deleted from the store
- * @property {{ session: string, host: string }[]} inUse
  */
 
 /** How many sessions of one kind are named. */
@@ -34,7 +31,8 @@ const SHOWN = 10;
  * @param {Options} options
  * @returns {Promise<number>} 1 if something waits because it failed
  */
-export async function remoteStatus(options) {
+export async function status(options) {
+	if (options.sessions) return storedSessions(options);
 	const work = async (/** @type {import("./store-connection.mjs").Connection} */ connection) => {
 		const { store, shown, address, notesDir } = connection;
 		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
@@ -44,12 +42,12 @@ export async function remoteStatus(options) {
 		let unreachable;
 		let errors = new lastErrors.LastErrors(notesDir, address).all();
 		try {
-			await checkAnswers(connection, options);
-			const files = errors.length > 0 ? everySessionFile(sessionDir(options)) : [];
+			await checkAnswers(connection);
+			const files = errors.length > 0 ? everySessionFile(options) : [];
 			const wanted = await parallel.inParallel(errors, async ({ session }) => session === undefined || isWanted(session, connection, syncs, files));
 			// They stay: a session may be in a directory that this command was not told of.
 			errors = errors.filter((_, at) => wanted[at]);
-			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project, presence: true }), errors));
+			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project }), errors));
 		} catch (error) {
 			if (!(error instanceof Error)) throw error;
 			unreachable = error.message;
@@ -114,7 +112,6 @@ async function statusOf(sync, list, errors) {
 		privateStored: secret.map(({ session }) => session).filter((session) => list?.sessions.some((one) => one.session === session)),
 		problems: list?.problems ?? [],
 		deleted: [...gone],
-		inUse: (list?.sessions ?? []).flatMap(({ session, presence = [] }) => presence.map((host) => ({ session, host }))),
 	};
 }
 
@@ -125,18 +122,17 @@ const head = ({ store, shown }, unreachable) => [
 ];
 
 /** @param {Project} status */
-function lines({ project, stored, toPush, toPull, problems, deleted, inUse, private: all, privateStored }) {
+function lines({ project, stored, toPush, toPull, problems, deleted, private: all, privateStored }) {
 	const kept = all - privateStored.length;
 	return [
 		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "what is stored is not known"}`,
 		...some("to be stored", toPush),
 		...some("to be pulled", toPull),
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
-		...(privateStored.length > 0 ? [`  ${counted(privateStored.length, "private session")}, stored before: pi-sessions remote delete takes it out of the store`] : []),
+		...(privateStored.length > 0 ? [`  ${counted(privateStored.length, "private session")}, stored before: pi-sync delete takes it out of the store`] : []),
 		...privateStored.slice(0, SHOWN).map((session) => `    ${clip(session, 36)}`),
 		...problems.slice(0, SHOWN).map(({ session, where, message }) => `  ${paint.red("unreadable")}  ${clip(session, 36)}: ${safeLine(where)}: ${safeLine(message)}`),
 		...(deleted.length > 0 ? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`] : []),
-		...inUse.map(({ session, host }) => `  in use  ${clip(session, 36)} on ${clip(displayName(host), 60)}`),
 	];
 }
 
@@ -158,3 +154,18 @@ function some(what, waiting) {
 
 /** @param {import("../machine/last-errors.js").LastError[]} errors */
 const failures = (errors) => errors.slice(0, SHOWN).map(({ session, at, message }) => `${paint.red("failed")}   ${ago(new Date(at))}${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`);
+
+/** Lists each stored session. @param {Options} options */
+const storedSessions = (options) =>
+	withStore(options, async (connection) => {
+		const { store, shown } = connection;
+		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project });
+		if (options.json) await writeJson({ store: shown, host: store.host, sessions, problems });
+		else {
+			const newest = sessions.sort((a, b) => b.modified.getTime() - a.modified.getTime());
+			const rows = newest.map(({ session, project, hosts, bytes, modified }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.map(displayName).join(", "), 60), size(bytes), age(modified)]);
+			await write(rows.length === 0 ? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists the sessions of every project"}\n` : `${table(["SESSION", "PROJECT", "HOSTS", "SIZE", "AGE"], rows).join("\n")}\n`);
+			for (const { session, where, message } of problems) await write(`${paint.red("unreadable")}  ${safeLine(session)}: ${safeLine(where)}: ${safeLine(message)}\n`);
+		}
+		return problems.length > 0 ? 1 : 0;
+	});

@@ -1,0 +1,26 @@
+// One run of the command. Its exit code is 0 for success, 1 for a problem or a failure, 2 for a wrong call.
+import { CommanderError } from "commander";
+import { messageOf } from "../base/errors.js";
+import { buildProgram } from "./program.mjs";
+import { UsageError, writeError } from "./terminal.mjs";
+
+/** @param {string[]} args */
+export async function main(args) {
+	const asJson = args.includes("--json");
+	process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
+		// The reader of the output has seen enough.
+		if (error.code !== "EPIPE") writeError(`Standard output cannot be written: ${error.message}`, asJson);
+		process.exit(error.code === "EPIPE" ? (process.exitCode ?? 0) : 1);
+	});
+	try {
+		await buildProgram(asJson).parseAsync(args, { from: "user" });
+	} catch (error) {
+		if (error instanceof CommanderError) {
+			if (asJson && error.exitCode !== 0) writeError(error.message.replace(/^error: /, ""), true);
+			process.exitCode = error.exitCode === 0 ? 0 : 2;
+			return;
+		}
+		writeError(messageOf(error), asJson);
+		process.exitCode = error instanceof UsageError ? 2 : 1;
+	}
+}

@@ -1,0 +1,74 @@
+// `pi-sync delete` and `move`: what is in a store.
+import { displayName, isId } from "../base/names.js";
+import { findOne, workingDirectory } from "./places.mjs";
+import { projectHere, withStore } from "./store-connection.mjs";
+import { CommandError, UsageError, age, clip, counted, safeLine, write, writeJson } from "./terminal.mjs";
+
+/** @typedef {import("./store-connection.mjs").Connection} Connection */
+/** @typedef {import("./store-connection.mjs").Options} Options */
+
+/**
+ * Deletes a session from the store. Its files stay where they are.
+ * @param {string} query
+ * @param {Options} options
+ */
+export async function deleteSession(query, options) {
+	return withStore(options, async (connection) => {
+		const { store, shown } = connection;
+		const list = await listedFor(connection, query);
+		// One that was deleted before may have been stopped before its lines were removed.
+		const session = list.deleted.find((one) => one.session === query)?.session ?? storedSession(query, list);
+		if (!options.dryRun) await store.delete(session);
+		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
+		else await write(`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`);
+		return 0;
+	});
+}
+
+/**
+ * Gives the sessions of a project another one's name: by default that of the working directory.
+ * @param {string} from
+ * @param {string | undefined} to
+ * @param {Options} options
+ */
+export async function move(from, to, options) {
+	return withStore(options, async ({ store, shown }) => {
+		const here = await projectHere(workingDirectory(options), store.host);
+		const project = to ?? here.project;
+		// For the others the sessions would be gone.
+		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sync move ${from} <to>`);
+		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sync status --all --sessions lists the projects");
+		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sync move ${safeLine(from)} <to>`);
+		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project })));
+		const sessions = there.sessions.map(({ session }) => session);
+		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sync status --all --sessions lists the projects`);
+		if (!options.dryRun) await store.move(from, project);
+		const joined = target.sessions.length > 0 ? `, which has ${counted(target.sessions.length, "session")} already` : "";
+		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
+		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}${joined}\n`);
+		return 0;
+	});
+}
+
+/**
+ * What is stored: of a session if its whole id is given, else of all.
+ * @param {Connection} connection
+ * @param {string} query
+ */
+export async function listedFor({ store }, query) {
+	const list = isId(query) ? await store.list({ session: query }) : undefined;
+	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list();
+}
+
+/**
+ * The stored session that an id or its beginning names, one that cannot be read included.
+ * @param {string} query
+ * @param {import("../index.js").SessionList} list
+ */
+export function storedSession(query, { sessions, problems }) {
+	const items = sessions.map(({ session, hosts, modified }) => ({ id: session, about: `${age(modified)}  ${hosts.map(displayName).join(", ")}` }));
+	const readable = new Set(items.map(({ id }) => id));
+	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
+	for (const id of unreadable) items.push({ id, about: "(unreadable)" });
+	return findOne(query, items.map(({ id, about }) => ({ id, about: clip(about, 60) })), "stored session", "pi-sync status --all --sessions shows them").id;
+}

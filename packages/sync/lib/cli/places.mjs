@@ -1,0 +1,118 @@
+// Directories and sessions of this machine that a command works on.
+import { existsSync, statSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { SessionManager, getConfiguredSessionDir, getDefaultSessionDir } from "pi-session-native";
+import { expandHome } from "../base/address.js";
+import local from "../machine/local-sessions.js";
+import machine from "../machine/places.js";
+import { CommandError, safeLine, writeWarning } from "./terminal.mjs";
+
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean }} Options */
+
+/** The default session directory of a working directory. It is not created. @param {string} cwd */
+export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
+
+export const pathOf = (/** @type {string} */ text) => resolve(expandHome(text));
+
+/** @param {Options} options */
+export const workingDirectory = ({ cwd }) => (cwd === undefined ? process.cwd() : pathOf(cwd));
+
+/** @type {Map<string, string | undefined>} so that a damaged settings file is reported once */
+const configured = new Map();
+
+/** The session directory that `--dir`, the environment or pi's settings name; undefined for pi's default. @param {Options} options */
+export function namedDir(options) {
+	if (options.dir !== undefined) return pathOf(options.dir);
+	const cwd = workingDirectory(options);
+	if (!configured.has(cwd)) configured.set(cwd, getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(options.json)) }));
+	const dir = configured.get(cwd);
+	return dir === undefined ? undefined : pathOf(dir);
+}
+
+/** Every directory that has session files here: those of all working directories, or the one that is named. @param {Options} options */
+export function sessionDirs(options) {
+	const dir = namedDir(options);
+	return dir === undefined ? machine.directoriesIn(machine.sessionsRoot()) : [dir];
+}
+
+/** Every session file that may have copies of an entry, those of subagents among them. @param {Options} options @param {string[]} more */
+export const everySessionFile = (options, ...more) => machine.everySessionFile([namedDir(options), ...more]);
+
+/** Whether what names a session is a path. @param {string} query */
+export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);
+
+/**
+ * The file of the session here that a path, an id or the beginning of an id names.
+ * @param {string} query
+ * @param {Options} options
+ */
+export async function sessionPath(query, options) {
+	if (isPath(query)) {
+		const path = pathOf(query);
+		if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`No such file: ${query}`);
+		return path;
+	}
+	const sessions = await SessionManager.listAll(namedDir(options));
+	return findOne(query, sessions.map(({ id, path, name }) => ({ id, about: safeLine(name ?? basename(path)), path })), "session", "pi-sessions list --all shows the sessions here, and pi-sync pull <session> brings a stored one").path;
+}
+
+/**
+ * The session here that a query names, if a store can take it.
+ * @param {string} query
+ * @param {Options} options
+ */
+export async function localSession(query, options) {
+	const path = await sessionPath(query, options);
+	let why = path.endsWith(".jsonl") ? "Another file in its directory has the same session" : "Its name does not end in .jsonl";
+	const sessions = await local.localSessions(dirname(path), (file, reason) => {
+		if (file === path) why = reason;
+	});
+	const found = [...sessions.values()].find(({ file }) => file === path);
+	if (!found) throw new CommandError(`A store cannot take ${safeLine(path)}: ${safeLine(why)}`);
+	return found;
+}
+
+/** The session with this id here, in the directory of the working directory if it is there. @param {string} session @param {Options} options */
+export async function sessionHere(session, options) {
+	const first = defaultDir(workingDirectory(options));
+	for (const dir of sessionDirs(options).sort((a, b) => Number(b === first) - Number(a === first))) {
+		const found = (await local.localSessions(dir)).get(session);
+		if (found) return found;
+	}
+	return undefined;
+}
+
+const CANDIDATES_SHOWN = 10;
+
+/**
+ * The one item whose id equals the query or, if none does, begins with it.
+ * @template {{ id: string, about: string }} T
+ * @param {string} query
+ * @param {T[]} items
+ * @param {string} noun
+ * @param {string} hint where to look
+ */
+export function findOne(query, items, noun, hint) {
+	const exact = items.filter(({ id }) => id === query);
+	const candidates = exact.length > 0 ? exact : query === "" ? [] : items.filter(({ id }) => id.startsWith(query));
+	const [first, ...others] = candidates;
+	if (!first) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}; ${hint}`);
+	if (others.length === 0) return first;
+	const shown = candidates.slice(0, CANDIDATES_SHOWN).map(({ id, about }) => `  ${safeLine(id)}  ${about}`);
+	const rest = candidates.length - shown.length;
+	throw new CommandError([`${JSON.stringify(query)} names ${candidates.length} ${noun}s:`, ...shown, ...(rest > 0 ? [`  and ${rest} more`] : [])].join("\n"));
+}
+
+/**
+ * The ids of entries that are named by an id, its beginning or a label.
+ * @param {string} path
+ * @param {string[]} queries
+ */
+export function entryIds(path, queries) {
+	const manager = SessionManager.open(path, { readonly: true });
+	return queries.map((query) => {
+		const items = manager.getEntries().map(({ id, type }) => ({ id, about: safeLine(type) }));
+		const labelled = items.filter(({ id }) => query !== "" && manager.getLabel(id) === query);
+		return manager.getEntry(query) ? query : labelled.length === 1 ? labelled[0].id : findOne(query, items, "entry", `pi-sessions tree ${safeLine(path)} shows them`).id;
+	});
+}

@@ -1,0 +1,29 @@
+// The extension of pi: it tells a process beside pi (lib/beside) which session is open, and has the command `/private`. Nothing here calls
+// the store, and nothing of the addon is loaded before `/private` is used.
+import * as pi from "@earendil-works/pi-coding-agent";
+import { BesidePi } from "./beside-pi.mjs";
+
+/** @typedef {import("@earendil-works/pi-coding-agent").ExtensionAPI} ExtensionAPI */
+
+/** @param {ExtensionAPI} api */
+export default function extension(api) {
+	// The process of a subagent has no user, and ends soon.
+	if (process.env.PI_SUBAGENT_CHILD === "1" || Number(process.env.PI_SUBAGENT_DEPTH) > 0) return;
+	/** @type {BesidePi | undefined} */
+	let beside;
+	api.on("session_start", async (_event, ctx) => {
+		const { begin } = await import("./session.mjs");
+		beside = begin(pi, ctx);
+	});
+	api.on("session_shutdown", async ({ reason }) => {
+		const ending = beside;
+		beside = undefined;
+		// Where pi goes on with another session, this one is stored meanwhile.
+		if (reason === "quit") await ending?.endWithin();
+		else ending?.close();
+	});
+	api.registerCommand("private", {
+		description: "Keep this session out of the store: /private [on|off|status]",
+		handler: async (args, ctx) => (await import("./private.mjs")).setPrivate(pi, args, ctx),
+	});
+}

@@ -1,0 +1,39 @@
+// What the extension does when pi opens a session.
+import { createRequire } from "node:module";
+import { BesidePi } from "./beside-pi.mjs";
+import { safeLine } from "../cli/terminal.mjs";
+import { showMark } from "./mark.mjs";
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Starts the process beside pi, if a store is named and the session has a file.
+ * @param {{ getAgentDir(): string }} pi
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
+ */
+export function begin(pi, ctx) {
+	const manager = ctx.sessionManager;
+	const file = manager.getSessionFile();
+	if (file === undefined) return undefined;
+	const agentDir = pi.getAgentDir();
+	const { pushRules, storeAddress } = require("../machine/settings.js");
+	const { readAddress } = require("../base/address.js");
+	const [session, cwd, dir] = [manager.getSessionId(), manager.getCwd(), manager.getSessionDir()];
+	try {
+		const address = storeAddress(agentDir);
+		if (address === undefined) return undefined;
+		readAddress(address);
+		showMark(ctx, pushRules(agentDir).isPrivate({ session, file, cwd }));
+	} catch (error) {
+		tell(ctx, `pi-sync: no store is used: ${safeLine(error instanceof Error ? error.message : error)}`);
+		return undefined;
+	}
+	// pi's own directory of a working directory has a name made of its path.
+	return new BesidePi({ session, file, cwd, dir, isShared: !/[\\/]--.*--$/.test(dir), agentDir });
+}
+
+/** @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx @param {string} text */
+function tell(ctx, text) {
+	if (ctx.hasUI) ctx.ui.notify(text, "error");
+	else process.stderr.write(`${text}\n`);
+}
