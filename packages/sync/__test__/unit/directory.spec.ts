@@ -1,10 +1,12 @@
 // What is a directory's own: its files, and what is wrong with them.
-import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll, openStore } from "../../lib/index.js";
+import { testIf } from "../../../../__test__/support/windows.js";
 import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, headerFileOf, ids, library, logOf } from "../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
@@ -376,4 +378,31 @@ test("an address of a file and a path lead to the same directory", async () => {
 	const path = emptyDirectory();
 	await append(await openStore(path, { host: "a" }), entries("a", 1));
 	expect(ids(await (await openStore(`file://${path}`, { host: "b" })).load(SESSION))).toEqual(["a0"]);
+});
+
+// Regression: Node ended with SIGABRT.
+test("a log that somebody made too long to be read is an error that names it", async () => {
+	const path = emptyDirectory();
+	const store = new DirectoryStore({ path, host: "a" });
+	await append(store, entries("a", 1));
+	truncateSync(join(path, logOf("a")), 3 * 2 ** 30);
+	expect(await failure(new DirectoryStore({ path, host: "b" }).load(SESSION))).toMatchObject({ code: "failed", message: expect.stringContaining(join(path, logOf("a"))) });
+});
+
+// Regression: lists, pulls and pushes waited for ever.
+testIf(process.platform !== "win32", "Windows has no such pipes")("a pipe in the place of a session's project, header or log is an error that names it", async () => {
+	const path = emptyDirectory();
+	const store = new DirectoryStore({ path, host: "a" });
+	await append(store, entries("a", 1));
+	for (const name of [`sessions/${SESSION}`, headerFileOf(), logOf("a")]) {
+		const kept = readFileSync(join(path, name));
+		rmSync(join(path, name));
+		execFileSync("mkfifo", [join(path, name)]);
+		const other = new DirectoryStore({ path, host: "b" });
+		const answers = await Promise.allSettled([other.list(), other.header(SESSION), other.load(SESSION), append(other, entries("b", 1))]);
+		const said = answers.map((one) => (one.status === "rejected" ? one.reason.message : JSON.stringify((one.value as { problems?: unknown } | undefined)?.problems ?? [])));
+		expect(said.join("\n"), name).toMatch(name === logOf("a") ? /./ : /is not a file/);
+		rmSync(join(path, name));
+		writeFileSync(join(path, name), kept);
+	}
 });

@@ -1,5 +1,5 @@
 // From a session's file to a store.
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -130,4 +130,31 @@ test("a file that became shorter is not known to be stored, though it grew again
 		expect(lag()).toBe(readFileSync(file).length);
 		expect(await push()).toBe(0);
 	}
+});
+
+// Regression: each push said that its bytes were stored.
+test("a session of a header alone has nothing to store yet, and neither has a line without its end", async () => {
+	const { file, store, push, lag } = setup();
+	expect(lag()).toBe(0);
+	expect(await push()).toBe(0);
+	expect((await store.list()).sessions).toEqual([]);
+	appendFileSync(file, String(entry("a")));
+	expect(lag()).toBe(0);
+	expect(await push()).toBe(0);
+	appendFileSync(file, "\n");
+	expect(lag()).toBeGreaterThan(0);
+	expect(await push()).toBe(0);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a"]);
+	appendFileSync(file, '{"type":"message","id":"cut');
+	expect(lag()).toBe(0);
+});
+
+// Regression: Node ended with SIGABRT. The zeros are those that a power failure leaves.
+test("a line of zeros that is longer than any entry is named and passed over", async () => {
+	const { file, store, push, skipped } = setup([entry("a")]);
+	truncateSync(file, statSync(file).size + 1_200_000_000);
+	appendFileSync(file, `\n${text(entry("b"))}`);
+	expect(await push()).toBe(0);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a", "b"]);
+	expect(skipped).toMatchObject([{ code: "invalid", message: expect.stringContaining(`${file}: the line at byte`) }]);
 });

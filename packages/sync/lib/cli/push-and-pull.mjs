@@ -14,8 +14,8 @@ import { CommandError, UsageError, counted, paint, safeLine, size, withProgress,
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../index.js").SessionSync} SessionSync */
 /**
- * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, privateCount?: number }} Work `elsewhere`: what is stored of projects
- *   that have no directory here; `privateCount`: how many private sessions were left out, where nothing else is said
+ * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, privateCount?: number, emptyCount?: number }} Work `elsewhere`: what is stored of projects
+ *   that have no directory here; `privateCount`: how many private sessions were left out, where nothing else is said; `emptyCount`: how many have no entry yet
  */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
 
@@ -92,8 +92,9 @@ async function pushed(connection, query, options) {
 		}
 	}
 	if (rows.length > 0) return { rows };
-	const all = await Promise.all(syncs.map(async (sync) => (await sync.local(session)).filter((one) => sync.isPrivate(one))));
-	return { rows, privateCount: all.flat().length };
+	const all = (await Promise.all(syncs.map(async (sync) => (await sync.local(session)).map((one) => ({ ...one, sync }))))).flat();
+	const privateCount = all.filter(({ sync, ...one }) => sync.isPrivate(one)).length;
+	return { rows, privateCount, emptyCount: all.filter(({ sync, ...one }) => !sync.isPrivate(one) && !sync.isNoted(one.session)).length };
 }
 
 /**
@@ -203,7 +204,7 @@ async function storedIds(connection, query) {
  * @param {Options} options
  * @param {string} nothing
  */
-async function report({ shown, store }, { rows, elsewhere, privateCount = 0 }, options, nothing) {
+async function report({ shown, store }, { rows, elsewhere, privateCount = 0, emptyCount = 0 }, options, nothing) {
 	const failed = rows.filter(({ error }) => error !== undefined);
 	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
 	else {
@@ -213,7 +214,8 @@ async function report({ shown, store }, { rows, elsewhere, privateCount = 0 }, o
 			await write(error === undefined ? `${paint.green(what)}  ${name}\n` : `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`);
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
-		if (rows.length === 0) await write(`${nothing}${privateCount > 0 ? `, but for ${counted(privateCount, "private session")}` : ""}\n`);
+		const others = [...(privateCount > 0 ? [counted(privateCount, "private session")] : []), ...(emptyCount > 0 ? [`${counted(emptyCount, "session")} with nothing to store yet`] : [])];
+		if (rows.length === 0) await write(`${nothing}${others.length > 0 ? `, but for ${others.join(" and ")}` : ""}\n`);
 		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;

@@ -45,6 +45,10 @@ const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSU
 
 /** A link in the place of a log leads out of the store. Windows has no such flag. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
+/** To open a pipe that somebody put there would wait for its other end. */
+const NO_WAIT = constants.O_NONBLOCK ?? 0;
+/** More of one file is not read. */
+const LONGEST_READ = 2 ** 31 - 1;
 
 class DirectoryObjects {
 	#root;
@@ -93,13 +97,16 @@ class DirectoryObjects {
 
 	/** @type {Objects["get"]} */
 	async get(path, from = 0, to = Infinity) {
-		const opening = unlessAbsent(fs.open(join(this.#root, path)));
+		const opening = unlessAbsent(fs.open(join(this.#root, path), constants.O_RDONLY | NO_WAIT));
 		return this.#guard(() => withFile(opening, async (file) => {
 			if (!file) {
 				await fs.stat(this.#root);
 				return undefined;
 			}
-			const { size } = await file.stat();
+			const stat = await file.stat();
+			if (!stat.isFile()) throw new StoreError("failed", `${join(this.#root, path)} is not a file: remove it, and push the session again`);
+			const { size } = stat;
+			if (Math.min(size, to) - from > LONGEST_READ) throw new StoreError("failed", `${join(this.#root, path)} has ${size} bytes, more than can be read: remove it, and push the session again on the machine that wrote it`);
 			return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
 		}));
 	}
@@ -140,7 +147,7 @@ class DirectoryObjects {
 	async append(path, { size, endOffset }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND | NO_LINK));
+			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND | NO_LINK | NO_WAIT));
 			if (!known && size > 0) return undefined;
 			const file = known ?? (await unlessThere(this.#make(full, "ax")))?.file;
 			if (!file) return undefined;
@@ -172,7 +179,7 @@ class DirectoryObjects {
 		await this.#guard(async () => {
 			const full = join(this.#root, path);
 			// Windows synchronises only what may be written to.
-			await withFile(fs.open(full, constants.O_WRONLY | NO_LINK), (file) => file.datasync());
+			await withFile(fs.open(full, constants.O_WRONLY | NO_LINK | NO_WAIT), (file) => file.datasync());
 			await syncFolder(dirname(full));
 		});
 	}
@@ -191,7 +198,7 @@ class DirectoryObjects {
 
 	/** @type {Objects["blank"]} */
 	async blank(path, ranges) {
-		const opening = unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK));
+		const opening = unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK | NO_WAIT));
 		return this.#guard(() => withFile(opening, async (file) => {
 			if (!file) return;
 			for (const { at, length } of ranges) {

@@ -1,4 +1,5 @@
 // Reads a session's file: its lines, its header, and fingerprints that show that it is unchanged up to some offset.
+const { constants } = require("node:buffer");
 const fs = require("node:fs");
 const { StoreError } = require("../base/errors.js");
 const { isObject, parse, sha256, splitLines } = require("../base/lines.js");
@@ -12,6 +13,10 @@ const HEAD_BYTES = 4096;
 /** How many bytes of damaged lines are skipped before a header, as lists and searches do (`JUNK_BEFORE_HEADER` of the core), and how far its end is looked for. */
 const LONGEST_JUNK = 64 * 1024 * 1024;
 const LONGEST_HEAD = 64 * 1024 * 1024;
+/** The longest line that can be text of JavaScript's, and so an entry. */
+const LONGEST_LINE = constants.MAX_STRING_LENGTH;
+/** The system reads no more than this at once, and more than that into memory is too much of anything here. */
+const LONGEST_READ = 2 ** 31 - 1;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
 const CURRENT_VERSION = 3;
@@ -26,6 +31,7 @@ const NEWLINE = 0x0a;
  * @param {number} length
  */
 async function readAt(file, offset, length) {
+	if (length > LONGEST_READ) throw new StoreError("failed", `${length} bytes are too many to be read at once`);
 	const bytes = Buffer.alloc(length);
 	for (let at = 0; at < length; ) {
 		const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
@@ -58,7 +64,30 @@ const checksumOf = (tail) => sha256(tail).toString("hex");
 function lagOf(path, note) {
 	if (note?.isDeleted) return 0;
 	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
-	return note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0] ? size - note.offset : size;
+	const isNoted = note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0];
+	const from = isNoted ? note.offset : 0;
+	// A header alone, or a line that is still written or was cut off, has nothing to store yet.
+	return hasLines(path, from, from === 0 ? 2 : 1) ? size - from : 0;
+}
+
+/** Whether a file has so many whole lines after an offset; it may, where it cannot be read. @param {string} path @param {number} offset @param {number} count */
+function hasLines(path, offset, count) {
+	let file;
+	try {
+		file = fs.openSync(path, "r");
+		const piece = Buffer.alloc(PORTION_BYTES);
+		for (let at = offset; count > 0; ) {
+			const length = fs.readSync(file, piece, 0, piece.length, at);
+			if (length === 0) return false;
+			for (let end = piece.indexOf(NEWLINE); end >= 0 && end < length; end = piece.indexOf(NEWLINE, end + 1)) count--;
+			at += length;
+		}
+		return true;
+	} catch (error) {
+		return Object(error).code !== "ENOENT";
+	} finally {
+		if (file !== undefined) fs.closeSync(file);
+	}
 }
 
 /** The checksum of the bytes before an offset, at once, where no promise can be awaited; undefined if the file cannot be read. @param {string} path @param {number} offset */
@@ -84,18 +113,33 @@ async function tailAt(file, offset) {
 
 /**
  * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file has more after what was read. A
- * line that has no end yet is still being written.
+ * line that has no end yet is still being written. A line that is too long to be an entry, such as the zeros that a power failure leaves,
+ * is none of the lines: `tooLong` is its length.
  * @param {FileHandle} file
  * @param {number} offset
  */
 async function readLines(file, offset) {
 	const there = (await file.stat()).size - offset;
-	for (let length = PORTION_BYTES; ; length *= 2) {
+	for (let length = PORTION_BYTES; ; length = Math.min(length * 2, LONGEST_LINE)) {
 		const read = await readAt(file, offset, Math.max(0, Math.min(length, there)));
 		const end = read.lastIndexOf(NEWLINE) + 1;
-		if (end === 0 && length < there) continue;
+		if (end === 0 && length < there) {
+			if (length < LONGEST_LINE) continue;
+			const bytes = await lineLength(file, offset);
+			return { lines: [], bytes, rest: Buffer.alloc(0), hasMore: bytes > 0, tooLong: bytes };
+		}
 		const lines = splitLines(read, 0, end);
-		return { lines, bytes: end, rest: read.subarray(end), hasMore: length < there };
+		return { lines, bytes: end, rest: read.subarray(end), hasMore: length < there, tooLong: 0 };
+	}
+}
+
+/** How long the line at an offset is, with its end; 0 if it has none. @param {FileHandle} file @param {number} offset */
+async function lineLength(file, offset) {
+	for (let at = offset; ; at += PORTION_BYTES) {
+		const piece = await readAt(file, at, PORTION_BYTES);
+		const end = piece.indexOf(NEWLINE);
+		if (end >= 0) return at + end + 1 - offset;
+		if (piece.length < PORTION_BYTES) return 0;
 	}
 }
 

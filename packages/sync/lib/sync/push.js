@@ -112,6 +112,7 @@ class FilePush {
 			note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), mustReload: page.lines.length > 0 };
 		}
 		const read = await readLines(file, note.offset);
+		if (read.tooLong > 0) this.skipped = new StoreError("invalid", `${this.#local.file}: the line at byte ${note.offset} has ${read.tooLong} bytes, and is too long to be an entry: pi-sessions repair takes it out`);
 		// After reading: what is said once a session is private is not among the lines if it was not private yet.
 		if (isPrivate(this.#local)) return false;
 		// Then the file is another one.
@@ -123,7 +124,10 @@ class FilePush {
 		}
 		const { line: header } = readHeader(file);
 		const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
+		const isStored = noted !== undefined || (this.#storedLines?.size ?? 0) > 0;
 		const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#isStored(line));
+		// A header alone: a store has nothing of a session without an entry.
+		if (fresh.length === 0 && !isStored && !hasMore) return false;
 		let { cursor, mustReload } = note;
 		if (fresh.length > 0) {
 			const append = { header, lines: fresh, project, after: cursor };
