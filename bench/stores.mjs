@@ -12,8 +12,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Schedule } from "../packages/sync/lib/follower/schedule.mjs";
-import { Sessions } from "../packages/sync/lib/follower/sessions.mjs";
+import { Schedule } from "../packages/sync/lib/beside/schedule.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 
 const require = createRequire(import.meta.url);
@@ -29,7 +28,6 @@ if (hosts && !/^postgres(ql)?:/.test(address ?? "")) {
 	console.error("--hosts needs a PostgreSQL: --store postgres://…");
 	process.exit(2);
 }
-process.env.PI_SESSION_NATIVE_PROJECT = "bench";
 const scratch = mkdtempSync(join(tmpdir(), "store-bench-"));
 
 const quantile = (numbers, share) => numbers.sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))];
@@ -45,17 +43,18 @@ function syncOf(store, name) {
 	return { dir, sync: new SessionSync({ store, address: "bench", notes: folder(`${name}-notes`), dir, cwd: dir, project: "bench" }) };
 }
 
-/** Stores what a manager appends, as the follower does beside pi. `flushed` waits until all is stored. */
+/** Stores what a manager appends, as the process beside pi does. `flushed` waits until all is stored. */
 function follow(store, name, manager) {
 	const [notesDir, schedule] = [folder(`${name}-notes`), new Schedule()];
-	const sessions = new Sessions({
-		...{ store, address: "bench", notesDir, schedule, settings: { push: true }, rules: { isPrivate: () => false }, namedDir: () => undefined },
-		pending: { add() {} },
-		presence: { show() {} },
-		reports: { show: console.error },
-	});
 	const one = { session: manager.getSessionId(), file: manager.getSessionFile(), cwd: manager.getCwd() };
-	sessions.follow([one]);
+	const sync = new SessionSync({ store, address: "bench", notes: notesDir, dir: folder(name), cwd: one.cwd, project: "bench" });
+	let pushedSize = -1;
+	void schedule.add(async () => {
+		const { size } = statSync(one.file, { throwIfNoEntry: false }) ?? { size: 0 };
+		if (size !== pushedSize) await sync.push({ local: [one] });
+		pushedSize = size;
+		return 250;
+	}, console.error);
 	const notes = new Notes(notesDir, "bench", folder(name));
 	const flushed = async () => {
 		while (lagOf(one.file, notes.get(one.session)) > 0) await pause(10);

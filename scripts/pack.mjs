@@ -25,7 +25,7 @@ try {
 	for (const name of [...files, "README.md"].filter((name) => existsSync(join(root, name)))) {
 		cpSync(join(root, name), join(staged, name), { recursive: true });
 	}
-	writeFileSync(join(staged, "package.json"), JSON.stringify({ ...manifest, files, scripts: {}, devDependencies: {} }, null, 2));
+	writeFileSync(join(staged, "package.json"), JSON.stringify({ ...manifest, files, workspaces: undefined, scripts: {}, devDependencies: {} }, null, 2));
 	mkdirSync(folder, { recursive: true });
 	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", resolve(folder)];
 	const [{ filename }] = JSON.parse(execFileSync("npm", args, { cwd: staged, encoding: "utf8", shell: process.platform === "win32" }));

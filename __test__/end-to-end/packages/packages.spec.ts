@@ -243,12 +243,6 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		expect(smoke).toMatchObject({ code: 0, stderr: "" });
 	});
 
-	test("its stores work by require and by import, and say which package they lack", async () => {
-		const use = `const main = async () => { const a = await openStore(".", { host: "a" }); const header = Buffer.from('{"type":"session","id":"s"}'); await a.append("s", { header, lines: [Buffer.from('{"id":"x"}')] }); console.log((await a.list()).sessions.length); await openStore("postgres://me:secret@127.0.0.1/x", { host: "a" }).catch((error) => console.log(error.message)); }; main();`;
-		const said = { code: 0, stdout: "1\nStores in PostgreSQL need the package pg: npm install pg\n", stderr: "" };
-		expect(await node("-e", `const { openStore } = require("pi-session-native/store"); ${use}`)).toEqual(said);
-		expect(await node("--input-type=module", "-e", `import { openStore } from "pi-session-native/store"; import "pi-session-native/store/conformance"; ${use}`)).toEqual(said);
-	});
 
 	// Regression: conditions of one's own, and Bun's bundler, got a module whose addon they could not see.
 	test.each<[string, BuildOptions]>([
