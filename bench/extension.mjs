@@ -1,6 +1,7 @@
-// What the extension gives and costs in the reference pi: `/resume` and its filter, `/find`, going to a hit, and pi's start. pi without the extension
-// and with it alternate, each time in a terminal of its own (tmux). Prints Markdown.
-//   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11]
+// What the extension gives and costs in the reference pi, or in the release before it: `/resume`, switching to a large session, `/find`, going to a
+// hit, and pi's start. pi alone, pi with the extension, and pi by `pi-native` alternate, each time in a terminal of its own (tmux). Prints
+// Markdown.
+//   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11 --release 1.5.2]
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -10,11 +11,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startModelServer } from "../scripts/demo/model-server.mjs";
 import * as pi from "../scripts/demo/pi.mjs";
+import { startRpc } from "../scripts/demo/rpc-client.mjs";
 import { median, time, times } from "./report.mjs";
 
-const { values } = parseArgs({ options: { sessions: { type: "string", default: "1000" }, rounds: { type: "string", default: "3" }, starts: { type: "string", default: "11" } } });
+const { values } = parseArgs({ options: { sessions: { type: "string", default: "1000" }, rounds: { type: "string", default: "3" }, starts: { type: "string", default: "11" }, release: { type: "string", default: pi.referenceVersion } } });
 const [sessions, rounds, starts] = [values.sessions, values.rounds, values.starts].map(Number);
-const cli = join(pi.referencePackage, "dist/bundle/cli.js");
+const release = values.release === pi.earlierVersion ? pi.earlierPackage : pi.referencePackage;
+const cli = join(release, "dist/bundle/cli.js");
 const dir = mkdtempSync(join(tmpdir(), "pi-extension-bench-"));
 
 const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
@@ -62,6 +65,8 @@ const withWord = Array.from({ length: sessions - 1 }, (_, n) => n % 20).filter((
 // The last one has 10 MB, a word in the middle and one at its end.
 const large = join(folder("--large--"), "large.jsonl");
 writeFileSync(large, text(9_999, { turns: 214, cwd: work, more: { 120: "medlar-jam", 213: "damson-tart" }, name: "Large session" }));
+const huge = join(dir, "huge.jsonl");
+writeFileSync(huge, text(9_998, { turns: 2_740, cwd: work }));
 const empty = join(dir, "empty.mjs");
 writeFileSync(empty, "export default () => {};\n");
 // What pi itself takes to switch to an entry: an extension that asks for nothing else.
@@ -72,11 +77,12 @@ writeFileSync(switching, `export default (pi) => pi.registerCommand("switch", { 
 /** A terminal with pi in it, on a server of its own: one that has just ended refuses the next one. */
 let terminals = 0;
 function terminal(...args) {
+	const [program, more] = args[0] === "pi-native" ? [join(pi.root, "bin/pi-native.mjs"), args.slice(1)] : [cli, args];
 	const socket = join(dir, `tmux-${++terminals}`);
 	const tmux = (...args) => execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { encoding: "utf8", env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" } });
-	const env = Object.entries({ ...pi.isolatedEnv(home), TERM: "tmux-256color" }).map(([name, value]) => `${name}=${value}`);
+	const env = Object.entries({ ...pi.isolatedEnv(home), PI_SESSION_NATIVE_PACKAGE: release, TERM: "tmux-256color" }).map(([name, value]) => `${name}=${value}`);
 	// The last screen of a pi that has ended stays, and says why.
-	tmux("set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d", "-x", "120", "-y", "40", "-c", work, "env", "-i", ...env, pi.nodeBin, cli, ...args);
+	tmux("set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d", "-x", "120", "-y", "40", "-c", work, "env", "-i", ...env, pi.nodeBin, program, ...more);
 	const pid = tmux("list-panes", "-F", "#{pane_pid}").trim();
 	const until = async (done) => {
 		for (const begin = performance.now(); performance.now() < begin + 120_000; await pause(4)) if (done(tmux("capture-pane", "-p"))) return;
@@ -119,9 +125,9 @@ const shows = (...wanted) => (screen) => wanted.every((one) => screen.includes(o
 /** The list of a filter has so many rows; pi counts those of which not all are on the screen. */
 const filtered = (query, count) => (screen) => screen.includes(`> ${query}`) && (count > 10 ? screen.includes(`/${count})`) : !/\(\d+\/\d+\)/.test(screen) && screen.split("/project-").length - 1 === count);
 
-/** One visit of pi; what was measured, by the rows of the table below. */
-async function visit(extension) {
-	const at = terminal(...(extension ? ["-e", pi.root] : []));
+/** One visit of pi, started with these arguments; what was measured, by the rows of the table below. */
+async function visit(...args) {
+	const at = terminal(...args);
 	const found = {};
 	const take = (name, { reached, cpu }) => (found[name] = { time: reached.at(-1), cpu });
 	try {
@@ -131,6 +137,8 @@ async function visit(extension) {
 		take("list", await at.timed(["Tab"], (screen) => screen.includes(`/${sessions})`) && !screen.includes("Loading")));
 		// As long as people look at a list before they type.
 		await pause(2000);
+		take("letter", await at.timed(typed("e"), filtered("e", sessions)));
+		await at.timed(["C-u"], (screen) => screen.includes(`/${sessions})`) && !screen.includes("> e"));
 		take("word", await at.timed(typed(WORD), filtered(WORD, withWord)));
 		found.peak = { time: at.peak() };
 		take("cleared", await at.timed(["C-u"], (screen) => screen.includes(`/${sessions})`)));
@@ -140,6 +148,21 @@ async function visit(extension) {
 		await at.close();
 	}
 	return found;
+}
+
+/** A switch of RPC mode to a session of 128 MB: its time, and the largest memory by then. */
+async function switchLarge(...args) {
+	const client = startRpc({ command: pi.nodeBin, args: [cli, ...args, "--mode", "rpc"], env: pi.isolatedEnv(home) }, { cwd: work });
+	try {
+		await client.send({ type: "get_state" });
+		const begin = performance.now();
+		await client.send({ type: "switch_session", sessionPath: huge });
+		const took = performance.now() - begin;
+		const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${client.pid}/status`, "utf8"))?.[1]) / 1024;
+		return { switchTime: { time: took }, switchPeak: { time: peak } };
+	} finally {
+		await client.close();
+	}
 }
 
 /** `/find`, right after pi's start. */
@@ -199,23 +222,27 @@ const table = (head, rows) => {
 };
 
 try {
-	const [own, ours, searches] = [[], [], []];
+	const [own, ours, native, searches] = [[], [], [], []];
 	for (let round = 0; round < rounds; round++) {
-		own.push(await visit(false));
-		ours.push(await visit(true));
+		own.push({ ...(await visit()), ...(await switchLarge()) });
+		ours.push({ ...(await visit("-e", pi.root)), ...(await switchLarge("-e", pi.root)) });
+		native.push(await visit("pi-native"));
 		searches.push({ ...(await search()), ...(await switchAlone()) });
 	}
 	const of = (runs, name, what = "time") => median(runs.map((run) => run[name][what]));
-	console.log(`pi ${pi.referenceVersion} in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`);
-	const both = { list: "`/resume`, all projects: until the list is whole", word: "a word in one session of 20, typed two seconds later: until its rows are whole", open: "open the session of 10 MB that was found" };
+	console.log(`pi ${values.release} in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`);
+	const memory = (name) => [`${Math.round(of(own, name))} MiB`, `${Math.round(of(ours, name))} MiB`, times(of(own, name) / of(ours, name))];
+	const both = { list: "`/resume`, all projects: until the list is whole", letter: "the first letter, typed two seconds later: until its rows are shown", word: "a word in one session of 20, typed then: until its rows are whole", open: "open the session of 10 MB that was found" };
 	table(
-		["what", "pi", "with the extension", "ratio", "CPU, pi", "CPU, with the extension"],
+		["what", "pi", "with the extension", "ratio", "by `pi-native`", "CPU, pi", "CPU, with the extension"],
 		[
 			...Object.entries(both).map(([name, title]) => {
 				const [pi, extension] = [of(own, name), of(ours, name)];
-				return [title, time(pi), time(extension), times(pi / extension), cpuTime(of(own, name, "cpu")), cpuTime(of(ours, name, "cpu"))];
+				return [title, time(pi), time(extension), times(pi / extension), time(of(native, name)), cpuTime(of(own, name, "cpu")), cpuTime(of(ours, name, "cpu"))];
 			}),
-			["largest memory, filtered", `${Math.round(of(own, "peak"))} MiB`, `${Math.round(of(ours, "peak"))} MiB`, times(of(own, "peak") / of(ours, "peak")), "", ""],
+			["largest memory, filtered", ...memory("peak"), `${Math.round(of(native, "peak"))} MiB`, "", ""],
+			["RPC `switch_session` to a session of 128 MB", time(of(own, "switchTime")), time(of(ours, "switchTime")), times(of(own, "switchTime") / of(ours, "switchTime")), "", "", ""],
+			["largest memory by then", ...memory("switchPeak"), "", "", ""],
 		],
 	);
 	const find = { findLetter: "`/find --all`: a letter, until the first hits are shown", findShown: "a rare word, typed at once: until it stands there", findWord: "until its first hit is shown", goTo: "enter, until pi shows the entry in a session of 10 MB", switch: "the same switch, asked of pi by an extension that does nothing else" };

@@ -5,7 +5,7 @@ import { answer, refuse, withStatus } from "./answer.mjs";
 import { summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
 import { goTo } from "./go-to.mjs";
-import { library } from "./library.mjs";
+import { library } from "../takeover/library.mjs";
 import { customDir, onlyDir } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */

@@ -7,7 +7,7 @@ import { answer, refuse, withStatus } from "./answer.mjs";
 import { ageOf, speakerOf, titleOf } from "./find-text.mjs";
 import { FindView } from "./find-view.mjs";
 import { goTo, textOf } from "./go-to.mjs";
-import { library } from "./library.mjs";
+import { library } from "../takeover/library.mjs";
 import { foundSession, onlyDir, searchOptions } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */

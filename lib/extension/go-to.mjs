@@ -1,7 +1,7 @@
 // Going to a session, and to an entry of it.
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { safeBlock, safeLine } from "../shared/text.mjs";
-import { library } from "./library.mjs";
+import { library } from "../takeover/library.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */

@@ -3,7 +3,7 @@ import { partsOf, roleOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { asText, clip, safeBlock, safeLine } from "../shared/text.mjs";
-import { library } from "./library.mjs";
+import { library } from "../takeover/library.mjs";
 import { foundSession, searchOptions } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */

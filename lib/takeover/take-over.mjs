@@ -40,7 +40,7 @@ const shared = (/** @type {any} */ (globalThis)[Symbol.for("pi-session-native.ta
  * @param {Pi} pi
  * @param {object} options
  * @param {(line: string) => void} options.warn is told, in one line, why pi runs on its own manager
- * @param {() => void} [options.onTaken] is called when the first call has found everything as expected
+ * @param {() => void} [options.onTaken] is called where the class was not taken over before, and is now
  * @param {(pi: Pi) => Library} [options.load]
  * @returns {() => void}
  */
@@ -57,7 +57,8 @@ export function takeOver(pi, { warn, onTaken = () => {}, load = library }) {
 			say(refusal(pi, reason));
 			return () => {};
 		}
-		shared.taken.set(holder, new Takeover(pi, { say, onTaken, load }));
+		shared.taken.set(holder, new Takeover(pi, { say, load }));
+		onTaken();
 	}
 	const takeover = /** @type {Takeover} */ (shared.taken.get(holder));
 	takeover.users++;
@@ -105,7 +106,7 @@ class Takeover {
 	/** Stops the reading of texts ahead. */
 	#reading = new AbortController();
 
-	/** @param {Pi} pi @param {{ say: (line: string) => void, onTaken: () => void, load: (pi: Pi) => Library }} options */
+	/** @param {Pi} pi @param {{ say: (line: string) => void, load: (pi: Pi) => Library }} options */
 	constructor(pi, options) {
 		this.#pi = pi;
 		this.#options = options;
@@ -180,7 +181,6 @@ class Takeover {
 			return !(key in ours) || (typeof value === "function" && value.length !== Reflect.get(ours, key).length);
 		});
 		if (odd !== undefined) throw new Error(`its managers have a ${String(odd)} that this package's do not have`);
-		this.#options.onTaken();
 		return loaded.SessionManager;
 	}
 

@@ -2,6 +2,7 @@ import type { PiCommand } from "./pi.mjs";
 
 export type RpcRecord = Record<string, any>;
 export interface RpcClient {
+	readonly pid: number | undefined;
 	records: RpcRecord[];
 	send(command: Record<string, unknown>): Promise<RpcRecord>;
 	prompt(message: string, more?: Record<string, unknown>): Promise<RpcRecord>;

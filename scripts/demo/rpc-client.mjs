@@ -43,6 +43,10 @@ class RpcClient {
 		});
 	}
 
+	get pid() {
+		return this.#child.pid;
+	}
+
 	send(body) {
 		const id = `command-${this.#nextId++}`;
 		const response = this.#waitFor((record) => record.type === "response" && record.id === id);

@@ -1,6 +1,6 @@
 // `node --import …/register.mjs`: what is taken over, and what is left to pi with a line that says why, on small fakes of pi. That the
 // published pi runs so is shown in pi.spec.ts and tui.spec.ts.
-import { cpSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/demo/pi.mjs";
@@ -76,7 +76,7 @@ describe("a pi that is started", () => {
 	it("runs on its own manager where our addon does not load", () => {
 		const cwd = scratch();
 		const copy = join(cwd, "copy");
-		for (const part of ["package.json", "lib", "register.mjs", "index.js"]) cpSync(join(root, part), join(copy, part), { recursive: true });
+		for (const part of ["package.json", "lib", "packages/sync/lib", "register.mjs", "index.js"].filter((part) => existsSync(join(root, part)))) cpSync(join(root, part), join(copy, part), { recursive: true });
 		symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
 		const dir = fakePi(moduleDir(cwd));
 		theirs(node(["--import", join(copy, "register.mjs"), join(dir, BUNDLE)], { cwd }), "runs on its own session manager, because");
