@@ -5,7 +5,6 @@ import module from "node:module";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { library } from "../takeover/library.mjs";
 import { takeOver } from "../takeover/take-over.mjs";
 import { BUNDLE, Packages, UNBUNDLED, Unfit, print, readEnvironment } from "./package.mjs";
 
@@ -38,7 +37,6 @@ function take(exported, pi) {
 		warn: print,
 		// A worker has the main thread's pi, which was reported already.
 		onTaken: () => readEnvironment().verbose && isMainThread && print(`${name} ${version}: the session manager of ${pi.title} (${pi.dir}) is replaced`),
-		load: library,
 	});
 }
 

@@ -69,8 +69,6 @@ export class Pi {
 	constructor(dir, manifest) {
 		this.dir = dir;
 		this.name = manifest.name;
-		/** What a renamed build calls itself and its directories. */
-		this.config = manifest.piConfig ?? undefined;
 		this.title = `${this.name} ${manifest.version ?? "of no version"}`;
 	}
 
