@@ -121,6 +121,11 @@ export type SearchRole =
 export interface SearchOptions {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
 	cwd?: string | undefined;
+	/**
+	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository. `cwd` then only says
+	 * whose settings name the session directory.
+	 */
+	folders?: readonly string[] | undefined;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
 	sessionDir?: string | undefined;
 	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */

@@ -45,9 +45,14 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
 	cwd?: string | undefined;
+	/**
+	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository. `cwd` then only says
+	 * whose settings name the session directory.
+	 */
+	folders?: readonly string[] | undefined;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
 	sessionDir?: string | undefined;
-	/** Only the session in this file and its subagents, which are read without the catalog. Not with `cwd` or `sessionDir`. */
+	/** Only the session in this file and its subagents, which are read without the catalog. Not with `cwd`, `sessionDir` or `folders`. */
 	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal | undefined;

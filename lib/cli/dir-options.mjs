@@ -1,11 +1,13 @@
 // Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's order.
 import { statSync } from "node:fs";
 import { getConfiguredSessionDir } from "../../index.mjs";
+import { projectScope } from "../shared/repository.mjs";
 import { pathOf } from "../shared/session-dir.mjs";
+import { safeLine } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
 import { writeWarning } from "./output.mjs";
 
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} DirOptions */
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, repository?: boolean, json?: boolean }} DirOptions */
 
 /**
  * The process's working directory, or undefined if it was deleted.
@@ -35,6 +37,20 @@ export function workingDirectory(options) {
 	if (cwd === undefined) throw new CommandError("The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory");
 	return cwd;
 }
+
+/**
+ * Which sessions are meant, as `SessionManager.search` and `usage` take it: all, those of the repository, or those of the working directory.
+ * @param {DirOptions} options
+ * @returns {{ cwd?: string, folders?: string[] }}
+ */
+export function scopeOf(options) {
+	if (options.all) return {};
+	const cwd = workingDirectory(options);
+	return options.repository ? projectScope(cwd) : { cwd };
+}
+
+/** What the sessions that are meant are called, for people. @param {DirOptions} options */
+export const scopeName = (options) => `${options.repository ? "the repository of " : ""}${safeLine(workingDirectory(options))}`;
 
 /**
  * The session directory if it is not the default one: from `--dir`, then pi's environment variable, then pi's settings.

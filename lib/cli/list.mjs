@@ -6,7 +6,7 @@ import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs"
 import { underHome } from "../shared/under-home.mjs";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
-import { existingSessionDir, sessionDir, workingDirectory } from "./dir-options.mjs";
+import { existingSessionDir, scopeName, sessionDir } from "./dir-options.mjs";
 import { listSessions, title } from "./sessions.mjs";
 import { table } from "./table.mjs";
 
@@ -37,7 +37,7 @@ export async function list(options) {
 }
 
 /** @param {Options} options */
-const nothing = (options) => `No sessions${options.all ? "" : ` for ${safeLine(workingDirectory(options))}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists those of every directory"}`;
+const nothing = (options) => `No sessions${options.all ? "" : ` for ${scopeName(options)}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists those of every directory"}`;
 
 /**
  * @param {SessionInfo[]} sessions
@@ -57,7 +57,7 @@ function lines(sessions, all, options) {
 		age(session.modified),
 		size(bytesOf(session.path)),
 		String(session.messageCount),
-		...(options.all ? [clip(underHome(session.cwd) || "?", 40)] : []),
+		...(options.all || options.repository ? [clip(underHome(session.cwd) || "?", 40)] : []),
 		...(hasSubagents ? [String(subagents[row] || "")] : []),
 		title(session, columns()),
 	]);
@@ -67,7 +67,7 @@ function lines(sessions, all, options) {
 			{ title: "AGE", align: "right", rank: 1 },
 			{ title: "SIZE", align: "right", rank: 3 },
 			{ title: "MSGS", align: "right", rank: 4 },
-			...(options.all ? [{ title: "FOLDER", least: 16, rank: 2 }] : []),
+			...(options.all || options.repository ? [{ title: "FOLDER", least: 16, rank: 2 }] : []),
 			...(hasSubagents ? [/** @type {const} */ ({ title: "SUBAGENTS", align: "right", rank: 5 })] : []),
 			{ title: "NAME OR FIRST MESSAGE", least: 16, paint: (/** @type {string} */ text, /** @type {number} */ row) => (sessions[row]?.name === undefined ? text : paint.bold(text)) },
 		],
@@ -76,7 +76,7 @@ function lines(sessions, all, options) {
 	const older = all.length - sessions.length;
 	const notes = [
 		...(older > 0 ? wrapped(`${counted(older, "older session")} not shown; --limit all shows all`, columns()) : []),
-		...(options.dir !== undefined && !options.all ? wrapped(`Only the sessions of ${safeLine(workingDirectory(options))}; --all lists all of ${safeLine(options.dir)}`, columns()) : []),
+		...(options.dir !== undefined && !options.all ? wrapped(`Only the sessions of ${scopeName(options)}; --all lists all of ${safeLine(options.dir)}`, columns()) : []),
 	];
 	return [...drawn, ...notes.map((line) => paint.dim(line)), ...sessions.slice(0, 1).flatMap((first) => resumeLines(first, options, sessions.length > 1 ? " (the first)" : ""))];
 }

@@ -1,8 +1,9 @@
 // `pi-sessions move`: the sessions of a project whose folder was renamed or moved follow it.
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { useOf } from "../shared/delete-session.mjs";
+import { placeIn } from "../shared/repository.mjs";
 import { defaultDir, pathOf, sessionsRoot } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
@@ -90,17 +91,6 @@ function withoutLinks(path) {
 		const dir = dirname(path);
 		return dir === path ? path : join(withoutLinks(dir), basename(path));
 	}
-}
-
-/**
- * Where a path is in a folder; undefined if it is elsewhere.
- * @param {string} folder
- * @param {string} path
- */
-function placeIn(folder, path) {
-	if (!isAbsolute(path)) return undefined;
-	const place = relative(folder, path);
-	return place === ".." || /^\.\.[\\/]/.test(place) || isAbsolute(place) ? undefined : place;
 }
 
 /**

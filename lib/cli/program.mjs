@@ -77,6 +77,7 @@ const ONE_SESSION = "a file, or the beginning of a session id";
 const LEAF = filled("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)");
 const PAGER = /** @type {const} */ (["--no-pager", "never through $PAGER"]);
 const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
+const REPOSITORY = new Option("-r, --repository", "of every worktree of the repository, and of folders in them; outside of one, of the working directory").conflicts("all");
 const YES = /** @type {const} */ (["-y, --yes", "ask no question"]);
 
 const EXIT_CODES = "Exit codes: 0 good, 1 a problem was found or something failed, 2 usage error. As grep, search ends with 1 if it finds nothing, and with 2 if it fails.";
@@ -112,6 +113,7 @@ function addReading(program) {
 		.alias("ls")
 		.option(...PAGER)
 		.option("-a, --all", "sessions of every working directory")
+		.addOption(REPOSITORY)
 		.option("-n, --limit <count>", "so many at most (default: all)", limit)
 		.action(runs("list"));
 
@@ -133,6 +135,7 @@ function addReading(program) {
 	command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5", "search --all --in tool --since 2025-01-01 --phrase 'pending'", "search --all --json panic"])
 		.argument("<words...>", "what to look for")
 		.option("-a, --all", "in sessions of every working directory")
+		.addOption(REPOSITORY)
 		.addOption(namesOption("--in <texts>", "in these texts, separated by commas (default: the first four)", SCOPES))
 		.addOption(namesOption("--role <roles>", "only messages and entries of these roles, separated by commas", ROLES))
 		.option("--since <day>", "entries from this day on: 2025-06-01, or 7d for seven days ago")
@@ -148,6 +151,7 @@ function addReading(program) {
 		.argument("[session]", SESSION)
 		.option(...PAGER)
 		.option("-a, --all", "all sessions of every working directory")
+		.addOption(REPOSITORY)
 		.addOption(new Option("--by <grouping>", "one table, by this").choices(["model", "day", "week", "month", "project", "session"]))
 		.option("--since <day>", "calls from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "calls up to this day, and on it")

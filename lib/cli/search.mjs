@@ -8,7 +8,7 @@ import { UsageError } from "./errors.mjs";
 import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
-import { existingSessionDir, workingDirectory } from "./dir-options.mjs";
+import { existingSessionDir, scopeName, scopeOf } from "./dir-options.mjs";
 import { ID_COLUMNS, listSessions, sessionPath } from "./sessions.mjs";
 import { limitsOf } from "./times.mjs";
 
@@ -39,7 +39,7 @@ export async function search(words, options) {
 	let writing = Promise.resolve();
 	const hits = await withProgress("Searching", ({ update, stop }) =>
 		SessionManager.search(query, {
-			cwd: isAll ? undefined : workingDirectory(options),
+			...(isAll ? {} : scopeOf(options)),
 			// A session that is named by its path may lie elsewhere.
 			sessionDir: session === undefined ? dir : dirname(session),
 			session,
@@ -76,7 +76,7 @@ async function nothingFound(query, options) {
 	const searched = (await listSessions(options)).length;
 	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
 	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
-	const where = options.all ? `all ${counted(searched, "session")}${dir}` : `the ${counted(searched, "session")} of ${safeLine(workingDirectory(options))}${dir}`;
+	const where = options.all ? `all ${counted(searched, "session")}${dir}` : `the ${counted(searched, "session")} of ${scopeName(options)}${dir}`;
 	/** @type {readonly string[]} */
 	const scopes = options.in ?? DEFAULT_SCOPES;
 	const named = (/** @type {boolean} */ isSearched) => SCOPES.filter((scope) => scopes.includes(scope) === isSearched).join(", ");

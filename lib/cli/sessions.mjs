@@ -1,11 +1,12 @@
 // Finds the session, and the entry, that the user named, and opens it for reading.
 import { existsSync, statSync } from "node:fs";
 import { SessionManager } from "../../index.mjs";
+import { placeIn } from "../shared/repository.mjs";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { asText, clip, safeLine } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
 import { withProgress } from "./output.mjs";
-import { existingSessionDir, sessionDir, workingDirectory } from "./dir-options.mjs";
+import { existingSessionDir, scopeOf, sessionDir, workingDirectory } from "./dir-options.mjs";
 
 /** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
@@ -17,13 +18,17 @@ const CANDIDATES_SHOWN = 10;
 export const ID_COLUMNS = 64;
 
 /**
- * The sessions of a working directory, or all of them, with a progress bar while they are read.
+ * The sessions of a working directory, of its repository, or all of them, with a progress bar while they are read.
  * @param {DirOptions} options
  * @returns {Promise<SessionInfo[]>}
  */
 export async function listSessions(options) {
 	const dir = sessionDir(options);
-	const cwd = options.all ? undefined : workingDirectory(options);
+	const { cwd, folders } = scopeOf(options);
+	if (folders !== undefined) {
+		const all = await listSessions({ ...options, all: true });
+		return all.filter((one) => folders.some((folder) => placeIn(folder, one.cwd) !== undefined));
+	}
 	return await withProgress("Reading sessions", ({ update }) => (cwd === undefined ? SessionManager.listAll(dir, update) : SessionManager.list(cwd, dir ?? defaultDir(cwd), update)));
 }
 

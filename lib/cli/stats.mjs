@@ -5,7 +5,7 @@ import { clip, count, safeLine, size, wrapped } from "../shared/text.mjs";
 import { isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
-import { existingSessionDir } from "./dir-options.mjs";
+import { existingSessionDir, scopeOf } from "./dir-options.mjs";
 import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
 import { limitsOf } from "./times.mjs";
@@ -15,7 +15,7 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {import("../../index.js").UsageReport} Report */
 /** @typedef {import("../../index.js").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, repository?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options */
 
 /** How many of the largest entries are named. */
 const LARGEST = 10;
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
  * @param {Options} options
  */
 export async function stats(query, options) {
-	if (options.all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
+	if (isOfMany(options) && query !== undefined) throw new UsageError(`--${options.all ? "all" : "repository"} cannot be combined with a session`);
 	if (options.csv && options.json) throw new UsageError("--csv cannot be combined with --json");
 	/** @type {Grouping[]} */
 	const by = options.by ? [options.by] : options.csv ? ["day"] : options.json ? ["model", "day"] : ["model", "day", "week", "month"];
@@ -57,9 +57,12 @@ export async function stats(query, options) {
 async function addUp(query, options, by) {
 	const utc = Boolean(options.utc);
 	const limits = limitsOf(options, utc);
-	const where = options.all ? { sessionDir: existingSessionDir(options) } : { path: await sessionPath(query, options) };
-	return await withProgress("Adding up", ({ update }) => SessionManager.usage({ ...where, ...limits, by, utc, largest: LARGEST, onProgress: options.all ? update : undefined }));
+	const where = isOfMany(options) ? { ...scopeOf(options), sessionDir: existingSessionDir(options) } : { path: await sessionPath(query, options) };
+	return await withProgress("Adding up", ({ update }) => SessionManager.usage({ ...where, ...limits, by, utc, largest: LARGEST, onProgress: isOfMany(options) ? update : undefined }));
 }
+
+/** Whether the sums are of more than one session. @param {Options} options */
+const isOfMany = ({ all, repository }) => Boolean(all || repository);
 
 /** Whether only some of the calls are wanted; entries have no such limits. @param {Options} options */
 const isLimited = ({ since, until }) => since !== undefined || until !== undefined;
@@ -77,7 +80,7 @@ function asJson(report, options) {
 		...(options.by ? { rows: named(options.by) } : { models: named("model"), days: named("day") }),
 		largest: largestOf(report),
 		leftOut: left,
-		...(options.all ? { unreadable: files } : {}),
+		...(isOfMany(options) ? { unreadable: files } : {}),
 	};
 }
 
@@ -126,11 +129,11 @@ const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
  */
 function lines(report, options) {
 	const { total } = report;
-	const sums = sumsLine(report, { one: !options.all, isOfATime: isLimited(options) });
+	const sums = sumsLine(report, { one: !isOfMany(options), isOfATime: isLimited(options) });
 	/** @type {Grouping[]} */
 	const by = options.by ? [options.by] : ["model", periodOf(report.by.day)];
 	const tables = total.calls > 0 ? by.flatMap((grouping) => sumTable(grouping, report.by[grouping], total)) : [];
-	const rest = isLimited(options) || options.by ? [] : largest(report, Boolean(options.all));
+	const rest = isLimited(options) || options.by ? [] : largest(report, isOfMany(options));
 	// Who has read on to the end need not go back for the total.
 	const again = rest.length > 0 && tables.length > 0 ? [...heading("In all"), ...wrapped(sums, columns())] : [];
 	return [...wrapped(sums, columns()), ...wrapped(notCounted(report, isLimited(options)), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest, ...again];

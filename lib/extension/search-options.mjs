@@ -1,6 +1,7 @@
 // Which sessions a command looks at.
 import { existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { projectScope } from "../shared/repository.mjs";
 import { CLOSE, OPEN } from "../shared/snippet.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
@@ -15,10 +16,24 @@ export const [LIMIT, PER_SESSION] = [200, 3];
  * @returns {import("../../index.js").SearchOptions}
  */
 export const searchOptions = (ctx, { isAll, session }) => ({
-	...(session === undefined ? { ...(isAll ? {} : { cwd: ctx.cwd }), ...customDir(ctx), perSession: PER_SESSION } : { sessionDir: dirname(session), session }),
+	...(session === undefined ? { ...(isAll ? {} : projectOf(ctx)), ...customDir(ctx), perSession: PER_SESSION } : { sessionDir: dirname(session), session }),
 	limit: LIMIT,
 	mark: [OPEN, CLOSE],
 });
+
+
+/** @type {WeakMap<object, ReturnType<typeof projectScope>>} what a command or a tool has asked git, which a search of each letter would ask again */
+const projects = new WeakMap();
+
+/**
+ * Which sessions are those of this project: of every worktree of the repository, or else of the working directory.
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
+ */
+export function projectOf(ctx) {
+	const known = projects.get(ctx) ?? projectScope(ctx.cwd);
+	projects.set(ctx, known);
+	return known;
+}
 
 /**
  * A session directory that pi was started with: the library finds the configured and the default one by itself.

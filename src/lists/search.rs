@@ -27,6 +27,7 @@ use pi_session_core::search::session_search::Hit;
 const OPTIONS: &[&CStr] = &[
     c"cwd",
     c"sessionDir",
+    c"folders",
     c"in",
     c"roles",
     c"since",
@@ -146,7 +147,7 @@ fn marks(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
     Err(wrong_argument(js, "options.mark must be an array of two strings"))
 }
 
-/// The sessions that the options `cwd` and `sessionDir` name: those that a list with the same arguments shows, or those of the
+/// The sessions that the options `cwd`, `sessionDir` and `folders` name: those that a list with the same arguments shows, or those of the
 /// directory that pi is configured to use. No directory is made for it.
 pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
     let dir_given = args::optional_path(js, options.get(c"sessionDir")?, "options.sessionDir")?;
@@ -156,7 +157,10 @@ pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
         Some(dir) => Some(on_paths(js, |process| paths::normalize(&dir, process))?),
         None => configured_session_dir(js, cwd_given.as_deref())?.dir,
     };
-    match (cwd_given, dir) {
+    let folders = options.optional(c"folders")?.map(|folders| folders_of(js, folders)).transpose()?;
+    // Folders say which sessions; the working directory then only says whose settings count.
+    let (cwd_given, in_folders) = if folders.is_some() { (None, folders) } else { (cwd_given, None) };
+    let scope = match (cwd_given, dir) {
         (None, None) => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
         (None, Some(dir)) => Ok(ListScope::dir(dir, None)),
         (Some(cwd), None) => {
@@ -166,7 +170,20 @@ pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
             let filter = on_paths(js, |process| lookup_filter(&cwd, &dir, true, process))?;
             Ok(ListScope::dir(dir, filter))
         }
-    }
+    };
+    scope.map(|scope| match in_folders {
+        Some(folders) => scope.in_folders(folders),
+        None => scope,
+    })
+}
+
+fn folders_of<'env>(js: JsEnv<'env>, folders: JsVal<'env>) -> Result<Vec<String>> {
+    let list = args::list(js, folders, "options.folders")?;
+    let folder = |at| {
+        let path = args::path(js, js.at(list, at)?, "each of options.folders")?;
+        on_paths(js, |process| paths::resolve(&path, process))
+    };
+    (0..js.len(list)?).map(folder).collect()
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.

@@ -1,5 +1,6 @@
 //! `usage`: another thread collects what calls used and adds it up; the report arrives here.
 
+use std::ffi::CStr;
 use std::sync::mpsc::{channel, Sender as Answer};
 
 use napi::Result;
@@ -34,13 +35,13 @@ pub fn promise<'env>(js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env
 }
 
 fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
-    let known = [&[c"cwd", c"sessionDir", c"path", c"signal", c"onProgress"], REPORT_OPTIONS].concat();
+    let known = [&[c"cwd", c"sessionDir", c"folders", c"path", c"signal", c"onProgress"], REPORT_OPTIONS].concat();
     let given = Options::of(js, options, "SessionManager.usage", &known)?;
     let (options, is_utc) = report_options(js, given)?;
     let source = match given.optional(c"path")? {
         None => UsageSource::Sessions(search::scope(js, &given)?),
-        Some(_) if given.optional(c"cwd")?.is_some() || given.optional(c"sessionDir")?.is_some() => {
-            return Err(wrong_argument(js, "options.path cannot be combined with cwd or sessionDir"));
+        Some(_) if is_any_given(&given, &[c"cwd", c"sessionDir", c"folders"])? => {
+            return Err(wrong_argument(js, "options.path cannot be combined with cwd, sessionDir or folders"));
         }
         Some(path) => UsageSource::File(resolved(js, path, "options.path")?),
     };
@@ -71,6 +72,10 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
         events.send(UsageEvent::Done(Box::new(report.into_owned()?)));
         Ok(())
     })
+}
+
+fn is_any_given(options: &Options<'_>, names: &[&CStr]) -> Result<bool> {
+    names.iter().try_fold(false, |found, name| Ok(found || options.optional(name)?.is_some()))
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.

@@ -8,8 +8,8 @@ import { type Loose, anyManager, api, header, loose, message, opened, scratch, s
 const two = () => opened([header(), message("a", null), message("b", "a")]).manager;
 
 test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
-	["SessionManager.search", "cwd, sessionDir, in, roles", (options) => anyManager.search?.("x", options)],
-	["SessionManager.usage", "cwd, sessionDir, path", (options) => anyManager.usage?.(options)],
+	["SessionManager.search", "cwd, sessionDir, folders, in, roles", (options) => anyManager.search?.("x", options)],
+	["SessionManager.usage", "cwd, sessionDir, folders, path", (options) => anyManager.usage?.(options)],
 	["SessionManager.findByIdPrefix", "cwd, sessionDir, subagents", (options) => anyManager.findByIdPrefix?.("x", options)],
 	["SessionManager.redact", "text, entries, lines, replacement, dryRun", (options) => anyManager.redact?.("/none/such.jsonl", options)],
 	["SessionManager.merge", "session, lines, header, since", (options) => anyManager.merge?.("/none/such.jsonl", options)],

@@ -291,8 +291,8 @@ describe("usage", () => {
 			[{ since: ["2025-01-02"] }, "options.since must be a time"],
 			[{ largest: -1 }, "options.largest must be a whole number from 0 on"],
 			[{ path: 5 }, "options.path must be a string"],
-			[{ path: "/a.jsonl", sessionDir: "/a" }, "options.path cannot be combined with cwd or sessionDir"],
-			[{ path: "/a.jsonl", cwd: "/a" }, "options.path cannot be combined with cwd or sessionDir"],
+			[{ path: "/a.jsonl", sessionDir: "/a" }, "options.path cannot be combined with cwd, sessionDir or folders"],
+			[{ path: "/a.jsonl", cwd: "/a" }, "options.path cannot be combined with cwd, sessionDir or folders"],
 			[{ dir: "/a" }, 'SessionManager.usage has no option "dir"; its options are cwd, sessionDir, path, signal, onProgress, by, since, until, utc, largest'],
 			[{ largest: Number.NaN }, "options.largest must be a whole number from 0 on"],
 		] as const) {

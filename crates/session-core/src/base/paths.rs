@@ -148,14 +148,25 @@ pub fn is_same_path(left: &str, right: &str, process: &dyn Process) -> Result<bo
     Ok(if cfg!(windows) { left.to_lowercase() == right.to_lowercase() } else { left == right })
 }
 
+/// Whether a path is a directory, or in it. Both are absolute, and links are not followed.
+pub fn is_in(path: &str, dir: &str) -> bool {
+    place_in(&clean(path), &clean(dir)).is_some()
+}
+
+/// What follows a directory in a path; None if the path is elsewhere. Both are clean.
+fn place_in<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
+    let (start, rest) = path.split_at_checked(dir.len())?;
+    let is_same = if cfg!(windows) { start.to_lowercase() == dir.to_lowercase() } else { start == dir };
+    let is_below = rest.is_empty() || rest.starts_with(|c| HERE.is_separator(c)) || dir.ends_with(HERE.separator());
+    Some(rest).filter(|_| is_same && is_below)
+}
+
 /// The path that a file or directory has after the directory `from`, which it is or is in, became `to`; None if it is elsewhere. The paths
 /// are absolute.
 pub fn moved_path(path: &str, from: &str, to: &str) -> Option<String> {
-    let (path, from) = (clean(path), clean(from));
-    let (start, rest) = path.split_at_checked(from.len())?;
-    let is_same = if cfg!(windows) { start.to_lowercase() == from.to_lowercase() } else { start == from };
-    let is_below = rest.is_empty() || rest.starts_with(|c| HERE.is_separator(c)) || from.ends_with(HERE.separator());
-    (is_same && is_below).then(|| if rest.is_empty() { clean(to) } else { join(to, rest) })
+    let path = clean(path);
+    let rest = place_in(&path, &clean(from))?;
+    Some(if rest.is_empty() { clean(to) } else { join(to, rest) })
 }
 
 /// The agent's directory: the process's own rule, else the environment's, else `~/.pi/agent`.

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 pub use super::candidates::Candidate;
 use super::candidates::{dirs_in, names_in, read_fingerprints};
 use crate::base::error::{Error, Result};
-use crate::base::paths::{is_absolute, is_same_path, resolve, Process, MAX_PATH};
+use crate::base::paths::{is_absolute, is_in, is_same_path, resolve, Process, MAX_PATH};
 use crate::base::wtf8::to_string_lossy;
 use crate::io::open::is_exhausted;
 
@@ -14,21 +14,33 @@ use crate::io::open::is_exhausted;
 pub struct ListScope {
     /// The directory.
     pub dir: String,
-    /// Only sessions of this working directory.
-    filter: Option<String>,
+    filter: Option<CwdFilter>,
     /// The directory holds directories of sessions.
     is_all: bool,
+}
+
+/// Whose working directory is one of these.
+#[derive(Debug, Clone)]
+enum CwdFilter {
+    Same(String),
+    /// Absolute, or in one of them.
+    Folders(Vec<String>),
 }
 
 impl ListScope {
     /// The sessions in one directory; only those of the working directory `filter`, if it is given.
     pub fn dir(dir: String, filter: Option<String>) -> Self {
-        Self { dir, filter, is_all: false }
+        Self { dir, filter: filter.map(CwdFilter::Same), is_all: false }
     }
 
     /// The sessions in every directory under the sessions directory.
     pub fn all(sessions_dir: String) -> Self {
         Self { dir: sessions_dir, filter: None, is_all: true }
+    }
+
+    /// Of these, only sessions whose working directory is one of `folders`, or in one. They are absolute.
+    pub fn in_folders(self, folders: Vec<String>) -> Self {
+        Self { filter: Some(CwdFilter::Folders(folders)), ..self }
     }
 
     /// The files that may be sessions, of every working directory: which one a session has is in its file. Directories that cannot be
@@ -77,8 +89,11 @@ impl ListScope {
         if cwd.is_empty() || cwd.len() > MAX_PATH {
             return false;
         }
-        let is_same = resolve(&to_string_lossy(cwd), process).and_then(|cwd| is_same_path(&cwd, filter, process));
-        is_same.unwrap_or_else(|_| {
+        let is_included = resolve(&to_string_lossy(cwd), process).and_then(|cwd| match filter {
+            CwdFilter::Same(filter) => is_same_path(&cwd, filter, process),
+            CwdFilter::Folders(folders) => Ok(folders.iter().any(|folder| is_in(&cwd, folder))),
+        });
+        is_included.unwrap_or_else(|_| {
             process.discard_error();
             false
         })
