@@ -5,6 +5,20 @@ const { dirname, join } = require("node:path");
 const main = dirname(__dirname);
 const PUBLISHED = /^(?:linux-(?:x64|arm64)-(?:gnu|musl)|darwin-(?:x64|arm64)|win32-(?:x64|arm64)-msvc)$/;
 
+/** @param {string} text */
+const say = (text) => `pi-session-native: ${text}`;
+
+/**
+ * What an error that stopped a program says, in one line for people. A package that is missing was not installed yet, as in a fresh clone.
+ * @param {unknown} error
+ * @returns {string}
+ */
+exports.explained = (error) => {
+	const { code, message = String(error) } = Object(error);
+	const [, missing] = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code) ? (/Cannot find (?:module|package) '([^'./\\][^']*)'/.exec(message) ?? []) : [];
+	return missing ? say(`the package ${missing} is missing. In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native again.`) : message;
+};
+
 /** The platforms whose addons or packages are beside this package. */
 function platformsBeside() {
 	/** @param {string} dir */
@@ -34,7 +48,6 @@ function glibcHere() {
 exports.loadErrorMessage = (errors, isMusl) => {
 	const { platform, arch } = process;
 	const target = `${platform}-${arch}${platform === "linux" ? (isMusl ? "-musl" : "-gnu") : platform === "win32" ? "-msvc" : ""}`;
-	const say = (/** @type {string} */ text) => `pi-session-native: ${text}`;
 	const remedy = `In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same version.`;
 	const failed = /** @type {any} */ (errors.find((error) => /** @type {any} */ (error)?.code !== "MODULE_NOT_FOUND"));
 	if (!PUBLISHED.test(target) && failed?.code === undefined) {

@@ -1,5 +1,6 @@
 // One run of the command. Its exit code is 0 for success, 1 for a problem or a failure, 2 for a usage error, or a search that failed.
 import { CommanderError } from "commander";
+import { explained } from "../load-error.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { watchOutput, writeError } from "./output.mjs";
 import { buildProgram } from "./program.mjs";
@@ -20,7 +21,7 @@ export async function main(args) {
 			if (asJson) writeError(error.message.replace(/^error: /, ""), true);
 			process.exitCode = 2;
 		} else {
-			writeError(error instanceof Error ? error.message : String(error), asJson, error instanceof CommandError ? error.details : undefined);
+			writeError(explained(error), asJson, error instanceof CommandError ? error.details : undefined);
 			// As grep says it: 1 would be that nothing was found.
 			process.exitCode = error instanceof UsageError || args[0] === "search" ? 2 : 1;
 		}

@@ -5,7 +5,8 @@ import { safeBlock, wrapped } from "../shared/text.mjs";
 import { columns } from "./output.mjs";
 import { ROLES, SCOPES } from "./search-scopes.mjs";
 
-const { version } = createRequire(import.meta.url)("../../package.json");
+const require = createRequire(import.meta.url);
+const { version } = require("../../package.json");
 
 /**
  * @param {string} text
@@ -24,6 +25,8 @@ function limit(text) {
  * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function gives the exit code, if it is not 0
  */
 const runs = (module, name = module) => async (...args) => {
+	// Without its addon a module fails to load, and Node 20 reports what a CommonJS module throws during an import a second time.
+	if (module !== "completion") require("../addon.js");
 	const { [name]: run } = await import(`./${module}.mjs`);
 	process.exitCode = await run(...args.slice(0, -2), args.at(-1).optsWithGlobals());
 };

@@ -1,11 +1,14 @@
 // The extension of pi: what `pi install` adds to an unchanged pi. pi shows this file's name when it starts, and calls the function, so it
 // only registers. Whatever needs the addon, or takes time to load, is loaded when it is first used.
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import * as pi from "@earendil-works/pi-coding-agent";
 import { findKeys, readExtensionSettings } from "./settings.mjs";
 
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionAPI} ExtensionAPI */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
+
+const require = createRequire(import.meta.url);
 
 /** What tells the model when to use the tools. */
 const SKILLS = fileURLToPath(new URL("../../skills", import.meta.url));
@@ -53,7 +56,9 @@ async function runCommand(ctx, work) {
 	try {
 		await work();
 	} catch (error) {
-		tell(ctx, `pi-session-native: ${error instanceof Error ? error.message : error}`);
+		const text = require("../load-error.js").explained(error);
+		// An error of the addon's loader has the name already.
+		tell(ctx, text.startsWith("pi-session-native: ") ? text : `pi-session-native: ${text}`);
 	}
 }
 
