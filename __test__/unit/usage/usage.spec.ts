@@ -293,7 +293,7 @@ describe("usage", () => {
 			[{ path: 5 }, "options.path must be a string"],
 			[{ path: "/a.jsonl", sessionDir: "/a" }, "options.path cannot be combined with cwd, sessionDir or folders"],
 			[{ path: "/a.jsonl", cwd: "/a" }, "options.path cannot be combined with cwd, sessionDir or folders"],
-			[{ dir: "/a" }, 'SessionManager.usage has no option "dir"; its options are cwd, sessionDir, path, signal, onProgress, by, since, until, utc, largest'],
+			[{ dir: "/a" }, 'SessionManager.usage has no option "dir"; its options are cwd, sessionDir, folders, path, signal, onProgress, by, since, until, utc, largest'],
 			[{ largest: Number.NaN }, "options.largest must be a whole number from 0 on"],
 		] as const) {
 			await expect((anyManager as any).usage(options)).rejects.toThrow(TypeError);
