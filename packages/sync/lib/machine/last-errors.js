@@ -1,4 +1,4 @@
-// The last error of a store and of each session in it, for `pi-sessions remote status`: who meets an error is often a process beside pi,
+// The last error of a store and of each session in it, for `pi-sync status`: who meets an error is often a process beside pi,
 // which nobody sees. A store that did not answer in time is left alone for a minute: no process of this machine waits for it again.
 const { mkdirSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");

@@ -171,7 +171,7 @@ class FilePush {
 		if (held === undefined) return read;
 		if (at === 0) {
 			const id = entryOf(held)?.id;
-			throw new StoreError("held-back", `Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${secretIn(held)}, and is not stored with all that follows it: pi-sessions redact takes it out`);
+			throw new StoreError("held-back", `Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${secretIn(held)}, and is not stored with all that follows it: pi-sync redact takes it out`);
 		}
 		const lines = read.lines.slice(0, at);
 		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), hasMore: true };
