@@ -44,6 +44,7 @@ export class Project {
 	constructor() {
 		mkdirSync(join(this.dir, "node_modules/@earendil-works"), { recursive: true });
 		symlinkSync(root, join(this.dir, "node_modules/pi-session-native"));
+		symlinkSync(join(root, "packages/sync"), join(this.dir, "node_modules/pi-session-sync"));
 		symlinkSync(join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"), join(this.dir, "node_modules/@earendil-works/pi-coding-agent"));
 		for (const name of ["esbuild", "vitest"]) symlinkSync(join(root, "node_modules", name), join(this.dir, "node_modules", name));
 		writeFileSync(join(this.dir, "package.json"), '{ "type": "module" }\n');

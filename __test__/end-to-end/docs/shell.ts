@@ -13,7 +13,7 @@ import { session } from "./session.js";
 /** The version of the pi that is started here. */
 const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "utf8"));
 
-const OWN = /(^|[|;&(]\s*|<\()pi-sessions\b/;
+const OWN = /(^|[|;&(]\s*|<\()pi-(?:sessions|sync)\b/;
 /** A line that starts pi on this manager: as a package, from within a clone, or from the clone that the README names. */
 const PI = /^(?:pi-native|node (?:--import (?:pi-session-native\/register|~\/pi-session-native\/register\.mjs)|(?:~\/pi-session-native\/)?bin\/pi-native\.mjs))(?: |$)/;
 
@@ -75,11 +75,10 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	for (const file of [path, join(at.cwd, "session.jsonl")]) utimesSync(file, 1e9, 1e9);
 	for (const name of ["project", "other-project"]) mkdirSync(join(at.env.HOME as string, name), { recursive: true });
 	mkdirSync(join(at.env.HOME as string, ".config/fish/completions"), { recursive: true });
-	const store = join(at.env.HOME as string, "Dropbox/sessions");
-	mkdirSync(store, { recursive: true });
-	const command = put(at.cwd, ".bin/pi-sessions", `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`);
-	chmodSync(command, 0o755);
-	return { cwd: at.cwd, env: { ...at.env, PI_SESSION_NATIVE_STORE: store, PI_SESSION_NATIVE_PROJECT: "shop", PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
+	for (const [name, path] of [["pi-sessions", bin], ["pi-sync", join(root, "packages/sync/bin/pi-sync.mjs")]]) {
+		chmodSync(put(at.cwd, `.bin/${name}`, `#!/bin/sh\nexec '${process.execPath}' '${path}' "$@"\n`), 0o755);
+	}
+	return { cwd: at.cwd, env: { ...at.env, PI_SYNC_PROJECT: "shop", PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
 }
 
 /**
