@@ -6,7 +6,7 @@ import { summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
 import { goTo } from "./go-to.mjs";
 import { library } from "../takeover/library.mjs";
-import { customDir, onlyDir } from "./search-options.mjs";
+import { customDir, onlyDir, projectOf } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
@@ -15,18 +15,20 @@ const [TEXT_COLUMNS, TEXT_ROWS] = [120, 50];
 
 /**
  * @param {Pi} pi
- * @param {string} args a grouping, or nothing
+ * @param {string} args `--repository`, and a grouping
  * @param {Context} ctx
  */
 export async function costs(pi, args, ctx) {
-	const asked = args.trim();
+	const isProject = /^--repository(?:\s|$)/.test(args.trim());
+	const asked = args.trim().replace(/^--repository(?:\s+|$)/, "");
 	const by = GROUPINGS.find((one) => one === asked);
-	if (asked !== "" && by === undefined) return await refuse(ctx, `Usage: /costs [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`);
+	if (asked !== "" && by === undefined) return await refuse(ctx, `Usage: /costs [--repository] [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`);
 	const { SessionManager } = library(pi);
-	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) => SessionManager.usage({ ...customDir(ctx), ...more, by: GROUPINGS, largest: 0 });
+	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) => SessionManager.usage({ ...(isProject ? projectOf(ctx) : {}), ...customDir(ctx), ...more, by: GROUPINGS, largest: 0 });
+	const dir = isProject ? "this project" : onlyDir(ctx);
 	if (ctx.mode === "tui") {
 		/** @type {string | undefined} */
-		const path = await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, dir: onlyDir(ctx), by: by ?? "day" }), {
+		const path = await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, dir, by: by ?? "day" }), {
 			overlay: true,
 			overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" },
 		});
@@ -38,5 +40,5 @@ export async function costs(pi, args, ctx) {
 		const { head, rows, total, note } = table(report, one, TEXT_COLUMNS, TEXT_ROWS);
 		return ["", head, ...rows, total, ...note];
 	});
-	await answer(ctx, [...summary(report, onlyDir(ctx), TEXT_COLUMNS), ...tables].join("\n"));
+	await answer(ctx, [...summary(report, dir, TEXT_COLUMNS), ...tables].join("\n"));
 }

@@ -26,7 +26,7 @@ export default function extension(api) {
 		api.registerShortcut(key, { description: "Search all sessions (/find)", handler: () => api.sendUserMessage("/find", { expandPromptTemplates: true }) });
 	}
 	api.registerCommand("costs", {
-		description: "What all sessions cost: /costs [day|week|month|model|project|session]",
+		description: "What all sessions cost: /costs [--repository] [day|week|month|model|project|session]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
 	});
 	/** @type {(() => void) | undefined} */

@@ -22,6 +22,23 @@ function fill(at: World): string {
 const total = "2 sessions, 1 session of subagents; 3 model calls, $12.00";
 const titles = ["DAY", "WEEK OF", "MONTH", "MODEL", "PROJECT", "SESSION"];
 
+test("/costs --repository adds up this project, outside of a repository the working directory", async () => {
+	const at = await world();
+	fill(at);
+	const { stdout } = await print(at, "/costs --repository model");
+	expect(stdout).toMatch(/^1 session in this project, 1 session of subagents; 2 model calls, \$9\.00/);
+	expect(stdout).toMatch(/MODEL/);
+	// Of two worktrees, all that is in them.
+	const git = (...args: string[]): void => void execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x", ...args], { cwd: at.work, stdio: "pipe" });
+	git("init", "-q");
+	git("commit", "-q", "--allow-empty", "-m", "one");
+	const worktree = join(at.root, "feature");
+	git("worktree", "add", "-q", worktree);
+	put(at, "0194-feature", [said("a", null, user("In the worktree"), 2), said("b", "a", spent(4, "large"), 2)], { cwd: worktree });
+	expect((await print(at, "/costs --repository")).stdout).toMatch(/^2 sessions in this project.* \$13\.00/);
+	expect((await print(at, "/find worktree")).stdout).toContain("0194-feature");
+});
+
 test.each([{ hooked: false }, { hooked: true }])("/costs shows a table for each grouping, a session with its subagents (hooked: $hooked)", async ({ hooked }) => {
 	const at = await world();
 	fill(at);
