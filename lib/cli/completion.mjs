@@ -55,6 +55,7 @@ async function* offers(before, last, program) {
 	for (const one of help.visibleCommands(command)) for (const name of [one.name(), ...one.aliases()]) yield [name, one.description()];
 	for (const argument of command.registeredArguments) {
 		for (const choice of argument.argChoices ?? []) yield [choice];
+		if (["old", "new"].includes(argument.name())) yield ["/directory"];
 		if (!argument.name().startsWith("session")) continue;
 		const { isPlainId, listSessions, title } = await import("./sessions.mjs");
 		for (const session of await listSessions({ dir, all: true })) if (isPlainId(session.id)) yield [session.id, title(session, 60)];

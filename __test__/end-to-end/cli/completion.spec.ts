@@ -136,3 +136,13 @@ test("a session whose id is a command in a shell does not run when Tab is presse
 	for (const VERBOSE of ["no", "yes"]) expect(await typed(at, "zsh", [["pi-sessions show x\t\t", "xgood-13"]], { VERBOSE })).toContain("xgood-13");
 	for (const dir of [at.cwd, dirname(at.cwd)]) expect(readdirSync(dir).filter((name) => name.startsWith("PWNED"))).toEqual([]);
 });
+
+test("the folders of move are directories, the sessions of delete sessions", async () => {
+	const at = world();
+	put(at, "0194-one", branched);
+	const offered = async (...words: string[]): Promise<string> => (await run(at, ["complete", "--", "pi-sessions", ...words])).out;
+	expect(await offered("move", "")).toContain("/directory\n");
+	expect(await offered("delete", "019")).toContain("0194-one\tThe parser\n");
+	expect(await offered("delete", "--older")).toMatch(/^--older-than\t/);
+	expect(await offered("list", "--rep")).toMatch(/^--repository\t/);
+});
