@@ -2,7 +2,7 @@
 import { Input, matchesKey, truncateToWidth } from "@earendil-works/pi-tui";
 import { foundCounts, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
-import { clip, clipMiddle, count, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
+import { clip, clipMiddle, count, counted, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { ageOf, mark, markedLines, speakerOf, titleOf } from "./find-text.mjs";
 import { isForEditor, safeMessage } from "./go-to.mjs";
@@ -12,6 +12,7 @@ import { LIMIT } from "./search-options.mjs";
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /** @typedef {import("../../index.js").SearchedSession} SearchedSession */
+/** @typedef {import("../shared/delete-session.mjs").Deletion} Deletion */
 /** @typedef {{ action: "entry" | "edit" | "session", hit: SearchHit } | { action: "editor", text: string } | undefined} Choice */
 /** @typedef {{ by: number } | { by?: never, choose: (hit: SearchHit) => Choice } | { by?: never, act: (hit: SearchHit) => void }} RowKey what a key does to a hit */
 
@@ -28,6 +29,9 @@ import { LIMIT } from "./search-options.mjs";
  * @property {string | undefined} dir the one directory that is searched
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
  * @property {(hit: SearchHit) => import("../../index.js").SessionManager} managerOf the session of a hit, read-only
+ * @property {(hit: SearchHit) => Deletion} deletionOf what would be deleted with the session of a hit; throws if it is in use
+ * @property {(deletion: Deletion) => { isInTrash: boolean }} remove
+ * @property {() => boolean} hasTrash
  * @property {(query: string, scope: { isAll: boolean, session?: string }, more: SearchOptions) => Promise<SearchHit[]>} search
  */
 
@@ -81,6 +85,8 @@ export class FindView {
 	/** @type {ReadView | undefined} */
 	#reading;
 	#isHelpOpen = false;
+	/** The session that is deleted with the next key, if that confirms it. @type {{ hit: SearchHit, deletion: Deletion } | undefined} */
+	#deleting;
 	/** A paste that has not ended, as in the line to type in. */
 	#isPasting = false;
 
@@ -249,6 +255,7 @@ export class FindView {
 		if (matchesKey(data, "ctrl+o")) return { choose: (hit) => ({ action: "session", hit }) };
 		if (matchesKey(data, "ctrl+g")) return { choose: (hit) => ({ action: "editor", text: this.#textFor(hit) }) };
 		if (matchesKey(data, "ctrl+l")) return { act: (hit) => this.#read(hit) };
+		if (keybindings.matches(data, /** @type {any} */ ("app.session.delete"))) return { act: (hit) => this.#askToDelete(hit) };
 		if (matchesKey(data, "ctrl+s")) return { act: (hit) => this.#toggleSession(hit) };
 		return undefined;
 	}
@@ -257,6 +264,7 @@ export class FindView {
 	handleInput(data) {
 		const { keybindings } = this.#options;
 		if (this.#reading) return this.#handleReading(data);
+		if (this.#deleting) return this.#delete(keybindings.matches(data, "tui.select.confirm"));
 		if (keybindings.matches(data, "tui.select.cancel")) return this.#end(undefined);
 		if (this.#rowKey(data)) {
 			this.#waiting.push(data);
@@ -299,6 +307,40 @@ export class FindView {
 			else this.#select(this.#selected + key.by);
 			this.#options.tui.requestRender();
 		}
+	}
+
+	/** Asks whether the session of a hit is to be deleted. @param {SearchHit} hit */
+	#askToDelete(hit) {
+		try {
+			this.#deleting = { hit, deletion: this.#options.deletionOf(hit) };
+		} catch (error) {
+			this.#tell(safeMessage(error));
+		}
+	}
+
+	/** @param {boolean} isConfirmed */
+	#delete(isConfirmed) {
+		const { hit, deletion } = this.#deleting ?? {};
+		this.#deleting = undefined;
+		if (!hit || !deletion || !isConfirmed) return this.#options.tui.requestRender();
+		try {
+			const { isInTrash } = this.#options.remove(deletion);
+			this.#found = this.#found.filter(({ path }) => !deletion.files.includes(path));
+			this.#arrange();
+			this.#tell(isInTrash ? "moved to the trash" : "deleted");
+		} catch (error) {
+			this.#tell(safeMessage(error));
+		}
+	}
+
+	/** What is asked before a session is deleted. @param {number} width */
+	#question(width) {
+		const { keybindings, hasTrash } = this.#options;
+		if (!this.#deleting) return [];
+		const { hit, deletion } = this.#deleting;
+		const more = [...(deletion.subagents > 0 ? [counted(deletion.subagents, "session of a subagent", "sessions of subagents")] : []), ...(deletion.backups > 0 ? [counted(deletion.backups, "backup")] : [])];
+		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
+		return wrapped(`Delete ${what} ${hasTrash() ? "to the trash" : "for ever"}? ${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`, width).map((line) => this.#options.theme.fg("warning", line));
 	}
 
 	/** Shows the place of a hit. @param {SearchHit} hit */
@@ -364,7 +406,8 @@ export class FindView {
 		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
 		const rules = rows < ROWS_FOR_RULES ? [] : [theme.fg("border", "─".repeat(width))];
 		const head = [...rules, this.#titleLine(width), ...this.#input.render(width), ...rules];
-		const foot = rows < ROWS_FOR_MORE && !this.#isHelpOpen ? [] : [...rules, ...this.#helpLines(width).map(dim)];
+		const isQuiet = rows < ROWS_FOR_MORE && !this.#isHelpOpen && !this.#deleting;
+		const foot = isQuiet ? [] : [...rules, ...(this.#deleting ? this.#question(width) : this.#helpLines(width).map(dim))];
 		const room = Math.max(1, rows - head.length - foot.length);
 		const { titles, lines, at } = this.#hitLines(width);
 		const preview = rows < ROWS_FOR_MORE || this.#hits.length === 0 ? [] : this.#previewLines(width);
@@ -392,7 +435,7 @@ export class FindView {
 	/** One line, or all that there is to say. @param {number} width */
 	#helpLines(width) {
 		const { keybindings } = this.#options;
-		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
+		const key = (/** @type {string} */ name) => keybindings.getKeys(/** @type {any} */ (name))[0] ?? "";
 		const [enter, cancel, tab] = [key("tui.select.confirm"), key("tui.select.cancel"), key("tui.input.tab")];
 		const hit = this.#hits[this.#selected];
 		const isSaid = hit !== undefined && isForEditor(hit.role);
@@ -400,7 +443,7 @@ export class FindView {
 		if (!this.#isHelpOpen) return [clip(`f1 shows the keys · ${cancel} closes${hit === undefined ? "" : ` · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session`}`, width)];
 		return [
 			`${enter} ${goes} and moves the session's leaf there (what follows stays as a branch)${isSaid ? " · ctrl+x puts the message into the editor and the leaf before it" : ""} · ctrl+l reads the place and moves nothing · ctrl+o opens the session only · ctrl+g takes the text to the editor`,
-			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · f1 closes this · ${cancel} closes`,
+			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · ${key("app.session.delete")} deletes the session · f1 closes this · ${cancel} closes`,
 		].flatMap((text) => wrapped(text, width));
 	}
 

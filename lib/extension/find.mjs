@@ -1,5 +1,6 @@
 // `/find`: searches all sessions while one types, and goes to what was found.
 import { stripVTControlCharacters } from "node:util";
+import { deleteSession, hasTrash, planDeletion } from "../shared/delete-session.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { clip, count, counted, safeLine } from "../shared/text.mjs";
@@ -70,6 +71,18 @@ export async function find(pi, args, ctx) {
 	};
 	const search = (/** @type {string} */ text, /** @type {{ isAll: boolean, session?: string }} */ { isAll, session = only }, /** @type {object} */ more) =>
 		SessionManager.search(text, { ...searchOptions(ctx, { isAll, session }), subagents: given.subagents, ...more });
+	const deletionOf = (/** @type {SearchHit} */ { path }) => {
+		const own = ctx.sessionManager.getSessionFile();
+		const deletion = planDeletion(SessionManager, path);
+		const inUse = own !== undefined && deletion.files.includes(own) ? "it is open here" : deletion.inUse;
+		if (inUse !== undefined) throw new Error(`The session is not deleted: ${inUse}`);
+		return deletion;
+	};
+	const remove = (/** @type {import("../shared/delete-session.mjs").Deletion} */ deletion) => {
+		opened?.manager.close();
+		opened = undefined;
+		return deleteSession(SessionManager, deletion);
+	};
 	let redraw = () => {};
 	/** @type {import("./find-view.mjs").Choice} */
 	let chosen;
@@ -77,7 +90,7 @@ export async function find(pi, args, ctx) {
 		chosen = await ctx.ui.custom(
 			(tui, theme, keybindings, done) => {
 				redraw = () => tui.requestRender();
-				return new FindView({ ...given, tui, theme, keybindings, done, only, dir: onlyDir(ctx), textOf: textOfHit, managerOf, search });
+				return new FindView({ ...given, tui, theme, keybindings, done, only, dir: onlyDir(ctx), textOf: textOfHit, managerOf, search, deletionOf, remove, hasTrash });
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
 		);

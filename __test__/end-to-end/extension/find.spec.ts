@@ -1,5 +1,5 @@
 // `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this package's.
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
@@ -355,6 +355,35 @@ test.each([
 	expect((await print(at, "/costs", options)).stdout).toContain(`in ${dir}; `);
 });
 
+test("ctrl+d deletes a session with its subagents' sessions, after a question", async () => {
+	const at = await world();
+	const { here, fork } = fill(at);
+	const below = join(fork.replace(/\.jsonl$/, ""), "r1");
+	mkdirSync(below, { recursive: true });
+	renameSync(put(at, "0194-helper", [said("a", null, user("A helper"))]), join(below, "session.jsonl"));
+	const now = put(at, "0194-now", [said("a", null, user("A question of now"))]);
+	utimesSync(now, new Date(), new Date());
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find question of now");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-d");
+	await terminal.shows("The session is not deleted: it was written within the last minute");
+	terminal.press("Escape");
+	await terminal.shows(closed);
+	await terminal.enter("/find another question");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-d");
+	await terminal.shows(/Delete How do we bake the quince pie\? with 1 session of a subagent for ever\?/);
+	terminal.press("Down");
+	await terminal.shows("f1 shows the keys");
+	expect(existsSync(fork)).toBe(true);
+	terminal.press("C-d");
+	await terminal.shows("for ever?");
+	terminal.press("Enter");
+	await terminal.shows("deleted");
+	expect([here, fork, below].map((path) => existsSync(path))).toEqual([true, false, false]);
+});
+
 test("the texts of sessions cannot reach the terminal: no sequence, no hidden character", async () => {
 	const at = await world();
 	fill(at);
@@ -382,7 +411,7 @@ test("a key that the user has given to /find in keybindings.json opens it, and p
 	writeFileSync(join(at.home, "agent/keybindings.json"), JSON.stringify({ "pi-session-native.find": ["ctrl+shift+f", "f8"] }));
 	const terminal = await inTerminal(at);
 	// Regression: it was index.mjs.
-	expect(terminal.screen()).toMatch(/\[Extensions\]\n *pi-session-native\.mjs$/m);
+	await terminal.shows(/\[Extensions\]\n *pi-session-native\.mjs$/m);
 	terminal.press("F8");
 	await terminal.shows(find);
 	await terminal.type("crust");
