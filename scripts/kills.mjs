@@ -1,4 +1,5 @@
-// Kills a writer at random moments, many times, and checks after each that nothing it acknowledged is lost:
+// Kills a writer at random moments, many times, beside a process that redacts, repairs and merges its file, and checks after each kill that
+// nothing the writer acknowledged is lost:
 //   npm run kills -- --kills 5000 --seed 1
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,7 @@ try {
 	console.log(
 		`${total.kills} kills: ${total.acknowledged} acknowledged entries in ${total.files} files, all found; ` +
 			`${total.locked} of the writers had the lock, which ${total.refused} others were refused; ` +
-			`${total.kept} originals were kept by repairs, all whole; ${total.cut} lines were cut and stand alone (${seconds} s)`,
+			`${total.rewritten} redactions, repairs and merges beside them; ${total.kept} originals were kept by repairs, all whole; ${total.cut} lines were cut and stand alone (${seconds} s)`,
 	);
 } finally {
 	rmSync(scratch, { recursive: true, force: true });

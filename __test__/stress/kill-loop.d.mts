@@ -7,6 +7,8 @@ export interface KillTotal {
 	locked: number;
 	/** Others that were refused it meanwhile. */
 	refused: number;
+	/** Redactions, repairs and merges of the file that is written to. */
+	rewritten: number;
 	/** Lines that a kill cut, each alone. */
 	cut: number;
 	/** Originals that repairs kept, all whole. */

@@ -1,5 +1,5 @@
-// A writer that is killed at a random moment, again and again: whatever it had acknowledged is found in its files, and
-// every file is whole. `kills.spec.ts` runs a few kills, `npm run kills` thousands.
+// A writer that is killed at a random moment, again and again, while another process redacts, repairs and merges its file, and is killed, too:
+// whatever the writer had acknowledged is found in its files, and every file is whole. `kills.spec.ts` runs a few kills, `npm run kills` thousands.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
@@ -8,6 +8,9 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const modulePath = process.env.PSN_MODULE ?? resolve(dirname(fileURLToPath(import.meta.url)), "../../index.js");
+
+/** What the writer says now and then, and the other process takes out. */
+const SECRET = "hunter2";
 
 /** The writer: works on a session, acknowledges on its output whatever a call has returned. */
 const WRITER = `
@@ -24,11 +27,21 @@ const WRITER = `
 	const say = (...words) => fs.writeSync(1, words.join(" ") + "\\n");
 	const user = (text) => ({ role: "user", content: text, timestamp: 1 });
 	const main = path.join(dir, "main.jsonl");
+	// Where the other process keeps the lock for long, the append is refused.
+	const append = (text) => {
+		try {
+			return manager.appendMessage(user(text));
+		} catch (error) {
+			if (error.code !== "ERR_SESSION_LOCKED") throw error;
+			say("locked");
+		}
+	};
 	const manager = SessionManager.open(main, { sessionDir: dir, durability, lock });
 	say("ready");
 	for (let n = 0; ; n++) {
 		const size = random(20) === 0 ? random(300000) : random(400);
-		say("entry", main, manager.appendMessage(user("x".repeat(size))));
+		const appended = append(random(10) === 0 ? ${JSON.stringify(SECRET)} : "x".repeat(size));
+		if (appended !== undefined) say("entry", main, appended);
 		if (random(30) === 0) {
 			const made = SessionManager.create("/somewhere", dir, { durability, lock });
 			const id = made.appendMessage(user("new"));
@@ -36,6 +49,7 @@ const WRITER = `
 		}
 		if (random(40) === 0) {
 			const branch = manager.getBranch().slice(-20);
+			if (!fs.existsSync(main)) continue;
 			const copy = SessionManager.open(main, dir);
 			const file = copy.createBranchedSession(branch[0].id);
 			say("entry", file, branch[0].id);
@@ -60,8 +74,52 @@ const WRITER = `
 			SessionManager.repair(broken);
 		}
 		if (random(25) === 0) {
-			fs.rmSync(main);
-			say("entry", main, manager.appendMessage(user("after the file was deleted")));
+			fs.rmSync(main, { force: true });
+			const again = append("after the file was deleted");
+			if (again !== undefined) say("entry", main, again);
+		}
+	}
+`;
+
+/** Redacts, repairs and merges the writer's file, without a pause. */
+const REWRITER = `
+	const { SessionManager } = require(${JSON.stringify(modulePath)});
+	const fs = require("node:fs");
+	const [main, seed] = [process.argv[1], Number(process.argv[2])];
+	let state = seed;
+	const random = (below) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor((state / 2 ** 32) * below);
+	};
+	// The writer has the lock for itself, or the file is deleted at this moment.
+	const REFUSED = ["ERR_SESSION_LOCKED", "ERR_SESSION_INVALID", "ERR_SESSION_CHANGED", "ENOENT"];
+	const damage = () => {
+		const file = fs.openSync(main, fs.constants.O_WRONLY | fs.constants.O_APPEND);
+		fs.writeSync(file, '{"type":"mess\\n');
+		fs.closeSync(file);
+	};
+	const works = {
+		redact: () => SessionManager.redact(main, { text: ${JSON.stringify(SECRET)} }),
+		repair: () => {
+			damage();
+			const { backup } = SessionManager.repair(main);
+			if (backup) fs.rmSync(backup, { force: true });
+		},
+		merge: () => {
+			const id = random(2 ** 32).toString(16).padStart(8, "0");
+			const line = JSON.stringify({ type: "custom", id, parentId: null, timestamp: "2025-01-01T00:00:00.000Z", customType: "stored" });
+			SessionManager.merge(main, { session: "main", lines: Buffer.from(line + "\\n") });
+		},
+	};
+	fs.writeSync(1, "ready\\n");
+	fs.readSync(0, Buffer.alloc(1));
+	for (;;) {
+		const [name, work] = Object.entries(works)[random(3)];
+		try {
+			work();
+			fs.writeSync(1, name + "\\n");
+		} catch (error) {
+			if (!REFUSED.includes(error.code)) throw error;
 		}
 	}
 `;
@@ -79,8 +137,34 @@ function expectRefused(SessionManager, main, pid) {
 	if (!refusal?.includes(`locked by process ${pid}`)) throw new Error(`${main} is held by ${pid}: ${refusal}`);
 }
 
+/** Makes a rewriter ready. It begins when it is told to, and is killed when it has said `lines` lines, or at the end. */
+async function readyRewriter(main, seed, lines) {
+	const child = spawn(process.execPath, ["-e", REWRITER, main, String(seed)], { stdio: ["pipe", "pipe", "pipe"] });
+	let said = -1;
+	let errors = "";
+	const ended = new Promise((done) => child.on("close", (_, signal) => done({ said, error: signal === "SIGKILL" ? undefined : errors })));
+	child.stdin.on("error", () => {});
+	child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
+	const ready = new Promise((done) =>
+		child.stdout.setEncoding("utf8").on("data", (text) => {
+			said += text.split("\n").length - 1;
+			done();
+			if (said >= lines) child.kill("SIGKILL");
+		}),
+	);
+	await Promise.race([ready, ended]);
+	return {
+		begin: () => child.stdin.write("x"),
+		end() {
+			child.kill("SIGKILL");
+			return ended;
+		},
+	};
+}
+
 /** Starts a writer, kills it when it has said `lines` lines, whatever it does just then, and gives what it acknowledged. */
-function round(SessionManager, dir, { seed, durability, lock, lines, asks }) {
+async function round(SessionManager, dir, { seed, durability, lock, lines, asks, rewrites }) {
+	const rewriter = await readyRewriter(join(dir, "main.jsonl"), seed, rewrites);
 	const child = spawn(process.execPath, ["-e", WRITER, dir, String(seed), durability, lock], {
 		stdio: ["ignore", "pipe", "pipe"],
 	});
@@ -92,6 +176,7 @@ function round(SessionManager, dir, { seed, durability, lock, lines, asks }) {
 		if (said === "") {
 			try {
 				if (asks) expectRefused(SessionManager, join(dir, "main.jsonl"), child.pid);
+				rewriter.begin();
 			} catch (error) {
 				failure = error;
 			}
@@ -102,18 +187,20 @@ function round(SessionManager, dir, { seed, durability, lock, lines, asks }) {
 	});
 	child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
 	return new Promise((done, fail) =>
-		child.on("close", (code, signal) => {
+		child.on("close", async (code, signal) => {
+			const rewritten = await rewriter.end();
 			if (failure) fail(failure);
+			else if (rewritten.error !== undefined) fail(new Error(`seed ${seed}: the rewriter ended by itself: ${rewritten.error}`));
 			else if (signal !== "SIGKILL") fail(new Error(`seed ${seed}: the writer ended by itself (${code}): ${errors}`));
 			// The last line may have been cut by the kill: then it acknowledges nothing.
-			else done(said.split("\n").slice(0, -1).map((line) => line.split(" ")));
+			else done({ words: said.split("\n").slice(0, -1).map((line) => line.split(" ")), rewritten: Math.max(0, rewritten.said) });
 		}),
 	);
 }
 
 /** Every way a line of the writer's may read, letter by letter: `#` is a hexadecimal digit, `9` a digit, `*` as many x. */
 const LINES = ['null', '"########"'].flatMap((parent) =>
-	["*", "new", "after the file was deleted"].map(
+	["*", "new", "after the file was deleted", SECRET, "[redacted]"].map(
 		(content) =>
 			`{"type":"message","id":"########","parentId":${parent},"timestamp":"9999-99-99T99:99:99.999Z",` +
 			`"message":{"role":"user","content":"${content}","timestamp":1}}`,
@@ -138,10 +225,11 @@ function check(SessionManager, dir, { acknowledged, main, kills }) {
 		const there = new Set(SessionManager.open(file, dir).getEntries().map((entry) => entry.id));
 		for (const id of ids) if (!there.has(id)) throw new Error(`${file}: entry ${id} was acknowledged and is lost`);
 		const report = SessionManager.verify(file);
-		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone; one for each kill at most.
+		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone; one for each kill at most. The other process
+		// writes one before each repair.
 		const bytes = readFileSync(file);
 		const torn = report.damaged.filter(({ start, end }) => !isCut(bytes.subarray(start, end).toString("utf8")));
-		const tooMany = report.damaged.length > (file === main ? kills : 0);
+		const tooMany = report.damaged.length > (file === main ? 2 * kills : 0);
 		if (torn.length > 0 || tooMany || report.duplicateIds.length > 0 || report.orphans.length > 0 || report.sessionId === null) {
 			throw new Error(`${file}: ${JSON.stringify({ ...report, torn })}`);
 		}
@@ -170,7 +258,7 @@ function checkKept(dir, name, sum) {
 /** Kills `kills` writers, several in one directory after each other, and gives how much was checked. */
 export async function killLoop({ kills, seed, scratch, each = 25, progress = () => {} }) {
 	const { SessionManager } = createRequire(import.meta.url)(modulePath);
-	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0, locked: 0, refused: 0, cut: 0, kept: 0 };
+	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0, locked: 0, refused: 0, rewritten: 0, cut: 0, kept: 0 };
 	let state = seed >>> 0;
 	const random = (below) => {
 		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -189,8 +277,10 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 			// Whoever had the lock is dead: the next who wants it has it, or the writer would end by itself.
 			const lock = random(3) === 0 ? "exclusive" : "none";
 			const asks = lock === "exclusive" && random(2) === 0;
-			const words = await round(SessionManager, dir, { seed, durability, lock, asks, lines: 1 + random(80) });
+			const [lines, rewrites] = [1 + random(80), 1 + random(40)];
+			const { words, rewritten } = await round(SessionManager, dir, { seed, durability, lock, asks, lines, rewrites });
 			total.kills++;
+			total.rewritten += rewritten;
 			if (lock === "exclusive") total.locked++;
 			if (asks) total.refused++;
 			for (const [what, file, id] of words) {

@@ -17,6 +17,8 @@ test("a writer killed at random moments loses nothing that it acknowledged", asy
 	expect(total.refused).toBeGreaterThan(kills / 30);
 	// Repairs are among what they do, and what those kept is whole.
 	expect(total.kept).toBeGreaterThan(0);
+	// Its file is replaced beside it, unless it has the lock.
+	expect(total.rewritten).toBeGreaterThan(kills);
 	expect(total.acknowledged).toBeGreaterThan(kills * 15);
 });
 

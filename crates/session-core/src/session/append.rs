@@ -272,7 +272,8 @@ impl Session {
             self.take_lock()?;
             self.refresh()?;
             if self.check_lock()? {
-                continue;
+                // Who had it may have replaced the file. Somebody may have the lock again, but not for as long as a check holds good.
+                self.refresh()?;
             }
             if let Some(StrayLine { id, line, .. }) = stray {
                 if let Some(row) = self.tree().find(id.as_bytes()) {

@@ -2,6 +2,7 @@
 //! deleted, renamed, replaced or truncated it.
 
 use std::cmp::Ordering;
+use std::io;
 
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
@@ -78,15 +79,17 @@ impl Session {
     pub fn flush(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Ends)?;
         for _ in 0..CHECKS {
-            let Some(storage) = self.storage.as_mut().filter(|_| self.persistence == Persistence::File) else { break };
+            let Some(storage) = self.storage.as_mut().filter(|_| self.persistence == Persistence::File) else {
+                return Ok(());
+            };
             storage.flush()?;
             // Another file may have got the name meanwhile.
-            if matches!(storage.status(true)?, FileStatus::Here { .. }) {
-                break;
+            if matches!(storage.status(true)?, FileStatus::Here { .. } | FileStatus::Open { .. }) {
+                return Ok(());
             }
             self.check_file(CheckDepth::Ends)?;
         }
-        Ok(())
+        Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it"))
     }
 
     /// Checks the file while it is still open, because it may be the only copy of what was appended here, and closes it.
@@ -165,12 +168,19 @@ impl Session {
                 // The file that it is in now has just been read.
                 Ok(TakenIn::Moved) => compared = Compared::Ends,
                 // Another file took its name after the check.
-                Err(error) if error.needs_file_check() && left > 0 => {}
+                Err(error) if (error.needs_file_check() || self.has_name_again(&error)) && left > 0 => {}
                 Err(error) => return Err(error),
             }
             status = self.storage.as_ref().map_or(Ok(status), |storage| storage.status(true))?;
         }
         Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it"))
+    }
+
+    /// Whether another file took the name of a deleted one that was to be written again.
+    fn has_name_again(&self, error: &Error) -> bool {
+        let is_taken = error.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::AlreadyExists);
+        let status = self.storage.as_ref().filter(|_| is_taken).map(|storage| storage.status(true));
+        matches!(status, Some(Ok(FileStatus::Here { .. } | FileStatus::Replaced { .. })))
     }
 
     /// Takes in what a check found.

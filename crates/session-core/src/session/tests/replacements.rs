@@ -134,6 +134,48 @@ fn an_append_that_returns_before_the_new_file_has_the_name_is_redacted() {
     }
 }
 
+/// Regression: the append failed with EEXIST. A replacement that had begun before a file was deleted gave the new file the name while the
+/// session wrote the deleted one again.
+#[test]
+#[cfg(unix)]
+fn a_deleted_file_whose_name_is_taken_while_it_is_written_again_is_taken_in() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let first = append(&mut session);
+    let (path, text) = (world.path.clone(), world.text() + &entry("theirs"));
+    fs::remove_file(&world.path).expect("removed");
+    before_next(FsCall::Link, move || fs::write(path, text).expect("written"));
+    let second = append(&mut session);
+    assert_eq!(ids(&session), ["a", &first, "theirs", &second]);
+    expect_whole(&session, &world);
+}
+
+/// Regression: the append failed, because each wait for the lock counted as a try. A process that replaces the file again and again has the
+/// lock nearly always.
+#[test]
+#[cfg(unix)]
+fn an_append_beside_a_process_that_replaces_the_file_all_the_time_is_written() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let world = World::with(&["a"]);
+    let path = world.path.clone();
+    let is_done = Arc::new(AtomicBool::new(false));
+    let stops = is_done.clone();
+    let replacing = std::thread::spawn(move || {
+        for n in 0.. {
+            merge(&path, "s", entry(&format!("m{n}")).as_bytes(), None).expect("merged");
+            if stops.load(Ordering::SeqCst) {
+                break;
+            }
+        }
+    });
+    let mut session = opened(&world.path);
+    let mine: Vec<_> = (0..20).map(|_| append(&mut session)).collect();
+    is_done.store(true, Ordering::SeqCst);
+    replacing.join().expect("no panic");
+    let there = fresh_ids(&world.path);
+    assert!(mine.iter().all(|id| there.contains(id)), "{}", world.text());
+}
+
 /// Regression: forks and branches were made of the file that a redaction had replaced.
 #[test]
 #[cfg(unix)]
