@@ -83,7 +83,8 @@ fn an_append_that_was_stopped_before_its_write_is_in_the_new_file() {
 #[test]
 #[cfg(unix)]
 fn an_entry_that_is_added_to_a_file_which_is_replaced_meanwhile_is_in_the_last_one() {
-    let works: [(&str, fn(&mut Session) -> Result<()>); 3] =
+    type Check = fn(&mut Session) -> Result<()>;
+    let works: [(&str, Check); 3] =
         [("close", Session::check_and_close), ("flush", Session::flush), ("reload", Session::reload)];
     for (name, work) in works {
         let world = World::with(&["a"]);
@@ -342,6 +343,9 @@ fn world() -> World {
     world
 }
 
+/// The side that runs while the other is stopped.
+type Running = (JoinHandle<Done>, Run);
+
 /// What the side that ran while the other was stopped did.
 struct Run {
     /// Whether it was done before the other went on.
@@ -361,7 +365,7 @@ fn files(path: &str) -> BTreeSet<String> {
 fn run(world: &World, stopped: &Way, other: &Way, at: usize) -> (Done, Option<(Done, Run)>) {
     let (stopped, other) = ((stopped.prepare)(world), (other.prepare)(world));
     let path = world.path.clone();
-    let running: Arc<Mutex<Option<(JoinHandle<Done>, Run)>>> = Arc::default();
+    let running: Arc<Mutex<Option<Running>>> = Arc::default();
     let started = running.clone();
     let (done, _) = with(usize::MAX, InjectedFault::Short, || {
         before_call(at, move || {
