@@ -131,17 +131,17 @@ test.each(ways)("in pi $version with $how a query selects the row, and Enter ope
 
 test.each(ways)("in pi $version with $how a query, a deletion and a name given while the list comes in pieces do what they do in pi's own", async ({ hooked, release }) => {
 	const worlds = [await world(), await world()] as const;
-	const paths = worlds.map((at) => Array.from({ length: 300 }, (_, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"many words ".repeat(20_000)} pear${n}end answer`), n + 1)])));
+	const paths = worlds.map((at) => Array.from({ length: 150 }, (_, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), 150 - n), said("b", "a", assistant(`${"many words ".repeat(8_000)} pear${n}end answer`), 150 - n)])));
 	const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
 	const both = await Both.start(...worlds, { hooked, release });
 	// The first row is the newest session in a part of the list, too.
 	await both.do((terminal) => terminal.enter("/resume"));
-	await both.do((terminal) => terminal.shows(listed, "› question 299"));
+	await both.do((terminal) => terminal.shows(listed, "› question 149"));
 	both.press("C-d");
 	await both.do((terminal) => terminal.shows("Delete session?"));
 	both.press("Enter");
-	await both.see(listed, "› question 298", "/299)");
-	expect(gone()).toEqual([[299], [299]]);
+	await both.see(listed, "› question 148", "/149)");
+	expect(gone()).toEqual([[149], [149]]);
 	both.press("Escape");
 	await both.do((terminal) => terminal.enter("/resume"));
 	both.press(..."pear137end");
@@ -152,7 +152,7 @@ test.each(ways)("in pi $version with $how a query, a deletion and a name given w
 	await both.see(listed, "› Quince ");
 	both.press("C-d", "Enter");
 	await both.see(listed, "pear137end", "No sessions in current folder", "◉ Current Folder");
-	expect(gone()).toEqual([[137, 299], [137, 299]]);
+	expect(gone()).toEqual([[137, 149], [137, 149]]);
 	// Typed at once, whatever is read by then.
 	both.press(...erased("pear137end"), ..."pear138end", "Enter");
 	expect(await both.opened()).toContain("pear138end");
