@@ -15,78 +15,90 @@ use regex_automata::Input;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use crate::base::error::{Error, Result};
+use crate::base::escape_sequences::ESC;
 
 /// How many characters of a word are looked for.
 const LONGEST_RUN: usize = 32;
 
-/// How JSON must write U+001B, but for the case of its last letter.
-const ESCAPED: &str = r"\u001";
-
 /// Finds candidates for a query.
 pub struct Prefilter {
-    /// Finds the run, or an escape of one of its characters; None if every line is a candidate.
-    pattern: Option<Regex>,
-    /// How each two neighbours of the run can be written in JSON, without `\uXXXX`.
+    /// Finds the run; None if every line is a candidate.
+    run: Option<Regex>,
+    /// The UTF-16 code units of the run's characters, in every case.
+    units: BTreeSet<u16>,
+    /// How each two neighbours of the run can be written in JSON, without `\uXXXX`, and how the first of any two can end.
     neighbours: Vec<[Vec<String>; 2]>,
+    ends: BTreeSet<u8>,
+    /// Finds `\u`.
     escaped: Finder<'static>,
 }
 
 impl Prefilter {
-    /// A prefilter for texts that hold all these words.
+    /// A prefilter for texts that contain all these words.
     pub fn of(words: &[String]) -> Result<Self> {
         // Any byte sequence that is not UTF-8, and any lone surrogate, is read as U+FFFD.
         let runs = words.iter().flat_map(|word| word.split('\u{fffd}'));
         let run: String =
             runs.max_by_key(|run| run.chars().count()).unwrap_or_default().chars().take(LONGEST_RUN).collect();
-        let escaped = Finder::new(ESCAPED);
-        if run.is_empty() {
-            return Ok(Self { pattern: None, neighbours: Vec::new(), escaped });
-        }
-        let escapes: BTreeSet<String> =
-            run.chars().flat_map(variants).flat_map(utf16).map(|unit| format!("{unit:04x}")).collect();
-        let escapes = Vec::from_iter(escapes).join("|");
-        let neighbours = run.chars().zip(run.chars().skip(1)).map(|(left, right)| [written(left), written(right)]);
-        let neighbours = neighbours.collect();
-        let run: String = run.chars().map(in_json).collect();
+        let units = run.chars().flat_map(variants).flat_map(utf16).collect();
+        let neighbours: Vec<_> =
+            run.chars().zip(run.chars().skip(1)).map(|(left, right)| [written(left), written(right)]).collect();
+        let ends = neighbours.iter().flat_map(|[left, _]| left).filter_map(|c| c.bytes().last()).collect();
         let syntax = syntax::Config::new().case_insensitive(true).utf8(false);
-        let pattern = Regex::builder().syntax(syntax).build(&format!(r"{run}|\\(?-i:u)(?:{escapes})"));
+        let pattern: String = run.chars().map(in_json).collect();
         let failed = |error| Error::internal(format!("the query has no pattern: {error}"));
-        Ok(Self { pattern: Some(pattern.map_err(failed)?), neighbours, escaped })
+        let run = match run.is_empty() {
+            true => None,
+            false => Some(Regex::builder().syntax(syntax).build(&pattern).map_err(failed)?),
+        };
+        Ok(Self { run, units, neighbours, ends, escaped: Finder::new(r"\u") })
     }
 
     /// The candidates in some lines.
     pub fn candidates<'a>(&'a self, bytes: &'a [u8]) -> Candidates<'a> {
-        Candidates { filter: self, bytes, run: self.find_run(bytes, 0), interrupted: self.find_interrupted(bytes, 0) }
+        Candidates { filter: self, bytes, run: self.find_run(bytes, 0), escaped: self.find_escaped(bytes, 0) }
     }
 
     fn find_run(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let rest = from..bytes.len();
-        match &self.pattern {
+        match &self.run {
             _ if rest.is_empty() => None,
-            Some(pattern) => pattern.find(Input::new(bytes).range(rest)).map(|found| found.start()),
+            Some(run) => run.find(Input::new(bytes).range(rest)).map(|found| found.start()),
             None => Some(from),
         }
     }
 
-    /// The first place at or after `from` where escape sequences are between two neighbours of the run.
-    fn find_interrupted(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        if self.neighbours.is_empty() {
-            return None;
-        }
+    /// The first `\uXXXX` at or after `from` that is a character of the run, or begins escape sequences between two of its characters.
+    /// A regular expression would look at every `\u001b`, of which coloured output has many, with several patterns.
+    fn find_escaped(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        // Every line is a candidate already.
+        self.run.as_ref()?;
         let mut places = self.escaped.find_iter(bytes.get(from..)?).map(|at| from + at);
-        places.find(|at| {
-            let before = bytes.get(..*at).unwrap_or_default();
-            let mut left =
-                self.neighbours.iter().filter(|[left, _]| left.iter().any(|c| before.ends_with(c.as_bytes())));
-            let Some(first) = left.next() else { return false };
-            match after_sequences(bytes.get(*at..).unwrap_or_default()) {
-                Some(after) => std::iter::once(first)
-                    .chain(left)
-                    .any(|[_, right]| right.iter().any(|c| after.starts_with(c.as_bytes()))),
-                None => true,
-            }
+        places.find(|at| match code_unit(bytes, *at) {
+            Some(unit) => self.units.contains(&unit) || unit == u16::from(ESC) && self.is_interrupted(bytes, *at),
+            None => false,
         })
     }
+
+    /// Whether the escape sequences at a position are between two neighbours of the run.
+    fn is_interrupted(&self, bytes: &[u8], at: usize) -> bool {
+        let before = bytes.get(..at).unwrap_or_default();
+        if !before.last().is_some_and(|end| self.ends.contains(end)) {
+            return false;
+        }
+        let ends = |[left, _]: &&[Vec<String>; 2]| left.iter().any(|c| before.ends_with(c.as_bytes()));
+        let mut pairs = self.neighbours.iter().filter(ends);
+        match after_sequences(bytes.get(at..).unwrap_or_default()) {
+            Some(after) => pairs.any(|[_, right]| right.iter().any(|c| after.starts_with(c.as_bytes()))),
+            None => pairs.next().is_some(),
+        }
+    }
+}
+
+/// The code unit that a `\uXXXX` at a position stands for.
+fn code_unit(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at + 2..at + 6)?;
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | u16::try_from(char::from(*digit).to_digit(16)?).ok()?))
 }
 
 /// Finds the candidates in some lines one after the other. Each of the two places that it knows is looked for once.
@@ -94,7 +106,7 @@ pub struct Candidates<'a> {
     filter: &'a Prefilter,
     bytes: &'a [u8],
     run: Option<usize>,
-    interrupted: Option<usize>,
+    escaped: Option<usize>,
 }
 
 impl Candidates<'_> {
@@ -103,10 +115,10 @@ impl Candidates<'_> {
         if self.run.is_some_and(|at| at < from) {
             self.run = self.filter.find_run(self.bytes, from);
         }
-        if self.interrupted.is_some_and(|at| at < from) {
-            self.interrupted = self.filter.find_interrupted(self.bytes, from);
+        if self.escaped.is_some_and(|at| at < from) {
+            self.escaped = self.filter.find_escaped(self.bytes, from);
         }
-        self.run.into_iter().chain(self.interrupted).min()
+        self.run.into_iter().chain(self.escaped).min()
     }
 }
 
@@ -114,7 +126,7 @@ impl Candidates<'_> {
 /// strings for the device, or have characters that JSON escapes.
 fn after_sequences(mut rest: &[u8]) -> Option<&[u8]> {
     loop {
-        let Some((b'b' | b'B', sequence)) = rest.strip_prefix(ESCAPED.as_bytes()).and_then(<[u8]>::split_first) else {
+        let Some((b'b' | b'B', sequence)) = rest.strip_prefix(br"\u001").and_then(<[u8]>::split_first) else {
             return Some(rest);
         };
         let end = match sequence.first()? {
