@@ -5,11 +5,12 @@
 //!   of the factory's `message`, which leaves the long strings of a plain message to [`super::text`].
 //!   A walk over the object through Node-API, key by key, takes four times as long as `JSON.stringify` of a message without
 //!   its long strings (2.1 µs and 0.5 µs for a tool result), and would have to know each of its rules.
-//! - **From a line**: the core indexes the line's fields (`format/message_head.rs`); the object is made of the
-//!   line's text ([`super::values`]): long strings from their bytes, the rest by the engine's `JSON.parse`.
-//!   Bodies are left out and read on first access (`factory/lazy.js`).
+//! - **From a line**: the core indexes the line's fields (`format/message_head.rs`); the object is made of the line's text: a batch of
+//!   lines by the engine's `JSON.parse`, without their bodies, which are read on first access (`factory/lazy.js`) and made by serde
+//!   ([`super::values`]).
 //!
-//! No struct of Rust is between text and object, so unknown fields, the order of keys, the text of numbers and lone surrogates survive.
+//! serde makes JavaScript's values of the text itself. The core's `AgentMessage`, which is for programs in Rust, is not between the two, so
+//! that the order of keys and lone surrogates survive.
 
 use napi::Result;
 

@@ -3,15 +3,24 @@
 //! Of a plain value the factory takes the long strings out (`write` in `values.js`): the engine writes the rest, and they
 //! are escaped here, which is ten times as fast. Any other value is the engine's alone.
 
+use std::cell::Cell;
+
 use napi::{Result, ValueType};
 
 use super::errors::OrThrow;
 use crate::engine::{JsEnv, JsVal};
-use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{append, with_capacity};
-use pi_session_core::base::wtf8::push_json_string;
-use pi_session_core::json::long_strings::STRING_PLACEHOLDER;
+use crate::factory::{self, FactoryFn, STRING_PLACEHOLDER};
+use pi_session_core::base::memory::{append, keep, reserve};
 use pi_session_core::json::quote::push_quoted;
+
+thread_local! {
+    static WRITTEN: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Keeps the memory of a text that is written for the next one.
+pub fn recycle(text: Vec<u8>) {
+    keep(&WRITTEN, text);
+}
 
 /// The JSON text of a value; empty if it has none. The caller's code may run.
 pub fn line_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
@@ -25,7 +34,8 @@ pub fn written_text(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>
         return js.text(written);
     }
     let skeleton = js.text(js.at(written, 0)?)?.unwrap_or_default();
-    let mut out = with_capacity(skeleton.len() + (64 << 10)).or_throw(js)?;
+    let mut out = WRITTEN.take();
+    reserve(&mut out, skeleton.len()).or_throw(js)?;
     let mut rest = skeleton.as_slice();
     let mut count = 0;
     while let Some(place) = find_placeholder(rest) {
@@ -41,11 +51,12 @@ pub fn written_text(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>
 
 /// Appends the JSON text of a string.
 fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
-    let pushed = match js.with_base64(text, |letters| push_json_string(out, letters))? {
-        Some(pushed) => pushed,
-        None => js.with_units(text, |units| push_quoted(out, units))?,
-    };
-    pushed.or_throw(js)
+    append(out, b"\"").or_throw(js)?;
+    if js.push_base64(text, out)? {
+        return append(out, b"\"").or_throw(js);
+    }
+    out.pop();
+    js.with_units(text, |units| push_quoted(out, units))?.or_throw(js)
 }
 
 /// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before the quote.

@@ -5,13 +5,12 @@
 
 use std::cell::Cell;
 use std::ptr::null_mut;
-use std::thread::LocalKey;
 
 use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_utf8_latin1};
 use napi::{sys, JsValue as _, Result, ValueType};
 
 use super::env::{JsEnv, JsVal};
-use pi_session_core::base::memory::{reserve, resize};
+use pi_session_core::base::memory::{keep, reserve, resize};
 use pi_session_core::base::wtf8;
 
 /// The capacity for most strings, in units.
@@ -19,20 +18,19 @@ const SHORT: usize = 512;
 /// From how many units on a string that begins like base64 is copied as bytes, if it is ASCII: so many are looked at.
 const LONG_BASE64: usize = 1 << 14;
 const BASE64_START: usize = 64;
-/// How many bytes are kept for the next string: page faults of fresh memory cost more than a conversion.
-const KEPT: usize = 8 << 20;
+/// How many letters are looked at before one of them that is escaped ends it.
+const PLAIN_CHUNK: usize = 1 << 12;
 
 thread_local! {
     static UNITS: Cell<Vec<u16>> = const { Cell::new(Vec::new()) };
     static LETTERS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Keeps a buffer for the next string, unless it is large.
-fn keep<T>(buffer: &'static LocalKey<Cell<Vec<T>>>, mut units: Vec<T>) {
-    units.clear();
-    if size_of::<T>() * units.capacity() <= KEPT {
-        buffer.set(units);
-    }
+/// Whether each of these letters is ASCII, and not escaped in JSON. The compiler makes vector instructions of it.
+fn is_plain(letters: &[u8]) -> bool {
+    // As a signed number, a letter beyond ASCII is below the space, too.
+    let is_odd = |letter: u8| ((letter as i8) < 0x20) | (letter == b'"') | (letter == b'\\');
+    letters.iter().fold(0, |odd, letter| odd | u8::from(is_odd(*letter))) == 0
 }
 
 /// A Node-API function that copies units of a string into a buffer of that many.
@@ -104,29 +102,38 @@ impl<'env> JsEnv<'env> {
         Ok(done)
     }
 
-    /// Does something with the letters of a long string that begins like base64, if all are ASCII; else gives None. The
-    /// engine copies letters as bytes much faster than as units, but cuts those beyond Latin-1, so that all of them must be
-    /// counted first. For other texts the count costs more than that saves.
-    pub fn with_base64<T>(self, value: JsVal<'_>, work: impl FnOnce(&[u8]) -> T) -> Result<Option<T>> {
+    /// Appends the letters of a long string that begins like base64, if none of them is escaped in JSON or beyond ASCII. False, and
+    /// nothing is appended, for any other string. The engine counts the bytes of the UTF-8 first, and then copies them at memory speed; for
+    /// other texts the count costs more than that saves.
+    pub fn push_base64(self, value: JsVal<'_>, out: &mut Vec<u8>) -> Result<bool> {
         let size = self.copy_units(value, &mut Vec::new())?;
         if size < LONG_BASE64 {
-            return Ok(None);
+            return Ok(false);
         }
         let mut start = Vec::with_capacity(BASE64_START + 1);
         self.copy_units(value, &mut start)?;
         let is_base64 =
             |unit: &u16| u8::try_from(*unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte));
-        if !start.iter().all(is_base64)
-            || self.copy(sys::napi_get_value_string_utf8, value, &mut Vec::<u8>::new())? != size
-        {
-            return Ok(None);
+        if !start.iter().all(is_base64) {
+            return Ok(false);
         }
-        let mut letters = LETTERS.take();
-        reserve(&mut letters, size + 1).map_err(|_| self.out_of_memory(size))?;
-        let copied = self.copy(sys::napi_get_value_string_latin1, value, &mut letters)?;
-        let done = (copied == size).then(|| work(&letters));
-        keep(&LETTERS, letters);
-        Ok(done)
+        let before = out.len();
+        // With two bytes more for the end of a JSON string, whoever writes that does not move the letters.
+        reserve(out, size + 3).map_err(|_| self.out_of_memory(size))?;
+        let mut copied = 0;
+        // SAFETY: the buffer has that capacity, and the engine writes `copied` bytes of it, less than that, and a zero after them.
+        let status = unsafe {
+            let end = out.as_mut_ptr().add(before);
+            let status = sys::napi_get_value_string_utf8(self.raw(), value.raw(), end.cast(), size + 1, &mut copied);
+            out.set_len(before + copied.min(size));
+            status
+        };
+        self.check(status, "string value")?;
+        let is_plain = copied == size && out.get(before..).unwrap_or_default().chunks(PLAIN_CHUNK).all(is_plain);
+        if !is_plain {
+            out.truncate(before);
+        }
+        Ok(is_plain)
     }
 
     fn copy_units(self, value: JsVal<'_>, buffer: &mut Vec<u16>) -> Result<usize> {

@@ -17,7 +17,16 @@ use super::env::{JsEnv, JsVal};
 /// A value of the core as a JavaScript value.
 pub fn to_js<'env>(js: JsEnv<'env>, value: &(impl Serialize + ?Sized)) -> Result<JsVal<'env>> {
     let names = RefCell::default();
-    value.serialize(ToJs { js, names: &names }).map_err(|Failed(error)| error)
+    value.serialize(ToJs { js, names: &names, arguments: None }).map_err(|Failed(error)| error)
+}
+
+/// The values of a struct's fields, in their order: arguments of a function with parameters of the same names. To make an object of many
+/// fields in the factory takes a fifth of the time that it takes through Node-API.
+pub fn arguments_of<'env>(js: JsEnv<'env>, fields: &impl Serialize) -> Result<Vec<JsVal<'env>>> {
+    let (names, arguments) = (RefCell::default(), RefCell::default());
+    let made = fields.serialize(ToJs { js, names: &names, arguments: Some(&arguments) });
+    made.map_err(|Failed(error)| error)?;
+    Ok(arguments.take())
 }
 
 /// A text in WTF-8.
@@ -48,6 +57,8 @@ type Names<'env> = RefCell<Vec<(&'static str, JsVal<'env>)>>;
 struct ToJs<'a, 'env> {
     js: JsEnv<'env>,
     names: &'a Names<'env>,
+    /// Where the values of the outermost struct's fields go, if it is not to become an object.
+    arguments: Option<&'a RefCell<Vec<JsVal<'env>>>>,
 }
 
 /// Why a value was not made.
@@ -241,7 +252,7 @@ impl<'a, 'env> ser::Serializer for ToJs<'a, 'env> {
     }
 
     fn serialize_struct(self, _: &'static str, len: usize) -> std::result::Result<Self::SerializeStruct, Failed> {
-        Ok(self.fields(len))
+        Ok(self.fields(if self.arguments.is_some() { 0 } else { len }))
     }
 
     fn serialize_struct_variant(
@@ -269,12 +280,18 @@ impl<'env> List<'env, ToJs<'_, 'env>> {
 
 impl<'env> Fields<'env, ToJs<'_, 'env>> {
     fn put<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> std::result::Result<(), Failed> {
-        let field = (self.to.name(key)?, value.serialize(self.to)?);
-        self.all.push(field);
+        let made = value.serialize(ToJs { arguments: None, ..self.to })?;
+        match self.to.arguments {
+            Some(arguments) => arguments.borrow_mut().push(made),
+            None => self.all.push((self.to.name(key)?, made)),
+        }
         Ok(())
     }
 
     fn made(self) -> Made<'env> {
+        if self.to.arguments.is_some() {
+            return Ok(self.to.js.undefined()?);
+        }
         let object = self.to.js.object_of(&self.all)?;
         self.variant.map_or(Ok(object), |name| self.to.variant(name, object))
     }

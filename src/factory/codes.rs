@@ -8,8 +8,12 @@ use pi_session_core::context::projection::Contribution;
 use pi_session_core::format::agent_message::Role;
 use pi_session_core::format::body::BodyOf;
 use pi_session_core::index::read_entries::BODY_PLACEHOLDER;
-use pi_session_core::json::long_strings::{LONG, STRING_PLACEHOLDER};
 use pi_session_core::session::TextNeed;
+
+/// What replaces a long string in a text that the engine writes. It needs no escape.
+pub const STRING_PLACEHOLDER: &str = "\u{7f}";
+/// The least length of a long string, in units: to take a shorter one out costs more than it saves.
+const LONG: usize = 256;
 
 /// The object that the factory takes its codes from.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {

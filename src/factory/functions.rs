@@ -20,7 +20,7 @@ factory! {
     CustomMessage = c"customMessage",
     WithContent = c"withContent",
     Parse = c"parse",
-    ParseApart = c"parseApart",
+    ListOf = c"listOf",
     TextBlock = c"textBlock",
     Write = c"write",
     Anchor = c"anchor",

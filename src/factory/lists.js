@@ -4,6 +4,7 @@
 	"use strict";
 	const { define, time, unbound } = shared;
 	const { Array, Date, WeakMap, setImmediate, setTimeout } = globalThis;
+	const { parse } = JSON;
 	const { max } = Math;
 	const { isNaN } = Number;
 	const localeCompare = unbound(String.prototype.localeCompare);
@@ -65,7 +66,7 @@
 		},
 		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property from
 		// then on.
-		info({ path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, file, source }) {
+		info(path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, file, source, parentJson, createdJson) {
 			const settle = (object, value) => define(object, "allMessagesText", value);
 			const text = { file, source, value: undefined };
 			const made = {
@@ -73,8 +74,8 @@
 				id,
 				cwd,
 				name,
-				parentSessionPath,
-				created: new Date(created),
+				parentSessionPath: parentJson === undefined ? parentSessionPath : parse(parentJson),
+				created: new Date(createdJson === undefined ? created : parse(createdJson)),
 				modified: new Date(modified),
 				messageCount,
 				firstMessage,

@@ -2,7 +2,7 @@
 (shared) => {
 	"use strict";
 	const { invalid, unbound } = shared;
-	const { Object, Symbol, WeakMap, queueMicrotask } = globalThis;
+	const { Object, Symbol, queueMicrotask } = globalThis;
 	const { apply } = Reflect;
 	const { defineProperty } = Object;
 
@@ -72,17 +72,31 @@
 	// The method that Node, Deno and Bun call to print an object.
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
-	// What a manager holds, by the manager: it is collected with it.
-	const anchors = new WeakMap();
+	class Given {
+		constructor(object) {
+			// A private field can be put on any object this way.
+			return object;
+		}
+	}
+	// What a manager holds is in a private field of it, and collected with it. To ask whether there is one takes a tenth of a look into a
+	// WeakMap.
+	class Anchored extends Given {
+		#anchor;
+		constructor(object, anchor) {
+			super(object);
+			this.#anchor = anchor;
+		}
+		static has(object) {
+			return typeof object === "object" && object !== null && #anchor in object;
+		}
+	}
 	const concat = unbound(Array.prototype.concat);
 	const filter = unbound(Array.prototype.filter);
-	const has = unbound(WeakMap.prototype.has);
-	const set = unbound(WeakMap.prototype.set);
 
 	return {
 		anchor(manager) {
 			const anchor = { entries: undefined, listeners: [] };
-			set(anchors, manager, anchor);
+			new Anchored(manager, anchor);
 			defineProperty(manager, SELF, { __proto__: null, value: manager });
 			return anchor;
 		},
@@ -124,7 +138,7 @@
 				wrap(prototype, name, (native) => ({
 					[name](...args) {
 						const manager = this?.[SELF];
-						if (!has(anchors, manager)) throw invalid("Illegal invocation");
+						if (!Anchored.has(manager)) throw invalid("Illegal invocation");
 						return apply(native, manager, args);
 					},
 				})[name]);
@@ -140,7 +154,7 @@
 				value: {
 					inspect(depth, options, inspect) {
 						const manager = this?.[SELF];
-						if (depth < 0 || !has(anchors, manager)) return "[SessionManager]";
+						if (depth < 0 || !Anchored.has(manager)) return "[SessionManager]";
 						const [id, file] = [manager.getSessionId(), manager.getSessionFile()];
 						return `SessionManager ${inspect({ id, file, entries: manager.getEntryCount(), leaf: manager.getLeafId() }, options)}`;
 					},

@@ -6,4 +6,5 @@ mod functions;
 pub mod process;
 
 pub use call::{call, function, install, scratch, uninstall};
+pub use codes::STRING_PLACEHOLDER;
 pub use functions::FactoryFn;

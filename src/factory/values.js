@@ -1,4 +1,4 @@
-// Values as JSON: writes the caller's, and parses lines. Long strings go apart from the rest, as strings.
+// Values as JSON: writes the caller's, whose long strings go apart from the rest, and parses lines.
 (shared, codes) => {
 	"use strict";
 	const { unbound } = shared;
@@ -97,33 +97,13 @@
 		return texts;
 	}
 
-	// Puts long strings back into a value that was parsed without them: after each placeholder is the number of its string.
-	function putBack(value, texts) {
-		if (typeof value === "string") {
-			return value.length > 1 && value[0] === STRING_PLACEHOLDER ? texts[+substring(value, 1)] : value;
-		}
-		if (typeof value !== "object" || value === null) return value;
-		const names = isArray(value) ? undefined : keys(value);
-		const { length } = names ?? value;
-		for (let at = 0; at < length; at++) {
-			const key = names === undefined ? at : names[at];
-			const was = value[key];
-			const is = putBack(was, texts);
-			if (is !== was) value[key] = is;
-		}
-		return value;
-	}
-
 	return {
 		// For the other scripts.
 		LONG,
 
 		parse,
-		// The value of a text that these long strings were taken out of.
-		parseApart(text, texts) {
-			return putBack(parse(text), texts);
-		},
-		// The value of a text that is one text block.
+		listOf: (...elements) => elements,
+		// A content that is one text block.
 		textBlock(text) {
 			return [{ type: "text", text }];
 		},

@@ -4,7 +4,7 @@ use napi::{Result, ValueType};
 use serde::Serialize;
 
 use crate::convert::values::parse;
-use crate::engine::{or_undefined, to_js, JsEnv, JsVal, Wtf8};
+use crate::engine::{arguments_of, or_undefined, JsEnv, JsVal, Wtf8};
 use crate::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::header::ParentSession;
@@ -31,7 +31,7 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &ListedFile) -> Result<Option
     }
 }
 
-/// What the factory makes the object of. `created` and a parent that is not a text are set later.
+/// What the factory makes the object of: the arguments of its function `info`, by the names of its parameters.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {
@@ -42,44 +42,55 @@ struct Listed<'a> {
     name: Option<Wtf8<'a>>,
     #[serde(serialize_with = "or_undefined")]
     parent_session_path: Option<Wtf8<'a>>,
-    created: (),
+    #[serde(serialize_with = "or_undefined")]
+    created: Option<&'a str>,
     modified: f64,
     message_count: u64,
     first_message: Wtf8<'a>,
     /// The file that is read for the session's text, and the state in which it was listed.
     file: &'a str,
     source: &'a str,
+    /// The JSON of a parent and of a creation time that are no texts, which are rare, or have a lone surrogate.
+    #[serde(serialize_with = "or_undefined")]
+    parent_json: Option<&'a str>,
+    #[serde(serialize_with = "or_undefined")]
+    created_json: Option<&'a str>,
 }
 
 fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Result<(JsVal<'env>, f64)> {
     let ListedFile { path, file, listed } = session;
     let summary = &listed.summary;
-    let created = summary.created_json.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text))?;
-    let modified = listed.modified_ms(|| match js.kind(created)? {
-        ValueType::String => js.number_value(factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[created])?])?),
-        _ => Ok(None),
+    let created_json = summary.created_json.as_deref();
+    let modified = listed.modified_ms(|| {
+        let created = created_json.map_or_else(|| js.undefined(), |json| parse(js, json))?;
+        match js.kind(created)? {
+            ValueType::String => {
+                js.number_value(factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[created])?])?)
+            }
+            _ => Ok(None),
+        }
     })?;
+    let created = created_json.and_then(|json| serde_json::from_str::<String>(json).ok());
+    let (parent, parent_json) = match &summary.parent {
+        Some(ParentSession::Path(path)) => (Some(Wtf8(path)), None),
+        Some(ParentSession::Other(json)) => (None, Some(&**json)),
+        None => (None, None),
+    };
     let state = ListedState::of(listed).to_text();
     let listed = Listed {
         path,
         id: Wtf8(&summary.id),
         cwd: Wtf8(&summary.cwd),
         name: summary.name.as_deref().map(Wtf8),
-        parent_session_path: match &summary.parent {
-            Some(ParentSession::Path(path)) => Some(Wtf8(path)),
-            Some(ParentSession::Other(_)) | None => None,
-        },
-        created: (),
+        parent_session_path: parent,
+        created: created.as_deref(),
         modified,
         message_count: summary.message_count,
         first_message: Wtf8(first),
         file,
         source: &state,
+        parent_json,
+        created_json: created_json.filter(|_| created.is_none()),
     };
-    let listed = to_js(js, &listed)?;
-    js.set(listed, c"created", created)?;
-    if let Some(ParentSession::Other(json)) = &summary.parent {
-        js.set(listed, c"parentSessionPath", parse(js, json)?)?;
-    }
-    Ok((factory::call(js, FactoryFn::Info, &[listed])?, modified))
+    Ok((factory::call(js, FactoryFn::Info, &arguments_of(js, &listed)?)?, modified))
 }

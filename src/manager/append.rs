@@ -12,7 +12,7 @@ use super::materialize::object;
 use super::object_lines::kept_lines;
 use super::state::ManagerState;
 use crate::convert::errors::{thrown, wrong_argument};
-use crate::convert::text::line_of;
+use crate::convert::text::{line_of, recycle};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process::now;
 use crate::factory::{self, FactoryFn};
@@ -126,6 +126,7 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             }
             appended
         };
+        new.text.take().map(recycle);
         return appended.map_err(|error| thrown(js, &error));
     }
     Err(wrong_argument(js, "A toJSON method or getter changed the session each time it was written"))

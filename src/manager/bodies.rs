@@ -11,13 +11,15 @@ use napi::{Error, Result, Status};
 use super::gc::{self, Collectable};
 use super::state::ManagerState;
 use crate::convert::errors::thrown;
-use crate::convert::values::value_of;
+use crate::convert::values::parse;
 use crate::engine::{JsEnv, JsVal, Persistent};
 use crate::factory::{self, FactoryFn};
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::wtf8::shown;
 use pi_session_core::format::body::BodyOf;
-use pi_session_core::session::body_text::{BodyPlace, BodyText, MissingBody};
+use pi_session_core::index::read_entries::TakeBody;
+use pi_session_core::json::is_json;
+use pi_session_core::session::body_text::{BodyPlace, MissingBody};
 use pi_session_core::session::Session;
 use pi_session_core::tree::RowNo;
 
@@ -60,10 +62,16 @@ impl BodyReader {
     }
 
     /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
-    /// session, it may have the entry elsewhere. None if not.
-    fn find(&self, js: JsEnv<'_>, place: &BodyPlace<'_>, missing: &MissingBody) -> Result<Option<BodyText>> {
+    /// session, it may have the entry elsewhere. False if not.
+    fn find(
+        &self,
+        js: JsEnv<'_>,
+        place: &BodyPlace<'_>,
+        missing: &MissingBody,
+        take: &mut TakeBody<'_>,
+    ) -> Result<bool> {
         let Some(manager) = self.manager.upgrade() else {
-            return Ok(None);
+            return Ok(false);
         };
         if manager.borrow().session.is_suspect() {
             let mut state = manager.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
@@ -72,7 +80,7 @@ impl BodyReader {
             state.follow_remap(js)?;
         }
         let state = manager.borrow();
-        Ok(state.session.find_body(place, missing))
+        Ok(state.session.find_body(place, missing, take))
     }
 }
 
@@ -133,24 +141,35 @@ fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>>
 }
 
 fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, place: &BodyPlace<'_>) -> Result<JsVal<'env>> {
-    let text = match reader.with_session(|session, checks_name| session.body_text(place, checks_name))? {
-        Ok(text) => text,
-        Err((error, missing)) => match reader.find(js, place, &missing)? {
-            Some(text) => text,
-            // No open session has the new file: the old one has the body still.
-            None if missing.is_replaced => {
-                let text = reader.with_session(|session, _| session.body_text(place, false))?;
-                text.map_err(|(error, _)| thrown(js, &error))?
-            }
-            None => return Err(thrown(js, &error)),
-        },
+    let (mut made, mut len) = (None, 0);
+    // Nothing of the caller's runs while the session is borrowed: a value is made of its text alone.
+    let mut take = |text: &str| {
+        len = text.len();
+        let value = parse(js, text);
+        if value.is_err() && !is_json(text) {
+            return js.take_exception().is_err();
+        }
+        made = Some(value);
+        true
     };
-    value_of(js, &text.parts).map_err(|_| match js.take_exception() {
+    let taken = reader.with_session(|session, checks_name| session.body_text(place, checks_name, &mut take))?;
+    if let Err((error, missing)) = taken {
+        if !reader.find(js, place, &missing, &mut take)? {
+            if !missing.is_replaced {
+                return Err(thrown(js, &error));
+            }
+            // No open session has the new file: the old one has the body still.
+            let taken = reader.with_session(|session, _| session.body_text(place, false, &mut take))?;
+            taken.map_err(|(error, _)| thrown(js, &error))?;
+        }
+    }
+    let made = made.unwrap_or_else(|| Err(Error::from_reason("a body was not taken")));
+    made.map_err(|_| match js.take_exception() {
         Ok(Some(exception)) => js.throw(exception),
         _ => {
             let file = reader.with_session(|session, _| session.file().unwrap_or_default().to_owned());
             let (file, id) = (file.unwrap_or_default(), shown(place.id));
-            thrown(js, &CoreError::value_too_long(&file, &id, place.of.name(), text.len))
+            thrown(js, &CoreError::value_too_long(&file, &id, place.of.name(), len))
         }
     })
 }

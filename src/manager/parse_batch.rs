@@ -3,6 +3,7 @@
 //! Ids tell whether a batch was parsed right: several damaged lines can be valid JSON together, though none is by itself.
 //! If an id is not the expected one, the lines are parsed one by one.
 
+use encoding_rs::mem::is_utf8_latin1;
 use napi::{Error, Result};
 
 use crate::convert::errors::OrThrow;
@@ -62,25 +63,36 @@ impl<'env> EntryMaker<'_, 'env> {
     }
 
     fn make_batch(&self, js: JsEnv<'env>, rows: &[RowNo]) -> Result<()> {
-        let lines = self.lines(rows).or_throw(js)?;
+        let [latin1, others] = self.lines(rows).or_throw(js)?;
+        self.make_lines(js, &latin1)?;
+        self.make_lines(js, &others)
+    }
+
+    fn make_lines(&self, js: JsEnv<'env>, lines: &JoinedLines) -> Result<()> {
         match lines.rows.as_slice() {
             [] => Ok(()),
-            [row] => self.make_one(js, *row, &lines),
-            _ if self.make_together(js, &lines)? => Ok(()),
+            [row] => self.make_one(js, *row, lines),
+            _ if self.make_together(js, lines)? => Ok(()),
             // They are JSON together, but not each by itself, or one is another entry's.
-            _ => rows.iter().try_for_each(|row| self.make_batch(js, std::slice::from_ref(row))),
+            rows => rows.iter().try_for_each(|row| self.make_batch(js, std::slice::from_ref(row))),
         }
     }
 
-    fn lines(&self, rows: &[RowNo]) -> CoreResult<JoinedLines> {
-        let mut lines = JoinedLines::default();
-        let mut take = |row, line: &str, omitted| Ok(lines.add(row, line, omitted)?);
+    /// The lines of these rows: those in Latin-1, and the others. A single letter beyond Latin-1 makes a text two bytes a letter, which the
+    /// engine parses more slowly.
+    fn lines(&self, rows: &[RowNo]) -> CoreResult<[JoinedLines; 2]> {
+        let (mut latin1, mut others) = (JoinedLines::default(), JoinedLines::default());
+        let mut take = |row, line: &str, omitted| {
+            let lines = if is_utf8_latin1(line.as_bytes()) { &mut latin1 } else { &mut others };
+            Ok(lines.add(row, line, omitted)?)
+        };
         match self.source {
             Some(_) => self.session.lines_without_bodies(rows, &mut take),
             None => self.session.lines(rows, &mut |row, line| take(row, line, 0)),
         }?;
-        lines.text.push(b']');
-        Ok(lines)
+        latin1.text.push(b']');
+        others.text.push(b']');
+        Ok([latin1, others])
     }
 
     /// Gives false if the lines are not the entries of their rows.

@@ -69,5 +69,6 @@ test("bodies as pi writes them are read the fast way", () => {
 			MESSAGES.map((body) => [body.content, body.details]),
 		);
 	});
-	expect(new Set(parsed)).toEqual(new Set(["short"]));
+	// A lone surrogate, which serde's strings do not have, is left to the engine, with all of its body.
+	expect(parsed).toEqual(["long"]);
 });

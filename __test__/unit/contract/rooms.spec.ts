@@ -129,3 +129,11 @@ test("the files that ARCHITECTURE.md and docs/durability.md name are there", () 
 	const missing = named.filter((path) => !["", CORE, BOUNDARY].some((folder) => existsSync(join(root, folder, path))));
 	expect(missing).toEqual([]);
 });
+
+test("a listed session's fields in Rust are the parameters of the function that makes its object", () => {
+	const rust = readFileSync(join(root, "src/lists/info.rs"), "utf8").match(/struct Listed<'a> \{([^]*?)\n\}/)?.[1] ?? "";
+	const fields = [...rust.matchAll(/^ {4}(\w+): /gm)].map(([, name]) => (name as string).replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
+	const parameters = readFileSync(join(root, "src/factory/lists.js"), "utf8").match(/\binfo\(([^)]*)\) \{/)?.[1]?.split(/,\s*/);
+	expect(fields.length).toBeGreaterThan(9);
+	expect(parameters).toEqual(fields);
+});

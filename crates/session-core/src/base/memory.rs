@@ -2,10 +2,12 @@
 //! that is [`OutOfMemory`], which `?` makes an error of what the caller returns: `ENOMEM` in messages.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet, TryReserveError};
 use std::fmt;
 use std::hash::Hash;
 use std::io;
+use std::thread::LocalKey;
 
 /// The system refused memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +105,17 @@ pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     reserve(&mut list, capacity)?;
     Ok(list)
+}
+
+/// How many bytes a buffer has at most that is kept for its next use: page faults of fresh memory cost more than what it is used for.
+const KEPT: usize = 8 << 20;
+
+/// Keeps a buffer of this thread for its next use, unless it is large. It is taken by `buffer.take()`.
+pub fn keep<T>(buffer: &'static LocalKey<Cell<Vec<T>>>, mut list: Vec<T>) {
+    list.clear();
+    if size_of::<T>() * list.capacity() <= KEPT {
+        buffer.set(list);
+    }
 }
 
 /// A list of so many times one value.

@@ -84,11 +84,35 @@ pub fn iso(ms: f64) -> Option<String> {
     // Without a zone, or each of its parts is asked for in that of UTC.
     let date = DateTime::from_timestamp_millis((ms - cycles * CYCLE) as i64)?.naive_utc();
     let year = date.year() + 400 * cycles as i32;
-    let year = if (0..=9999).contains(&year) { format!("{year:04}") } else { format!("{year:+07}") };
-    let (month, day) = (date.month(), date.day());
-    let (hour, minute, second) = (date.hour(), date.minute(), date.second());
+    // `format!` takes a tenth of the time of an append in memory.
+    let mut text = String::with_capacity(27);
+    if (0..=9999).contains(&year) {
+        push_digits(&mut text, year.unsigned_abs(), 4);
+    } else {
+        text.push(if year < 0 { '-' } else { '+' });
+        push_digits(&mut text, year.unsigned_abs(), 6);
+    }
     let ms = date.and_utc().timestamp_subsec_millis();
-    Some(format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z"))
+    for (before, number, digits) in [
+        ('-', date.month(), 2),
+        ('-', date.day(), 2),
+        ('T', date.hour(), 2),
+        (':', date.minute(), 2),
+        (':', date.second(), 2),
+        ('.', ms, 3),
+    ] {
+        text.push(before);
+        push_digits(&mut text, number, digits);
+    }
+    text.push('Z');
+    Some(text)
+}
+
+/// Appends so many digits of a number, the last ones.
+fn push_digits(text: &mut String, number: u32, digits: u32) {
+    for power in (0..digits).rev() {
+        text.push(char::from(b'0' + (number / 10u32.pow(power) % 10) as u8));
+    }
 }
 
 /// As [`iso`]; JavaScript's error where that throws.

@@ -23,6 +23,55 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMemory> {
         out.extend(units.iter().map(|&unit| unit as u8));
         return Ok(());
     }
+    let mut rest = units;
+    while !rest.is_empty() {
+        // Of blocks of characters that take three bytes each, as Chinese and Japanese ones, the compiler makes a loop that is twice
+        // as fast as the one for any characters.
+        let wide = count_blocks(rest, takes_three_bytes);
+        reserve(out, 3 * BLOCK * wide)?;
+        let (blocks, _) = rest.as_chunks::<BLOCK>();
+        blocks.iter().take(wide).for_each(|block| out.extend_from_slice(&three_bytes_each(block)));
+        rest = rest.get(wide * BLOCK..).unwrap_or_default();
+        let other = match count_blocks(rest, |block| !takes_three_bytes(block)) * BLOCK {
+            all if all + BLOCK > rest.len() => rest.len(),
+            // The block after them begins with a whole character.
+            some => some,
+        };
+        let (others, later) = rest.split_at(other);
+        push_any(out, others)?;
+        rest = later;
+    }
+    Ok(())
+}
+
+const BLOCK: usize = 8;
+
+/// How many blocks of units at the beginning are such ones.
+fn count_blocks(units: &[u16], is_one: impl Fn(&[u16; BLOCK]) -> bool) -> usize {
+    units.as_chunks::<BLOCK>().0.iter().take_while(|block| is_one(block)).count()
+}
+
+/// Whether each of these units is a character that takes three bytes.
+fn takes_three_bytes(block: &[u16; BLOCK]) -> bool {
+    block.iter().fold(true, |all, unit| all & (*unit >= 0x800) & ((*unit & 0xF800) != 0xD800))
+}
+
+/// The UTF-8 of units that take three bytes each.
+fn three_bytes_each(block: &[u16; BLOCK]) -> [u8; 3 * BLOCK] {
+    let [a, b, c, d, e, f, g, h] = block.map(|unit| {
+        let unit = u64::from(unit);
+        0x80_80_E0 | unit >> 12 | (unit & 0xFC0) << 2 | (unit & 0x3F) << 16
+    });
+    let words = [a | b << 24 | c << 48, c >> 16 | d << 8 | e << 32 | f << 56, f >> 8 | g << 16 | h << 40];
+    let mut bytes = [0; 3 * BLOCK];
+    for (to, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *to = word.to_le_bytes();
+    }
+    bytes
+}
+
+/// Appends the WTF-8 of any units.
+fn push_any(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
     let (valid, rest) = units.split_at(utf16_valid_up_to(units));
     let start = out.len();
     reserve(out, 3 * units.len())?;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::entry::{head_of, EntryHead, EntryKind, LineFields, Parent};
 use super::message_head::MessageHead;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, append, with_capacity};
+use crate::base::memory::{self, append, reserve};
 use crate::base::time::Time;
 use crate::base::wtf8::push_json_string;
 use crate::json::reader::read;
@@ -29,21 +29,27 @@ pub fn is_envelope_last(kind: EntryKind) -> bool {
 
 /// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields; an internal error if it is not one.
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
+    let mut line = Vec::new();
+    push_line(&mut line, kind, envelope, own)?;
+    Ok(line)
+}
+
+/// Appends an entry's line without its newline, see [`line`].
+pub fn push_line(out: &mut Vec<u8>, kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<()> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
     let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?.trim_ascii();
     // What is escaped asks for six times its length.
-    let mut out = with_capacity(own.len() + 512)?;
+    reserve(out, own.len() + 512)?;
     out.extend_from_slice(b"{\"type\":");
-    push_json_string(&mut out, kind.name().as_bytes())?;
+    push_json_string(out, kind.name().as_bytes())?;
     if is_envelope_last(kind) {
-        push_own(&mut out, own)?;
-        push_envelope(&mut out, envelope)?;
+        push_own(out, own)?;
+        push_envelope(out, envelope)?;
     } else {
-        push_envelope(&mut out, envelope)?;
-        push_own(&mut out, own)?;
+        push_envelope(out, envelope)?;
+        push_own(out, own)?;
     }
-    append(&mut out, b"}")?;
-    Ok(out)
+    Ok(append(out, b"}")?)
 }
 
 fn push_own(out: &mut Vec<u8>, own: &[u8]) -> memory::Result<()> {

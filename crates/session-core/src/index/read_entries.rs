@@ -1,15 +1,18 @@
 //! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was indexed.
 
+use std::cell::Cell;
+
+use simdutf8::basic::from_utf8;
+
 use super::index::Index;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, append, collect, copy_of, push, with_capacity};
+use crate::base::memory::{self, append, collect, copy_of, keep, push, with_capacity};
 use crate::base::wtf8::shown;
-use crate::format::body::BodyOf;
+use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{read_line, Line};
 use crate::io::line_reader::{line_text, WHOLE};
 use crate::io::line_span::LineSpan;
-use crate::json::long_strings::StringParts;
-use crate::storage::storage::{bytes_at, read_into, Storage};
+use crate::storage::storage::{read_into, Storage};
 use crate::tree::RowNo;
 
 /// Parts with fewer bytes than this between them are read together.
@@ -21,6 +24,14 @@ pub const BODY_PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
 pub type TakeLine<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
+
+/// Takes the text of a body. Returns false if it is not JSON.
+pub type TakeBody<'a> = dyn FnMut(&str) -> bool + 'a;
+
+thread_local! {
+    /// Memory for the next line that a body is read from.
+    static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// As [`TakeLine`], of bytes that are not checked yet.
 type TakeBytes<'a> = dyn FnMut(RowNo, &[u8], u8) -> Result<()> + 'a;
@@ -101,21 +112,29 @@ impl Index {
         self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)
     }
 
-    /// A body, read where the index has it. The rest of the line must be the entry's. None if it is not, or if the body is not JSON:
-    /// it must be looked for in the whole line then.
-    pub(crate) fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
+    /// Hands on the text of a body, read where the index has it. The rest of the line must be the entry's. False if it is not, or if
+    /// `take` returns that the body is not JSON: it must be looked for in the whole line then.
+    pub(crate) fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf, take: &mut TakeBody<'_>) -> Result<bool> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
-            return Ok(None);
+            return Ok(false);
         };
-        let line = match bytes_at(storage, span) {
-            Err(error) if !error.is_out_of_memory() => return Ok(None),
-            line => line?,
+        let mut line = LINE.take();
+        let taken = match read_into(storage, span.offset, span.len as usize, &mut line) {
+            Err(error) if !error.is_out_of_memory() => Ok(false),
+            Err(error) => Err(error),
+            Ok(()) => self.take_body(row, body, &line, take),
         };
-        match line.get(body.from as usize..body.end() as usize) {
-            Some(text) if self.is_entry_outside_bodies(row, &line)? => Ok(StringParts::of(text)?),
-            _ => Ok(None),
-        }
+        keep(&LINE, line);
+        taken
+    }
+
+    fn take_body(&self, row: RowNo, body: Body, line: &[u8], take: &mut TakeBody<'_>) -> Result<bool> {
+        let text = line.get(body.from as usize..body.end() as usize).and_then(|text| from_utf8(text).ok());
+        Ok(match text {
+            Some(text) => self.is_entry_outside_bodies(row, line)? && take(text),
+            None => false,
+        })
     }
 
     /// Whether a line is this row's entry, its bodies aside.

@@ -5,7 +5,6 @@
 //! structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse` accepts.
 
 pub(crate) mod fields;
-pub mod long_strings;
 pub(crate) mod object_text;
 pub mod quote;
 pub(crate) mod reader;
@@ -17,6 +16,7 @@ pub(crate) mod value_to_string;
 
 pub(crate) use self::fields::fields;
 pub(crate) use self::object_text::ObjectText;
+pub use self::reader::is_json;
 pub use self::string::json_of;
 pub(crate) use self::string::{quoted, string_bytes};
 pub use self::value::Value;

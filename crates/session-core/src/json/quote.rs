@@ -1,14 +1,20 @@
 //! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest.
 
-use crate::base::memory::{self, append};
+use std::cell::Cell;
+
+use crate::base::memory::{self, append, keep};
 use crate::base::wtf8::{push_escaped, push_utf16};
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
 const PIECE: usize = 1 << 14;
 
+thread_local! {
+    static TEXT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// Appends the JSON text of a string, as `JSON.stringify` writes it.
 pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
-    let mut text = Vec::new();
+    let mut text = TEXT.take();
     let mut rest = units;
     append(out, b"\"")?;
     while !rest.is_empty() {
@@ -18,6 +24,7 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
         push_utf16(&mut text, piece)?;
         push_escaped(out, &text)?;
     }
+    keep(&TEXT, text);
     append(out, b"\"")
 }
 

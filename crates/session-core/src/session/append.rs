@@ -13,13 +13,14 @@
 //! name now, and written there if it is missing ([`crate::storage::end_mark`]).
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use crate::base::error::{part, Error, Result};
-use crate::base::memory::{self, copy_of_bytes, reserve, with_capacity};
+use crate::base::memory::{self, copy_of_bytes, keep, reserve, with_capacity};
 use crate::base::time::timestamp;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
-use crate::format::serialize::{line, Envelope, NewHead};
+use crate::format::serialize::{line, push_line, Envelope, NewHead};
 use crate::format::session_entry::OwnFields;
 use crate::io::line_span::LineSpan;
 use crate::storage::new_file::NewFile;
@@ -27,6 +28,11 @@ use crate::storage::storage::FileStatus;
 use crate::tree::RowNo;
 
 use super::session::{check_length, Session};
+
+thread_local! {
+    /// Memory for the next line.
+    static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// How often a line is written before the append fails.
 pub(super) const TRIES: usize = 8;
@@ -294,7 +300,8 @@ impl Session {
             let Some(storage) = self.storage.as_mut() else {
                 return Err(Error::internal("a session without a storage writes a line"));
             };
-            let mut text = line(new.kind, &envelope, &new.own_fields)?;
+            let mut text = LINE.take();
+            push_line(&mut text, new.kind, &envelope, &new.own_fields)?;
             check_length(&text, self.file.as_deref().unwrap_or_default())?;
             let span = match storage.append(&mut text) {
                 // Another file took its name before it was opened for writing.
@@ -308,6 +315,7 @@ impl Session {
             let start = span.offset - (text.len() as u64 - 1 - u64::from(span.len));
             if start == self.size && self.index.indexed_end() == start {
                 self.size = span.end() + 1;
+                keep(&LINE, text);
                 return self.push_local(&head, Some(span));
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));

@@ -7,17 +7,8 @@ use crate::base::error::{Error, Result};
 use crate::base::wtf8::shown;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line_and_bodies, EntryKind};
-use crate::json::long_strings::StringParts;
+use crate::index::read_entries::TakeBody;
 use crate::tree::RowNo;
-
-/// A body's text and its length in bytes.
-#[derive(Debug)]
-pub struct BodyText {
-    /// Its text, with a placeholder for each long string, and these strings.
-    pub parts: StringParts,
-    /// The length of the body's JSON in the file.
-    pub len: usize,
-}
 
 /// A body that an entry was given out with, to be found again.
 #[derive(Debug)]
@@ -42,19 +33,24 @@ pub struct MissingBody {
 
 #[doc(hidden)]
 impl Session {
-    /// The text of a body. If it is not there, what is known of it comes with the error. With `checks_name` it counts as not there once
-    /// another file has the session's name.
-    pub fn body_text(&self, place: &BodyPlace<'_>, checks_name: bool) -> Result<BodyText, (Error, MissingBody)> {
+    /// Hands on the text of a body, as it is in the file; `take` returns false if it is not JSON. If it is not there, what is known of it
+    /// comes with the error. With `checks_name` it counts as not there once another file has the session's name.
+    pub fn body_text(
+        &self,
+        place: &BodyPlace<'_>,
+        checks_name: bool,
+        take: &mut TakeBody<'_>,
+    ) -> Result<(), (Error, MissingBody)> {
         // An id may be in several lines; and rows have other numbers once another file was taken in.
         let is_there = self.tree().id_of(place.row) == place.id;
         let row = if is_there { Some(place.row) } else { self.tree().find(place.id) };
         let is_replaced = checks_name && self.is_replaced();
-        let text = match row {
+        let taken = match row {
             Some(_) if is_replaced => self.note_mismatch(Err(Error::elsewhere(self.file().unwrap_or_default()))),
-            Some(row) => self.body_of(row, place.of),
+            Some(row) => self.body_of(row, place.of, take),
             None => Err(Error::changed(self.file().unwrap_or_default(), format!("entry {} is gone", shown(place.id)))),
         };
-        text.map_err(|error| {
+        taken.map_err(|error| {
             let session = xxh3_128(self.id());
             let kind = row.and_then(|row| self.tree().row(row)).map(|row| row.kind);
             let len = row.filter(|_| !is_replaced).and_then(|row| self.body_len(row, place.of));
@@ -62,22 +58,24 @@ impl Session {
         })
     }
 
-    /// Finds a body that was not where it was in the same session, after that was read again. None if it is not the same.
-    pub fn find_body(&self, place: &BodyPlace<'_>, missing: &MissingBody) -> Option<BodyText> {
-        let row = self.tree().find(place.id).filter(|_| xxh3_128(self.id()) == missing.session)?;
-        let is_same_kind = self.tree().row(row).map(|row| row.kind) == missing.kind;
-        let text = self.body_of(row, place.of).ok().filter(|_| is_same_kind)?;
-        missing.len.is_none_or(|len| len == text.len).then_some(text)
+    /// Finds a body that was not where it was in the same session, after that was read again, and hands on its text. False if it is not the
+    /// same.
+    pub fn find_body(&self, place: &BodyPlace<'_>, missing: &MissingBody, take: &mut TakeBody<'_>) -> bool {
+        let row = self.tree().find(place.id).filter(|_| xxh3_128(self.id()) == missing.session);
+        let is_same_kind = |row: &RowNo| self.tree().row(*row).map(|row| row.kind) == missing.kind;
+        let Some(row) = row.filter(is_same_kind) else { return false };
+        let mut take = |text: &str| missing.len.is_none_or(|len| len == text.len()) && take(text);
+        self.body_of(row, place.of, &mut take).is_ok()
     }
 
     fn body_len(&self, row: RowNo, of: BodyOf) -> Option<usize> {
         self.index.bodies(row).iter().find(|(_, body)| body.of == of).map(|(_, body)| body.len as usize)
     }
 
-    /// The text of a body, found in the entry's line as it is now.
-    fn body_of(&self, row: RowNo, of: BodyOf) -> Result<BodyText> {
-        if let (Some(parts), Some(len)) = (self.body(row, of)?, self.body_len(row, of)) {
-            return Ok(BodyText { parts, len });
+    /// Hands on the text of a body, found in the entry's line as it is now.
+    fn body_of(&self, row: RowNo, of: BodyOf, take: &mut TakeBody<'_>) -> Result<()> {
+        if self.body(row, of, take)? {
+            return Ok(());
         }
         let changed = |how: &str| self.entry_changed(row, how);
         let line = match &self.storage {
@@ -90,9 +88,11 @@ impl Session {
             bodies.and_then(|bodies| bodies.iter().find(|body| body.of == of).copied())
         })?;
         let body = found.ok_or_else(|| changed(&format!("has no {} any more", of.name())))?;
-        let text = line.as_bytes().get(body.from as usize..body.end() as usize).unwrap_or_default();
-        let parts = StringParts::of(text)?;
-        let parts = parts.ok_or_else(|| changed(&format!("has a {} that is not JSON", of.name())))?;
-        Ok(BodyText { parts, len: text.len() })
+        let text = line.get(body.from as usize..body.end() as usize).unwrap_or_default();
+        if take(text) {
+            Ok(())
+        } else {
+            Err(changed(&format!("has a {} that is not JSON", of.name())))
+        }
     }
 }

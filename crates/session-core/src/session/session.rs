@@ -17,12 +17,11 @@ use crate::format::entry::{EntryHead, EntryKind};
 use crate::format::header::Header;
 use crate::format::ids::new_entry_id;
 use crate::format::serialize::NewHead;
-use crate::index::read_entries::TakeLine;
+use crate::index::read_entries::{TakeBody, TakeLine};
 use crate::index::Index;
 use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::{owned_text, MAX_LINE_BYTES};
 use crate::io::line_span::LineSpan;
-use crate::json::long_strings::StringParts;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{bytes_at, FileStatus, Storage};
 use crate::tree::{RowNo, Tree};
@@ -388,12 +387,11 @@ impl Session {
         self.is_suspect.load(Relaxed)
     }
 
-    /// A body's parts: the text with a placeholder (U+007F and its number) for each long string, and these strings. None if it is not
-    /// where the index has it.
-    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
+    /// Hands on the text of a body. False if it is not where the index has it, or `take` returned that it is not JSON.
+    pub fn body(&self, row: RowNo, of: BodyOf, take: &mut TakeBody<'_>) -> Result<bool> {
         match &self.storage {
-            Some(storage) => self.index.body(&**storage, row, of),
-            None => Ok(None),
+            Some(storage) => self.index.body(&**storage, row, of, take),
+            None => Ok(false),
         }
     }
 
