@@ -1632,6 +1632,24 @@ export interface VerifyReport {
 	cycles: EntryCycle[];
 	totals: FaultTotals;
 	endsWithNewline: boolean;
+	/** No damage, but a provider may refuse the conversation: the first 1,000 in the context of the leaf, by line. */
+	unpairedCalls: UnpairedCall[];
+}
+
+/**
+ * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one of the user or the
+ * model. Messages of the model that broke off do not count: pi does not send them.
+ *
+ * @example
+ * ```ts
+ * const [call]: UnpairedCall[] = SessionManager.verify(file).unpairedCalls;
+ * ```
+ */
+export interface UnpairedCall {
+	/** The line of its entry, counted from 1. */
+	line: number;
+	toolCallId: string;
+	reason: "a tool call without a result" | "a result without its tool call";
 }
 
 /**
@@ -2399,13 +2417,14 @@ export declare class SessionManager {
   /**
    * Takes something out of a session file: a text, what entries say, or lines. Its backups (`.v1.bak`, `.bak`) are redacted, too, and the
    * catalog forgets the file. What holds the session together stays: ids, parents, types, roles, times, names of tools and models, and
-   * the header. All other bytes stay as they were.
+   * the header. Where a text is taken out, all other bytes of the line stay as they were.
    *
-   * A text is found however JSON escapes it, also in JSON inside a string. Each file is replaced as a whole; what others append
+   * A text is found however JSON escapes it, also in JSON inside a string, twice over. Each file is replaced as a whole; what others append
    * meanwhile is redacted, too. A manager that has the session open takes the change in with its next call that reads the file; entry
    * objects that somebody has already got stay as they are.
    *
-   * @throws `TypeError` for an argument that cannot be used. And if a file cannot be read or written, or another process has the session's
+   * @throws `TypeError` for an argument that cannot be used. And if the file is not a session and holds what is to be taken out, or a file
+   * cannot be read or written, or another process has the session's
    * lock, or a manager for itself (`lock: "exclusive"`).
    * @example
    * ```ts

@@ -223,6 +223,24 @@ export interface VerifyReport {
 	cycles: EntryCycle[];
 	totals: FaultTotals;
 	endsWithNewline: boolean;
+	/** No damage, but a provider may refuse the conversation: the first 1,000 in the context of the leaf, by line. */
+	unpairedCalls: UnpairedCall[];
+}
+
+/**
+ * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one of the user or the
+ * model. Messages of the model that broke off do not count: pi does not send them.
+ *
+ * @example
+ * ```ts
+ * const [call]: UnpairedCall[] = SessionManager.verify(file).unpairedCalls;
+ * ```
+ */
+export interface UnpairedCall {
+	/** The line of its entry, counted from 1. */
+	line: number;
+	toolCallId: string;
+	reason: "a tool call without a result" | "a result without its tool call";
 }
 
 /**

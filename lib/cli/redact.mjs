@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
-import { counted, safeLine } from "../shared/text.mjs";
+import { count, counted, safeLine } from "../shared/text.mjs";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
@@ -45,12 +45,12 @@ export async function redact(query, options) {
 	const { dryRun = false } = options;
 	const { lines } = SessionManager.redact(path, { ...what, dryRun: true });
 	// Copies first: what is changed in them is known by the entries of the session as it is now.
-	const others = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
+	const found = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
+	const others = found.filter((other) => other !== path);
 	const inCopies = ofCopies(path, what, lines);
-	for (const other of others) if (other !== path) rows.push(...rowsOf(other, inCopies(other), dryRun));
-	rows.push(...rowsOf(path, what, dryRun));
-	await report(path, rows, options);
-	if (rows.length === 0 || dryRun) return 0;
+	for (const other of others) rows.push(...rowsOf(other, inCopies(other), dryRun));
+	rows.push(...rowsOf(path, what, dryRun, true));
+	await report(path, rows, others.length, options);
 	return rows.some(({ error, left, isCatalogClean }) => error !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
 }
 
@@ -86,28 +86,41 @@ function ofCopies(path, { text, replacement }, lines) {
  * @param {string} file
  * @param {RedactInput} what
  * @param {boolean} dryRun
+ * @param {boolean} [isNamed] the user named this session
  * @returns {Row[]} empty if there is nothing to take out
  */
-function rowsOf(file, what, dryRun) {
+function rowsOf(file, what, dryRun, isNamed = false) {
 	try {
-		const { lines, backups, left, isCatalogClean } = SessionManager.redact(file, { ...what, dryRun });
+		// Of another process's session the lock is asked for only if there is something to take out.
+		const planned = SessionManager.redact(file, { ...what, dryRun: true });
+		if (!isNamed && planned.lines.length + planned.backups.length + planned.left === 0) return [];
+		const { lines, backups, left, isCatalogClean } = dryRun ? planned : SessionManager.redact(file, { ...what, dryRun });
 		if (lines.length + backups.length + left === 0 && isCatalogClean) return [];
 		return [{ file, lines: lines.length, backups, left, isLocked: SessionManager.isLocked(file), isCatalogClean }];
 	} catch (error) {
 		const { code, message } = Object(error);
+		// A link that leads nowhere, or a file that is gone by now, has nothing of it.
+		if (!isNamed && ABSENT.has(code)) return [];
 		return [{ file, lines: 0, backups: [], left: 0, isCatalogClean: true, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
 	}
 }
 
+/** @type {Set<unknown>} */
+const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
+
 /**
  * @param {string} path
  * @param {Row[]} rows
+ * @param {number} looked at how many other files
  * @param {Options} options
  */
-async function report(path, rows, { json, dryRun }) {
-	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, notReached: NOT_REACHED });
+async function report(path, rows, looked, { json, dryRun }) {
+	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: looked, notReached: NOT_REACHED });
 	if (rows.length === 0) return write(`Nothing of it is in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
+	const failed = rows.filter(({ error, file }) => error !== undefined && file !== path).length;
+	const found = rows.filter(({ file }) => file !== path).length - failed;
+	if (looked > 0) await write(`${counted(looked, "other session file")} searched: ${count(found)} with it, ${count(looked - found - failed)} without it${failed > 0 ? `, ${count(failed)} failed` : ""}\n`);
 	if (!dryRun) await write(`Not reached:\n${NOT_REACHED.map((line) => `  ${line}\n`).join("")}`);
 }
 

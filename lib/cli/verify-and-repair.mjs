@@ -38,7 +38,7 @@ export async function verify(queries, options) {
 	if (options.json) await writeJson(reports);
 	// Of all sessions, those that are good are only counted.
 	else for (const report of sessions) if (!options.all || !report.ok) await write(`${verdict(report).join("\n")}\n`);
-	if (options.all && !options.json) await write(`${summary(sessions)}\n${others(reports.filter(isOther))}`);
+	if (options.all && !options.json) await write(`${summary(sessions)}\n${others(reports.filter(isOther))}${noted(sessions)}`);
 	return sessions.every(({ ok }) => ok) ? 0 : 1;
 }
 
@@ -97,8 +97,8 @@ function verdict(report) {
 	if (report.otherFormat !== null) return [`${paint.red("not a pi session")}  ${path}: ${safeLine(report.otherFormat)}`];
 	const version = report.version === null ? "no header" : `version ${report.version}`;
 	const about = `${counted(report.entries, "entry", "entries")}, ${size(report.bytes)}, ${version}`;
-	if (report.ok) return [`${paint.green("good")}  ${path}  ${paint.dim(about)}`];
-	return [`${paint.red("faulty")}  ${path}  ${paint.dim(about)}`, ...faults(report)];
+	if (report.ok) return [`${paint.green("good")}  ${path}  ${paint.dim(about)}`, ...notes(report)];
+	return [`${paint.red("faulty")}  ${path}  ${paint.dim(about)}`, ...faults(report), ...notes(report)];
 }
 
 /** @param {string} id */
@@ -114,6 +114,16 @@ function faults({ damaged, orphans, duplicateIds, cycles, totals, endsWithNewlin
 		...(endsWithNewline ? [] : ["  the final newline is missing"]),
 	];
 }
+
+/** How many sessions have notes. @param {(VerifyReport | Failure)[]} reports */
+function noted(reports) {
+	const some = reports.filter((report) => !("error" in report) && report.unpairedCalls.length > 0).length;
+	return some > 0 ? `${counted(some, "session")} with notes, which verify of one session shows\n` : "";
+}
+
+/** What is no damage. @param {VerifyReport} report */
+const notes = ({ unpairedCalls }) =>
+	some(unpairedCalls, unpairedCalls.length, ({ line, toolCallId, reason }) => `note: line ${line} has ${reason} in the context, ${short(toolCallId)}; a provider may refuse it`);
 
 /**
  * @template T

@@ -1,6 +1,7 @@
 // The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own, and keys.
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import names from "../shared/quoted-name.js";
+import files from "../shared/read-small.js";
 
 /** @typedef {{ sessions: boolean, tools: boolean }} Settings */
 
@@ -23,7 +24,7 @@ export function readExtensionSettings(api, warn) {
 		return settings;
 	}
 	for (const [name, value] of Object.entries(given)) {
-		if (!Object.hasOwn(DEFAULTS, name)) warn(`pi-session-native: there is no setting ${JSON.stringify(name)}; the settings are ${Object.keys(DEFAULTS).join(", ")}`);
+		if (!Object.hasOwn(DEFAULTS, name)) warn(`pi-session-native: there is no setting ${names.quotedName(name)}; the settings are ${Object.keys(DEFAULTS).join(", ")}`);
 		else if (typeof value !== "boolean") warn(`pi-session-native: the setting ${JSON.stringify(name)} must be true or false`);
 		else settings[/** @type {keyof Settings} */ (name)] = value;
 	}
@@ -40,7 +41,7 @@ const FIND_KEYS = "pi-session-native.find";
  */
 export function findKeys(pi) {
 	try {
-		const keys = JSON.parse(readFileSync(join(pi.getAgentDir(), "keybindings.json"), "utf8").replace(/^\ufeff/, ""))[FIND_KEYS];
+		const keys = JSON.parse(files.readSmall(join(pi.getAgentDir(), "keybindings.json")).toString().replace(/^\ufeff/, ""))[FIND_KEYS];
 		return [keys].flat().filter((key) => typeof key === "string" && key !== "");
 	} catch {
 		return [];

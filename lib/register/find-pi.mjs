@@ -7,7 +7,6 @@ import {
 	constants,
 	existsSync,
 	openSync,
-	readFileSync,
 	readSync,
 	realpathSync,
 	statSync,
@@ -15,12 +14,16 @@ import {
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import files from "../shared/read-small.js";
 import { PACKAGE_VARIABLE, Unfit, manifestOf, print } from "./package.mjs";
 
 /** @typedef {import("./package.mjs").Settings} Settings */
 
 /** The first bytes of executables: ELF, PE, and the forms of Mach-O. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
+
+/** The largest script that may be a launcher, in bytes: it may be a bundle of pi. */
+const LARGEST_SCRIPT = 64 << 20;
 
 /** @param {string} path @param {number} length */
 function headOf(path, length) {
@@ -154,7 +157,7 @@ function commandsOnPath(names) {
 
 /** The directory of package `name` that a launcher script of npm or pnpm leads to. @param {string} path @param {string} name */
 function fromLauncher(path, name) {
-	const text = readFileSync(path, "utf8").replaceAll("\\", "/");
+	const text = files.readSmall(path, LARGEST_SCRIPT).toString().replaceAll("\\", "/");
 	const found = text.split(/["'\s]/).find((word) => word.includes(`/node_modules/${name}/`));
 	if (!found) return undefined;
 	const folder = found.slice(0, found.lastIndexOf(`/node_modules/${name}/`) + `/node_modules/${name}`.length);

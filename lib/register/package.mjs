@@ -1,6 +1,7 @@
 // What a user may set, where things are in an installed pi, and how a pi is recognised.
-import { existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
+import { existsSync, realpathSync, writeSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import files from "../shared/read-small.js";
 
 /** The names pi is published under. */
 const PUBLISHED = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
@@ -47,7 +48,7 @@ export const print = (line) => void writeSync(2, `${line}\n`);
 /** The `package.json` of a directory, or undefined if none can be read. @param {string} dir @returns {Manifest | undefined} */
 export function manifestOf(dir) {
 	try {
-		const value = JSON.parse(readFileSync(join(dir, "package.json"), "utf8").replace(/^\uFEFF/, ""));
+		const value = JSON.parse(files.readSmall(join(dir, "package.json")).toString().replace(/^\uFEFF/, ""));
 		return value !== null && typeof value === "object" ? value : undefined;
 	} catch {
 		return undefined;

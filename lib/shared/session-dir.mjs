@@ -43,18 +43,30 @@ export const withSubagents = (files) => files.flatMap((file) => [file, ...subage
 /** The session files of a session's subagents, in folders of any depth. @param {string} file */
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);
 
-/** The session files at a path, in folders of any depth. Links are not followed. @param {string} path */
+/**
+ * The session files at a path, in folders of any depth. Links are not followed. A folder that cannot be read is returned itself.
+ * @param {string} path
+ */
 function filesBelow(path) {
-	const files = [];
+	/** @type {string[]} */
+	const found = [];
 	const waiting = [path];
-	for (let at; (at = waiting.pop()) !== undefined; ) {
-		const kind = lstatSync(at, { throwIfNoEntry: false });
-		const below = kind?.isDirectory() ? pathsIn(at) : [];
-		// A folder that cannot be read is in the list, so that reading it reports the error.
-		if (below.includes(at) || (kind?.isFile() && at.endsWith(".jsonl"))) files.push(at);
-		else waiting.push(...below.reverse());
+	for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+		const kind = kindOf(at);
+		if (kind === undefined) found.push(at);
+		else if (kind.isDirectory()) for (const below of pathsIn(at).reverse()) (below === at ? found : waiting).push(below);
+		else if (kind.isFile() && at.endsWith(".jsonl")) found.push(at);
 	}
-	return files;
+	return found;
+}
+
+/** What is at a path, links not followed; undefined if that cannot be told, as of a path that is too long. @param {string} path */
+function kindOf(path) {
+	try {
+		return lstatSync(path, { throwIfNoEntry: false }) ?? { isDirectory: () => false, isFile: () => false };
+	} catch {
+		return undefined;
+	}
 }
 
 /** @param {string[]} directories */

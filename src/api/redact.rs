@@ -106,13 +106,14 @@ fn with_new_lines<'env>(js: JsEnv<'env>, list: JsVal<'env>, lines: &[RedactedLin
 impl SessionManager {
     /// Takes something out of a session file: a text, what entries say, or lines. Its backups (`.v1.bak`, `.bak`) are redacted, too, and the
     /// catalog forgets the file. What holds the session together stays: ids, parents, types, roles, times, names of tools and models, and
-    /// the header. All other bytes stay as they were.
+    /// the header. Where a text is taken out, all other bytes of the line stay as they were.
     ///
-    /// A text is found however JSON escapes it, also in JSON inside a string. Each file is replaced as a whole; what others append
+    /// A text is found however JSON escapes it, also in JSON inside a string, twice over. Each file is replaced as a whole; what others append
     /// meanwhile is redacted, too. A manager that has the session open takes the change in with its next call that reads the file; entry
     /// objects that somebody has already got stay as they are.
     ///
-    /// @throws `TypeError` for an argument that cannot be used. And if a file cannot be read or written, or another process has the session's
+    /// @throws `TypeError` for an argument that cannot be used. And if the file is not a session and holds what is to be taken out, or a file
+    /// cannot be read or written, or another process has the session's
     /// lock, or a manager for itself (`lock: "exclusive"`).
     /// @example
     /// ```ts

@@ -1,6 +1,7 @@
 // `pi-sessions redact`.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
 import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
@@ -49,6 +50,46 @@ test("as long as the catalog may still hold it the exit code is 1, also of a run
 		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
 		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
 		expect(out).toContain("the catalog may still hold it");
+	}
+});
+
+// Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.
+test("files that do not have the text are no failures, and one line counts them", async () => {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
+	put(at, FORK, [message("a", null, user("hello"))]);
+	const dir = dirname(file);
+	writeFileSync(join(dir, "empty.jsonl"), "");
+	writeFileSync(join(dir, "other.jsonl"), '{"isSidechain":false,"type":"user","message":{"content":"hello"}}\n');
+	symlinkSync("gone", join(dir, "link.jsonl"));
+	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
+	const planned = await run(at, [...asked, "--dry-run"]);
+	expect([planned.code, planned.err]).toEqual([0, ""]);
+	expect(planned.out).toContain("4 other session files searched: 0 with it, 4 without it\n");
+	expect(planned.out).not.toContain("failed");
+	writeFileSync(join(dir, "other.jsonl"), '{"id":"b","text":"hunter\\u0032"}\n');
+	for (const more of [["--dry-run"], []]) {
+		const { code, out } = await run(at, [...asked, ...more]);
+		expect(code).toBe(1);
+		expect(out).toMatch(/^failed {2}\S+other\.jsonl: Session file is not a valid pi session/m);
+		expect(out).toContain("4 other session files searched: 0 with it, 3 without it, 1 failed\n");
+	}
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
+});
+
+// Regression: the command ended with "Maximum call stack size exceeded".
+test("folders of subagents may be as deep as a path can be", async () => {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user(SECRET))]);
+	const folder = file.replace(/\.jsonl$/, "");
+	mkdirSync(join(folder, ...Array.from({ length: 1900 }, () => "r")), { recursive: true });
+	try {
+		const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "hunter2"]);
+		expect([code, out]).toEqual([0, expect.stringContaining(`redacted  ${file}: 1 line\n`)]);
+		expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+	} finally {
+		execFileSync("rm", ["-rf", folder]);
 	}
 });
 

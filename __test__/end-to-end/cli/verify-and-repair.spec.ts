@@ -173,6 +173,15 @@ test("a repair, a migration and a new name keep the file's time", async () => {
 	expect([bad, named, old].map((path) => statSync(path).mtimeMs)).toEqual([1, 1, 1].map(() => lastYear.getTime()));
 });
 
+test("verify notes a tool call without a result, which is no damage", async () => {
+	const at = world();
+	const call = { role: "assistant", content: [{ type: "toolCall", id: "call_1", name: "bash", arguments: {} }], stopReason: "toolUse", timestamp: 1 };
+	const path = put(at, "s-call", [message("a", null, user("x")), message("b", "a", call)]);
+	const { code, out } = await run(at, ["verify", path]);
+	expect([code, out]).toEqual([0, expect.stringContaining("  note: line 3 has a tool call without a result in the context, call_1; a provider may refuse it\n")]);
+	expect((await run(at, ["verify", "--all"])).out).toContain("0 unreadable\n1 session with notes, which verify of one session shows\n");
+});
+
 // Regression: verify a b nope dropped the reports of a and b.
 test("verify a b nope gives the reports of a and b", async () => {
 	const at = world();

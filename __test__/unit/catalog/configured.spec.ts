@@ -1,5 +1,5 @@
 // Where sessions are looked for: the directory that pi is configured to use, every working directory by id, and the agent's directory.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { anyManager, api, assistant, enter, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
@@ -120,4 +120,23 @@ describe("setAgentDir", () => {
 		}
 		expect([named(), await found()]).toEqual([join(agent, name), ""]);
 	});
+});
+
+// Regression: a checkout whose settings are a link to a file without an end, or a sparse one, took all memory.
+test.skipIf(process.platform === "win32").each([
+	["a sparse file", (file: string) => {
+		writeFileSync(file, "");
+		truncateSync(file, 2 ** 40);
+	}],
+	["a file of the system's without an end", (file: string) => symlinkSync("/proc/self/pagemap", file)],
+	["a device", (file: string) => symlinkSync("/dev/zero", file)],
+])("settings that are %s are ignored", async (_, make) => {
+	ownAgent();
+	setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
+	const project = scratch();
+	enter(project);
+	mkdirSync(join(project, ".pi"));
+	make(join(project, ".pi", "settings.json"));
+	put(getDefaultSessionDir(project), "own", project);
+	expect([getConfiguredSessionDir(), await found(), await counted(), prefixed()]).toEqual([undefined, "own", 1, "own"]);
 });

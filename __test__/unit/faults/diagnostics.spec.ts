@@ -95,6 +95,7 @@ test("verify reports and changes nothing", () => {
 		damaged: damagedOf(file),
 		...FINDINGS,
 		endsWithNewline: true,
+		unpairedCalls: [],
 	});
 	expect(snapshot(dirname(file))).toEqual(before);
 	const good = writeSession(scratch(), [header(), message("a", null)]);

@@ -10,6 +10,7 @@ pub(crate) mod parallel_scan;
 pub mod read_entries;
 pub(crate) mod salvage;
 pub(crate) mod torn_line;
+pub mod unpaired_calls;
 pub mod verify;
 
 pub use self::index::{DamagedLine, Index};

@@ -14,6 +14,7 @@ use crate::format::entry::{EntryHead, Parent};
 use crate::index::verify::{entry_in, SurveyedLine};
 use crate::io::line_reader::owned_text;
 use crate::json::scanner::{ScanResult, Scanner};
+use crate::json::string_bytes;
 use crate::storage::storage::{bytes_at, Storage};
 
 /// Longer damaged lines are not searched for entries. After a power failure, or in a sparse file, a line may be any number of zeros.
@@ -85,7 +86,8 @@ pub struct SalvagedPiece<'a> {
 impl SalvagedPiece<'_> {
     /// Whether it is a header, or what is left of one.
     pub fn is_header(&self) -> bool {
-        self.fields.get("type") == Some("\"session\"")
+        let kind = self.fields.get("type").and_then(|kind| string_bytes(kind).ok().flatten());
+        kind.as_deref() == Some(b"session")
     }
 }
 

@@ -13,6 +13,7 @@ use crate::format::header::{Header, HeaderFields, Version};
 use crate::format::other_format::OtherFormat;
 use crate::index::damage_report::{FaultReport, Totals};
 use crate::index::salvage::{damaged_text, pieces, salvaged_entry};
+use crate::index::unpaired_calls::{unpaired_calls, UnpairedCall};
 use crate::index::DamagedLine;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::io::line_span::LineSpan;
@@ -49,6 +50,9 @@ pub struct VerifyReport {
     pub faults: FaultReport,
     /// Whether the last line ends with a newline, or there is no line.
     pub ends_with_newline: bool,
+    /// Tool calls without a result and the reverse, in the context of the leaf, which a provider may refuse: the first 1,000. They are no
+    /// damage.
+    pub unpaired_calls: Vec<UnpairedCall>,
 }
 
 /// One line of the file and its class.
@@ -112,7 +116,9 @@ pub(crate) struct Survey {
 /// read.
 pub fn verify(path: impl AsRef<Path>) -> Result<VerifyReport> {
     let path = &absolute_text(path.as_ref())?;
-    Survey::of(&FileStorage::open(path)?)?.report(path)
+    let storage = FileStorage::open(path)?;
+    let survey = Survey::of(&storage)?;
+    survey.report(path, &storage)
 }
 
 impl Survey {
@@ -210,8 +216,17 @@ impl Survey {
         Ok(self.header.is_some())
     }
 
+    fn unpaired_calls(&self, storage: &dyn Storage) -> Result<Vec<UnpairedCall>> {
+        // Entries of version 1 have no rows.
+        if self.header.as_ref().is_none_or(|header| header.version == Version::V1) {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<&SurveyedLine> = collect(self.lines.iter().filter(|line| line.what == LineClass::Entry))?;
+        unpaired_calls(&self.tree, storage, &|row| rows.get(row as usize).copied())
+    }
+
     /// The report on the file.
-    pub fn report(&self, path: &str) -> Result<VerifyReport> {
+    pub fn report(&self, path: &str, storage: &dyn Storage) -> Result<VerifyReport> {
         // Entries without a row, those of version 1, come after its header, and so after all that have one.
         let entries = self.lines.iter().filter(|line| line.what == LineClass::Entry);
         let row_lines = collect(entries.map(|line| line.number))?;
@@ -232,6 +247,7 @@ impl Survey {
             entries: row_lines.len() as u64,
             faults,
             ends_with_newline: self.ends_with_newline,
+            unpaired_calls: self.unpaired_calls(storage)?,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Opening files.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -43,6 +43,17 @@ pub fn regular(path: &Path, access: Access) -> io::Result<File> {
         stat if stat.is_dir && (cfg!(windows) || access != Access::Read) => Err(io::ErrorKind::IsADirectory.into()),
         stat if stat.is_file || stat.is_dir => Ok(file),
         _ => Err(not_regular()),
+    }
+}
+
+/// The whole of a regular file, of at most `limit` bytes. The limit counts what is read: a file of the system's may state a size of 0 and
+/// have no end, and a sparse one may take all memory.
+pub fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    regular(path, Access::Read)?.take(limit + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > limit {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {limit} bytes"))),
+        false => Ok(bytes),
     }
 }
 

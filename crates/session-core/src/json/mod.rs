@@ -1,5 +1,5 @@
 //! JSON text as `JSON.parse` accepts it, read without building values: a field of an object is a span of its text, a string
-//! is WTF-8, and an edit of an object's own keys leaves every other byte as it was.
+//! is WTF-8, and an edit of an object's own keys keeps the texts of its other values.
 //!
 //! One `scanner` checks and skips values, in any `Input`; `reader` reads raw values and the structs of `fields!` with it. serde's derived
 //! structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse` accepts.

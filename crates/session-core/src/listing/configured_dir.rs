@@ -1,17 +1,19 @@
 //! The session directory that pi's configuration names: an environment variable, or `sessionDir` of the settings.
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::base::error::Result;
 use crate::base::paths::{agent_dir, clean, is_absolute, join, normalize, resolve, Process};
 use crate::base::wtf8::to_string_lossy;
-use crate::io::open::{self, Access};
+use crate::io::open;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, string_bytes};
 
 /// Names the session directory of all working directories.
 pub const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
+
+/// Larger settings are not read. A checkout brings its own, and what is there may be a link to a file of any size.
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
 fields! {
     /// The settings that say where sessions are.
@@ -61,13 +63,11 @@ pub fn configured_dir(cwd: Option<&str>, process: &dyn Process) -> Result<Config
 fn session_dir_in(file: &str) -> std::result::Result<Option<String>, String> {
     let unreadable =
         |why: &dyn std::fmt::Display| format!("Settings are ignored because they cannot be read: {file}: {why}");
-    let mut bytes = Vec::new();
-    let text = open::regular(Path::new(file), Access::Read).and_then(|mut open| open.read_to_end(&mut bytes));
-    match text {
+    let bytes = match open::read_small(Path::new(file), MAX_SETTINGS_BYTES) {
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             return Ok(None)
         }
-        text => text.map_err(|error| unreadable(&error))?,
+        bytes => bytes.map_err(|error| unreadable(&error))?,
     };
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -137,6 +137,28 @@ mod tests {
             let found = configured_dir(Some("/dir"), &process).expect("read");
             let found_dir = found.dir.map(|dir| dir.replace('\\', "/"));
             assert_eq!((found_dir.as_deref(), !found.problems.is_empty()), (dir, problem), "{text}");
+        }
+    }
+
+    /// Regression: a checkout whose settings are a large sparse file took all memory.
+    #[test]
+    #[cfg(unix)]
+    fn settings_that_are_too_large_are_a_problem() {
+        let agent = tempfile::tempdir().expect("a directory");
+        let file = agent.path().join("settings.json");
+        let process = WithAgent(agent.path().to_str().expect("text").to_owned());
+        std::fs::File::create(&file).expect("created").set_len(1 << 40).expect("sparse");
+        let found = configured_dir(Some("/dir"), &process).expect("read");
+        let problem = format!(
+            "Settings are ignored because they cannot be read: {}: it has more than 1048576 bytes",
+            file.display()
+        );
+        assert_eq!((found.dir, found.problems), (None, vec![problem]));
+        std::fs::remove_file(&file).expect("removed");
+        #[cfg(target_os = "linux")]
+        {
+            std::os::unix::fs::symlink("/proc/self/pagemap", &file).expect("linked");
+            assert_eq!(configured_dir(Some("/dir"), &process).expect("read").problems.len(), 1);
         }
     }
 }

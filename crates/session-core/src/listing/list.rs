@@ -134,6 +134,10 @@ pub fn list_events(
     send: &(dyn Fn(ListEvent) + Sync),
 ) -> Result<()> {
     let candidates = scope.find(cwd)?;
+    if candidates.is_empty() {
+        // The catalog may still have the sessions that were here.
+        read_all(&[], location, None, cancelled, &|_, _| {})?;
+    }
     let Some(order) = order_of(scope, &candidates, cancelled, send) else { return Ok(()) };
     send(ListEvent::Found(candidates.len()));
     if candidates.is_empty() {
@@ -252,5 +256,29 @@ mod tests {
         // A list of all directories publishes nothing before the first file.
         let all = ListScope::all("/d".into());
         assert_eq!(published(&all, &[1, 2, 0, 3]), [false, false, true, true]);
+    }
+
+    /// Regression: the name of the last session of a directory stayed in the catalog, and in its log, after the session was deleted.
+    #[test]
+    fn a_list_that_finds_no_session_clears_the_catalog() {
+        for is_all in [false, true] {
+            let root = tempfile::tempdir().expect("a directory");
+            let dir = root.path().join("--p--");
+            std::fs::create_dir(&dir).expect("created");
+            let file = dir.join("s.jsonl");
+            let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+            let name = r#"{"type":"session_info","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","name":"hunter2"}"#;
+            std::fs::write(&file, format!("{header}\n{name}\n")).expect("written");
+            let location = CatalogLocation { path: root.path().join("catalog"), makes_dir: false };
+            let of = |path: &std::path::Path| path.to_string_lossy().into_owned();
+            let scope = if is_all { ListScope::all(of(root.path())) } else { ListScope::dir(of(&dir), None) };
+            assert_eq!(list(&scope, Some(&location)).expect("listed").len(), 1);
+            std::fs::remove_file(&file).expect("removed");
+            assert_eq!(list(&scope, Some(&location)).expect("listed").len(), 0);
+            for kept in ["catalog", "catalog-wal"] {
+                let bytes = std::fs::read(root.path().join(kept)).unwrap_or_default();
+                assert!(memchr::memmem::find(&bytes, b"hunter2").is_none(), "{kept}, all: {is_all}");
+            }
+        }
     }
 }

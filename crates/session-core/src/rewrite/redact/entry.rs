@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::base::memory::{self, copy_of, push_str};
 use crate::base::wtf8::into_string_lossy;
 use crate::json::reader::elements;
-use crate::json::ObjectText;
+use crate::json::{string_bytes, ObjectText};
 
 use super::text::is_kept;
 
@@ -25,15 +25,47 @@ fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Resu
                 message.map(into_string_lossy).transpose()?.map(Cow::Owned)
             }
             (b"content", Some(b'[')) => Some(blank_content(&value, replacement)?.into()),
-            (b"usage", _) => Some(value),
+            (b"usage", _) => numbers_of_usage(&value)?.map(Cow::Owned),
             (key, Some(b'"')) if is_kept(key) => Some(value),
             (_, Some(b'"')) => Some(copy_of(replacement)?.into()),
             (_, Some(b'{' | b'[')) => None,
-            // Numbers, booleans and null: sizes, times, flags.
-            _ => Some(value),
+            (_, Some(b'n')) => Some(value),
+            // A number may be all that an extension's data says.
+            (key, _) => Some(value).filter(|_| is_kept(key) || SCALARS.iter().any(|kept| kept.as_bytes() == key)),
         })
     })?;
     object.text().map(Some)
+}
+
+/// The keys besides the kept ones whose numbers and booleans are sizes, times and flags.
+const SCALARS: [&str; 9] = [
+    "cancelled",
+    "display",
+    "excludeFromContext",
+    "exitCode",
+    "firstKeptEntryIndex",
+    "fromHook",
+    "isError",
+    "tokensBefore",
+    "truncated",
+];
+
+/// The keys of usage.
+const AMOUNTS: [&str; 9] =
+    ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning", "total", "totalTokens", "cost"];
+
+/// The numbers that usage has under its own keys; None if it is no object.
+fn numbers_of_usage(json: &str) -> memory::Result<Option<String>> {
+    let Some(usage) = ObjectText::read(json)? else { return Ok(None) };
+    let usage = usage.with_values(|key, value| {
+        let is_known = AMOUNTS.iter().any(|known| known.as_bytes() == key);
+        Ok(match value.as_bytes().first() {
+            Some(b'-' | b'0'..=b'9') if is_known => Some(value),
+            Some(b'{') if key == b"cost" => numbers_of_usage(&value)?.map(Cow::Owned),
+            _ => None,
+        })
+    })?;
+    usage.text().and_then(into_string_lossy).map(Some)
 }
 
 /// The blocks of a content: a call of a tool keeps its id and its name, because its result refers to them.
@@ -42,8 +74,10 @@ fn blank_content(content: &str, replacement: &str) -> memory::Result<String> {
     for block in elements(content) {
         let block = ObjectText::read(block)?.unwrap_or_default();
         let comma = if blocks.len() > 1 { "," } else { "" };
-        let parts = match (block.get("type"), block.get("id"), block.get("name")) {
-            (Some(r#""toolCall""#), Some(id), Some(name)) => {
+        let kind = block.get("type").map_or(Ok(None), string_bytes)?;
+        let text = |key| block.get(key).filter(|value| value.starts_with('"'));
+        let parts = match (kind.as_deref(), text("id"), text("name")) {
+            (Some(b"toolCall"), Some(id), Some(name)) => {
                 [r#"{"type":"toolCall","id":"#, id, r#","name":"#, name, r#","arguments":{}}"#]
             }
             _ => [r#"{"type":"text","text":"#, replacement, "}", "", ""],

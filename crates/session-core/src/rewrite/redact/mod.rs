@@ -2,7 +2,9 @@
 //! (`copies.rs`).
 //!
 //! What holds a session together stays: ids, parents, types, roles, times, names of tools and models, and the header. So every entry
-//! keeps its place in the tree, and every byte that is not part of what is taken out stays as it was.
+//! keeps its place in the tree. Where a text is taken out, every other byte of its line stays as it was. Where an entry loses what it says,
+//! what stays is written as `json/object_text.rs` does: the texts of values are unchanged, white space between members and keys that are
+//! repeated or have escapes are not.
 
 mod copies;
 mod entry;

@@ -111,12 +111,16 @@ pub struct RedactReport {
 /// in the directory are removed. If `left` of the report is not 0,
 /// something remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
 /// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
-/// Errors are those of [`repair`](crate::rewrite::repair::repair), but some of the backups may be changed then.
+/// Errors are those of [`repair`](crate::rewrite::repair::repair), but some of the backups may be changed then. A file that is not a session
+/// is an error only if it holds what was to be taken out.
 pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let path = &absolute_text(path.as_ref())?;
     let _lock = if is_dry_run { None } else { Some(SessionLockGuard::join(path)?) };
     if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {
-        return Err(Error::not_a_session(path));
+        // A file that is not a session is never changed.
+        let (lines, left) = redact_file(path, true, redaction, true, &mut Identities::default())?;
+        let has_nothing = lines.is_empty() && left == 0;
+        return if has_nothing { Ok(RedactReport::default()) } else { Err(Error::not_a_session(path)) };
     }
     let mut identities = Identities::default();
     // The file says which entries the lines of a backup are. It is changed last: once it is, nothing of this is left to do.
@@ -242,8 +246,9 @@ impl<'a> Redactor<'a> {
         let text = line_text(line)?;
         let identity = read::<IdentityFields<Raw<'_>>>(&text);
         let id = identity.as_ref().and_then(|identity| identity.id).map_or(Ok(None), |id| string_bytes(id.get()))?;
-        let is_header =
-            identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
+        let kind =
+            identity.as_ref().and_then(|identity| identity.kind).map_or(Ok(None), |kind| string_bytes(kind.get()))?;
+        let is_header = kind.as_deref() == Some(b"session");
         let hash_with = |id| identity_hash(identity.as_ref()?, id);
         let hashes = hash_with(id.as_deref()).zip(hash_with(None)).map(<[_; 2]>::from);
         let is_other_line = hashes.is_some_and(|hashes| self.is_other_line(hashes, id.is_some()));

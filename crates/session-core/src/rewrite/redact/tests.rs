@@ -62,8 +62,18 @@ fn a_text_is_found_however_it_is_escaped_and_all_else_stays() {
         // JSON in a string, and JSON in that.
         (r#"{"data":"{\"pw\":\"a\\\"b\"}"}"#, "a\"b", r#"{"data":"{\"pw\":\"*\"}"}"#),
         (r#"{"data":"\"{\\\"pw\\\":\\\"a\\\\\\\"b\\\"}\""}"#, "a\"b", r#"{"data":"\"{\\\"pw\\\":\\\"*\\\"}\""}"#),
-        // What looks like an escape is a backslash and a letter.
-        (r#"{"content":"\\u0041"}"#, "A", r#"{"content":"\\u0041"}"#),
+        // What other programs escape in JSON: Python, PHP, Go, .NET, and several in one text.
+        (r#"{"data":"{\"pw\":\"gr\\u00fcn\"}"}"#, "grün", r#"{"data":"{\"pw\":\"*\"}"}"#),
+        (r#"{"data":"{\"pw\":\"a\\/b\"}"}"#, "a/b", r#"{"data":"{\"pw\":\"*\"}"}"#),
+        (r#"{"data":"{\"pw\":\"a\\u0026b\"}"}"#, "a&b", r#"{"data":"{\"pw\":\"*\"}"}"#),
+        (r#"{"data":"{\"pw\":\"a\\u002Bb\"}"}"#, "a+b", r#"{"data":"{\"pw\":\"*\"}"}"#),
+        (
+            r#"{"data":"\"{\\\"pw\\\":\\\"a\\\\u002b\\\\/\\u00fc\u00fcü\\\"}\""}"#,
+            "a+/üüü",
+            r#"{"data":"\"{\\\"pw\\\":\\\"*\\\"}\""}"#,
+        ),
+        (r#"{"data":"\\ud83d\\uDE00 \\\\ud83d\\\\uDE00"}"#, "😀", r#"{"data":"* *"}"#),
+        (r#"{"content":"\\u0041 \u005cu0041"}"#, "A", r#"{"content":"* *"}"#),
         (r#"{"content":"\\u0041"}"#, "u0041", r#"{"content":"\\*"}"#),
         (r#"{"content":"aaaa"}"#, "aa", r#"{"content":"**"}"#),
         ("torn {\"content\":\"hunter2", "hunter2", "torn {\"content\":\"*"),
@@ -110,12 +120,88 @@ proptest! {
         let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.clone().into_bytes());
         let new = String::from_utf8(new).expect("text");
         prop_assert!(is_json(&new), "{new}");
-        // Forms that stand escaped in a string are replaced as well, so only texts without escapes are compared.
-        if !secret.contains(['"', '\\', '\n']) {
+        // What escapes of JSON in a string mean is replaced as well, so only strings without backslashes are compared.
+        if !plain.concat().contains('\\') {
             let expected: Vec<String> = plain.iter().map(|part| part.replace(&secret, "*")).collect();
             prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&new).expect("JSON"), serde_json::json!({ "data": expected }));
         }
     }
+}
+
+/// How a program writes a text in JSON: each escapes what it must, and more.
+fn written_by(writer: usize, text: &str) -> String {
+    let escaped = |c: char| {
+        let escape = |unit: &mut u16| if writer == 3 { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
+        c.encode_utf16(&mut [0; 2]).iter_mut().map(escape).collect()
+    };
+    let written = |c: char| match (c, writer) {
+        // .NET escapes quotes, too, as all that means something in HTML.
+        ('"' | '<' | '>' | '&' | '\'' | '+' | '`', 3) => escaped(c),
+        ('"' | '\\', _) => format!("\\{c}"),
+        ('\n', _) => "\\n".to_owned(),
+        // Go has HTML in mind, too.
+        ('<' | '>' | '&' | '\u{2028}', 2) => escaped(c),
+        // PHP writes no bare slash.
+        ('/', 1) => "\\/".to_owned(),
+        // Python, PHP and .NET write nothing beyond ASCII.
+        (c, 0 | 1 | 3) if !c.is_ascii() => escaped(c),
+        (c, _) => c.to_string(),
+    };
+    text.chars().map(written).collect()
+}
+
+proptest! {
+    /// Regression: a secret stayed that another program had written as JSON inside a text, and `left` was 0.
+    #[test]
+    fn a_text_is_found_in_json_of_any_writer_inside_json_of_any_writer(
+        secret in "[ab\\\\\"\n/éü😀<>&+'`\u{2028}]{1,8}", before in "[a-c \"\\\\/é+]{0,6}", writers in proptest::collection::vec(0usize..4, 1..4),
+    ) {
+        // With them it would begin or end in an escape of what is around it.
+        prop_assume!(!before.ends_with('\\') && !secret.ends_with('\\'));
+        let [before, inside] = [before, secret.clone()].map(|text| writers.iter().fold(text, |text, &writer| written_by(writer, &text)));
+        let line = format!("{{\"data\":\"{before}{inside} end\"}}");
+        prop_assert!(is_json(&line), "{line}");
+        let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
+        let new = needle.redacted(line.as_bytes()).expect("memory").expect("found");
+        let text = String::from_utf8_lossy(&new);
+        let string = text.strip_prefix("{\"data\":\"").and_then(|rest| rest.strip_suffix("\"}")).expect("a string");
+        prop_assert!(is_json(&text) && !needle.is_in(string.as_bytes()) && !string.contains(&inside), "{line} {text}");
+    }
+}
+
+/// Regression: the working directory in a header was changed whose type has an escape, and a tool's call lost its name.
+#[test]
+fn types_are_read_however_they_are_written() {
+    let header = r#"{"type":"\u0073ession","version":3,"id":"s","timestamp":"t","cwd":"/home/hunter2"}"#;
+    let call = r#"{"type":"message","id":"a","parentId":null,"timestamp":"1","message":{"role":"assistant","content":[{"type":"toolC\u0061ll","id":"c","name":"bash","arguments":{"x":"hunter2"}}]}}"#;
+    let (_dir, path) = file(&[]);
+    fs::write(&path, format!("{header}\n{call}\n")).expect("written");
+    let report = redact(&path, &text("hunter2"), false).expect("redacted");
+    assert_eq!((report.lines.len(), report.left), (1, 1), "the header keeps it");
+    redact(&path, &entries(&["a"]), false).expect("redacted");
+    let now = fs::read_to_string(&path).expect("read");
+    assert!(
+        now.starts_with(header) && now.contains(r#"{"type":"toolCall","id":"c","name":"bash","arguments":{}}"#),
+        "{now}"
+    );
+}
+
+/// Regression: a number that was all that an entry said stayed, and texts within `usage`.
+#[test]
+fn an_entry_loses_numbers_and_texts_that_say_something() {
+    let a = r#"{"type":"custom","customType":"pin","data":4711,"id":"a","parentId":null,"timestamp":"1"}"#;
+    let b = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"x","content":4711,"details":true,"pin":4711,"usage":{"input":1,"note":"hunter2","4711":4711,"cost":{"total":0.5,"hunter2":1}},"isError":false,"exitCode":1,"timestamp":5}}"#;
+    let c = r#"{"type":"usage","id":"c","parentId":"b","timestamp":"3","kind":"hunter2","provider":"p","model":"m","usage":"hunter2"}"#;
+    let (_dir, path) = file(&[a, b, c]);
+    assert_eq!(redact(&path, &entries(&["a", "b", "c"]), false).expect("redacted").left, 0);
+    let expected = [
+        HEADER,
+        r#"{"type":"custom","customType":"pin","id":"a","parentId":null,"timestamp":"1"}"#,
+        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"x","usage":{"input":1,"cost":{"total":0.5}},"isError":false,"exitCode":1,"timestamp":5}}"#,
+        r#"{"type":"usage","id":"c","parentId":"b","timestamp":"3","kind":"[redacted]","provider":"p","model":"m"}"#,
+        "",
+    ];
+    assert_eq!(fs::read_to_string(&path).expect("read"), expected.join("\n"));
 }
 
 #[test]
@@ -478,4 +564,23 @@ fn what_temporary_files_hold_that_cannot_be_removed_is_left() {
         assert_eq!(left, 2);
     }
     assert_eq!(redact(&path, &text("swordfish"), false).expect("redacted").left, 0);
+}
+
+/// Regression: a file without the text was an error, because it was not a session.
+#[test]
+fn a_file_that_is_no_session_is_an_error_only_if_it_has_the_text() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    for note in ["", "\n", "a note\n", "{\"type\":\"user\",\"uuid\":\"a\"}\n"] {
+        fs::write(&path, note).expect("written");
+        assert_eq!(redact(&path, &text("hunter2"), false).expect("nothing to do"), RedactReport::default());
+    }
+    for note in ["hunter2", "{\"text\":\"hunter\\u0032\"}\n"] {
+        fs::write(&path, note).expect("written");
+        for is_dry_run in [true, false] {
+            let error = redact(&path, &text("hunter2"), is_dry_run).expect_err("it has it");
+            assert_eq!(error.code(), ErrorCode::SessionInvalid);
+        }
+        assert_eq!(fs::read_to_string(&path).expect("read"), note);
+    }
 }

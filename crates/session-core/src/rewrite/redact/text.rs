@@ -1,19 +1,20 @@
 //! Replaces a text in the strings of a line.
 //!
-//! The strings of a line may write any character of the text as an escape, and a string may itself hold JSON, as arguments of tools do. So
-//! the text is compared with what the strings mean, character by character, and also looked for as JSON writes it, twice over.
+//! The strings of a line may write any character of the text as an escape, and a string may itself hold JSON, as arguments of tools do. Each
+//! program escapes other characters there (Python `é`, PHP `/`, Go `&`, .NET `+`). So each character of the text is compared with what a
+//! string means if escapes are read once, twice and three times.
 
 use memchr::memmem;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, append, copy_of_bytes};
-use crate::base::wtf8::{encode_wtf8, push_escaped};
+use crate::base::memory::{self, append, copy_of_bytes, push};
+use crate::base::wtf8::{push_escaped, surrogate_at};
 use crate::format::entry::REFERENCES;
 use crate::json::scanner::{ScanError, ScanResult, Scanner};
 use crate::json::string::escape_at;
 
-/// How often the text may have been written as JSON inside a string.
-const LEVELS: usize = 2;
+/// How many times escapes are read: once as those of the line, and twice as those of JSON inside a string.
+const LEVELS: usize = 3;
 
 /// The keys besides [`REFERENCES`] whose values hold a session together, or say what kind of thing a value is.
 const KEPT: [&str; 15] = [
@@ -63,10 +64,11 @@ impl Key {
     }
 }
 
-/// A text to be replaced, in the forms in which it may stand in a string.
+/// A text to be replaced, however the strings of a line write it.
 #[derive(Debug, Clone)]
 pub struct Needle {
-    forms: Vec<Vec<u8>>,
+    text: Vec<u8>,
+    characters: Vec<u32>,
     /// What replaces it, as JSON writes it.
     replacement: Vec<u8>,
 }
@@ -80,22 +82,20 @@ impl Needle {
         if text.is_empty() || text.len().max(replacement.len()) > Self::MAX_BYTES {
             return Err(Error::argument("text must have 1 to 1048576 bytes, and replacement no more"));
         }
-        let mut forms = vec![copy_of_bytes(text)?];
-        for _ in 0..LEVELS {
-            let mut escaped = Vec::new();
-            push_escaped(&mut escaped, forms.last().map_or(text, Vec::as_slice))?;
-            if forms.last() != Some(&escaped) {
-                forms.push(escaped);
-            }
+        let mut characters = Vec::new();
+        let mut at = 0;
+        while let Some((character, next)) = character_at(text, at, 0) {
+            push(&mut characters, character)?;
+            at = next;
         }
         let mut written = Vec::new();
         push_escaped(&mut written, replacement)?;
-        Ok(Self { forms, replacement: written })
+        Ok(Self { text: copy_of_bytes(text)?, characters, replacement: written })
     }
 
     /// Whether the text stands anywhere in a line.
     pub fn is_in(&self, line: &[u8]) -> bool {
-        self.forms.iter().any(|form| Occurrences::of(line, form).next().is_some())
+        Occurrences::of(line, self).next().is_some()
     }
 
     /// The new version of a line; None if the text is in no string of it that may change.
@@ -116,16 +116,10 @@ impl Needle {
         Ok((out != line).then_some(out))
     }
 
-    /// Appends the inside of a string with the text replaced. Gives whether it was there.
+    /// Appends the inside of a string with the text replaced. Returns whether it was there.
     fn replace_in(&self, string: &[u8], out: &mut Vec<u8>) -> memory::Result<bool> {
-        let mut occurrences: Vec<_> = self.forms.iter().map(|form| Occurrences::of(string, form).peekable()).collect();
         let mut copied = 0;
-        loop {
-            for later in &mut occurrences {
-                while later.next_if(|&(from, _)| from < copied).is_some() {}
-            }
-            let next = occurrences.iter_mut().filter_map(|later| later.peek().copied());
-            let Some((from, to)) = next.min_by_key(|&(from, to)| (from, std::cmp::Reverse(to))) else { break };
+        for (from, to) in Occurrences::of(string, self) {
             append(out, string.get(copied..from).unwrap_or_default())?;
             append(out, &self.replacement)?;
             copied = to;
@@ -135,19 +129,19 @@ impl Needle {
     }
 }
 
-/// The places of one form of a text in the inside of a string.
+/// The places of a text in the inside of a string, each as long as it can be.
 struct Occurrences<'a> {
     string: &'a [u8],
-    form: &'a [u8],
+    needle: &'a Needle,
     /// Before it bytes are what they mean.
     first_escape: usize,
     at: usize,
 }
 
 impl<'a> Occurrences<'a> {
-    fn of(string: &'a [u8], form: &'a [u8]) -> Self {
+    fn of(string: &'a [u8], needle: &'a Needle) -> Self {
         let first_escape = memchr::memchr(b'\\', string).unwrap_or(string.len());
-        Self { string, form, first_escape, at: 0 }
+        Self { string, needle, first_escape, at: 0 }
     }
 }
 
@@ -155,18 +149,19 @@ impl Iterator for Occurrences<'_> {
     type Item = (usize, usize);
 
     fn next(&mut self) -> Option<(usize, usize)> {
-        let first = *self.form.first()?;
+        let text = &self.needle.text;
+        let first = *text.first()?;
         if let Some(plain) = self.string.get(self.at..self.first_escape) {
-            if let Some(found) = memmem::find(plain, self.form) {
+            if let Some(found) = memmem::find(plain, text) {
                 let from = self.at + found;
-                self.at = from + self.form.len();
+                self.at = from + text.len();
                 return Some((from, self.at));
             }
-            self.at = self.at.max((self.first_escape + 1).saturating_sub(self.form.len()));
+            self.at = self.at.max((self.first_escape + 1).saturating_sub(text.len()));
         }
         while let Some(skipped) = memchr::memchr2(first, b'\\', self.string.get(self.at..)?) {
             let from = self.at + skipped;
-            if let Some(to) = end_of_match(self.string, from, self.form) {
+            if let Some(to) = end_of_match(self.string, from, &self.needle.characters) {
                 self.at = to;
                 return Some((from, to));
             }
@@ -177,20 +172,90 @@ impl Iterator for Occurrences<'_> {
     }
 }
 
-/// Where `form` ends if it begins at this place. A backslash that begins no escape is itself.
-fn end_of_match(string: &[u8], from: usize, form: &[u8]) -> Option<usize> {
-    let (mut at, mut rest) = (from, form);
-    while !rest.is_empty() {
-        let text = string.get(at..)?;
-        if let Some((code_point, length)) = escape_at(text) {
-            rest = rest.strip_prefix(encode_wtf8(code_point, &mut [0; 4]))?;
-            at += length;
-        } else {
-            rest = rest.strip_prefix(text.first_chunk::<1>()?)?;
-            at += 1;
+/// Where these characters end if they begin at this place, at the latest.
+fn end_of_match(string: &[u8], from: usize, characters: &[u32]) -> Option<usize> {
+    // A backslash may be one, or the first half of an escape at any level: all ways to read the string are followed at once.
+    let mut ends = vec![from];
+    let mut next = Vec::new();
+    for &character in characters {
+        for &at in &ends {
+            let plain = character_at(string, at, 1)?;
+            let is_plain = plain.0 != BACKSLASH;
+            for level in 1..=if is_plain { 1 } else { LEVELS } {
+                let read =
+                    character_at(string, at, level).filter(|&(read, end)| read == character && !next.contains(&end));
+                next.extend(read.map(|(_, end)| end));
+            }
         }
+        if next.is_empty() {
+            return None;
+        }
+        std::mem::swap(&mut ends, &mut next);
+        next.clear();
     }
-    Some(at)
+    ends.into_iter().max()
+}
+
+const BACKSLASH: u32 = b'\\' as u32;
+
+/// The character at a place, and where it ends, if escapes are read this many times over. A backslash that begins no escape is itself.
+fn character_at(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> {
+    let Some(inner) = level.checked_sub(1) else { return raw_character_at(string, at) };
+    let plain = character_at(string, at, inner)?;
+    Some(match plain {
+        (BACKSLASH, end) => escaped_character(string, end, inner).unwrap_or(plain),
+        plain => plain,
+    })
+}
+
+/// The character that an escape stands for whose backslash ends at this place, and where it ends.
+fn escaped_character(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> {
+    let (kind, end) = character_at(string, at, level)?;
+    let character = match u8::try_from(kind).ok()? {
+        kind @ (b'"' | b'\\' | b'/') => kind,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'u' => {
+            let unit = unit_at(string, end, level)?;
+            return Some(low_half(string, unit, level).unwrap_or(unit));
+        }
+        _ => return None,
+    };
+    Some((character.into(), end))
+}
+
+/// The unit that four hexadecimal digits stand for, and where they end.
+fn unit_at(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> {
+    (0..4).try_fold((0, at), |(unit, at), _| {
+        let (digit, end) = character_at(string, at, level)?;
+        Some((unit << 4 | char::from_u32(digit)?.to_digit(16)?, end))
+    })
+}
+
+/// The character of which a unit is the first half, if the second one follows as an escape.
+fn low_half(string: &[u8], (first, at): (u32, usize), level: usize) -> Option<(u32, usize)> {
+    let (backslash, end) = character_at(string, at, level).filter(|_| (0xD800..0xDC00).contains(&first))?;
+    let (kind, end) = character_at(string, end, level).filter(|_| backslash == BACKSLASH)?;
+    let (second, end) = unit_at(string, end, level).filter(|_| kind == u32::from(b'u'))?;
+    let is_half = (0xDC00..0xE000).contains(&second);
+    is_half.then(|| (0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF), end))
+}
+
+/// The character of WTF-8 at a place, and where it ends. A byte that is none is a number that no character has.
+fn raw_character_at(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    let rest = bytes.get(at..)?;
+    let first = *rest.first()?;
+    if first.is_ascii() {
+        return Some((first.into(), at + 1));
+    }
+    if let Some(surrogate) = surrogate_at(rest) {
+        return Some((surrogate.into(), at + 3));
+    }
+    let character = rest.get(..4.min(rest.len())).and_then(|start| start.utf8_chunks().next()?.valid().chars().next());
+    Some(character.map_or((0x11_0000 | u32::from(first), at + 1), |c| (c.into(), at + c.len_utf8())))
 }
 
 /// What an object is in the structure of an entry.

@@ -63,7 +63,7 @@ pub fn repair(path: impl AsRef<Path>, now: f64) -> Result<RepairReport> {
     let after = retried(path, "it is repaired", |original| {
         let storage = original.storage();
         let survey = Survey::of(storage)?;
-        let found = Arc::new(survey.report(path)?);
+        let found = Arc::new(survey.report(path, storage)?);
         if found.ok {
             return Ok(Some(found));
         }

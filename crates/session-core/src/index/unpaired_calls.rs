@@ -1,0 +1,271 @@
+//! Tool calls without a result, and results without a call, in the context of the leaf: a provider may refuse such a conversation. The file
+//! is not damaged by it. pi adds the results that are missing to what it sends.
+
+use serde::{Serialize, Serializer};
+
+use crate::base::error::Result;
+use crate::base::memory::{self, owned, push};
+use crate::base::wtf8::copy_lossy;
+use crate::context::projection::{project, Contribution, Step};
+use crate::format::agent_message::Role;
+use crate::index::damage_report::REPORT_LIMIT;
+use crate::index::verify::SurveyedLine;
+use crate::io::line_reader::line_text;
+use crate::json::reader::{elements, read, Raw};
+use crate::json::{fields, Value};
+use crate::storage::storage::{bytes_at, Storage};
+use crate::tree::{RowNo, Tree};
+
+/// A tool call or a result that lacks the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnpairedCall {
+    /// The line of its entry, counted from 1.
+    pub line: u64,
+    /// The id of the call.
+    pub tool_call_id: String,
+    /// What it lacks.
+    pub reason: Unpaired,
+}
+
+/// What a tool call or a result lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unpaired {
+    /// No result follows the call, before the next message of the user or the model.
+    Call,
+    /// The last message of the model before the result has no such call, or another result for it.
+    Result,
+}
+
+impl Unpaired {
+    /// What it lacks, in words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Call => "a tool call without a result",
+            Self::Result => "a result without its tool call",
+        }
+    }
+}
+
+impl Serialize for Unpaired {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.reason())
+    }
+}
+
+fields! {
+    struct LineParts<V> {
+        message: V = "message",
+        replacement: V = "replacement",
+    }
+}
+
+fields! {
+    /// The fields of a message, of a replacement, or of a content block, that tell which calls it has.
+    struct CallParts<V> {
+        kind: V = "type",
+        id: V = "id",
+        content: V = "content",
+        stop_reason: V = "stopReason",
+        call_id: V = "toolCallId",
+        is_excluded: V = "excludeFromContext",
+    }
+}
+
+fn parts_of<'a>(object: Raw<'a>) -> Option<CallParts<Raw<'a>>> {
+    read(object.get())
+}
+
+/// The first of them, by line of the call or the result. `entry` gives the line of a row.
+pub(crate) fn unpaired_calls<'a>(
+    tree: &Tree,
+    storage: &dyn Storage,
+    entry: &dyn Fn(RowNo) -> Option<&'a SurveyedLine>,
+) -> Result<Vec<UnpairedCall>> {
+    let Some(leaf) = tree.leaf() else { return Ok(Vec::new()) };
+    let mut pairing = Pairing::default();
+    for step in project(tree, &tree.path(leaf)?)?.steps {
+        if step.gives != Contribution::Nothing {
+            pairing.take(tree, storage, &step, entry)?;
+        }
+    }
+    pairing.close()?;
+    pairing.found.sort_by_key(|found| found.line);
+    pairing.found.truncate(REPORT_LIMIT);
+    Ok(pairing.found)
+}
+
+#[derive(Default)]
+struct Pairing {
+    /// The calls of the last message of the model that have no result so far, and its line.
+    waiting: Vec<(Vec<u8>, u64)>,
+    found: Vec<UnpairedCall>,
+}
+
+impl Pairing {
+    fn take<'a>(
+        &mut self,
+        tree: &Tree,
+        storage: &dyn Storage,
+        step: &Step,
+        entry: &dyn Fn(RowNo) -> Option<&'a SurveyedLine>,
+    ) -> Result<()> {
+        let role = tree.row(step.row).and_then(|row| row.role());
+        if role == Some(Role::System) {
+            // It may come between a call and its result.
+            return Ok(());
+        }
+        let is_read = matches!(role, Some(Role::Assistant | Role::ToolResult | Role::BashExecution));
+        let (Some(line), true) = (entry(step.row), is_read || step.edit.is_some()) else { return self.close() };
+        let edit = step.edit.and_then(entry).map(|edit| bytes_at(storage, edit.span())).transpose()?;
+        let edit = edit.as_deref().map(line_text).transpose()?;
+        let replacement = edit.as_deref().and_then(|edit| read::<LineParts<Raw<'_>>>(edit)?.replacement);
+        if replacement.is_some_and(|replacement| replacement.is_null()) {
+            return Ok(());
+        }
+        let bytes = bytes_at(storage, line.span())?;
+        let text = line_text(&bytes)?;
+        let Some(message) = read::<LineParts<Raw<'_>>>(&text).and_then(|line| parts_of(line.message?)) else {
+            return self.close();
+        };
+        match role {
+            Some(Role::BashExecution) if message.is_excluded.is_some_and(|flag| flag.is_truthy()) => Ok(()),
+            Some(Role::ToolResult) => self.add_result(message.call_id, line.number),
+            Some(Role::Assistant) => {
+                self.close()?;
+                // pi sends no message that broke off.
+                let stop_reason = message.stop_reason.as_ref().map_or(Ok(None), Value::text)?;
+                if matches!(stop_reason.as_deref(), Some(b"error" | b"aborted")) {
+                    return Ok(());
+                }
+                let content = match replacement {
+                    Some(replacement) => parts_of(replacement).and_then(|parts| parts.content),
+                    None => message.content,
+                };
+                self.add_calls(content.map_or("", Raw::get), line.number)
+            }
+            _ => self.close(),
+        }
+    }
+
+    fn add_calls(&mut self, content: &str, line: u64) -> Result<()> {
+        for block in elements(content) {
+            let Some(block) = read::<CallParts<Raw<'_>>>(block) else { continue };
+            let is_call = block.kind.as_ref().map_or(Ok(None), Value::text)?.as_deref() == Some(b"toolCall");
+            if let Some(id) = block.id.as_ref().filter(|_| is_call).map_or(Ok(None), Value::text)? {
+                push(&mut self.waiting, (owned(id)?, line))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_result(&mut self, id: Option<Raw<'_>>, line: u64) -> Result<()> {
+        let id = id.as_ref().map_or(Ok(None), Value::text)?.unwrap_or_default();
+        match self.waiting.iter().position(|(waiting, _)| **waiting == *id) {
+            Some(at) => drop(self.waiting.remove(at)),
+            None => self.add(&id, line, Unpaired::Result)?,
+        }
+        Ok(())
+    }
+
+    /// No more results of the calls come.
+    fn close(&mut self) -> Result<()> {
+        for (id, line) in std::mem::take(&mut self.waiting) {
+            self.add(&id, line, Unpaired::Call)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, id: &[u8], line: u64, reason: Unpaired) -> memory::Result<()> {
+        push(&mut self.found, UnpairedCall { line, tool_call_id: copy_lossy(id)?, reason })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::verify::verify;
+
+    fn found(entries: &[(&str, &str)]) -> Vec<(u64, String, Unpaired)> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s.jsonl");
+        let mut text =
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n".to_owned();
+        for (at, (kind, fields)) in entries.iter().enumerate() {
+            let parent = if at == 0 { "null".into() } else { format!("\"{}\"", at - 1) };
+            text += &format!(
+                "{{\"type\":\"{kind}\",\"id\":\"{at}\",\"parentId\":{parent},\"timestamp\":\"t\",{fields}}}\n"
+            );
+        }
+        std::fs::write(&path, text).expect("written");
+        let report = verify(&path).expect("read");
+        assert!(report.ok, "it is no damage");
+        report.unpaired_calls.into_iter().map(|one| (one.line, one.tool_call_id, one.reason)).collect()
+    }
+
+    fn call(ids: &[&str]) -> (&'static str, String) {
+        let blocks: Vec<_> = ids
+            .iter()
+            .map(|id| format!("{{\"type\":\"toolCall\",\"id\":\"{id}\",\"name\":\"x\",\"arguments\":{{}}}}"))
+            .collect();
+        (
+            "message",
+            format!(
+                "\"message\":{{\"role\":\"assistant\",\"content\":[{}],\"stopReason\":\"toolUse\"}}",
+                blocks.join(",")
+            ),
+        )
+    }
+
+    fn result(id: &str) -> (&'static str, String) {
+        ("message", format!("\"message\":{{\"role\":\"toolResult\",\"toolCallId\":\"{id}\",\"content\":[]}}"))
+    }
+
+    fn all(entries: &[(&'static str, String)]) -> Vec<(u64, String, Unpaired)> {
+        found(&entries.iter().map(|(kind, fields)| (*kind, fields.as_str())).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn calls_and_results_that_lack_each_other_are_found() {
+        let said = |role: &str| ("message", format!("\"message\":{{\"role\":\"{role}\",\"content\":\"x\"}}"));
+        let label = ("label", "\"targetId\":\"0\",\"label\":\"x\"".to_owned());
+        assert_eq!(
+            all(&[
+                said("user"),
+                call(&["a", "b"]),
+                result("b"),
+                label.clone(),
+                said("system"),
+                result("a"),
+                said("user")
+            ]),
+            []
+        );
+        let (call_of, result_of) = (Unpaired::Call, Unpaired::Result);
+        assert_eq!(all(&[call(&["a", "b"]), result("b")]), [(2, "a".into(), call_of)]);
+        assert_eq!(
+            all(&[call(&["a"]), said("user"), result("a")]),
+            [(2, "a".into(), call_of), (4, "a".into(), result_of)]
+        );
+        assert_eq!(all(&[said("user"), result("a")]), [(3, "a".into(), result_of)]);
+        assert_eq!(all(&[call(&["a"]), result("a"), result("a")]), [(4, "a".into(), result_of)]);
+        let (kind, aborted) = call(&["a"]);
+        assert_eq!(all(&[(kind, aborted.replace("toolUse", "aborted")), said("user")]), [], "pi leaves it out");
+    }
+
+    #[test]
+    fn only_the_context_counts() {
+        let edit = |target: &str, replacement: &str| {
+            ("context_edit", format!("\"targetId\":\"{target}\",\"replacement\":{replacement}"))
+        };
+        assert_eq!(all(&[call(&["a"]), edit("0", "null")]), []);
+        assert_eq!(all(&[call(&["a"]), edit("0", "{\"content\":[]}")]), []);
+        assert_eq!(all(&[call(&["a"]), result("a"), edit("1", "null")]), [(2, "a".into(), Unpaired::Call)]);
+        let compaction = ("compaction", "\"summary\":\"x\",\"firstKeptEntryId\":\"1\",\"tokensBefore\":1".to_owned());
+        assert_eq!(
+            all(&[call(&["a"]), result("a"), compaction]),
+            [(3, "a".into(), Unpaired::Result)],
+            "its call is compacted"
+        );
+    }
+}

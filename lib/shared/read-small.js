@@ -1,0 +1,44 @@
+// Reads small files as a whole, such as settings. What is at their paths may be a link that came with a checkout: to a device, a pipe, a
+// sparse file, or a file of the system's that states a size of 0 and has no end.
+const fs = require("node:fs");
+
+/** Larger than any settings, manifest or note. */
+const LIMIT = 1 << 20;
+
+/**
+ * The bytes of a regular file. Throws if it has more than `limit`, or is no regular file.
+ * @param {string} path
+ * @param {number} [limit]
+ * @returns {Buffer}
+ */
+exports.readSmall = (path, limit = LIMIT) => {
+	// Windows has no such flags.
+	const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = fs.constants;
+	const file = fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	try {
+		return exports.readOpen(file, path, limit);
+	} finally {
+		fs.closeSync(file);
+	}
+};
+
+/**
+ * The bytes of an open file from its beginning, see `readSmall`.
+ * @param {number} file
+ * @param {string} path
+ * @param {number} [limit]
+ */
+exports.readOpen = (file, path, limit = LIMIT) => {
+	const stat = fs.fstatSync(file);
+	if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
+	/** @type {Buffer[]} */
+	const pieces = [];
+	for (let size = 0; ; ) {
+		const piece = Buffer.alloc(Math.min(limit + 1 - size, 1 << 16));
+		const read = fs.readSync(file, piece, 0, piece.length, size);
+		if (read === 0) return Buffer.concat(pieces);
+		pieces.push(piece.subarray(0, read));
+		size += read;
+		if (size > limit) throw new Error(`${path} has more than ${limit} bytes`);
+	}
+};
