@@ -180,19 +180,6 @@ describe("requests", () => {
 });
 
 // Regression: the whole object was taken for its end.
-test("a server that knows no ranges gives whole objects, of which the part that was asked for is taken", async () => {
-	const bucket = server.newBucket();
-	const { port } = await between(({ headers }) => void delete headers.range);
-	const [a, b] = [open(bucket, "a", { port }), open(bucket, "b", { port })];
-	const { cursor } = await append(a, entries("a", 2));
-	const { cursor: seen } = await b.load(SESSION);
-	await append(a, entries("c", 2), cursor);
-	const page = await b.load(SESSION, seen);
-	expect([ids(page), page.problems]).toEqual([["c0", "c1"], []]);
-	expect(await append(open(bucket, "a", { port }), entries("d", 1), cursor)).toMatchObject({ stored: 1 });
-	expect(ids(await loadAll(b, SESSION))).toEqual(["a0", "a1", "c0", "c1", "d0"]);
-});
-
 test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
 	const bucket = server.newBucket();
 	await crowd(`s3://${bucket}/x?endpoint=${encodeURIComponent(at(server.port))}`, open(bucket, "reader", { prefix: "x" }), { ...process.env, ...environment() });
@@ -202,7 +189,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 	test("nobody listens", async () => {
 		const error = await failure(open("bucket", "a", { port: await freePort() }).load(SESSION));
 		expect(error).toMatchObject({ code: "unreachable", retryable: true });
-		expect(error.message).toMatch(/^s3:\/\/bucket\/: http:\/\/127\.0\.0\.1:\d+\/bucket: connect ECONNREFUSED/);
+		expect(error.message).toMatch(/^s3:\/\/bucket\/: connect ECONNREFUSED/);
 	});
 
 	test("the secret is wrong", async () => {
@@ -261,7 +248,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 	test.each([["If-None-Match", () => false], ["If-Match", (headers: IncomingHttpHeaders) => headers["if-none-match"] !== undefined]])("the server replaces what it was told to keep (%s)", async (name, isRefused) => {
 		const there = new Map<string, Buffer>();
 		const stub = createServer(async (request, response) => {
-			const [url, pieces] = [request.url as string, [] as Buffer[]];
+			const [url, pieces] = [(request.url as string).replace(/[?]x-id=.*/, ""), [] as Buffer[]];
 			for await (const piece of request) pieces.push(piece);
 			if (request.method === "DELETE") return response.writeHead(there.delete(url) ? 204 : 404).end();
 			if (request.method === "PUT" && there.has(url) && isRefused(request.headers)) return response.writeHead(412).end();

@@ -2,6 +2,7 @@
 // time of its signatures and finds credentials. An object is created with `If-None-Match: *` and replaced with `If-Match`, which S3, R2, MinIO
 // and others honour; a server that does not is detected before it is used.
 const { randomUUID } = require("node:crypto");
+const { setTimeout: pause } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn } = require("../base/address.js");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { PARALLEL, inParallel } = require("../base/in-parallel.js");
@@ -18,6 +19,7 @@ const { LogStore } = require("./log-store.js");
 const TIMEOUT_MS = 30_000;
 /** How often a request is sent at most. A put has a condition, so that one that was carried out all the same is refused the second time. */
 const ATTEMPTS = 3;
+const BUSY_MS = 100;
 const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
 /** Errors of the library before a server has answered that another try does not mend. */
 const WITHOUT_CREDENTIALS = /^(?:CredentialsProviderError|TokenProviderError)$/;
@@ -171,10 +173,14 @@ class S3Objects {
 	async #send(make, read = async (answer) => answer) {
 		const library = require("@aws-sdk/client-s3");
 		this.#client ??= this.#connect(library);
-		try {
-			return await read(await this.#client.send(/** @type {any} */ (make(library, this.#options.bucket))));
-		} catch (error) {
-			throw this.#storeError(error);
+		for (let tries = 1; ; tries++) {
+			try {
+				return await read(await this.#client.send(/** @type {any} */ (make(library, this.#options.bucket))));
+			} catch (error) {
+				// 409: another process is writing the object. The library does not send that again.
+				if (answerOf({ cause: error }).status !== 409 || tries === ATTEMPTS) throw this.#storeError(error);
+				await pause(BUSY_MS * tries * (1 + Math.random()));
+			}
 		}
 	}
 
@@ -211,7 +217,7 @@ class S3Objects {
 		const region = headers["x-amz-bucket-region"];
 		const isElsewhere = region !== undefined && region !== this.#options.region;
 		const hint = isElsewhere ? ` (the bucket is in the region ${region}, not ${this.#options.region}: set region=${region} in the address, or AWS_REGION)` : "";
-		return new StoreError(kindOf(status, name), `${this.name}: the server answered ${[status, name, messageOf(error)].filter((said, at, all) => said && all.indexOf(said) === at).join(", ")}${hint}`, { cause: error });
+		return new StoreError(kindOf(status, name), `${this.name}: the server answered ${[status, name, messageOf(error)].filter((said, at, all) => said && said !== "UnknownError" && all.indexOf(said) === at).join(", ")}${hint}`, { cause: error });
 	}
 }
 
