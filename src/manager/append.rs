@@ -126,7 +126,9 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             }
             appended
         };
-        new.text.take().map(recycle);
+        if let Some(text) = new.text.take() {
+            recycle(text);
+        }
         return appended.map_err(|error| thrown(js, &error));
     }
     Err(wrong_argument(js, "A toJSON method or getter changed the session each time it was written"))

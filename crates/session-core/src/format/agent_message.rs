@@ -91,6 +91,8 @@ read_by_name!(
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 #[non_exhaustive]
+// Patterns cannot look into a box, and most messages are those of the largest kind.
+#[allow(clippy::large_enum_variant)]
 pub enum AgentMessage {
     /// What the user wrote.
     User(UserMessage),

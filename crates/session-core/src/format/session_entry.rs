@@ -57,6 +57,8 @@ macro_rules! own_fields {
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(tag = "type", rename_all = "snake_case")]
         #[non_exhaustive]
+        // As for messages: patterns cannot look into a box.
+        #[allow(clippy::large_enum_variant)]
         pub enum OwnFields {
             $($(#[$doc])* $kind($fields),)+
             /// Those of an entry of another kind, or of one whose fields are not as its kind declares them.
