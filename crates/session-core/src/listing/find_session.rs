@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::scope::{Candidate, ListScope};
-use super::usage::subagents::subagent_files;
+use super::subagents::subagent_files;
 use crate::base::error::{Error, Result};
 use crate::base::paths::{default_session_dir, is_same_path, resolve, Process};
 use crate::base::threads::{into_inner, locked, on_threads};

@@ -9,5 +9,6 @@ pub(crate) mod locale_sort;
 #[cfg(feature = "catalog")]
 pub(crate) mod read_all;
 pub mod scope;
+pub(crate) mod subagents;
 #[cfg(feature = "catalog")]
 pub mod usage;

@@ -19,7 +19,7 @@ use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
 use crate::listing::scope::ListScope;
-use crate::listing::usage::subagents::subagent_files;
+use crate::listing::subagents::subagent_files;
 use crate::summary::header_scan::header_among_others;
 use crate::summary::session_summary::{read_on, title_of, SummaryProgress};
 

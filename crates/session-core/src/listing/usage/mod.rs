@@ -31,4 +31,3 @@ pub mod collect;
 pub(crate) mod named_subagents;
 mod owned_report;
 pub mod report;
-pub(crate) mod subagents;
