@@ -68,7 +68,7 @@ describe("list", () => {
 		writeFileSync(guard, code);
 		const env = { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
 		const [session] = await goodJson(at, ["list", "--all"], env);
-		expect(Object.keys(session)).toEqual(["path", "id", "cwd", "name", "created", "modified", "messageCount", "firstMessage", "bytes"]);
+		expect(Object.keys(session)).toEqual(["path", "id", "cwd", "name", "created", "modified", "messageCount", "firstMessage", "bytes", "subagents"]);
 		expect(await good(at, ["list", "--all"], env)).toContain("The parser");
 	});
 

@@ -130,7 +130,7 @@ test("wrong arguments reject with a TypeError that names them", async () => {
 		[["x", { limit: -1 }], "limit"],
 		[["x", { cwd: 5 }], "cwd"],
 		[["x", { sessionDir: 5 }], "sessionDir"],
-		[["x", { dir: "/a" }], 'SessionManager.search has no option "dir"; its options are cwd, sessionDir, in'],
+		[["x", { dir: "/a" }], 'SessionManager.search has no option "dir"; its options are cwd, sessionDir, folders, in'],
 		[["x", { in: "tool" }], "in"],
 		[["x", { in: ["tools"] }], "in"],
 		[["x", { roles: ["nobody"] }], "roles"],
