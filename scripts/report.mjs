@@ -26,7 +26,7 @@ const start = (message = "") =>
 		.slice(0, MESSAGE_LINES)
 		.join("\n      ");
 /** Of a spec file, in whichever clone and on whichever system. */
-const pathOf = (file) => relative(root, file.replaceAll("\\", "/")).replace(/^.*?\/(?=(?:packages\/\w+\/)?__test__\/)/, "");
+const pathOf = (file) => relative(root, file.replaceAll("\\", "/")).replace(/^(?:.*?\/)??(?=(?:packages\/\w+\/)?__test__\/)/, "");
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 

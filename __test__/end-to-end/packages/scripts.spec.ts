@@ -147,6 +147,18 @@ test("what fails before or after the tests of a file is named; each failure says
 	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
 });
 
+// Regression: the command that repeats it named no file of that package, nor any other.
+test.each(["", "../clone/"])("a failed spec of a package is named with its folder (below %j)", async (clone) => {
+	const { reported } = await report();
+	const specs = ["packages/sync/__test__/unit/a.spec.ts", "__test__/unit/b.spec.ts"];
+	const testResults = specs.map((name) => ({ name: join(root, clone, name), status: "failed", message: "no", assertionResults: [] }));
+	const start = async (reporters: string[]) => {
+		writeFileSync(reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string, JSON.stringify({ numPassedTests: 0, testResults }));
+		return 1;
+	};
+	expect(await reported(start, { env: {} })).toMatchObject({ names: specs.map((path) => `${path}, not one of its tests:\n      no\n      again: npx vitest run ${path}`) });
+});
+
 test("a test of the core that failed is named, with its panic and how to repeat it", async () => {
 	const { reportedByCargo } = await report();
 	const output = `test core::a ... ok

@@ -1,5 +1,5 @@
 // Lines to put into stores, and stores to put them into.
-import { type Dirent, mkdtempSync, readdirSync } from "node:fs";
+import { type Dirent, constants, mkdtempSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
@@ -17,6 +17,9 @@ const { folderOf, headerPath, partPath } = createRequire(library)("./logs/log-na
 
 /** Where a directory has the log of a host. */
 export const logOf = (host: string, { session = SESSION, project }: { session?: string; project?: string } = {}): string => partPath({ folder: folderOf(project), session }, host, 1);
+
+/** Whether a file that is opened with these flags may be written to. */
+export const isForWriting = (flags: string | number = "r"): boolean => (typeof flags === "number" ? (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0 : flags !== "r");
 
 /** Where a directory has the header of a session. */
 export const headerFileOf = (session = SESSION): string => headerPath(session);

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, filesOf, header, headerFileOf, ids, library, logOf } from "../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, filesOf, header, headerFileOf, ids, isForWriting, library, logOf } from "../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
@@ -22,7 +22,7 @@ const openFile = fs.promises.open;
 /** Does something once when a log is written next. */
 function beforeWrite(work: () => Promise<unknown>): void {
 	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		if (typeof args[1] === "number" || args[1] === "ax+") {
+		if (isForWriting(args[1]) && String(args[0]).endsWith(".lines")) {
 			spy.mockImplementation(openFile);
 			await work();
 		}
@@ -132,11 +132,14 @@ test("what another machine of the same id wrote is not read again at every appen
 	const openFile = fs.promises.open;
 	let reads = 0;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		if (args[1] === undefined && String(args[0]).endsWith(logOf("a"))) reads++;
+		if (!isForWriting(args[1]) && String(args[0]).endsWith(logOf("a"))) reads++;
 		return (openFile as any)(...args);
 	});
 	for (const line of entries("z", 40)) after = (await append(one, [line], after)).cursor;
 	expect(reads).toBe(0);
+	await append(other, entries("x", 1));
+	await loadAll(one, SESSION, after);
+	expect(reads).toBeGreaterThan(0);
 });
 
 test("a batch whose clock cannot be right is named, and ends nobody else's count", async () => {

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, ids, library, logOf } from "../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, ids, isForWriting, library, logOf } from "../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 
@@ -114,8 +114,7 @@ test.each(["an append", "a load"])("a line that is redacted while it is appended
 	const written = new Promise<void>((resolve) => (begun = resolve));
 	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
 		const file = await (openFile as any)(...args);
-		// macOS and Windows open locks with numbers, too.
-		if (typeof args[1] !== "number" || isOver || !String(args[0]).endsWith(".lines")) return file;
+		if (!isForWriting(args[1]) || isOver || !String(args[0]).endsWith(".lines")) return file;
 		isOver = true;
 		const write = file.write.bind(file);
 		file.write = async (...rest: any[]) => {
@@ -156,7 +155,7 @@ function dieAt(at: number, isFull = false): { died: Promise<void> } {
 	}
 	const openFile = fs.promises.open as (...args: any[]) => Promise<any>;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		if (typeof args[1] !== "number" && !["wx", "ax", "r+"].includes(args[1])) return openFile(...args);
+		if (!isForWriting(args[1])) return openFile(...args);
 		if (typeof args[1] !== "number" && args[1] !== "r+" && step()) return never();
 		const file = await openFile(...args);
 		const [write, writeFile, truncate] = [file.write.bind(file), file.writeFile.bind(file), file.truncate.bind(file)];

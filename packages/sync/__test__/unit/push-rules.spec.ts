@@ -27,7 +27,7 @@ test("a line that holds a key of a provider stays here with what follows it, is 
 		const { secretIn } = pushRules(settingsOf({ secrets: true }));
 		const sync = () => new SessionSync({ store: a.store, address: "/x", notes: a.notes, dir: a.dir, cwd: "/", project: "shop", secretIn });
 		begin(a, entry("a"), said("b", `export KEY=${key}\nmore`), entry("c"));
-		expect(await sync().push(), key).toMatchObject([{ error: { code: "held-back", message: expect.stringMatching(/entry b holds .*pi-sessions redact/) } }]);
+		expect(await sync().push(), key).toMatchObject([{ error: { code: "held-back", message: expect.stringMatching(/entry b holds .*pi-sync redact/) } }]);
 		expect(ids(await loadAll(a.store, SESSION))).toEqual(["a"]);
 		appendFileSync(a.file, text(entry("d")));
 		expect(await sync().push()).toMatchObject([{ error: { code: "held-back" } }]);
