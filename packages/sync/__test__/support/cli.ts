@@ -8,7 +8,7 @@ export { type World, lines, put, world } from "../../../../__test__/support/cli.
 
 export const piSync = join(root, "packages/sync/bin/pi-sync.mjs");
 /** AWS's library warns of releases of Node that its next ones will not run on. */
-const QUIET = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "1" };
+const QUIET = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
 /** The commands of `pi-sessions` that these tests use. */
 const OTHERS = new Set(["list", "show", "fork", "repair", "export"]);
 
