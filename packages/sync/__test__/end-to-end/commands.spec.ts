@@ -139,7 +139,7 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 	};
 	for (const args of [["status", "--sessions"], ["status", "--sessions", "--all"]]) expect(await headers(...args)).toEqual(new Set());
 	expect(await headers("pull", "--all", "--dry-run")).toEqual(new Set());
-	expect(await headers("remote", "delete", "sec", "--dry-run")).toEqual(new Set());
+	expect(await headers("delete", "sec", "--dry-run")).toEqual(new Set());
 	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set());
 	expect(await headers("sync", "sec")).toEqual(new Set(["headers/second-session"]));
 });
