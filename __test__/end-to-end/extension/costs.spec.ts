@@ -121,7 +121,7 @@ test("in print mode and RPC /costs is text; what it does not know is an error", 
 	const at = await world();
 	fill(at);
 	expect((await print(at, "/costs project")).stdout).not.toContain("MODEL");
-	const told = "Usage: /costs [day|week|month|model|project|session]; this is none of them: everything";
+	const told = "Usage: /costs [--repository] [day|week|month|model|project|session]; this is none of them: everything";
 	// Regression: it was an answer, with the status 0.
 	expect(await print(at, "/costs everything")).toMatchObject({ code: 1, stdout: `${told}\n` });
 	await inRpc(at, async (client) => {
