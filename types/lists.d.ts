@@ -191,7 +191,7 @@ export interface SearchHit {
 	timestamp: string;
 	/** The match, marked, and the text around it, in one line, without escape sequences of terminals. */
 	snippet: string;
-	/** How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`. */
+	/** How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or the session has more than 200,000. */
 	hitsInSession: number;
 }
 

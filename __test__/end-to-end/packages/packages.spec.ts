@@ -63,6 +63,19 @@ const checked = (result: SpawnSyncReturns<string>): string => {
 	return result.stdout;
 };
 
+/** The folders of the packages that one needs to run, and of those that they need. npm would list those of the workspaces, too. */
+function dependenciesOf(dir: string, found = new Set<string>()): string[] {
+	const { dependencies = {} } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as { dependencies?: Record<string, string> };
+	for (const name of Object.keys(dependencies)) {
+		const folder = [join(dir, "node_modules", name), join(root, "node_modules", name)].find((one) => existsSync(one));
+		if (folder === undefined) throw new Error(`${dir} needs ${name}, which is not installed`);
+		if (found.has(folder)) continue;
+		found.add(folder);
+		dependenciesOf(folder, found);
+	}
+	return [...found];
+}
+
 /** Packs folders; gives of each the tarball and the files in it. */
 function pack(...dirs: string[]): { tarball: string; files: string[] }[] {
 	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs, ...dirs];
@@ -98,10 +111,7 @@ beforeAll(async () => {
 	}
 	const code = `import { stage } from ${JSON.stringify(join(root, "scripts/release.mjs"))}; stage(${JSON.stringify(clone)}, ${JSON.stringify(join(scratch, "artifacts"))});`;
 	checked(spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" }));
-	const needed = checked(
-		spawnSync("npm", ["ls", "--omit=dev", "--all", "--parseable"], { cwd: root, encoding: "utf8" }),
-	);
-	const others = needed.split("\n").filter((dir) => dir.includes("node_modules"));
+	const others = dependenciesOf(root);
 	const packed = pack(clone, join(clone, "npm", here), ...others);
 	[main, platform] = packed as [typeof main, typeof platform];
 	dependencies = packed.slice(2).map(({ tarball }) => tarball);

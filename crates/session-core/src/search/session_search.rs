@@ -83,7 +83,7 @@ impl CopiesKey {
 pub(crate) struct FoundHits {
     /// The best, in their order; enough that those that are wanted stay after copies in newer sessions are dropped.
     pub best: Vec<Hit>,
-    /// Of all hits what they have in common with their copies, if copies count once.
+    /// Of the first [`MOST_KEYS`] hits what they have in common with their copies, if copies count once.
     pub keys: HashSet<u128>,
     /// How many more hits there are.
     pub without_key: usize,
@@ -219,6 +219,10 @@ struct Best {
     found: FoundHits,
 }
 
+/// How many keys of a session are kept: some 4 MiB. A session with more hits than this is rarely forked, so that further hits count
+/// without a look at whether they are copies.
+const MOST_KEYS: usize = 200_000;
+
 /// How many hits are always kept.
 const MOST_UNSORTED: usize = 64;
 
@@ -233,13 +237,14 @@ impl Best {
     fn offer(&mut self, hit: Hit) -> io::Result<()> {
         let FoundHits { best, keys, without_key } = &mut self.found;
         match hit.copies_key.filter(|_| self.dedupe) {
-            Some(key) => {
+            Some(key) if keys.len() < MOST_KEYS => {
                 keys.try_reserve(1)?;
                 if !keys.insert(key) {
                     return Ok(());
                 }
             }
-            None => *without_key += 1,
+            Some(key) if keys.contains(&key) => return Ok(()),
+            _ => *without_key += 1,
         }
         push(best, hit)?;
         if best.len() >= self.full {
