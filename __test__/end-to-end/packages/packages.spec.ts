@@ -343,8 +343,9 @@ test("without its platform's package it installs, and says what is missing when 
 	expect(stderr).toContain(`pi-session-native-${here}`);
 	const pi = fakePi(moduleDir(dir));
 	const hooked = await run("node", ["--import", "pi-session-native/register", join(pi, "dist/cli.js")], dir);
-	expect(hooked).toMatchObject({ code: 1, stdout: "" });
-	expect(hooked.stderr).toMatch(/^pi-session-native: (no addon for \S+ was found\. |Node \S+ cannot run a pi)/);
+	// pi runs on its own manager, and a line says why.
+	expect(hooked).toMatchObject({ code: 0, stdout: expect.stringContaining("pi starts") as unknown });
+	expect(hooked.stderr).toMatch(/^pi-session-native: .*no addon for \S+ was found\. /m);
 });
 
 describe("a clone that is packed for a program, as the README says", () => {
