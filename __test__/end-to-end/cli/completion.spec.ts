@@ -55,20 +55,19 @@ const quoted = (text: string): string => `$'${text.replace(/[\\']/g, "\\$&").rep
 
 test("in bash: commands, options, values, session ids", async () => {
 	const at = shellWorld();
-	expect(await inBash(at, "s")).toEqual(["search", "show", "stats", "sync"]);
+	expect(await inBash(at, "s")).toEqual(["search", "show", "stats"]);
 	expect(await inBash(at, "tree", "--")).toEqual(["--cwd", "--dir", "--help", "--json", "--limit", "--no-pager", "--user"]);
 	expect(await inBash(at, "show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inBash(at, "export", "--format", "")).toEqual(["jsonl", "md"]);
 	expect(await inBash(at, "search", "--in", "t")).toEqual(["thinking", "tool"]);
 	expect(await inBash(at, "export", "--format", "=", "")).toEqual(["jsonl", "md"]);
-	expect(await inBash(at, "remote", "")).toEqual(["delete", "move", "status"]);
 	expect(await inBash(at, "completion", "")).toEqual(["bash", "fish", "zsh"]);
 	expect(await inBash(at, "list", "--cwd", "/us")).toEqual(["/usr"]);
 });
 
 test("in fish", async () => {
 	const at = shellWorld();
-	expect(await inFish(at, "pi-sessions s")).toEqual(["search", "show", "stats", "sync"]);
+	expect(await inFish(at, "pi-sessions s")).toEqual(["search", "show", "stats"]);
 	expect(await inFish(at, "pi-sessions show 0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inFish(at, "pi-sessions tree --us")).toEqual(["--user"]);
 	expect(await inFish(at, "pi-sessions export --format=j")).toEqual(["--format=jsonl"]);

@@ -92,11 +92,6 @@ describe("--dir", () => {
 	test("may be one that is yet to be made for what writes there", async () => {
 		const at = world();
 		const path = put(at, "s-1", say("word"));
-		mkdirSync(join(at.cwd, "store"));
-		const env = { PI_SESSION_NATIVE_PROJECT: "project" };
-		await good(at, ["push", "s-1", "--store", "./store"], env);
-		expect(await good(at, ["pull", "s-1", "--store", "./store", "--dir", "./pulled"], env)).toContain("s-1");
-		expect(readdirSync(join(at.cwd, "pulled"))).toHaveLength(1);
 		await good(at, ["fork", path, "--dir", "./forked"]);
 		expect(readdirSync(join(at.cwd, "forked"))).toHaveLength(1);
 	});

@@ -191,6 +191,37 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	expect(kept).not.toContain("s3cret");
 });
 
+test("--help of every command has examples, and an error of use names the help of its command", async () => {
+	const { laptop } = team();
+	const names = [...(await good(laptop, ["--help"])).matchAll(/^ {2}(\w+) [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
+	expect(names).toEqual(["push", "pull", "sync", "status", "move", "delete", "redact"]);
+	for (const name of names) {
+		expect(await good(laptop, [name, "--help"])).toMatch(new RegExp(`Examples:\n {2}\\$ pi-sync ${name}`));
+		expect(await run(laptop, [name, "--bogus"])).toEqual({ code: 2, out: "", err: `error: unknown option '--bogus'\n(see pi-sync ${name} --help)\n` });
+		expect(JSON.parse((await run(laptop, [name, "--json", "--bogus"])).err)).toEqual({ error: { message: "unknown option '--bogus'" } });
+	}
+	for (const name of ["move", "delete"]) expect((await run(laptop, [name])).err).toMatch(new RegExp(`^error: missing required argument .*\\n\\(see pi-sync ${name} --help\\)\\n$`));
+});
+
+// Regression: a variable that is not set (`--dir "$dir"`) meant the working directory, or whatever the default is.
+test("an option that names something must not be empty", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	for (const line of ["push --store", "push --cwd", "pull --dir", "sync --dir", "status --store", "move shop --store", `delete ${ID} --store`, `redact ${ID} --entry`]) {
+		const { code, err } = await run(laptop, [...line.split(" "), ""]);
+		expect({ line, code, err }).toEqual({ line, code: 2, err: expect.stringMatching(/^error: option .* It must not be empty\./) });
+	}
+});
+
+test("--dir of a pull may be one that is yet to be made", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	mkdirSync(join(laptop.cwd, "store"));
+	await good(laptop, ["push", ID, "--store", "./store"]);
+	expect(await good(laptop, ["pull", ID, "--store", "./store", "--dir", "./pulled"])).toContain(ID);
+	expect(readdirSync(join(laptop.cwd, "pulled"))).toHaveLength(1);
+});
+
 // Regression: a dry run said that everything was stored.
 test("a private session that is named is not pushed, and the settings that say so are named, by a dry run, too", async () => {
 	const { laptop } = team();

@@ -1,5 +1,5 @@
 // The commands, their options and their help.
-import { Command } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
 
 const { version } = createRequire(import.meta.url)("../../package.json");
@@ -15,6 +15,19 @@ const runs = (module, name) => async (...args) => {
 	process.exitCode = await run(...args.slice(0, -2), args.at(-1).opts());
 };
 
+/**
+ * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or whatever the default is.
+ * @param {string} flags
+ * @param {string} about
+ */
+function filled(flags, about) {
+	const option = new Option(flags, about);
+	return option.argParser((text, /** @type {any} */ before) => {
+		if (text === "") throw new InvalidArgumentError("It must not be empty.");
+		return option.variadic ? [...(before ?? []), text] : text;
+	});
+}
+
 /** @param {boolean} asJson whether errors are to be JSON: then commander says nothing itself */
 export function buildProgram(asJson) {
 	const program = new Command("pi-sync")
@@ -28,10 +41,11 @@ export function buildProgram(asJson) {
 		program
 			.command(name)
 			.description(summary)
-			.option("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SYNC_STORE, or store in session-store.json)")
-			.option("--cwd <directory>", "the working directory whose sessions are meant (default: this one)")
-			.option("--dir <directory>", "a session directory other than pi's own")
+			.addOption(filled("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SYNC_STORE, or store in session-store.json)"))
+			.addOption(filled("--cwd <directory>", "the working directory whose sessions are meant (default: this one)"))
+			.addOption(filled("--dir <directory>", "a session directory other than pi's own"))
 			.option("--json", "JSON for programs")
+			.showHelpAfterError(`(see pi-sync ${name} --help)`)
 			.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sync ${example}`).join("\n")}`);
 	const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
 	const WAYS = /** @type {const} */ ([
@@ -64,7 +78,7 @@ export function buildProgram(asJson) {
 	])
 		.argument("<session>", "a file, or the beginning of a session id")
 		.option("--text <text>", "the text; - reads it from standard input, because every user of the machine sees arguments")
-		.option("--entry <entries...>", "what these entries say (an id, its beginning, or a label)")
+		.addOption(filled("--entry <entries...>", "what these entries say (an id, its beginning, or a label)"))
 		.option("--replacement <text>", "what takes its place (default: [redacted])")
 		.option(...DRY_RUN)
 		.action(runs("redact", "redact"));
