@@ -1,4 +1,5 @@
 // From a session's file to a store.
+import { runtime } from "../../../../__test__/support/runtime.js";
 import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -156,5 +157,7 @@ test("a line of zeros that is longer than any entry is named and passed over", a
 	appendFileSync(file, `\n${text(entry("b"))}`);
 	expect(await push()).toBe(0);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a", "b"]);
+	// Bun has longer strings, and so reads the line, which is no JSON.
+	if (runtime === "bun") return;
 	expect(skipped).toMatchObject([{ code: "invalid", message: expect.stringContaining(`${file}: the line at byte`) }]);
 });
