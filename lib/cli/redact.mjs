@@ -48,8 +48,14 @@ export async function redact(query, options) {
 	const found = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
 	const others = found.filter((other) => other !== path);
 	const inCopies = ofCopies(path, what, lines);
-	for (const other of others) rows.push(...rowsOf(other, inCopies(other), dryRun));
-	rows.push(...rowsOf(path, what, dryRun, true));
+	// A redaction also removes the temporary files that killed processes left in the directory: that of one file of each is enough.
+	const swept = new Set();
+	for (const other of others) {
+		const mustSweep = !dryRun && !swept.has(dirname(other)) && !SessionManager.isLocked(other);
+		if (mustSweep) swept.add(dirname(other));
+		rows.push(...rowsOf(other, inCopies(other), dryRun, { mustSweep }));
+	}
+	rows.push(...rowsOf(path, what, dryRun, { isNamed: true }));
 	await report(path, rows, others.length, options);
 	return rows.some(({ error, left, isCatalogClean }) => error !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
 }
@@ -86,14 +92,15 @@ function ofCopies(path, { text, replacement }, lines) {
  * @param {string} file
  * @param {RedactInput} what
  * @param {boolean} dryRun
- * @param {boolean} [isNamed] the user named this session
+ * @param {{ isNamed?: boolean, mustSweep?: boolean }} options `isNamed`: the user named this session; `mustSweep`: nothing has removed the
+ * temporary files of its directory yet
  * @returns {Row[]} empty if there is nothing to take out
  */
-function rowsOf(file, what, dryRun, isNamed = false) {
+function rowsOf(file, what, dryRun, { isNamed = false, mustSweep = false }) {
 	try {
 		// Of another process's session the lock is asked for only if there is something to take out.
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
-		if (!isNamed && planned.lines.length + planned.backups.length + planned.left === 0) return [];
+		if (!isNamed && !mustSweep && planned.lines.length + planned.backups.length + planned.left === 0) return [];
 		const { lines, backups, left, isCatalogClean } = dryRun ? planned : SessionManager.redact(file, { ...what, dryRun });
 		if (lines.length + backups.length + left === 0 && isCatalogClean) return [];
 		return [{ file, lines: lines.length, backups, left, isLocked: SessionManager.isLocked(file), isCatalogClean }];

@@ -1,6 +1,6 @@
 // `pi-sessions redact`.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
@@ -51,6 +51,24 @@ test("as long as the catalog may still hold it the exit code is 1, also of a run
 		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
 		expect(out).toContain("the catalog may still hold it");
 	}
+});
+
+// Regression: only those beside the redacted session went, and the command said that nothing was left.
+test("temporary files of killed processes go from every directory of sessions", async () => {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user(SECRET))]);
+	const [dir, name] = [dirname(file), `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`];
+	const others = ["--other--", "--third--"].map((one) => join(dirname(dir), one));
+	for (const other of others) mkdirSync(other);
+	// A session, and a file that is none.
+	writeFileSync(join(others[0] as string, "x.jsonl"), `${JSON.stringify(header({ id: "x" }))}\n`);
+	writeFileSync(join(others[1] as string, "x.jsonl"), "");
+	const left = [dir, ...others].map((one) => join(one, name));
+	for (const path of left) writeFileSync(path, readFileSync(file));
+	await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"]);
+	expect(left.map((path) => existsSync(path))).toEqual([true, true, true]);
+	await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
+	expect(left.map((path) => existsSync(path))).toEqual([false, false, false]);
 });
 
 // Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.

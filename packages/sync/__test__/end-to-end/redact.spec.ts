@@ -1,6 +1,6 @@
 // `pi-sync redact`, `delete`, `status` and `move`.
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "pi-session-native";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
@@ -67,6 +67,21 @@ test("as long as the catalog may still hold it the exit code is 1, also of a run
 		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
 		expect(out).toContain("the catalog may still hold it");
 	}
+});
+
+// Regression: each of these files was a failure, with exit code 1, and the temporary file stayed.
+test("files without the text are no failures, and temporary files of killed processes go", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
+	const other = join(dirname(dirname(file)), "--other--");
+	mkdirSync(other);
+	writeFileSync(join(other, "empty.jsonl"), "");
+	symlinkSync("gone", join(other, "link.jsonl"));
+	const left = join(other, `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`);
+	writeFileSync(left, readFileSync(file));
+	const { code, out } = await run(laptop, ["redact", "0194aaaa", "--text", "hunter2"]);
+	expect([code, out]).toEqual([0, expect.not.stringContaining("failed")]);
+	expect(existsSync(left)).toBe(false);
 });
 
 // Regression: they were not looked at, and nobody said so.

@@ -52,9 +52,16 @@ export async function redact(query, options) {
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
 		const others = lines.length > 0 ? everySessionFile(options, dirname(path)) : machine.subagentFiles(path);
 		const inCopies = ofCopies(path, what, lines);
-		for (const other of others) if (other !== path) rows.push(...(await rowsOf(other, inCopies(other), connection, options)));
+		// A redaction also removes the temporary files that killed processes left in the directory: that of one file of each is enough.
+		const swept = new Set();
+		for (const other of others) {
+			if (other === path) continue;
+			const mustSweep = !dryRun && !swept.has(dirname(other)) && !SessionManager.isLocked(other);
+			if (mustSweep) swept.add(dirname(other));
+			rows.push(...(await rowsOf(other, inCopies(other), connection, options, { mustSweep })));
+		}
 		// A store may still have to be told of an earlier run.
-		rows.push(...(await rowsOf(path, what, connection, options, true)));
+		rows.push(...(await rowsOf(path, what, connection, options, { isNamed: true })));
 		await report(path, rows, notReachedBy(connection, isSilent), options);
 	});
 	if (isSilent) return 1;
@@ -106,14 +113,18 @@ async function redactOne(file, what, connection, options) {
  * @param {RedactInput} what
  * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
- * @param {boolean} [isNamed] this session was named: the store is asked, whatever the file holds
+ * @param {{ isNamed?: boolean, mustSweep?: boolean }} how `isNamed`: the user named this session, so the store is asked whatever the file
+ * contains; `mustSweep`: nothing has removed the temporary files of its directory yet
  * @returns {Promise<Row[]>} empty if there is nothing to take out
  */
-async function rowsOf(file, what, connection, options, isNamed = false) {
+async function rowsOf(file, what, connection, options, { isNamed = false, mustSweep = false }) {
 	try {
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
-		if (!isThere && !isNamed) return [];
+		if (!isThere && !isNamed) {
+			const { left } = mustSweep ? SessionManager.redact(file, what) : planned;
+			return left > 0 ? [{ ...NOTHING, file, left, isLocked: false }] : [];
+		}
 		const { lines, backups, left, isCatalogClean, stored, emptied = 0, error } = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
 		if (!isThere && !stored?.length && emptied === 0 && error === undefined && isCatalogClean) return [];
 		const isLocked = SessionManager.isLocked(file);
@@ -121,10 +132,17 @@ async function rowsOf(file, what, connection, options, isNamed = false) {
 		return [{ file, lines: lines.length, backups, stored: stored?.length ?? 0, emptied, left, isLocked, isCatalogClean, isStored, storeError: error?.message }];
 	} catch (error) {
 		const { code, message } = Object(error);
-		const nothing = { lines: 0, backups: [], stored: 0, emptied: 0, left: 0, isCatalogClean: true, isStored: false };
-		return [{ file, ...nothing, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
+		// A link that leads nowhere, or a file that is gone by now, contains nothing of it.
+		if (!isNamed && ABSENT.has(code)) return [];
+		return [{ ...NOTHING, file, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
 	}
 }
+
+/** @type {Omit<Row, "file" | "isLocked">} */
+const NOTHING = { lines: 0, backups: [], stored: 0, emptied: 0, left: 0, isCatalogClean: true, isStored: false };
+
+/** @type {Set<unknown>} */
+const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 
 /**
  * What the command does not reach, for people.

@@ -116,21 +116,20 @@ pub struct RedactReport {
 pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let path = &absolute_text(path.as_ref())?;
     let _lock = if is_dry_run { None } else { Some(SessionLockGuard::join(path)?) };
-    if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {
+    let is_session = first_header(RewriteTarget::hold(path)?.storage())?.is_some();
+    let mut left = if is_dry_run { 0 } else { left_of_temporary_files(path, redaction)? };
+    if !is_session {
         // A file that is not a session is never changed.
-        let (lines, left) = redact_file(path, true, redaction, true, &mut Identities::default())?;
-        let has_nothing = lines.is_empty() && left == 0;
-        return if has_nothing { Ok(RedactReport::default()) } else { Err(Error::not_a_session(path)) };
+        let (lines, more) = redact_file(path, true, redaction, true, &mut Identities::default())?;
+        let has_nothing = lines.is_empty() && more == 0;
+        let report = RedactReport { left, ..RedactReport::default() };
+        return if has_nothing { Ok(report) } else { Err(Error::not_a_session(path)) };
     }
     let mut identities = Identities::default();
     // The file says which entries the lines of a backup are. It is changed last: once it is, nothing of this is left to do.
     // The new lines are in memory once.
     let planned = Some(redact_file(path, false, redaction, true, &mut identities)?).filter(|_| is_dry_run);
     let mut backups = Vec::new();
-    let mut left = 0;
-    if !is_dry_run {
-        left += left_of_temporary_files(path, redaction)?;
-    }
     for backup in backups_of(path)? {
         let (lines, more) = redact_file(&backup, true, redaction, is_dry_run, &mut identities)?;
         left += more;
