@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import fs, { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { conformanceCases } from "../../lib/conformance.js";
@@ -168,8 +168,26 @@ testWith("modes")("what a killed process had made, and not given its rights yet,
  * enter, such as root's home.
  */
 function runAs(uid: number, gid: number, script: string, env: NodeJS.ProcessEnv = process.env): string {
-	const code = `const library = require(${JSON.stringify(library)}); require("pi-session-native"); process.setgroups([]); process.setgid(${gid}); process.setuid(${uid}); ${script}`;
-	return String(execFileSync(process.execPath, ["-e", code], { env: { ...env, NODE_PATH: join(root, "node_modules") }, cwd: tmpdir(), stdio: "pipe" }));
+	// A folder that the other user cannot enter, wherever the clone is: the paths of all modules lead through it.
+	const home = fs.mkdtempSync(join(tmpdir(), "psn-home-"));
+	fs.chmodSync(home, 0o700);
+	fs.symlinkSync(root, join(home, "clone"));
+	const inHome = (path: string): string => join(home, "clone", relative(root, path));
+	// Node looks for a package again for each module that requires it.
+	const code = `
+		const Module = require("node:module");
+		const [find, addon] = [Module._resolveFilename, require.resolve("pi-session-native")];
+		Module._resolveFilename = (name, ...rest) => (name === "pi-session-native" ? addon : find(name, ...rest));
+		const library = require(${JSON.stringify(inHome(library))});
+		require("pi-session-native");
+		process.setgroups([]); process.setgid(${gid}); process.setuid(${uid});
+		${script}`;
+	const path = { ...env, NODE_PATH: inHome(join(root, "node_modules")) };
+	try {
+		return String(execFileSync(process.execPath, ["--preserve-symlinks", "-e", code], { env: path, cwd: tmpdir(), stdio: "pipe" }));
+	} finally {
+		rmSync(home, { recursive: true });
+	}
 }
 
 /** Appends as another user of this system. */
