@@ -32,8 +32,10 @@ const ID_SHOWN = 13;
 export async function move(old, now, options) {
 	if (options.json && !options.yes && !options.dryRun) throw new UsageError("--json asks no question: add --yes, or --dry-run");
 	const to = newFolder(now, options);
-	const before = await everySession(to, options);
-	const renamed = renamedFolder(old, to, before);
+	const listed = await everySession(to, options);
+	const renamed = renamedFolder(old, to, listed);
+	// The subagents of a session that moves go with it.
+	const before = [...listed, ...(await subagentsOf(listed.filter((one) => !isMoved(one, renamed))))];
 	const only = options.session === undefined ? undefined : await sessionPath(options.session, options);
 	const sessions = before.filter((one) => isMoved(one, renamed) && (only === undefined || one.path === only));
 	if (only !== undefined && sessions.length === 0) throw new CommandError(`The session's working directory is not in ${renamed.from}: ${only}`);
@@ -50,7 +52,8 @@ export async function move(old, now, options) {
 	if (!(await confirmed("Move them?", options))) return 1;
 	for (const row of rows) if (row.error === undefined) moveOne(row, renamed);
 	// Also after an earlier move that was killed: links are found by where sessions are now.
-	const links = linksOf(await everySession(to, options), renamed, []);
+	const after = await everySession(to, options);
+	const links = linksOf([...after, ...(await subagentsOf(after))], renamed, []);
 	for (const link of links) relink(link);
 	if (options.json) await writeJson({ dryRun: false, ...renamed, sessions: rows, links });
 	else await write(`${report(rows, links).join("\n")}\n`);
@@ -105,6 +108,12 @@ async function everySession(to, options) {
 		const all = [...(await SessionManager.listAll(undefined, update)), ...(dir === undefined ? [] : await SessionManager.listAll(pathOf(dir), update))];
 		return [...new Map(all.map((one) => [one.path, one])).values()];
 	});
+}
+
+/** The sessions of subagents, which no list contains. @param {SessionInfo[]} sessions @returns {Promise<SessionInfo[]>} */
+async function subagentsOf(sessions) {
+	const dirs = new Set(sessions.flatMap(({ path }) => SessionManager.filesOf(path).subagents.map(dirname)));
+	return (await Promise.all([...dirs].map((dir) => SessionManager.listAll(dir)))).flat();
 }
 
 /** Whether a session is in the old folder, and not in the new one, which may be within it. @param {SessionInfo} session @param {Renamed} renamed */

@@ -64,6 +64,26 @@ test("links of forks that a killed move left are changed by the next", async () 
 	expect(headerOf(fork).parentSession).toBe(join(folderOf(at, to), main.split("/").at(-1) as string));
 });
 
+// Regression: no list contains them, so a link of theirs to a moved session broke, and nothing could mend it.
+test("subagents of a session that stays follow the folder and their parent", async () => {
+	const { at, from, to, main, other } = renamed();
+	const below = (name: string, head: object): string => {
+		const path = join(other.replace(".jsonl", ""), name, "session.jsonl");
+		mkdirSync(dirname(path), { recursive: true });
+		writeFileSync(path, text([header({ id: name, ...head }), message("a", null)]));
+		utimesSync(path, 1e9, 1e9);
+		return path;
+	};
+	const [forked, worker] = [below("forked", { cwd: "/elsewhere", parentSession: main }), below("worker", { cwd: join(from, "x") })];
+	const rests = [forked, worker].map(restOf);
+	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 3 sessions, changed 2 links of forks\n");
+	const newMain = join(folderOf(at, to), main.split("/").at(-1) as string);
+	expect(headerOf(forked)).toMatchObject({ cwd: "/elsewhere", parentSession: newMain });
+	expect(headerOf(worker)).toMatchObject({ cwd: join(to, "x") });
+	expect([forked, worker].map(restOf)).toEqual(rests);
+	for (const path of [forked, worker]) expect(statSync(path).mtimeMs, path).toBe(1e12);
+});
+
 test("--session moves one, and only one of that folder", async () => {
 	const { at, from, to, main, below } = renamed();
 	expect(await run(at, ["move", from, "--session", "other", "--yes"])).toMatchObject({ code: 1, err: expect.stringContaining("is not in") });
