@@ -8,7 +8,7 @@ use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, collect, push};
 use crate::base::paths::absolute_text;
 use crate::base::wtf8::copy_lossy;
-use crate::format::entry::{is_blank, read_line, Damage, EntryHead, EntryKind, Line};
+use crate::format::entry::{is_blank, read_line, Damage, EntryHead, EntryKind, Line, ParentAs};
 use crate::format::header::{Header, HeaderFields, Version};
 use crate::format::other_format::OtherFormat;
 use crate::index::damage_report::{FaultReport, Totals};
@@ -252,12 +252,13 @@ impl Survey {
     }
 }
 
-/// Whether an entry is of one of pi's kinds. OpenAI's items have an id and the type `message`, too, but no `message`.
+/// Whether an entry is of one of pi's kinds. OpenAI's items have an id and the type `message`, too, but no `message`; other programs' lines
+/// have an id and a type such as `label` or `custom`, but no `parentId`.
 fn is_of_pi(head: &EntryHead<'_>) -> bool {
     match head.kind {
         EntryKind::Unknown => false,
         EntryKind::Message => head.message.is_some(),
-        _ => true,
+        _ => !matches!(head.parent, ParentAs::Missing),
     }
 }
 

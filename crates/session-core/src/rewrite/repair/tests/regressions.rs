@@ -376,6 +376,8 @@ fn files_of_other_programs_are_told_from_damaged_sessions() {
         (&events, "the events that pi --mode json prints"),
         (id, "a file without a header or an entry of pi's"),
         (item, "a file without a header or an entry of pi's"),
+        (r#"{"type":"label","id":"1","text":"dog"}"#, "a file without a header or an entry of pi's"),
+        (r#"{"type":"custom","id":"1","data":1}"#, "a file without a header or an entry of pi's"),
     ] {
         let (dir, path) = written(text);
         let error = repair(&path, 0.0).expect_err("no session").to_string();
@@ -398,6 +400,7 @@ fn what_is_left_of_a_session_makes_a_file_one() {
         &entry("a", "null"),
         &format!("{{\"id\":\"x\"}}\n{}", entry("a", "x")),
         r#"{"type":"message","id":"a","message":{"role":"user","content":"x"}}"#,
+        r#"{"type":"custom","id":"a","parentId":null,"customType":"x"}"#,
         &format!("\0{fused}"),
         &format!("{HEADER}\n{{\"isSidechain\":true}}"),
     ] {
