@@ -4,7 +4,13 @@
 import type { SessionManager as PiSessionManager } from "@earendil-works/pi-coding-agent" with {
 	"resolution-mode": "import",
 };
-import type { FileEntry, NewSessionOptions, OpenOptions, SessionFileOptions, SessionManager as NativeSessionManager } from "./index";
+import type {
+	FileEntry,
+	SessionManager as NativeSessionManager,
+	NewSessionOptions,
+	OpenOptions,
+	SessionFileOptions,
+} from "./index";
 
 export * from "./index";
 
@@ -20,7 +26,12 @@ interface SessionManagerMakers {
 	open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager;
 	continueRecent(cwd: string, sessionDir?: string, options?: SessionFileOptions): SessionManager;
 	inMemory(cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]): SessionManager;
-	forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager;
+	forkFrom(
+		sourcePath: string,
+		targetCwd: string,
+		sessionDir?: string,
+		options?: NewSessionOptions & SessionFileOptions,
+	): SessionManager;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Vitest begins with large files. The longest tests stand in small ones: begun last, they would leave a processor idle. */
 const LONGEST = [

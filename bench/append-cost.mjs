@@ -60,7 +60,9 @@ try {
 	line("the checks", (when) => checks[when]);
 	line("`appendMessage`, as JavaScript sees it", (when) => whole[when]);
 	const share = (when) => `${((100 * checks[when]) / (whole[when] - checks[when])).toFixed(0)} %`;
-	console.log(`\nThe checks are ${share("row")} of the append without them in a row, ${share("spaced")} of one after a pause.`);
+	console.log(
+		`\nThe checks are ${share("row")} of the append without them in a row, ${share("spaced")} of one after a pause.`,
+	);
 } finally {
 	rmSync(scratch, { recursive: true, force: true });
 }

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { times, time } from "./report.mjs";
+import { time, times } from "./report.mjs";
 
 const WIDTH = 960;
 const ROW = 26;
@@ -31,7 +31,8 @@ const STYLE = `
 	}`;
 
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const text = (x, y, said, attributes = "") => `<text x="${x}" y="${y}"${attributes && ` ${attributes}`}>${escaped(said)}</text>`;
+const text = (x, y, said, attributes = "") =>
+	`<text x="${x}" y="${y}"${attributes && ` ${attributes}`}>${escaped(said)}</text>`;
 
 /**
  * An SVG of the rows that have a ratio: a bar for each, on a logarithmic scale from 1 on. Bars to the right are cases
@@ -58,7 +59,9 @@ export function chart(rows, pi, about) {
 		const [from, to] = [at(0), at(Math.log10(ratio))].sort((a, b) => a - b);
 		const isFaster = ratio >= 1;
 		drawn.push(text(NAMES, y + 16, title ?? name, 'text-anchor="end"'));
-		drawn.push(`<rect class="${isFaster ? "faster" : "slower"}" x="${from}" y="${y + 4}" width="${Math.max(to - from, 1)}" height="16" rx="2"/>`);
+		drawn.push(
+			`<rect class="${isFaster ? "faster" : "slower"}" x="${from}" y="${y + 4}" width="${Math.max(to - from, 1)}" height="16" rx="2"/>`,
+		);
 		drawn.push(text(to + 6, y + 16, times(ratio)));
 		drawn.push(text(WIDTH - 16, y + 16, `${show(pi)} → ${show(ours)}`, 'class="note" text-anchor="end"'));
 	}
@@ -80,5 +83,11 @@ if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.ur
 		process.exit(2);
 	}
 	const read = results.map((path) => JSON.parse(readFileSync(path, "utf8")));
-	writeFileSync(to, chart(read.flatMap(({ rows }) => rows), read[0].pi));
+	writeFileSync(
+		to,
+		chart(
+			read.flatMap(({ rows }) => rows),
+			read[0].pi,
+		),
+	);
 }

@@ -26,9 +26,11 @@ export function fallen(rows) {
 		if (!figure) return [];
 		const { high, ratio, piGrowth, oursGrowth } = row;
 		const found = [];
-		if (!(high >= figure.ratio)) found.push(`${row.case}: ${shown(ratio)} times as fast as pi, at best ${shown(high)}, less than ${figure.ratio}`);
+		if (!(high >= figure.ratio))
+			found.push(`${row.case}: ${shown(ratio)} times as fast as pi, at best ${shown(high)}, less than ${figure.ratio}`);
 		const memory = oursGrowth / piGrowth;
-		if (figure.memory && !(memory <= figure.memory)) found.push(`${row.case}: ${shown(memory)} of the memory of pi, more than ${figure.memory}`);
+		if (figure.memory && !(memory <= figure.memory))
+			found.push(`${row.case}: ${shown(memory)} of the memory of pi, more than ${figure.memory}`);
 		return found;
 	});
 }

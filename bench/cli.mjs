@@ -9,24 +9,47 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nodeBin, setup } from "../scripts/reference/setup.mjs";
 import { optionsOf } from "../scripts/options.mjs";
+import { nodeBin, setup } from "../scripts/reference/setup.mjs";
 import { provide, warmUp } from "./data.mjs";
 import { median, time, times } from "./report.mjs";
 
 /** `catalog`: what is there before the command runs, none or that of an earlier run. */
 const CASES = [
-	{ name: "stats --all without catalog", data: "1,000 files", args: (path) => ["stats", "--all", "--dir", path], catalog: "none" },
+	{
+		name: "stats --all without catalog",
+		data: "1,000 files",
+		args: (path) => ["stats", "--all", "--dir", path],
+		catalog: "none",
+	},
 	{ name: "stats --all", data: "1,000 files", args: (path) => ["stats", "--all", "--dir", path], catalog: "earlier" },
 	{ name: "list --all", data: "1,000 files", args: (path) => ["list", "--all", "--dir", path], catalog: "earlier" },
 	...["4 MiB", "128 MiB"].flatMap((data) =>
-		[["stats"], ["show"], ["show", "--limit", "100"], ["tree"]].map(([name, ...more]) => ({ name: `${[name, ...more].join(" ")} of ${data}`, data, args: (path) => [name, path, ...more], catalog: "none" })),
+		[["stats"], ["show"], ["show", "--limit", "100"], ["tree"]].map(([name, ...more]) => ({
+			name: `${[name, ...more].join(" ")} of ${data}`,
+			data,
+			args: (path) => [name, path, ...more],
+			catalog: "none",
+		})),
 	),
 ];
 
-const { values: options } = optionsOf(import.meta.url, { options: { rounds: { type: "string" }, cases: { type: "string" }, against: { type: "string" }, quick: { type: "boolean", default: false } } }, { counts: ["rounds"] });
+const { values: options } = optionsOf(
+	import.meta.url,
+	{
+		options: {
+			rounds: { type: "string" },
+			cases: { type: "string" },
+			against: { type: "string" },
+			quick: { type: "boolean", default: false },
+		},
+	},
+	{ counts: ["rounds"] },
+);
 const wanted = options.cases?.split(",");
-const cases = CASES.filter(({ name, data }) => (wanted ? wanted.some((one) => name.startsWith(one)) : !options.quick || data === "4 MiB"));
+const cases = CASES.filter(({ name, data }) =>
+	wanted ? wanted.some((one) => name.startsWith(one)) : !options.quick || data === "4 MiB",
+);
 if (cases.length === 0) {
 	console.error(`No such case: ${options.cases}. There are: ${CASES.map(({ name }) => name).join(", ")}`);
 	process.exit(2);
@@ -48,23 +71,31 @@ function run(side, { args, catalog }, path) {
 		env: { PATH: process.env.PATH, HOME: scratch, PI_CODING_AGENT_DIR: agent },
 	});
 	const took = Number(process.hrtime.bigint() - start) / 1e6;
-	if (status !== 0) throw new Error(`${side}: pi-sessions ${args(path).join(" ")} ended by ${signal ?? `exit code ${status}`}: ${stderr}`);
+	if (status !== 0)
+		throw new Error(
+			`${side}: pi-sessions ${args(path).join(" ")} ended by ${signal ?? `exit code ${status}`}: ${stderr}`,
+		);
 	return took;
 }
 
 try {
 	setup();
 	const names = Object.keys(sides);
-	console.log(`| case | ${names.length > 1 ? "other checkout | this one | ratio" : "time"} |\n| --- |${" --- |".repeat(names.length > 1 ? 3 : 1)}`);
+	console.log(
+		`| case | ${names.length > 1 ? "other checkout | this one | ratio" : "time"} |\n| --- |${" --- |".repeat(names.length > 1 ? 3 : 1)}`,
+	);
 	for (const one of cases) {
 		const { path } = provide(one.data);
 		warmUp(path);
 		const taken = { ours: [], against: [] };
 		// A catalog is made by a run that does not count, and so is compiled code.
 		for (const side of names) run(side, one, path);
-		for (let round = 0; round < (options.rounds ?? 5); round++) for (const side of round % 2 ? [...names].reverse() : names) taken[side].push(run(side, one, path));
+		for (let round = 0; round < (options.rounds ?? 5); round++)
+			for (const side of round % 2 ? [...names].reverse() : names) taken[side].push(run(side, one, path));
 		const ratio = median(taken.against.map((other, at) => other / taken.ours[at]));
-		console.log(`| ${one.name} | ${names.length > 1 ? `${time(median(taken.against))} | ` : ""}${time(median(taken.ours))}${names.length > 1 ? ` | ${times(ratio)}` : ""} |`);
+		console.log(
+			`| ${one.name} | ${names.length > 1 ? `${time(median(taken.against))} | ` : ""}${time(median(taken.ours))}${names.length > 1 ? ` | ${times(ratio)}` : ""} |`,
+		);
 	}
 } catch (error) {
 	console.error(error.message);

@@ -14,29 +14,79 @@ import * as pi from "../scripts/demo/pi.mjs";
 import { startRpc } from "../scripts/demo/rpc-client.mjs";
 import { median, time, times } from "./report.mjs";
 
-const { values } = parseArgs({ options: { sessions: { type: "string", default: "1000" }, rounds: { type: "string", default: "3" }, starts: { type: "string", default: "11" }, release: { type: "string", default: pi.referenceVersion } } });
+const { values } = parseArgs({
+	options: {
+		sessions: { type: "string", default: "1000" },
+		rounds: { type: "string", default: "3" },
+		starts: { type: "string", default: "11" },
+		release: { type: "string", default: pi.referenceVersion },
+	},
+});
 const [sessions, rounds, starts] = [values.sessions, values.rounds, values.starts].map(Number);
 const release = values.release === pi.earlierVersion ? pi.earlierPackage : pi.referencePackage;
 const cli = join(release, "dist/bundle/cli.js");
 const dir = mkdtempSync(join(tmpdir(), "pi-extension-bench-"));
 
-const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
+const usage = {
+	input: 1,
+	output: 1,
+	cacheRead: 0,
+	cacheWrite: 0,
+	totalTokens: 2,
+	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
 
 /** A session as its users have them, most of it output of tools; 60 turns are 2.8 MB. */
 function text(n, { turns = 60, cwd = `/project-${n % 20}`, more = {}, name } = {}) {
-	const lines = [{ type: "session", version: 3, id: `0194${String(n).padStart(4, "0")}`, timestamp: "2025-06-01T08:00:00.000Z", cwd }];
-	const words = (count, seed) => Array.from({ length: count }, (_, at) => (at % 12 === 0 ? "The " : "") + ((at * 7919 + seed * 104729) % 50021).toString(36)).join(" ");
+	const lines = [
+		{
+			type: "session",
+			version: 3,
+			id: `0194${String(n).padStart(4, "0")}`,
+			timestamp: "2025-06-01T08:00:00.000Z",
+			cwd,
+		},
+	];
+	const words = (count, seed) =>
+		Array.from(
+			{ length: count },
+			(_, at) => (at % 12 === 0 ? "The " : "") + ((at * 7919 + seed * 104729) % 50021).toString(36),
+		).join(" ");
 	let parentId = null;
 	const add = (type, id, fields) => {
-		lines.push({ type, id, parentId, timestamp: new Date(1748764800000 + lines.length * 1000).toISOString(), ...fields });
+		lines.push({
+			type,
+			id,
+			parentId,
+			timestamp: new Date(1748764800000 + lines.length * 1000).toISOString(),
+			...fields,
+		});
 		parentId = id;
 	};
 	for (let turn = 0; turn < turns; turn++) {
-		const message = (role, fields) => add("message", `${turn}${role}`, { message: { role, timestamp: 1748764800000 + turn * 1000, ...fields } });
-		const answer = (id, stopReason, ...content) => add("message", `${turn}${id}`, { message: { role: "assistant", content, api: "openai-completions", provider: "acme", model: "large", usage, stopReason, timestamp: 1748764800000 + turn * 1000 } });
+		const message = (role, fields) =>
+			add("message", `${turn}${role}`, { message: { role, timestamp: 1748764800000 + turn * 1000, ...fields } });
+		const answer = (id, stopReason, ...content) =>
+			add("message", `${turn}${id}`, {
+				message: {
+					role: "assistant",
+					content,
+					api: "openai-completions",
+					provider: "acme",
+					model: "large",
+					usage,
+					stopReason,
+					timestamp: 1748764800000 + turn * 1000,
+				},
+			});
 		message("user", { content: words(200, n + turn) });
 		answer("call", "toolUse", { type: "toolCall", id: `call_${turn}`, name: "bash", arguments: { command: "make" } });
-		message("toolResult", { toolCallId: `call_${turn}`, toolName: "bash", isError: false, content: [{ type: "text", text: words(10000, turn) }] });
+		message("toolResult", {
+			toolCallId: `call_${turn}`,
+			toolName: "bash",
+			isError: false,
+			content: [{ type: "text", text: words(10000, turn) }],
+		});
 		answer("text", "stop", { type: "text", text: `${words(1000, n + turn)} ${more[turn] ?? ""}` });
 	}
 	if (name) add("session_info", "name", { name });
@@ -64,7 +114,10 @@ for (let n = 0; n < sessions - 1; n++) linkSync(kept[n % 20], join(folder(`--pro
 const withWord = Array.from({ length: sessions - 1 }, (_, n) => n % 20).filter((n) => n === 3).length;
 // The last one has 10 MB, a word in the middle and one at its end.
 const large = join(folder("--large--"), "large.jsonl");
-writeFileSync(large, text(9_999, { turns: 214, cwd: work, more: { 120: "medlar-jam", 213: "damson-tart" }, name: "Large session" }));
+writeFileSync(
+	large,
+	text(9_999, { turns: 214, cwd: work, more: { 120: "medlar-jam", 213: "damson-tart" }, name: "Large session" }),
+);
 const huge = join(dir, "huge.jsonl");
 writeFileSync(huge, text(9_998, { turns: 2_740, cwd: work }));
 const empty = join(dir, "empty.mjs");
@@ -72,20 +125,52 @@ writeFileSync(empty, "export default () => {};\n");
 // What pi itself takes to switch to an entry: an extension that asks for nothing else.
 const switching = join(dir, "switching.mjs");
 const asked = `await ctx.switchSession(${JSON.stringify(large)}, { withSession: (opened) => opened.navigateTree("120text") })`;
-writeFileSync(switching, `export default (pi) => pi.registerCommand("switch", { description: "", handler: async (_args, ctx) => { ${asked}; } });\n`);
+writeFileSync(
+	switching,
+	`export default (pi) => pi.registerCommand("switch", { description: "", handler: async (_args, ctx) => { ${asked}; } });\n`,
+);
 
 /** A terminal with pi in it, on a server of its own: one that has just ended refuses the next one. */
 let terminals = 0;
 function terminal(...args) {
 	const [program, more] = args[0] === "pi-native" ? [join(pi.root, "bin/pi-native.mjs"), args.slice(1)] : [cli, args];
 	const socket = join(dir, `tmux-${++terminals}`);
-	const tmux = (...args) => execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { encoding: "utf8", env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" } });
-	const env = Object.entries({ ...pi.isolatedEnv(home), PI_SESSION_NATIVE_PACKAGE: release, TERM: "tmux-256color" }).map(([name, value]) => `${name}=${value}`);
+	const tmux = (...args) =>
+		execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], {
+			encoding: "utf8",
+			env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" },
+		});
+	const env = Object.entries({
+		...pi.isolatedEnv(home),
+		PI_SESSION_NATIVE_PACKAGE: release,
+		TERM: "tmux-256color",
+	}).map(([name, value]) => `${name}=${value}`);
 	// The last screen of a pi that has ended stays, and says why.
-	tmux("set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d", "-x", "120", "-y", "40", "-c", work, "env", "-i", ...env, pi.nodeBin, program, ...more);
+	tmux(
+		"set-option",
+		"-g",
+		"remain-on-exit",
+		"on",
+		";",
+		"new-session",
+		"-d",
+		"-x",
+		"120",
+		"-y",
+		"40",
+		"-c",
+		work,
+		"env",
+		"-i",
+		...env,
+		pi.nodeBin,
+		program,
+		...more,
+	);
 	const pid = tmux("list-panes", "-F", "#{pane_pid}").trim();
 	const until = async (done) => {
-		for (const begin = performance.now(); performance.now() < begin + 120_000; await pause(4)) if (done(tmux("capture-pane", "-p"))) return;
+		for (const begin = performance.now(); performance.now() < begin + 120_000; await pause(4))
+			if (done(tmux("capture-pane", "-p"))) return;
 		throw new Error(`The screen never came:\n${tmux("capture-pane", "-p")}`);
 	};
 	/** Processor time of all of pi's threads so far, in milliseconds. */
@@ -121,9 +206,16 @@ function terminal(...args) {
 }
 
 const typed = (text) => ["-l", text];
-const shows = (...wanted) => (screen) => wanted.every((one) => screen.includes(one));
+const shows =
+	(...wanted) =>
+	(screen) =>
+		wanted.every((one) => screen.includes(one));
 /** The list of a filter has so many rows; pi counts those of which not all are on the screen. */
-const filtered = (query, count) => (screen) => screen.includes(`> ${query}`) && (count > 10 ? screen.includes(`/${count})`) : !/\(\d+\/\d+\)/.test(screen) && screen.split("/project-").length - 1 === count);
+const filtered = (query, count) => (screen) =>
+	screen.includes(`> ${query}`) &&
+	(count > 10
+		? screen.includes(`/${count})`)
+		: !/\(\d+\/\d+\)/.test(screen) && screen.split("/project-").length - 1 === count);
 
 /** One visit of pi, started with these arguments; what was measured, by the rows of the table below. */
 async function visit(...args) {
@@ -142,8 +234,14 @@ async function visit(...args) {
 		take("word", await at.timed(typed(WORD), filtered(WORD, withWord)));
 		found.peak = { time: at.peak() };
 		take("cleared", await at.timed(["C-u"], (screen) => screen.includes(`/${sessions})`)));
-		await at.timed(typed("damson-tart"), (screen) => screen.includes("> damson-tart") && /› Large session/.test(screen) && !/\/\d+\)/.test(screen));
-		take("open", await at.timed(["Enter"], (screen) => screen.includes("damson-tart") && !screen.includes("Resume Session")));
+		await at.timed(
+			typed("damson-tart"),
+			(screen) => screen.includes("> damson-tart") && /› Large session/.test(screen) && !/\/\d+\)/.test(screen),
+		);
+		take(
+			"open",
+			await at.timed(["Enter"], (screen) => screen.includes("damson-tart") && !screen.includes("Resume Session")),
+		);
 	} finally {
 		await at.close();
 	}
@@ -152,7 +250,10 @@ async function visit(...args) {
 
 /** A switch of RPC mode to a session of 128 MB: its time, and the largest memory by then. */
 async function switchLarge(...args) {
-	const client = startRpc({ command: pi.nodeBin, args: [cli, ...args, "--mode", "rpc"], env: pi.isolatedEnv(home) }, { cwd: work });
+	const client = startRpc(
+		{ command: pi.nodeBin, args: [cli, ...args, "--mode", "rpc"], env: pi.isolatedEnv(home) },
+		{ cwd: work },
+	);
 	try {
 		await client.send({ type: "get_state" });
 		const begin = performance.now();
@@ -176,7 +277,11 @@ async function search() {
 		const take = (name, { reached, cpu }) => (found[name] = { time: reached[0], cpu });
 		take("findLetter", await at.timed(typed("q"), (screen) => /^› /m.test(screen)));
 		await at.timed(["C-u"], (screen) => !/^› /m.test(screen));
-		const word = await at.timed(typed(WORD), (screen) => new RegExp(`> ${WORD}`).test(screen), (screen) => /^› .*quince-pie/m.test(screen));
+		const word = await at.timed(
+			typed(WORD),
+			(screen) => new RegExp(`> ${WORD}`).test(screen),
+			(screen) => /^› .*quince-pie/m.test(screen),
+		);
 		found.findShown = { time: word.reached[0] };
 		found.findWord = { time: word.reached[1], cpu: word.cpu };
 		await at.timed(["C-u"], (screen) => !/^› /m.test(screen));
@@ -203,8 +308,19 @@ async function switchAlone() {
 
 /** Processor time of a start of pi to its first answer, in milliseconds. This process answers as the model meanwhile. */
 async function start(mode, ...args) {
-	const how = { print: { args: ["-p", "Hi"], answer: "Yes." }, rpc: { args: ["--mode", "rpc"], answer: '"command":"get_state"', input: '{"id":"1","type":"get_state"}\n' } }[mode];
-	const words = ["-c", 'TIMEFORMAT="%U %S"; time "$0" "$@" 2>/dev/null', pi.nodeBin, cli, ...args, ...how.args, "--no-session"];
+	const how = {
+		print: { args: ["-p", "Hi"], answer: "Yes." },
+		rpc: { args: ["--mode", "rpc"], answer: '"command":"get_state"', input: '{"id":"1","type":"get_state"}\n' },
+	}[mode];
+	const words = [
+		"-c",
+		'TIMEFORMAT="%U %S"; time "$0" "$@" 2>/dev/null',
+		pi.nodeBin,
+		cli,
+		...args,
+		...how.args,
+		"--no-session",
+	];
 	const child = spawn("bash", words, { cwd: work, env: pi.isolatedEnv(home), timeout: 60_000 });
 	child.stdin.end(how.input ?? "");
 	const [stdout, stderr] = await Promise.all([streamText(child.stdout), streamText(child.stderr)]);
@@ -230,25 +346,70 @@ try {
 		searches.push({ ...(await search()), ...(await switchAlone()) });
 	}
 	const of = (runs, name, what = "time") => median(runs.map((run) => run[name][what]));
-	console.log(`pi ${values.release} in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`);
-	const memory = (name) => [`${Math.round(of(own, name))} MiB`, `${Math.round(of(ours, name))} MiB`, times(of(own, name) / of(ours, name))];
-	const both = { list: "`/resume`, all projects: until the list is whole", letter: "the first letter, typed two seconds later: until its rows are shown", word: "a word in one session of 20, typed then: until its rows are whole", open: "open the session of 10 MB that was found" };
+	console.log(
+		`pi ${values.release} in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`,
+	);
+	const memory = (name) => [
+		`${Math.round(of(own, name))} MiB`,
+		`${Math.round(of(ours, name))} MiB`,
+		times(of(own, name) / of(ours, name)),
+	];
+	const both = {
+		list: "`/resume`, all projects: until the list is whole",
+		letter: "the first letter, typed two seconds later: until its rows are shown",
+		word: "a word in one session of 20, typed then: until its rows are whole",
+		open: "open the session of 10 MB that was found",
+	};
 	table(
 		["what", "pi", "with the extension", "ratio", "by `pi-native`", "CPU, pi", "CPU, with the extension"],
 		[
 			...Object.entries(both).map(([name, title]) => {
 				const [pi, extension] = [of(own, name), of(ours, name)];
-				return [title, time(pi), time(extension), times(pi / extension), time(of(native, name)), cpuTime(of(own, name, "cpu")), cpuTime(of(ours, name, "cpu"))];
+				return [
+					title,
+					time(pi),
+					time(extension),
+					times(pi / extension),
+					time(of(native, name)),
+					cpuTime(of(own, name, "cpu")),
+					cpuTime(of(ours, name, "cpu")),
+				];
 			}),
 			["largest memory, filtered", ...memory("peak"), `${Math.round(of(native, "peak"))} MiB`, "", ""],
-			["RPC `switch_session` to a session of 128 MB", time(of(own, "switchTime")), time(of(ours, "switchTime")), times(of(own, "switchTime") / of(ours, "switchTime")), "", "", ""],
+			[
+				"RPC `switch_session` to a session of 128 MB",
+				time(of(own, "switchTime")),
+				time(of(ours, "switchTime")),
+				times(of(own, "switchTime") / of(ours, "switchTime")),
+				"",
+				"",
+				"",
+			],
 			["largest memory by then", ...memory("switchPeak"), "", "", ""],
 		],
 	);
-	const find = { findLetter: "`/find --all`: a letter, until the first hits are shown", findShown: "a rare word, typed at once: until it stands there", findWord: "until its first hit is shown", goTo: "enter, until pi shows the entry in a session of 10 MB", switch: "the same switch, asked of pi by an extension that does nothing else" };
-	table(["what", "time", "CPU"], Object.entries(find).map(([name, title]) => [title, time(of(searches, name)), searches[0][name].cpu === undefined ? "" : cpuTime(of(searches, name, "cpu"))]));
+	const find = {
+		findLetter: "`/find --all`: a letter, until the first hits are shown",
+		findShown: "a rare word, typed at once: until it stands there",
+		findWord: "until its first hit is shown",
+		goTo: "enter, until pi shows the entry in a session of 10 MB",
+		switch: "the same switch, asked of pi by an extension that does nothing else",
+	};
+	table(
+		["what", "time", "CPU"],
+		Object.entries(find).map(([name, title]) => [
+			title,
+			time(of(searches, name)),
+			searches[0][name].cpu === undefined ? "" : cpuTime(of(searches, name, "cpu")),
+		]),
+	);
 	const rows = [];
-	for (const [mode, title] of starts === 0 ? [] : [["print", "`pi -p`"], ["rpc", "RPC mode"]]) {
+	for (const [mode, title] of starts === 0
+		? []
+		: [
+				["print", "`pi -p`"],
+				["rpc", "RPC mode"],
+			]) {
 		const cpu = { none: [], empty: [], extension: [] };
 		for (let round = 0; round < starts; round++) {
 			cpu.none.push(await start(mode));

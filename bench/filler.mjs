@@ -8,7 +8,7 @@ const WORDS = (
 	"const let await import export type string number value result options config test run build cache"
 ).split(" ");
 const LINE_STARTS = ["", "", "\t", "\t\t", "  ", "- ", "> ", "+", "-"];
-const LINE_ENDS = [";", " {", "}", ",", ".", ":", ")", "\"", ""];
+const LINE_ENDS = [";", " {", "}", ",", ".", ":", ")", '"', ""];
 const NON_LATIN = ["✓", "→", "…", "—", "日本", "мир", "🙂"];
 
 const POOL_CHARS = 1 << 19;

@@ -116,18 +116,27 @@ export function describe({ lines, bytes, big, bigBytes, kinds }) {
 }
 
 if (isMain(import.meta.url)) {
-	const { values, positionals } = optionsOf(import.meta.url, {
-		allowPositionals: true,
-		options: {
-			bytes: { type: "string" },
-			entries: { type: "string" },
-			seed: { type: "string" },
-			sizes: { type: "string" },
-			"compact-every": { type: "string" },
-			images: { type: "string" },
-			wide: { type: "string" },
+	const { values, positionals } = optionsOf(
+		import.meta.url,
+		{
+			allowPositionals: true,
+			options: {
+				bytes: { type: "string" },
+				entries: { type: "string" },
+				seed: { type: "string" },
+				sizes: { type: "string" },
+				"compact-every": { type: "string" },
+				images: { type: "string" },
+				wide: { type: "string" },
+			},
 		},
-	}, { counts: ["bytes", "entries"], whole: ["seed", "compact-every"], shares: ["images", "wide"], oneOf: { sizes: ["mixed", "small"] } });
+		{
+			counts: ["bytes", "entries"],
+			whole: ["seed", "compact-every"],
+			shares: ["images", "wide"],
+			oneOf: { sizes: ["mixed", "small"] },
+		},
+	);
 	const { "compact-every": compactEvery, ...options } = values;
 	if (compactEvery !== undefined) options.compactEvery = compactEvery;
 	if (positionals.length !== 1) {

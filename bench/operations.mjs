@@ -62,7 +62,7 @@ function appends(manager, messages) {
 	for (const message of timed) manager.appendMessage(message);
 	const ran = threadTime();
 	const times = { "": (now() - start) / timed.length };
-	if (ran !== undefined) times["CPU"] = (ran - ranBefore) / timed.length;
+	if (ran !== undefined) times.CPU = (ran - ranBefore) / timed.length;
 	return times;
 }
 
@@ -121,7 +121,8 @@ async function usage({ SessionManager, path }) {
 	for (const name of readdirSync(path)) {
 		for (const { message } of SessionManager.open(join(path, name)).getEntries()) {
 			if (message?.role !== "assistant") continue;
-			for (const key of [message.model, new Date(message.timestamp).toISOString().slice(0, 10)]) sums.set(key, (sums.get(key) ?? 0) + message.usage.cost.total);
+			for (const key of [message.model, new Date(message.timestamp).toISOString().slice(0, 10)])
+				sums.set(key, (sums.get(key) ?? 0) + message.usage.cost.total);
 		}
 	}
 	sink += sums.size;

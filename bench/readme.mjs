@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { referenceVersion } from "../scripts/reference/setup.mjs";
 import { chart } from "./chart.mjs";
-import { times, time } from "./report.mjs";
+import { time, times } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const FILES = { results: "docs/benchmarks.json", chart: "docs/benchmarks.svg", readme: "README.md" };
@@ -40,13 +40,14 @@ function rowsOf({ rows }) {
 }
 
 /** Where and when results were measured, in a line. */
-const about = ({ pi, node, machine, date, commit }) => `pi ${pi}, Node ${node.replace("v", "")}, ${machine}, ${date}, commit ${commit}`;
+const about = ({ pi, node, machine, date, commit }) =>
+	`pi ${pi}, Node ${node.replace("v", "")}, ${machine}, ${date}, commit ${commit}`;
 
 const BEGIN = "<!-- Written by npm run bench -- --readme -->";
 const END = "<!-- The end of what it writes -->";
 
 /** What the README begins with. */
-const OPENING = /^Opens a [^]*?\n\n/m;
+const OPENING = /^Opens a [\s\S]*?\n\n/m;
 
 /** The README's first paragraph. */
 function openingOf({ rows }) {
@@ -61,8 +62,17 @@ ${Math.round(start.ours - start.pi)} ms later than without it, with one of 128 M
 
 /** The README with the table of these results, and with its first paragraph. */
 export function readmeWith(readme, results) {
-	const lines = rowsOf(results).map(({ title, pi, ours, ratio, show }) => `| ${title} | ${show(pi)} | ${show(ours)} | ${times(ratio).replace("×", "")} |`);
-	const table = [`| case | pi ${results.pi} | this package | ratio |`, "| --- | --- | --- | --- |", ...lines, "", `${about(results)}.`];
+	const lines = rowsOf(results).map(
+		({ title, pi, ours, ratio, show }) =>
+			`| ${title} | ${show(pi)} | ${show(ours)} | ${times(ratio).replace("×", "")} |`,
+	);
+	const table = [
+		`| case | pi ${results.pi} | this package | ratio |`,
+		"| --- | --- | --- | --- |",
+		...lines,
+		"",
+		`${about(results)}.`,
+	];
 	const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
 	if (from < 0 || to < from) throw new Error(`README.md lacks the lines ${BEGIN} and ${END}`);
 	const opening = openingOf(results);

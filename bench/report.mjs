@@ -23,7 +23,8 @@ export function time(milliseconds) {
 
 const digits = (value) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
 /** A ratio: `29×`, `1.3×`. */
-export const times = (ratio) => `${ratio >= 10 ? Math.round(ratio).toLocaleString("en") : Number(ratio.toPrecision(2))}×`;
+export const times = (ratio) =>
+	`${ratio >= 10 ? Math.round(ratio).toLocaleString("en") : Number(ratio.toPrecision(2))}×`;
 const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MiB`;
 
 /**
@@ -34,7 +35,8 @@ export function rowsOf({ name, operation, data, memory }, rounds, failures) {
 	const answers = (side) => rounds.flatMap((round) => (round[side] ? [round[side]] : []));
 	const parts = Object.keys((answers("pi")[0] ?? answers("ours")[0])?.times ?? { "": 0 });
 	return parts.map((part) => {
-		const title = [data?.startsWith(operation) ? undefined : operation, data].filter(Boolean).join(", ") + (part && `: ${part}`);
+		const title =
+			[data?.startsWith(operation) ? undefined : operation, data].filter(Boolean).join(", ") + (part && `: ${part}`);
 		const row = { case: part ? `${name} ${part}` : name, title };
 		for (const side of ["pi", "ours"]) {
 			const given = answers(side);
@@ -42,7 +44,10 @@ export function rowsOf({ name, operation, data, memory }, rounds, failures) {
 			if (given.length === 0) continue;
 			row[side] = median(given.map((answer) => answer.times[part]));
 			if (!memory) continue;
-			for (const [part, key] of [["Peak", "peak"], ["Growth", "growth"]]) {
+			for (const [part, key] of [
+				["Peak", "peak"],
+				["Growth", "growth"],
+			]) {
 				const values = given.flatMap((answer) => answer[key] ?? []);
 				if (values.length > 0) row[side + part] = median(values);
 			}

@@ -9,15 +9,15 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { optionsOf } from "../scripts/options.mjs";
 import { nodeBin, referenceDir, referenceVersion, setup } from "../scripts/reference/setup.mjs";
 import { setup as setupRuntime } from "../scripts/runtimes/setup.mjs";
-import { optionsOf } from "../scripts/options.mjs";
 import { CASES, select } from "./cases.mjs";
-import { FIGURES, fallen } from "./check.mjs";
 import { chart } from "./chart.mjs";
+import { FIGURES, fallen } from "./check.mjs";
 import { dataDir, provide, warmUp } from "./data.mjs";
 import { OPERATIONS } from "./operations.mjs";
-import { ROUNDS, publish } from "./readme.mjs";
+import { publish, ROUNDS } from "./readme.mjs";
 import { header, memoryTable, rowsOf, table } from "./report.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -25,18 +25,22 @@ const worker = join(here, "worker.mjs");
 const TIMEOUT_MS = 600_000;
 const QUICK_ROUNDS = 3;
 
-const { values: options } = optionsOf(import.meta.url, {
-	options: {
-		cases: { type: "string" },
-		rounds: { type: "string" },
-		quick: { type: "boolean", default: false },
-		runtime: { type: "string" },
-		json: { type: "string" },
-		chart: { type: "string" },
-		readme: { type: "boolean", default: false },
-		check: { type: "boolean", default: false },
+const { values: options } = optionsOf(
+	import.meta.url,
+	{
+		options: {
+			cases: { type: "string" },
+			rounds: { type: "string" },
+			quick: { type: "boolean", default: false },
+			runtime: { type: "string" },
+			json: { type: "string" },
+			chart: { type: "string" },
+			readme: { type: "boolean", default: false },
+			check: { type: "boolean", default: false },
+		},
 	},
-}, { counts: ["rounds"] });
+	{ counts: ["rounds"] },
+);
 
 const modules = {
 	pi: join(referenceDir, "dist/core/session-manager.js"),
@@ -91,7 +95,8 @@ function source(operation, path) {
 
 function runCase(entry, data) {
 	const { path, restore } = source(entry.operation, data?.path);
-	const count = options.rounds ?? (options.readme ? ROUNDS.get(entry.name) : options.quick ? QUICK_ROUNDS : entry.rounds);
+	const count =
+		options.rounds ?? (options.readme ? ROUNDS.get(entry.name) : options.quick ? QUICK_ROUNDS : entry.rounds);
 	const rounds = [];
 	const failures = {};
 	// Unmeasured: it leaves what the next ones find, compiled code above all.
@@ -159,10 +164,16 @@ function main() {
 		process.exitCode = 1;
 	} else if (options.check) {
 		const below = fallen(rows);
-		console.log(below.length > 0 ? `\nBelow the figures of bench/check.mjs:\n${below.join("\n")}` : "\nNone is below its figure.");
+		console.log(
+			below.length > 0 ? `\nBelow the figures of bench/check.mjs:\n${below.join("\n")}` : "\nNone is below its figure.",
+		);
 		if (below.length > 0) process.exitCode = 1;
 	} else if (options.readme) publish(rows, version.trim());
-	if (options.json) writeFileSync(options.json, `${JSON.stringify({ pi: referenceVersion, node: version.trim(), rows, raw }, null, "\t")}\n`);
+	if (options.json)
+		writeFileSync(
+			options.json,
+			`${JSON.stringify({ pi: referenceVersion, node: version.trim(), rows, raw }, null, "\t")}\n`,
+		);
 	if (options.chart) writeFileSync(options.chart, chart(rows, referenceVersion));
 }
 

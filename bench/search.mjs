@@ -3,8 +3,18 @@
 // sessions of 11 GB. `--against` compares the CPU time of the list pass with that of another built checkout. Before that, sessions of
 // 20 MB in several languages, by the CPU time they take.
 import { spawnSync } from "node:child_process";
+import {
+	existsSync,
+	linkSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	statSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
-import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -28,7 +38,11 @@ const CASES = [
 /** A word and what is said around it, in letters of one byte, of one and two, and of two. */
 const LANGUAGES = [
 	{ name: "English", word: "needle", filler: "The quick brown fox jumps over the lazy dog and says something else. " },
-	{ name: "English with one … a message", word: "needle …", filler: "The quick brown fox jumps over the lazy dog and says something else. " },
+	{
+		name: "English with one … a message",
+		word: "needle …",
+		filler: "The quick brown fox jumps over the lazy dog and says something else. ",
+	},
 	{ name: "German", word: "Nadel", filler: "Der flinke Fuchs läuft über die Wiese und möchte größere Bäume grüßen. " },
 	{ name: "Cyrillic", word: "иголка", filler: "Быстрая лиса прыгает через ленивую собаку и говорит что-то другое. " },
 ];
@@ -37,15 +51,29 @@ const LANGUAGES = [
 async function measure({ module, dir, query, options }) {
 	const { SessionManager } = createRequire(import.meta.url)(module);
 	const [start, cpu] = [performance.now(), process.cpuUsage()];
-	const found = query === undefined ? await SessionManager.listAll(dir) : await SessionManager.search(query, { sessionDir: dir, ...options });
+	const found =
+		query === undefined
+			? await SessionManager.listAll(dir)
+			: await SessionManager.search(query, { sessionDir: dir, ...options });
 	const { user, system } = process.cpuUsage(cpu);
 	const ms = performance.now() - start;
-	console.log(JSON.stringify({ ms, cpu: (user + system) / 1000, count: found.length, peakMB: (process.resourceUsage().maxRSS * 1024) / 1e6 }));
+	console.log(
+		JSON.stringify({
+			ms,
+			cpu: (user + system) / 1000,
+			count: found.length,
+			peakMB: (process.resourceUsage().maxRSS * 1024) / 1e6,
+		}),
+	);
 }
 
 function ours(task, catalog) {
 	const env = { ...process.env, PI_SESSION_NATIVE_CATALOG: catalog ?? "off" };
-	const { status, stdout, stderr } = spawnSync(process.execPath, [self, JSON.stringify({ module: join(here, "index.js"), ...task })], { encoding: "utf8", env });
+	const { status, stdout, stderr } = spawnSync(
+		process.execPath,
+		[self, JSON.stringify({ module: join(here, "index.js"), ...task })],
+		{ encoding: "utf8", env },
+	);
 	if (status !== 0) throw new Error(stderr);
 	return JSON.parse(stdout);
 }
@@ -61,14 +89,18 @@ function ripgrep(dir, word) {
 
 /** Drops files from the page cache, which their owner may. */
 function dropFromPageCache(dir) {
-	for (const name of readdirSync(dir)) spawnSync("dd", [`if=${join(dir, name)}`, "iflag=nocache", "count=0", "status=none"]);
+	for (const name of readdirSync(dir))
+		spawnSync("dd", [`if=${join(dir, name)}`, "iflag=nocache", "count=0", "status=none"]);
 }
 
 /** The sessions, by links, and the oldest of all, in which the rare word is said. */
 function sessionsIn(dir, from) {
 	for (const name of readdirSync(from)) linkSync(join(from, name), join(dir, name));
 	const said = { role: "user", content: `Where is the ${RARE}?`, timestamp: 1 };
-	const lines = [{ type: "session", version: 3, id: "rare", timestamp: new Date(0).toISOString(), cwd: "/" }, { type: "message", id: "m", parentId: null, message: said }];
+	const lines = [
+		{ type: "session", version: 3, id: "rare", timestamp: new Date(0).toISOString(), cwd: "/" },
+		{ type: "message", id: "m", parentId: null, message: said },
+	];
 	const file = join(dir, "rare.jsonl");
 	writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 	utimesSync(file, 1, 1);
@@ -81,16 +113,22 @@ function byLanguage(rounds) {
 		const dir = mkdtempSync(join(dataDir, "language-"));
 		try {
 			const said = `${filler.repeat(6)}${word} ${filler.repeat(8)}`;
-			const line = (n) => `${JSON.stringify({ type: "message", id: `m${n}`, parentId: null, timestamp: new Date(0).toISOString(), message: { role: "user", content: [{ type: "text", text: said }], timestamp: 1 } })}\n`;
+			const line = (n) =>
+				`${JSON.stringify({ type: "message", id: `m${n}`, parentId: null, timestamp: new Date(0).toISOString(), message: { role: "user", content: [{ type: "text", text: said }], timestamp: 1 } })}\n`;
 			const count = Math.ceil(20e6 / Buffer.byteLength(line(0)));
 			const head = { type: "session", version: 3, id: "s", timestamp: new Date(0).toISOString(), cwd: "/" };
-			writeFileSync(join(dir, "s.jsonl"), `${JSON.stringify(head)}\n${Array.from({ length: count }, (_, n) => line(n)).join("")}`);
+			writeFileSync(
+				join(dir, "s.jsonl"),
+				`${JSON.stringify(head)}\n${Array.from({ length: count }, (_, n) => line(n)).join("")}`,
+			);
 			const catalog = join(dir, "catalog.sqlite");
 			const search = median(rounds.map(() => ours({ dir, query: word.split(" ")[0], options: { limit: 20 } }).cpu));
-			const list = median(rounds.map(() => {
-				for (const end of ["", "-wal", "-shm"]) rmSync(catalog + end, { force: true });
-				return ours({ dir }, catalog).cpu;
-			}));
+			const list = median(
+				rounds.map(() => {
+					for (const end of ["", "-wal", "-shm"]) rmSync(catalog + end, { force: true });
+					return ours({ dir }, catalog).cpu;
+				}),
+			);
 			console.log(`| ${name} | ${shown(search)} | ${shown(list)} |`);
 			return { language: name, search, list };
 		} finally {
@@ -103,7 +141,14 @@ const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 
 const shown = (number, unit = " ms") => (number === undefined ? "" : `${number.toPrecision(3)}${unit}`);
 
 function main() {
-	const { values } = parseArgs({ options: { rounds: { type: "string", default: "5" }, large: { type: "boolean" }, against: { type: "string" }, json: { type: "string" } } });
+	const { values } = parseArgs({
+		options: {
+			rounds: { type: "string", default: "5" },
+			large: { type: "boolean" },
+			against: { type: "string" },
+			json: { type: "string" },
+		},
+	});
 	const rounds = Array.from({ length: Number(values.rounds) });
 	mkdirSync(dataDir, { recursive: true });
 	const results = byLanguage(rounds);
@@ -118,16 +163,28 @@ function main() {
 			warmUp(dir);
 			console.log(`${data}, ${(made.bytes / 1e9).toFixed(1)} GB`);
 			const catalog = join(scratch, `${data}.sqlite`);
-			const sides = { here: { module: join(here, "index.js") }, ...(values.against && { other: { module: resolve(values.against, "index.js") } }) };
-			const lists = rounds.map(() => Object.entries(sides).map(([name, side]) => {
-				for (const end of ["", "-wal", "-shm"]) rmSync(join(scratch, `${name}.sqlite${end}`), { force: true });
-				return ours({ ...side, dir }, join(scratch, `${name}.sqlite`)).cpu;
-			}));
+			const sides = {
+				here: { module: join(here, "index.js") },
+				...(values.against && { other: { module: resolve(values.against, "index.js") } }),
+			};
+			const lists = rounds.map(() =>
+				Object.entries(sides).map(([name, side]) => {
+					for (const end of ["", "-wal", "-shm"]) rmSync(join(scratch, `${name}.sqlite${end}`), { force: true });
+					return ours({ ...side, dir }, join(scratch, `${name}.sqlite`)).cpu;
+				}),
+			);
 			const cpu = Object.keys(sides).map((_, at) => median(lists.map((one) => one[at])));
-			console.log(`list that makes the rows: ${shown(cpu[0])} CPU${cpu[1] === undefined ? "" : `, ${median(lists.map(([one, other]) => one / other)).toFixed(2)} of the other's ${shown(cpu[1])}`}`);
+			console.log(
+				`list that makes the rows: ${shown(cpu[0])} CPU${cpu[1] === undefined ? "" : `, ${median(lists.map(([one, other]) => one / other)).toFixed(2)} of the other's ${shown(cpu[1])}`}`,
+			);
 			ours({ dir }, catalog);
-			const size = ["", "-wal"].reduce((sum, end) => sum + (existsSync(catalog + end) ? statSync(catalog + end).size : 0), 0);
-			console.log(`catalog on disk: ${(size / 1e6).toFixed(1)} MB\n\n| case | ripgrep -i | ours | ratio | hits | peak |\n| --- | --- | --- | --- | --- | --- |`);
+			const size = ["", "-wal"].reduce(
+				(sum, end) => sum + (existsSync(catalog + end) ? statSync(catalog + end).size : 0),
+				0,
+			);
+			console.log(
+				`catalog on disk: ${(size / 1e6).toFixed(1)} MB\n\n| case | ripgrep -i | ours | ratio | hits | peak |\n| --- | --- | --- | --- | --- | --- |`,
+			);
 			for (const { name, query, options, rg, isCold } of CASES) {
 				const both = rounds.map(() => {
 					if (isCold) dropFromPageCache(dir);
@@ -138,7 +195,9 @@ function main() {
 				const [other, ms] = [both[0].other && median(both.map((one) => one.other)), median(both.map((one) => one.ms))];
 				const ratio = other && median(both.map((one) => one.other / one.ms));
 				const peakMB = Math.max(...both.map((one) => one.peakMB));
-				console.log(`| ${name} | ${shown(other)} | ${shown(ms)} | ${shown(ratio, "")} | ${both[0].count} | ${peakMB.toFixed(0)} MB |`);
+				console.log(
+					`| ${name} | ${shown(other)} | ${shown(ms)} | ${shown(ratio, "")} | ${both[0].count} | ${peakMB.toFixed(0)} MB |`,
+				);
 				results.push({ data, case: name, ripgrep: other, ms, ratio, hits: both[0].count, peakMB });
 			}
 			console.log();

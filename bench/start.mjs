@@ -1,7 +1,18 @@
 // What a user of pi waits for: from the start of a process to the first answer of pi's RPC mode, to the first screen, or to
 // its end. One side is the bundle of the reference by itself, the other the same under our hook.
 import { spawn } from "node:child_process";
-import { closeSync, createReadStream, createWriteStream, mkdirSync, openSync, readFileSync, readSync, rmSync, statSync, truncateSync } from "node:fs";
+import {
+	closeSync,
+	createReadStream,
+	createWriteStream,
+	mkdirSync,
+	openSync,
+	readFileSync,
+	readSync,
+	rmSync,
+	statSync,
+	truncateSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { nodeBin, piPackage, referencePackage, referenceVersion, writeAgentDir } from "../scripts/demo/pi.mjs";

@@ -21,8 +21,18 @@ const { lagOf } = require("../packages/sync/lib/machine/session-file.js");
 const { Notes } = require("../packages/sync/lib/machine/notes.js");
 const { SessionManager } = require("../index.js");
 
-const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, "in-a-process": { type: "string" }, store: { type: "string" } };
-const { values } = optionsOf(import.meta.url, { options }, { counts: ["megabytes", "hosts", "seconds", "in-a-process"] });
+const options = {
+	megabytes: { type: "string" },
+	hosts: { type: "string" },
+	seconds: { type: "string" },
+	"in-a-process": { type: "string" },
+	store: { type: "string" },
+};
+const { values } = optionsOf(
+	import.meta.url,
+	{ options },
+	{ counts: ["megabytes", "hosts", "seconds", "in-a-process"] },
+);
 const { megabytes = 128, hosts, seconds = 20, "in-a-process": inAProcess = 10, store: address } = values;
 if (hosts && !/^postgres(ql)?:/.test(address ?? "")) {
 	console.error("--hosts needs a PostgreSQL: --store postgres://…");
@@ -30,7 +40,8 @@ if (hosts && !/^postgres(ql)?:/.test(address ?? "")) {
 }
 const scratch = mkdtempSync(join(tmpdir(), "store-bench-"));
 
-const quantile = (numbers, share) => numbers.sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))];
+const quantile = (numbers, share) =>
+	numbers.sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))];
 const milliseconds = (number) => `${number.toFixed(number < 10 ? 2 : 0)} ms`;
 const folder = (name) => {
 	const path = join(scratch, name);
@@ -40,14 +51,24 @@ const folder = (name) => {
 
 function syncOf(store, name) {
 	const dir = folder(name);
-	return { dir, sync: new SessionSync({ store, address: "bench", notes: folder(`${name}-notes`), dir, cwd: dir, project: "bench" }) };
+	return {
+		dir,
+		sync: new SessionSync({ store, address: "bench", notes: folder(`${name}-notes`), dir, cwd: dir, project: "bench" }),
+	};
 }
 
 /** Stores what a manager appends, as the process beside pi does. `flushed` waits until all is stored. */
 function follow(store, name, manager) {
 	const [notesDir, schedule] = [folder(`${name}-notes`), new Schedule()];
 	const one = { session: manager.getSessionId(), file: manager.getSessionFile(), cwd: manager.getCwd() };
-	const sync = new SessionSync({ store, address: "bench", notes: notesDir, dir: folder(name), cwd: one.cwd, project: "bench" });
+	const sync = new SessionSync({
+		store,
+		address: "bench",
+		notes: notesDir,
+		dir: folder(name),
+		cwd: one.cwd,
+		project: "bench",
+	});
 	let pushedSize = -1;
 	void schedule.add(async () => {
 		const { size } = statSync(one.file, { throwIfNoEntry: false }) ?? { size: 0 };
@@ -82,7 +103,9 @@ async function appends() {
 		following?.stop();
 	}
 	const [alone, followed] = [quantile(rounds.alone, 0.5), quantile(rounds.followed, 0.5)];
-	console.log(`append: alone ${milliseconds(alone)}, followed ${milliseconds(followed)} for 2,000 (median of 20 each): ${(followed / alone).toFixed(3)} times`);
+	console.log(
+		`append: alone ${milliseconds(alone)}, followed ${milliseconds(followed)} for 2,000 (median of 20 each): ${(followed / alone).toFixed(3)} times`,
+	);
 }
 
 async function large(address = folder("large")) {
@@ -90,9 +113,14 @@ async function large(address = folder("large")) {
 	const stores = await Promise.all(["a", "b"].map((host) => openStore(address, { host, locks: folder("locks") })));
 	const [a, b] = stores.map((store) => syncOf(store, store.host));
 	const file = join(a.dir, `x_${session}.jsonl`);
-	writeFileSync(file, `{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`);
-	const line = (n, bytes) => `${JSON.stringify({ type: "message", id: `entry-${n}`, parentId: n === 0 ? null : `entry-${n - 1}`, message: { role: "user", content: "x".repeat(bytes) } })}\n`;
-	for (let n = 0; statSync(file).size < megabytes * 2 ** 20; n += 100) appendFileSync(file, Array.from({ length: 100 }, (_, at) => line(n + at, 14_000)).join(""));
+	writeFileSync(
+		file,
+		`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`,
+	);
+	const line = (n, bytes) =>
+		`${JSON.stringify({ type: "message", id: `entry-${n}`, parentId: n === 0 ? null : `entry-${n - 1}`, message: { role: "user", content: "x".repeat(bytes) } })}\n`;
+	for (let n = 0; statSync(file).size < megabytes * 2 ** 20; n += 100)
+		appendFileSync(file, Array.from({ length: 100 }, (_, at) => line(n + at, 14_000)).join(""));
 	const timed = async (what, work) => {
 		const begin = performance.now();
 		const [result] = await work();
@@ -111,15 +139,35 @@ async function large(address = folder("large")) {
 async function stored() {
 	const children = [];
 	for (let left = hosts; left > 0; left -= inAProcess)
-		children.push(fork(process.argv[1], ["--hosts", String(Math.min(left, inAProcess)), "--seconds", String(seconds), "--store", address]));
+		children.push(
+			fork(process.argv[1], [
+				"--hosts",
+				String(Math.min(left, inAProcess)),
+				"--seconds",
+				String(seconds),
+				"--store",
+				address,
+			]),
+		);
 	const said = async () => {
-		const answers = await Promise.all(children.map((child) => Promise.race([once(child, "message"), once(child, "close").then(() => { throw new Error("a process ended"); })])));
+		const answers = await Promise.all(
+			children.map((child) =>
+				Promise.race([
+					once(child, "message"),
+					once(child, "close").then(() => {
+						throw new Error("a process ended");
+					}),
+				]),
+			),
+		);
 		return answers.flatMap(([message]) => message);
 	};
 	await said();
 	for (const child of children) child.send("begin");
 	const times = await said();
-	console.log(`stored at ${hosts} hosts: p50 ${milliseconds(quantile(times, 0.5))}, p99 ${milliseconds(quantile(times, 0.99))} of ${times.length} entries`);
+	console.log(
+		`stored at ${hosts} hosts: p50 ${milliseconds(quantile(times, 0.5))}, p99 ${milliseconds(quantile(times, 0.99))} of ${times.length} entries`,
+	);
 	for (const child of children) child.disconnect();
 }
 
@@ -139,7 +187,8 @@ async function storedHere() {
 			};
 			const dir = folder(name);
 			const manager = SessionManager.create(dir, dir, { ids: "long" });
-			const say = (n) => begun.set(manager.appendMessage({ role: "user", content: `words ${n}`, timestamp: n }), performance.now());
+			const say = (n) =>
+				begun.set(manager.appendMessage({ role: "user", content: `words ${n}`, timestamp: n }), performance.now());
 			// An entry may be stored before its id is given.
 			say(0);
 			const following = follow(store, name, manager);

@@ -70,7 +70,8 @@ class Conversation {
 		this.#compactEvery = compactEvery;
 		this.#clock = start;
 		// Images come as tool results, 7 lines of 16, often enough to make up their share of the bytes.
-		const imageLines = (imageShare * this.#mix.meanLine) / (IMAGE_BYTES * (1 - imageShare) + imageShare * this.#mix.meanLine);
+		const imageLines =
+			(imageShare * this.#mix.meanLine) / (IMAGE_BYTES * (1 - imageShare) + imageShare * this.#mix.meanLine);
 		this.#imageShare = Math.min(1, (imageLines * 16) / 7);
 		this.#systemMessage = systemMessage(this.#fill.text(this.#isSmall ? 0 : 2_000), start);
 	}
@@ -83,7 +84,12 @@ class Conversation {
 			yield* this.#aside();
 			yield* this.#goBack();
 			yield* this.#turn();
-			if (this.#compactEvery > 0 && this.#sinceCompaction >= this.#compactEvery - STEPS_PER_TURN && this.#turns.length > 0) yield this.#compaction();
+			if (
+				this.#compactEvery > 0 &&
+				this.#sinceCompaction >= this.#compactEvery - STEPS_PER_TURN &&
+				this.#turns.length > 0
+			)
+				yield this.#compaction();
 		}
 	}
 
@@ -91,17 +97,27 @@ class Conversation {
 	*#aside() {
 		const [random, fill] = [this.#random, this.#fill];
 		if (random.chance(0.05)) yield this.#entry("model_change", { provider: PROVIDER, modelId: MODEL });
-		if (random.chance(0.05)) yield this.#entry("thinking_level_change", { thinkingLevel: random.pick(["low", "medium", "high"]) });
-		if (random.chance(0.02)) yield this.#entry("usage", { kind: "cache_warm", provider: PROVIDER, model: MODEL, usage: this.#usage() });
+		if (random.chance(0.05))
+			yield this.#entry("thinking_level_change", { thinkingLevel: random.pick(["low", "medium", "high"]) });
+		if (random.chance(0.02))
+			yield this.#entry("usage", { kind: "cache_warm", provider: PROVIDER, model: MODEL, usage: this.#usage() });
 		if (random.chance(0.02)) yield this.#entry("session_info", { name: `Work on ${random.hex(6)}` });
-		if (random.chance(0.03) && this.#turns.length > 0) yield this.#entry("label", { targetId: this.#turns.at(-1).id, label: `mark ${random.hex(4)}` });
+		if (random.chance(0.03) && this.#turns.length > 0)
+			yield this.#entry("label", { targetId: this.#turns.at(-1).id, label: `mark ${random.hex(4)}` });
 		if (random.chance(0.1)) {
 			const list = fill.text(this.#isSmall ? 40 : 1_500);
 			yield { type: "custom", customType: "todo", data: { list }, ...this.#place() };
 		}
 		if (random.chance(0.02)) {
 			const content = fill.text(120);
-			yield { type: "custom_message", customType: "notice", content, display: true, details: undefined, ...this.#place() };
+			yield {
+				type: "custom_message",
+				customType: "notice",
+				content,
+				display: true,
+				details: undefined,
+				...this.#place(),
+			};
 		}
 	}
 
@@ -111,7 +127,8 @@ class Conversation {
 		const fromId = this.#leaf;
 		this.#leaf = this.#turns.at(-3).before;
 		this.#turns = this.#turns.slice(0, -3);
-		if (this.#random.chance(0.5)) yield this.#entry("branch_summary", { fromId, summary: this.#fill.text(900), fromHook: false });
+		if (this.#random.chance(0.5))
+			yield this.#entry("branch_summary", { fromId, summary: this.#fill.text(900), fromHook: false });
 	}
 
 	/** What the user asks, and what the agent does then. */
@@ -134,13 +151,19 @@ class Conversation {
 		const bytes = this.#room("assistant");
 		const content = [];
 		const thinks = random.chance(0.7);
-		if (thinks) content.push({ type: "thinking", thinking: fill.text(bytes * 0.25), thinkingSignature: fill.base64(bytes * 0.1) });
+		if (thinks)
+			content.push({
+				type: "thinking",
+				thinking: fill.text(bytes * 0.25),
+				thinkingSignature: fill.base64(bytes * 0.1),
+			});
 		const rest = thinks ? bytes * 0.65 : bytes;
 		// What `read` and `grep` are asked is short: then the words are long.
 		const inArguments = tool && tool !== "read" && tool !== "grep" ? rest * 0.7 : 0;
 		if (rest > inArguments) content.push({ type: "text", text: fill.text(rest - inArguments) });
 		const callId = `toolu_01${random.hex(22)}`;
-		if (tool) content.push({ type: "toolCall", id: callId, name: tool, arguments: this.#toolArguments(tool, inArguments) });
+		if (tool)
+			content.push({ type: "toolCall", id: callId, name: tool, arguments: this.#toolArguments(tool, inArguments) });
 		const entry = this.#message((timestamp) => ({
 			role: "assistant",
 			content,
@@ -174,8 +197,19 @@ class Conversation {
 					{ type: "image", data: fill.base64(IMAGE_BYTES * (0.5 + random.unit())), mimeType: "image/png" },
 				]
 			: [{ type: "text", text: fill.text(tool === "edit" ? bytes * 0.1 : bytes) }];
-		const details = tool === "edit" && !image ? { diff: fill.text(bytes * 0.9), firstChangedLine: random.between(1, 900) } : undefined;
-		return this.#message((timestamp) => ({ role: "toolResult", toolCallId, toolName: tool, content, details, isError: random.chance(0.04), timestamp }));
+		const details =
+			tool === "edit" && !image
+				? { diff: fill.text(bytes * 0.9), firstChangedLine: random.between(1, 900) }
+				: undefined;
+		return this.#message((timestamp) => ({
+			role: "toolResult",
+			toolCallId,
+			toolName: tool,
+			content,
+			details,
+			isError: random.chance(0.04),
+			timestamp,
+		}));
 	}
 
 	#compaction() {
@@ -224,7 +258,8 @@ class Conversation {
 	/** Bytes of filler for the next line of a role. */
 	#room(role) {
 		const { small, big } = this.#mix[role];
-		if (this.#random.chance(this.#mix.bigShare)) return BIG_FROM - BARE[role] + 200 + this.#random.exponential(big - BIG_FROM - 200, BIG_MAX);
+		if (this.#random.chance(this.#mix.bigShare))
+			return BIG_FROM - BARE[role] + 200 + this.#random.exponential(big - BIG_FROM - 200, BIG_MAX);
 		return this.#random.exponential(small - BARE[role], BIG_FROM - BARE[role] - 200);
 	}
 
@@ -234,9 +269,21 @@ class Conversation {
 		const cacheRead = this.#contextTokens;
 		const cacheWrite = this.#random.between(100, 4_000);
 		this.#contextTokens += cacheWrite;
-		const price = { input: cost(input, 3), output: cost(output, 15), cacheRead: cost(cacheRead, 0.3), cacheWrite: cost(cacheWrite, 3.75) };
+		const price = {
+			input: cost(input, 3),
+			output: cost(output, 15),
+			cacheRead: cost(cacheRead, 0.3),
+			cacheWrite: cost(cacheWrite, 3.75),
+		};
 		const total = Number((price.input + price.output + price.cacheRead + price.cacheWrite).toFixed(6));
-		return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite, cost: { ...price, total } };
+		return {
+			input,
+			output,
+			cacheRead,
+			cacheWrite,
+			totalTokens: input + output + cacheRead + cacheWrite,
+			cost: { ...price, total },
+		};
 	}
 }
 

@@ -1,6 +1,6 @@
 // What index.js says where no addon loads: what is there, what is needed, and what to install.
 const { readdirSync } = require("node:fs");
-const { dirname, join } = require("node:path");
+const { dirname } = require("node:path");
 
 const main = dirname(__dirname);
 const PUBLISHED = /^(?:linux-(?:x64|arm64)-(?:gnu|musl)|darwin-(?:x64|arm64)|win32-(?:x64|arm64)-msvc)$/;
@@ -15,8 +15,14 @@ const say = (text) => `pi-session-native: ${text}`;
  */
 exports.explained = (error) => {
 	const { code, message = String(error) } = Object(error);
-	const [, missing] = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code) ? (/Cannot find (?:module|package) '([^'./\\][^']*)'/.exec(message) ?? []) : [];
-	return missing ? say(`the package ${missing} is missing. In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native again.`) : message;
+	const [, missing] = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code)
+		? (/Cannot find (?:module|package) '([^'./\\][^']*)'/.exec(message) ?? [])
+		: [];
+	return missing
+		? say(
+				`the package ${missing} is missing. In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native again.`,
+			)
+		: message;
 };
 
 /** The platforms whose addons or packages are beside this package. */
@@ -56,12 +62,16 @@ exports.loadErrorMessage = (errors, isMusl) => {
 	if (failed) {
 		const reason = String(failed.message ?? failed);
 		const needed = /version [`']GLIBC_([\d.]+)' not found/.exec(reason)?.[1];
-		if (needed) return say(`the addon needs glibc ${needed}, and this system has ${glibcHere() ?? "another"}. The published package needs 2.17. ${remedy}`);
+		if (needed)
+			return say(
+				`the addon needs glibc ${needed}, and this system has ${glibcHere() ?? "another"}. The published package needs 2.17. ${remedy}`,
+			);
 		return say(`the addon for ${target} does not load: ${reason}. ${remedy}`);
 	}
 	const { NAPI_RS_NATIVE_LIBRARY_PATH: path } = process.env;
 	if (path) return say(`NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, and there is no addon for ${target}`);
 	const others = [...new Set(platformsBeside())].sort();
-	const found = others.length > 0 ? ` (there is one for ${others.join(" and one for ")}: was it installed on another system?)` : "";
+	const found =
+		others.length > 0 ? ` (there is one for ${others.join(" and one for ")}: was it installed on another system?)` : "";
 	return say(`no addon for ${target} was found${found}. ${remedy}`);
 };

@@ -47,13 +47,19 @@ try {
 		parametersFormat: "table",
 		interfacePropertiesFormat: "table",
 		typeDeclarationFormat: "table",
-		tableColumnSettings: { hideSources: true, hideDefaults: true, hideModifiers: true, hideInherited: true, hideOverrides: true },
+		tableColumnSettings: {
+			hideSources: true,
+			hideDefaults: true,
+			hideModifiers: true,
+			hideInherited: true,
+			hideOverrides: true,
+		},
 	});
 	const project = await application.convert();
 	if (!project || application.logger.hasErrors()) throw new Error("index.d.ts does not convert");
 	await application.generateOutputs(project);
 	// The loader's own, which napi-rs puts there.
-	const loaders = /^### \\_\\_napiBindingTarget\n[^]*?^\*\*\*\n\n/m;
+	const loaders = /^### \\_\\_napiBindingTarget\n[\s\S]*?^\*\*\*\n\n/m;
 	const text = readFileSync(join(out, "api.md"), "utf8").trimEnd().replace(loaders, "");
 	writeFileSync(file, `${HEAD}\n${text}\n`);
 } finally {

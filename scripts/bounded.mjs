@@ -8,7 +8,11 @@ import { closeSync, openSync, readFileSync } from "node:fs";
  */
 export function runBounded(file, command, args, { cwd, env, minutes }) {
 	const out = openSync(file, "w");
-	const { status, error } = spawnSync("timeout", ["--signal=KILL", `${minutes}m`, command, ...args], { cwd, env, stdio: ["ignore", out, out] });
+	const { status, error } = spawnSync("timeout", ["--signal=KILL", `${minutes}m`, command, ...args], {
+		cwd,
+		env,
+		stdio: ["ignore", out, out],
+	});
 	closeSync(out);
 	if (error) throw error;
 	// Killed by `timeout`, which kills itself as well.

@@ -37,7 +37,9 @@ function checkPlatforms(targets, isStrict) {
 		spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
 	const added = run("rustup", ["target", "add", ...targets]);
 	if (added.status !== 0) {
-		console.log(`rustup is missing, which gets the libraries of other platforms: https://rustup.rs (${added.error?.message ?? "it cannot get them"})`);
+		console.log(
+			`rustup is missing, which gets the libraries of other platforms: https://rustup.rs (${added.error?.message ?? "it cannot get them"})`,
+		);
 		return isStrict ? 1 : 0;
 	}
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-clippy-"));
@@ -59,5 +61,8 @@ function checkPlatforms(targets, isStrict) {
 	}
 }
 
-const { values, positionals } = optionsOf(import.meta.url, { options: { strict: { type: "boolean" } }, allowPositionals: true });
+const { values, positionals } = optionsOf(import.meta.url, {
+	options: { strict: { type: "boolean" } },
+	allowPositionals: true,
+});
 process.exitCode = checkPlatforms(positionals.length > 0 ? positionals : TARGETS, values.strict);

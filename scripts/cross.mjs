@@ -7,8 +7,8 @@ import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseTriple } from "@napi-rs/cli";
-import { libnode, zig } from "./platforms/setup.mjs";
 import { isMain } from "./is-main.mjs";
+import { libnode, zig } from "./platforms/setup.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -16,7 +16,11 @@ const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const GLIBC = "2.17";
 /** The oldest macOS on arm64. Without it the addon needs the one that zig was made for, which is 15. */
 const MACOS = "11.0";
-const LIBRARIES = { darwin: "libpi_session_native.dylib", win32: "pi_session_native.dll", linux: "libpi_session_native.so" };
+const LIBRARIES = {
+	darwin: "libpi_session_native.dylib",
+	win32: "pi_session_native.dll",
+	linux: "libpi_session_native.so",
+};
 
 /**
  * How cargo compiles for another platform: `cargo(command, ...args)` gives a command and its arguments, `env` the variables that it
@@ -36,7 +40,14 @@ export function compilerOf(triple) {
 	if (target.abi === "musl") env.RUSTFLAGS = "-C target-feature=-crt-static";
 	if (target.platform === "darwin") env.MACOSX_DEPLOYMENT_TARGET = MACOS;
 	const linked = target.abi === "gnu" ? `${triple}.${GLIBC}` : triple;
-	const cargo = (command, ...args) => ["cargo-zigbuild", command === "build" ? "zigbuild" : command, "--locked", "--target", linked, ...args];
+	const cargo = (command, ...args) => [
+		"cargo-zigbuild",
+		command === "build" ? "zigbuild" : command,
+		"--locked",
+		"--target",
+		linked,
+		...args,
+	];
 	return { cargo, library, env };
 }
 

@@ -3,7 +3,7 @@
 //   npm run differential -- --case operations:123456
 // Without --seed the seed is a fresh one, which is printed.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,9 +11,13 @@ import { count } from "../__test__/support/counts.mjs";
 import { optionsOf } from "./options.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const { values } = optionsOf(import.meta.url, {
-	options: { cases: { type: "string" }, seed: { type: "string" }, case: { type: "string" } },
-}, { counts: ["cases"], whole: ["seed"] });
+const { values } = optionsOf(
+	import.meta.url,
+	{
+		options: { cases: { type: "string" }, seed: { type: "string" }, case: { type: "string" } },
+	},
+	{ counts: ["cases"], whole: ["seed"] },
+);
 
 const progress = mkdtempSync(join(tmpdir(), "differential-"));
 const env = { ...process.env, PSN_PROGRESS: progress };
@@ -35,8 +39,6 @@ if (status !== 0) {
 	}
 }
 rmSync(progress, { recursive: true, force: true });
-const what = values.case
-	? `case ${values.case}`
-	: `${env.PSN_DIFFERENTIAL_CASES} cases, seed ${seed}`;
+const what = values.case ? `case ${values.case}` : `${env.PSN_DIFFERENTIAL_CASES} cases, seed ${seed}`;
 console.log(`differential: ${what}: ${status === 0 ? "no difference" : "FAILED"}`);
 process.exit(status ?? 1);

@@ -21,7 +21,11 @@ const PARTS = ["declarations", "differential", "agent", "screens", "takeover", "
 const DECLARED = [
 	["pi", "dist/core/session-manager.d.ts", /./],
 	["pi", "dist/core/messages.d.ts", /^(BashExecution|Custom|BranchSummary|CompactionSummary)Message$/],
-	["types", "pi-ai/dist/types.d.ts", /^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|NestedToolCall.*|StopReason)$/],
+	[
+		"types",
+		"pi-ai/dist/types.d.ts",
+		/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|NestedToolCall.*|StopReason)$/,
+	],
 	["types", "pi-ai/dist/utils/diagnostics.d.ts", /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/],
 ];
 
@@ -55,7 +59,8 @@ function membersOf(declaration, source) {
 			if (member.type && ts.isTypeLiteralNode(member.type)) visit(member.type, `${path}.`);
 		}
 	};
-	const type = declaration.type && ts.isConditionalTypeNode(declaration.type) ? declaration.type.trueType : declaration.type;
+	const type =
+		declaration.type && ts.isConditionalTypeNode(declaration.type) ? declaration.type.trueType : declaration.type;
 	visit(type && ts.isTypeLiteralNode(type) ? type : declaration, "");
 	return members;
 }
@@ -67,7 +72,9 @@ function declarationsOf(file, wanted = /./) {
 	if (!existsSync(file)) return found;
 	const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
 	for (const statement of source.statements) {
-		const isExported = ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+		const isExported =
+			ts.canHaveModifiers(statement) &&
+			ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
 		if (!isExported) continue;
 		const named = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement];
 		for (const one of named) {
@@ -95,11 +102,17 @@ export function compareDeclarations(dirs) {
 				const ownKind = own.get(member);
 				if (ownKind === undefined) lines.push(`${title}: pi has it, this package does not`);
 				// A call of ours may take more.
-				else if (ownKind !== kind && !(kind.startsWith("(") && Number.parseInt(ownKind.slice(1)) > Number.parseInt(kind.slice(1)))) lines.push(`${title}: ${kind || "required"} in pi, ${ownKind || "required"} here`);
+				else if (
+					ownKind !== kind &&
+					!(kind.startsWith("(") && Number.parseInt(ownKind.slice(1), 10) > Number.parseInt(kind.slice(1), 10))
+				)
+					lines.push(`${title}: ${kind || "required"} in pi, ${ownKind || "required"} here`);
 			}
 			// Of a class and of functions, what is beyond is this package's own.
 			if (name === "SessionManager") continue;
-			for (const member of own?.keys() ?? []) if (!members.has(member) && !BEYOND.includes(`${name}.${member}`)) lines.push(`${name}.${member}: this package has it, pi does not`);
+			for (const member of own?.keys() ?? [])
+				if (!members.has(member) && !BEYOND.includes(`${name}.${member}`))
+					lines.push(`${name}.${member}: this package has it, pi does not`);
 		}
 	}
 	return [...lines, ...compareTypes(dirs)];
@@ -114,10 +127,24 @@ function compareTypes(dirs) {
 		"@earendil-works/pi-agent-core": [join(dirs.types, "pi-agent-core/dist/index.d.ts")],
 		"pi/*": [`${dirs.pi}/dist/*`],
 	};
-	writeFileSync(config, JSON.stringify({ extends: "./tsconfig.json", compilerOptions: { paths }, files: ["reference.mts", "exports.mts", "misuse.mts"] }));
+	writeFileSync(
+		config,
+		JSON.stringify({
+			extends: "./tsconfig.json",
+			compilerOptions: { paths },
+			files: ["reference.mts", "exports.mts", "misuse.mts"],
+		}),
+	);
 	try {
-		const { stdout } = spawnSync(process.execPath, [join(root, "node_modules/typescript-native/bin/tsc"), "-p", config, "--pretty", "false"], { encoding: "utf8" });
-		return stdout.split("\n").filter((line) => /^\S.*error TS/.test(line)).map((line) => line.replace(/^.*\/types\//, ""));
+		const { stdout } = spawnSync(
+			process.execPath,
+			[join(root, "node_modules/typescript-native/bin/tsc"), "-p", config, "--pretty", "false"],
+			{ encoding: "utf8" },
+		);
+		return stdout
+			.split("\n")
+			.filter((line) => /^\S.*error TS/.test(line))
+			.map((line) => line.replace(/^.*\/types\//, ""));
 	} finally {
 		rmSync(config);
 	}
@@ -129,18 +156,28 @@ function runTests(dir, args) {
 	const report = join(scratch, "report.json");
 	try {
 		const vitest = join(root, "node_modules/vitest/vitest.mjs");
-		const { stdout, stderr } = spawnSync(process.execPath, [vitest, "run", "--reporter=json", `--outputFile=${report}`, ...args], {
-			cwd: root,
-			env: { ...process.env, PSN_REFERENCE: dir },
-			encoding: "utf8",
-			maxBuffer: 1 << 28,
-		});
-		if (!existsSync(report)) return { passed: 0, differences: [`the tests did not run: ${(stderr || stdout).trim().split("\n").at(-1)}`] };
+		const { stdout, stderr } = spawnSync(
+			process.execPath,
+			[vitest, "run", "--reporter=json", `--outputFile=${report}`, ...args],
+			{
+				cwd: root,
+				env: { ...process.env, PSN_REFERENCE: dir },
+				encoding: "utf8",
+				maxBuffer: 1 << 28,
+			},
+		);
+		if (!existsSync(report))
+			return { passed: 0, differences: [`the tests did not run: ${(stderr || stdout).trim().split("\n").at(-1)}`] };
 		const { numPassedTests: passed, testResults } = JSON.parse(readFileSync(report, "utf8"));
 		const failed = testResults.flatMap(({ assertionResults, message, status, name }) =>
-			assertionResults.length === 0 && status === "failed" ? [`${name}: ${message}`] : assertionResults.filter((one) => one.status === "failed").map((one) => one.fullName),
+			assertionResults.length === 0 && status === "failed"
+				? [`${name}: ${message}`]
+				: assertionResults.filter((one) => one.status === "failed").map((one) => one.fullName),
 		);
-		return { passed, differences: passed === 0 && failed.length === 0 ? ["no test has this version in its name"] : failed };
+		return {
+			passed,
+			differences: passed === 0 && failed.length === 0 ? ["no test has this version in its name"] : failed,
+		};
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
@@ -157,7 +194,7 @@ const cell = (part, { passed, differences }) => {
 /** Puts the row of a version into the page, in the order of versions. @param {string} version @param {string[]} cells */
 function writeRow(version, cells) {
 	const text = readFileSync(PAGE, "utf8");
-	const [, head, rows, rest] = /^([^]*?\n\| --- .*\n)((?:\| .*\n)*)([^]*)$/.exec(text) ?? [];
+	const [, head, rows, rest] = /^([\s\S]*?\n\| --- .*\n)((?:\| .*\n)*)([\s\S]*)$/.exec(text) ?? [];
 	if (head === undefined) throw new Error(`${PAGE} has no table`);
 	const lines = rows.split(/(?<=\n)/).filter((line) => line !== "");
 	const isOwn = (line) => line.startsWith(`| ${version} |`);
@@ -172,7 +209,10 @@ function writeRow(version, cells) {
 }
 
 function main() {
-	const { values, positionals } = optionsOf(import.meta.url, { allowPositionals: true, options: { write: { type: "boolean" }, only: { type: "string" } } });
+	const { values, positionals } = optionsOf(import.meta.url, {
+		allowPositionals: true,
+		options: { write: { type: "boolean" }, only: { type: "string" } },
+	});
 	setup();
 	const version = positionals[0] ?? newestVersion();
 	const dirs = unpackVersion(version);
@@ -186,7 +226,8 @@ function main() {
 			cells.push(NOT_TRIED);
 			continue;
 		}
-		const result = part === "declarations" ? { passed: 0, differences: compareDeclarations(dirs) } : runTests(dirs.pi, tests[part]);
+		const result =
+			part === "declarations" ? { passed: 0, differences: compareDeclarations(dirs) } : runTests(dirs.pi, tests[part]);
 		cells.push(cell(part, result));
 		if (result.differences.length > 0) isSame = false;
 		console.log(`${part}: ${cells.at(-1)}`);

@@ -37,7 +37,12 @@ export default class {
 
 	#end() {
 		const testResults = [...this.#running].map(([name, place]) => {
-			return { name, status: "failed", message: `Nothing happened for ${LIMIT_MINUTES} minutes ${place}`, assertionResults: [] };
+			return {
+				name,
+				status: "failed",
+				message: `Nothing happened for ${LIMIT_MINUTES} minutes ${place}`,
+				assertionResults: [],
+			};
 		});
 		const file = process.argv.find((arg) => arg.startsWith("--outputFile.json="))?.replace(/^[^=]*=/, "");
 		if (file) writeFileSync(file, JSON.stringify({ numPassedTests: 0, testResults }));

@@ -13,7 +13,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Gives npm's exit code. */
 export function install() {
-	const stamp = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+	const stamp = createHash("sha256")
+		.update(readFileSync(join(root, "package-lock.json")))
+		.digest("hex");
 	const stampFile = join(root, "node_modules/.stamp");
 	if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return 0;
 	// npm is a script on Windows, which only a shell starts.

@@ -8,7 +8,11 @@ import { killLoop } from "../__test__/stress/kill-loop.mjs";
 import { count } from "../__test__/support/counts.mjs";
 import { optionsOf } from "./options.mjs";
 
-const { values } = optionsOf(import.meta.url, { options: { kills: { type: "string" }, seed: { type: "string" } } }, { counts: ["kills"], whole: ["seed"] });
+const { values } = optionsOf(
+	import.meta.url,
+	{ options: { kills: { type: "string" }, seed: { type: "string" } } },
+	{ counts: ["kills"], whole: ["seed"] },
+);
 const { kills = count("kills", "long"), seed = Math.floor(Math.random() * 2 ** 31) } = values;
 const scratch = mkdtempSync(join(tmpdir(), "kills-"));
 console.log(`kills: ${kills}, seed ${seed}`);

@@ -5,10 +5,22 @@ import { fileURLToPath } from "node:url";
 import { count } from "../__test__/support/counts.mjs";
 import { optionsOf } from "./options.mjs";
 
-const { values } = optionsOf(import.meta.url, { options: { managers: { type: "string" }, entries: { type: "string" } } }, { counts: ["managers", "entries"] });
+const { values } = optionsOf(
+	import.meta.url,
+	{ options: { managers: { type: "string" }, entries: { type: "string" } } },
+	{ counts: ["managers", "entries"] },
+);
 const script = fileURLToPath(new URL("../__test__/stress/leaks.mjs", import.meta.url));
-const args = ["--expose-gc", script, String(values.managers ?? count("leak_managers", "long")), String(values.entries ?? count("leak_appends", "long"))];
-const { status, stdout } = spawnSync(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
+const args = [
+	"--expose-gc",
+	script,
+	String(values.managers ?? count("leak_managers", "long")),
+	String(values.entries ?? count("leak_appends", "long")),
+];
+const { status, stdout } = spawnSync(process.execPath, args, {
+	stdio: ["ignore", "pipe", "inherit"],
+	encoding: "utf8",
+});
 if (status === 0) {
 	const told = JSON.parse(stdout.trim().split("\n").at(-1));
 	const count = (number) => number.toLocaleString("en-US");

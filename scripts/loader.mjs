@@ -23,8 +23,13 @@ const OUR_IMPORT = "const { closeSync, openSync, readSync } = require('fs')";
 
 let loader = readFileSync(file, "utf8");
 if (!loader.includes(OUR_MESSAGE)) {
-	for (const [pattern, ours] of [[MESSAGE, OUR_MESSAGE], [LDD, OUR_LINKER], [IMPORT, OUR_IMPORT]]) {
-		if (loader.split(pattern).length !== 2) throw new Error("napi generated another index.js than scripts/loader.mjs expects: adapt its patterns");
+	for (const [pattern, ours] of [
+		[MESSAGE, OUR_MESSAGE],
+		[LDD, OUR_LINKER],
+		[IMPORT, OUR_IMPORT],
+	]) {
+		if (loader.split(pattern).length !== 2)
+			throw new Error("napi generated another index.js than scripts/loader.mjs expects: adapt its patterns");
 		loader = loader.replace(pattern, () => ours);
 	}
 	writeFileSync(file, loader);

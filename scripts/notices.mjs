@@ -2,7 +2,7 @@
 //   node scripts/notices.mjs
 //   node scripts/notices.mjs --check     whether it is fresh, nothing is written
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -35,7 +35,8 @@ for (const { name, version, license, manifest_path, source } of packages) {
 }
 
 const sections = [...byText].map(([text, crates]) => `## ${crates.sort().join(", ")}\n\n\`\`\`text\n${text}\n\`\`\`\n`);
-const head = "# Third-party notices\n\nThe addon is compiled from these crates besides its own code. Written by `scripts/notices.mjs`.\n";
+const head =
+	"# Third-party notices\n\nThe addon is compiled from these crates besides its own code. Written by `scripts/notices.mjs`.\n";
 const text = [head, ...sections.sort()].join("\n");
 const file = join(root, "THIRD_PARTY_NOTICES.md");
 if (!process.argv.includes("--check")) writeFileSync(file, text);

@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 
 /** A value that was given, or what is wrong with it. */
 function checked(name, value, { counts = [], whole = [], shares = [], oneOf = {} }) {
-	const wrong = (wanted) => Object.assign(new Error(`--${name} is ${wanted}, not ${JSON.stringify(value)}`), { code: "ERR_PARSE_ARGS_VALUE" });
+	const wrong = (wanted) =>
+		Object.assign(new Error(`--${name} is ${wanted}, not ${JSON.stringify(value)}`), { code: "ERR_PARSE_ARGS_VALUE" });
 	if (counts.includes(name) && !/^0*[1-9]/.test(value)) throw wrong("a number of at least 1");
 	if (counts.includes(name) || whole.includes(name)) {
 		if (!/^\d{1,15}$/.test(value)) throw wrong("a whole number");
@@ -27,7 +28,10 @@ export function optionsOf(url, config, kinds = {}) {
 	const usage = () => {
 		const lines = readFileSync(fileURLToPath(url), "utf8").split("\n");
 		const end = lines.findIndex((line) => !line.startsWith("//"));
-		return lines.slice(0, end).map((line) => line.replace(/^\/\/ ?/, "")).join("\n");
+		return lines
+			.slice(0, end)
+			.map((line) => line.replace(/^\/\/ ?/, ""))
+			.join("\n");
 	};
 	try {
 		const { values, positionals } = parseArgs({ ...config, options: { ...config.options, help: { type: "boolean" } } });

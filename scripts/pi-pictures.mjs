@@ -21,15 +21,23 @@ function drawn(screen) {
 		.split(/(\x1b\[[\d;]*m)/)
 		.map((piece) => {
 			const codes = /^\x1b\[([\d;]*)m$/.exec(piece)?.[1];
-			if (codes === undefined) return `<span style="${Object.entries(style).map(([name, value]) => `${name}:${value}`).join(";")}">${escaped(piece)}</span>`;
+			if (codes === undefined)
+				return `<span style="${Object.entries(style)
+					.map(([name, value]) => `${name}:${value}`)
+					.join(";")}">${escaped(piece)}</span>`;
 			const numbers = codes.split(";").map(Number);
 			for (let code = numbers.shift(); code !== undefined; code = numbers.shift()) {
 				if (code === 0) style = {};
 				else if (code === 1) style = { ...style, "font-weight": "bold" };
 				else if (code === 2) style = { ...style, opacity: "0.6" };
 				else if (code === 7) style = { ...style, background: "#e6edf3", color: "#0d1117" };
-				else if (code === 39 || code === 22) style = code === 39 ? { ...style, color: "#e6edf3" } : { ...style, "font-weight": "normal", opacity: "1" };
-				else if ((code === 38 || code === 48) && numbers[0] === 2) style = { ...style, [code === 38 ? "color" : "background"]: `rgb(${numbers.splice(0, 4).slice(1).join(",")})` };
+				else if (code === 39 || code === 22)
+					style = code === 39 ? { ...style, color: "#e6edf3" } : { ...style, "font-weight": "normal", opacity: "1" };
+				else if ((code === 38 || code === 48) && numbers[0] === 2)
+					style = {
+						...style,
+						[code === 38 ? "color" : "background"]: `rgb(${numbers.splice(0, 4).slice(1).join(",")})`,
+					};
 				else if ((code === 38 || code === 48) && numbers[0] === 5) numbers.splice(0, 2);
 			}
 			return "";
@@ -39,20 +47,54 @@ function drawn(screen) {
 
 const dir = mkdtempSync(join(tmpdir(), "pi-pictures-"));
 const server = await startModelServer([]);
-const tmux = (...args) => execFileSync("tmux", ["-u", "-S", join(dir, "tmux"), "-f", "/dev/null", ...args], { encoding: "utf8", env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" } });
-const browser = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+const tmux = (...args) =>
+	execFileSync("tmux", ["-u", "-S", join(dir, "tmux"), "-f", "/dev/null", ...args], {
+		encoding: "utf8",
+		env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" },
+	});
+const browser = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find(
+	(path) => path && existsSync(path),
+);
 if (!browser) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
 try {
 	const [home, work] = ["home", "shop"].map((name) => join(dir, name));
 	// Where pi keeps them: the screen names any other place.
 	const sessions = join(pi.agentDirOf(home), "sessions/examples");
-	[work, dirname(sessions)].forEach((path) => mkdirSync(path, { recursive: true }));
+	for (const path of [work, dirname(sessions)]) mkdirSync(path, { recursive: true });
 	writeStore(sessions);
 	writeSession(sessions);
 	pi.writeAgentDir(home, server.baseUrl, { quietStartup: true, theme: "dark" });
 	const { NO_COLOR, ...env } = { ...pi.isolatedEnv(home), COLORTERM: "truecolor", TERM: "tmux-256color" };
-	const command = ["env", "-i", ...Object.entries(env).map(([name, value]) => `${name}=${value}`), pi.nodeBin, join(pi.referencePackage, "dist/bundle/cli.js"), "-e", pi.root];
-	tmux("set-option", "-g", "status", "off", ";", "set-option", "-ga", "terminal-features", ",*:RGB", ";", "new-session", "-d", "-x", String(COLUMNS), "-y", String(LINES), "-c", work, ...command);
+	const command = [
+		"env",
+		"-i",
+		...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+		pi.nodeBin,
+		join(pi.referencePackage, "dist/bundle/cli.js"),
+		"-e",
+		pi.root,
+	];
+	tmux(
+		"set-option",
+		"-g",
+		"status",
+		"off",
+		";",
+		"set-option",
+		"-ga",
+		"terminal-features",
+		",*:RGB",
+		";",
+		"new-session",
+		"-d",
+		"-x",
+		String(COLUMNS),
+		"-y",
+		String(LINES),
+		"-c",
+		work,
+		...command,
+	);
 	const shows = async (...wanted) => {
 		for (let tries = 0; tries < 600; tries++, await pause(100)) {
 			const screen = tmux("capture-pane", "-p");
@@ -65,9 +107,23 @@ try {
 		await pause(500);
 		const page = join(dir, "screen.html");
 		const font = "font: 15px/19px 'DejaVu Sans Mono', monospace";
-		writeFileSync(page, `<meta charset="utf-8"><body style="margin:0;background:#0d1117;color:#e6edf3"><pre style="margin:18px 20px;${font}">${drawn(tmux("capture-pane", "-e", "-p"))}</pre></body>`);
+		writeFileSync(
+			page,
+			`<meta charset="utf-8"><body style="margin:0;background:#0d1117;color:#e6edf3"><pre style="margin:18px 20px;${font}">${drawn(tmux("capture-pane", "-e", "-p"))}</pre></body>`,
+		);
 		const size = `--window-size=${COLUMNS * 9 + 40},${LINES * 19 + 36}`;
-		execFileSync(browser, ["--headless", "--no-sandbox", "--hide-scrollbars", size, `--screenshot=${join(pictures, name)}`, pathToFileURL(page).href], { stdio: "ignore" });
+		execFileSync(
+			browser,
+			[
+				"--headless",
+				"--no-sandbox",
+				"--hide-scrollbars",
+				size,
+				`--screenshot=${join(pictures, name)}`,
+				pathToFileURL(page).href,
+			],
+			{ stdio: "ignore" },
+		);
 		console.log(`${name}: ${statSync(join(pictures, name)).size} bytes`);
 	};
 	await shows("scripted");

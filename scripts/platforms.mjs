@@ -7,16 +7,26 @@
 // without optimisation. Tests that cannot pass because of an emulator stand in scripts/platforms/known.json with the reason: they do not count,
 // and one that passes is an error. The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cache, PLATFORMS } from "./platforms/setup.mjs";
-import { setup as setUpReference } from "./reference/setup.mjs";
 import { runBounded } from "./bounded.mjs";
 import { build, compilerOf } from "./cross.mjs";
 import { optionsOf } from "./options.mjs";
+import { cache, PLATFORMS } from "./platforms/setup.mjs";
+import { setup as setUpReference } from "./reference/setup.mjs";
 import { dryRun } from "./release.mjs";
 import { compared, reported, reportedByCargo } from "./report.mjs";
 
@@ -32,7 +42,8 @@ function specsOf(name) {
 	return specs.map((path) => `__test__/unit/${path}`);
 }
 
-const run = (scratch, command, args, cwd, env) => runBounded(join(scratch, "output"), command, args, { cwd, env: { ...process.env, ...env }, minutes: MINUTES });
+const run = (scratch, command, args, cwd, env) =>
+	runBounded(join(scratch, "output"), command, args, { cwd, env: { ...process.env, ...env }, minutes: MINUTES });
 
 /** npm's packages for Windows: some have a program in them. */
 function modulesForWindows() {
@@ -42,7 +53,8 @@ function modulesForWindows() {
 		mkdirSync(dir, { recursive: true });
 		for (const file of ["package.json", "package-lock.json"]) cpSync(join(root, file), join(dir, file));
 		const args = ["install", "--os=win32", "--cpu=x64", "--ignore-scripts", "--no-save", "--no-audit", "--no-fund"];
-		if (spawnSync("npm", args, { cwd: dir, stdio: "inherit" }).status !== 0) throw new Error("npm does not install the packages for Windows");
+		if (spawnSync("npm", args, { cwd: dir, stdio: "inherit" }).status !== 0)
+			throw new Error("npm does not install the packages for Windows");
 		writeFileSync(join(dir, "done"), "");
 	}
 	return join(dir, "node_modules");
@@ -50,13 +62,24 @@ function modulesForWindows() {
 
 /** A copy of the files that git knows or would take, with packages beside them and no addon. */
 function makeClone(dir, modules) {
-	const { stdout } = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
-	for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) cpSync(join(root, file), join(dir, file));
+	const { stdout } = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+		cwd: root,
+		encoding: "utf8",
+	});
+	for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name))))
+		cpSync(join(root, file), join(dir, file));
 	symlinkSync(modules, join(dir, "node_modules"));
-	for (const name of ["node_modules", "pi", "pi-1.5.2", "pi-packages"]) symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
+	for (const name of ["node_modules", "pi", "pi-1.5.2", "pi-packages"])
+		symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
 }
 
-const checked = (name, isGood) => ({ passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, notRun: 0, names: isGood ? [] : [name], passes: isGood ? [name] : [] });
+const checked = (name, isGood) => ({
+	passed: isGood ? 1 : 0,
+	failed: isGood ? 0 : 1,
+	notRun: 0,
+	names: isGood ? [] : [name],
+	passes: isGood ? [name] : [],
+});
 
 function smoke(scratch, clone, node) {
 	const { code, output } = run(scratch, node, ["scripts/smoke.mjs"], clone, {});
@@ -73,9 +96,24 @@ function packages(scratch, clone, node, addon) {
 	const here = [`--os=${os}`, `--cpu=${cpu}`, ...(os === "linux" ? [`--libc=${abi === "gnu" ? "glibc" : abi}`] : [])];
 	const tarballs = readdirSync(folder).map((name) => join(folder, name));
 	// By force, because npm refuses a package that is asked for by name and is not for the system that npm runs on.
-	const installed = run(scratch, "npm", ["install", "--force", ...here, "--no-audit", "--no-fund", ...tarballs], project, {});
-	const { code, output } = run(scratch, node, [join(clone, "scripts/smoke.mjs"), "node_modules/pi-session-native"], project, {});
-	return checked("packages of a release", installed.code === 0 && tarballs.length === 2 && code === 0 && output.includes("works on "));
+	const installed = run(
+		scratch,
+		"npm",
+		["install", "--force", ...here, "--no-audit", "--no-fund", ...tarballs],
+		project,
+		{},
+	);
+	const { code, output } = run(
+		scratch,
+		node,
+		[join(clone, "scripts/smoke.mjs"), "node_modules/pi-session-native"],
+		project,
+		{},
+	);
+	return checked(
+		"packages of a release",
+		installed.code === 0 && tarballs.length === 2 && code === 0 && output.includes("works on "),
+	);
 }
 
 /** Puts an addon for Linux x64 with glibc under the platform's name: the error says what is there, what is needed and what to install. */
@@ -87,7 +125,10 @@ function wrongAddon(scratch, clone, node, addon) {
 	if (existsSync(own)) cpSync(own, file);
 	else build("x86_64-unknown-linux-gnu", "dev", file);
 	const { code, output } = run(scratch, node, ["-e", 'require("./index.js")'], dir, {});
-	const said = [`pi-session-native: the addon for ${addon} does not load: `, `elsewhere install pi-session-native-${addon} in the same version.`];
+	const said = [
+		`pi-session-native: the addon for ${addon} does not load: `,
+		`elsewhere install pi-session-native-${addon} in the same version.`,
+	];
 	return checked("an addon of another platform", code !== 0 && said.every((text) => output.includes(text)));
 }
 
@@ -103,12 +144,20 @@ function rust(scratch, triple, runner) {
 function vitest(scratch, name, clone, node, { specs = specsOf(name), test }) {
 	// On Windows all of it; elsewhere vitest's own process needs this machine's programs of its packages.
 	const isWindows = name === "windows";
-	const env = { PSN_COUNTS: "taste", ...(isWindows ? {} : { PSN_PLATFORM_NODE: node, NODE_OPTIONS: `--require=${join(clone, "scripts/platforms/exec-path.cjs")}` }) };
+	const env = {
+		PSN_COUNTS: "taste",
+		...(isWindows
+			? {}
+			: { PSN_PLATFORM_NODE: node, NODE_OPTIONS: `--require=${join(clone, "scripts/platforms/exec-path.cjs")}` }),
+	};
 	const args = [VITEST, "run", "--silent=passed-only", ...specs, ...(test ? ["-t", test] : [])];
-	return reported(async (reporters) => run(scratch, isWindows ? node : process.execPath, [...args, ...reporters], clone, env).code, {
-		again: (file) => `npm run platforms -- ${name} --specs ${file}`,
-		isFiltered: test !== undefined,
-	});
+	return reported(
+		async (reporters) => run(scratch, isWindows ? node : process.execPath, [...args, ...reporters], clone, env).code,
+		{
+			again: (file) => `npm run platforms -- ${name} --specs ${file}`,
+			isFiltered: test !== undefined,
+		},
+	);
 }
 
 /** Gives the sum of one platform, and its failures by name. */
@@ -121,11 +170,20 @@ async function tryOn(name, options) {
 		makeClone(clone, name === "windows" ? modulesForWindows() : join(root, "node_modules"));
 		build(triple, "dev", join(clone, `pi-session-native.${addon}.node`));
 		const isWhole = options.specs === undefined && options.test === undefined;
-		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), wrongAddon(scratch, clone, node, addon)] : [];
+		const results = isWhole
+			? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), wrongAddon(scratch, clone, node, addon)]
+			: [];
 		if (isWhole && !isAddonOnly) results.push(rust(scratch, triple, runner));
 		results.push(await vitest(scratch, name, clone, node, options));
 		const known = JSON.parse(readFileSync(join(root, "scripts/platforms/known.json"), "utf8"))[name] ?? [];
-		return { name, ...compared(results, known.flatMap(({ tests }) => tests), isWhole) };
+		return {
+			name,
+			...compared(
+				results,
+				known.flatMap(({ tests }) => tests),
+				isWhole,
+			),
+		};
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
@@ -136,15 +194,25 @@ const { values, positionals } = optionsOf(import.meta.url, {
 	allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !PLATFORMS[name]);
-if (unknown.length > 0) throw new Error(`Not a platform: ${unknown.join(", ")}; there are ${Object.keys(PLATFORMS).join(", ")}`);
+if (unknown.length > 0)
+	throw new Error(`Not a platform: ${unknown.join(", ")}; there are ${Object.keys(PLATFORMS).join(", ")}`);
 setUpReference();
 const rows = [];
 // What does not install or build is a failure like others: the last line is the sum whatever happens.
-const broken = (name, { message }) => ({ name, passed: 0, failed: 1, known: 0, notRun: 0, names: [`before its tests\n      ${message}`] });
-for (const name of positionals.length > 0 ? positionals : Object.keys(PLATFORMS)) rows.push(await tryOn(name, values).catch((error) => broken(name, error)));
+const broken = (name, { message }) => ({
+	name,
+	passed: 0,
+	failed: 1,
+	known: 0,
+	notRun: 0,
+	names: [`before its tests\n      ${message}`],
+});
+for (const name of positionals.length > 0 ? positionals : Object.keys(PLATFORMS))
+	rows.push(await tryOn(name, values).catch((error) => broken(name, error)));
 for (const { name, names } of rows) for (const failure of names) console.log(`\n  FAILED on ${name}: ${failure}`);
 console.log("");
-for (const { name, passed, failed, known, notRun } of rows) console.log(name.padEnd(12), `${passed} passed, ${failed} failed, ${known} known to fail, ${notRun} not run`);
+for (const { name, passed, failed, known, notRun } of rows)
+	console.log(name.padEnd(12), `${passed} passed, ${failed} failed, ${known} known to fail, ${notRun} not run`);
 const sum = (key) => rows.reduce((whole, row) => whole + row[key], 0);
 console.log(`\n${sum("passed")} passed, ${sum("failed")} failed`);
 process.exitCode = sum("failed") > 0 ? 1 : 0;

@@ -7,7 +7,7 @@
 // published with npm's statement of where it was built.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMain } from "./is-main.mjs";
@@ -43,13 +43,17 @@ function published({ name, version }) {
 /** Publishes what is not there yet. */
 export function publish(dir) {
 	const { name: main } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-	const tarballs = readdirSync(dir).filter((file) => file.endsWith(".tgz")).map((file) => join(dir, file));
+	const tarballs = readdirSync(dir)
+		.filter((file) => file.endsWith(".tgz"))
+		.map((file) => join(dir, file));
 	const packages = tarballs.map((tarball) => ({ tarball, ...manifestIn(tarball) }));
 	packages.sort((a, b) => (a.name === main) - (b.name === main) || (a.name < b.name ? -1 : 1));
 	const last = packages.at(-1);
 	if (last?.name !== main) throw new Error(`${dir} holds no tarball of ${main}`);
 	const wanted = Object.entries(last.optionalDependencies ?? {});
-	const missing = wanted.filter(([name, version]) => !packages.some((one) => one.name === name && one.version === version));
+	const missing = wanted.filter(
+		([name, version]) => !packages.some((one) => one.name === name && one.version === version),
+	);
 	if (wanted.length === 0 || missing.length > 0) {
 		throw new Error(`${dir} lacks platform packages: ${missing.map((one) => one.join("@")).join(", ") || "all"}`);
 	}

@@ -14,7 +14,15 @@ const [COLUMNS, LINES] = [100, 22];
 const [WIDTH, HEIGHT, MARGIN] = [8.4, 18, 16];
 const SECONDS = 5;
 /** The colours of a terminal by the codes that select them. */
-const COLOURS = { 31: "#ff7b72", 32: "#7ee787", 33: "#d29922", 34: "#79c0ff", 35: "#d2a8ff", 36: "#56d4dd", 90: "#8b949e" };
+const COLOURS = {
+	31: "#ff7b72",
+	32: "#7ee787",
+	33: "#d29922",
+	34: "#79c0ff",
+	35: "#d2a8ff",
+	36: "#56d4dd",
+	90: "#8b949e",
+};
 
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
@@ -42,7 +50,10 @@ function styleAfter(style, code) {
 	return COLOURS[code] ? { ...style, fill: COLOURS[code] } : style;
 }
 
-const attributes = (style) => Object.entries(style).map(([name, value]) => (value ? ` ${name}="${value}"` : "")).join("");
+const attributes = (style) =>
+	Object.entries(style)
+		.map(([name, value]) => (value ? ` ${name}="${value}"` : ""))
+		.join("");
 
 /** The frames as an SVG that shows each for some seconds, in a circle. Without animation the first is seen. */
 function drawn(frames) {
@@ -73,8 +84,21 @@ try {
 	const file = writeSession(sessions);
 	const id = SessionManager.open(file).getSessionId().slice(0, 8);
 	const run = (...args) => {
-		const env = { PATH: process.env.PATH, HOME: dir, PI_CODING_AGENT_DIR: join(dir, "agent"), FORCE_COLOR: "1", COLUMNS: String(COLUMNS), PAGER: "", TZ: "UTC", LANG: "C.UTF-8" };
-		const output = execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--dir", sessions], { cwd: dir, env, encoding: "utf8" });
+		const env = {
+			PATH: process.env.PATH,
+			HOME: dir,
+			PI_CODING_AGENT_DIR: join(dir, "agent"),
+			FORCE_COLOR: "1",
+			COLUMNS: String(COLUMNS),
+			PAGER: "",
+			TZ: "UTC",
+			LANG: "C.UTF-8",
+		};
+		const output = execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--dir", sessions], {
+			cwd: dir,
+			env,
+			encoding: "utf8",
+		});
 		const words = args.map((word) => (/\s/.test(word) ? `'${word}'` : word));
 		return { command: ["pi-sessions", ...words].join(" "), output };
 	};

@@ -9,7 +9,17 @@
 // So is the repository, which npm compares with where a package was built: whichever the workflow runs in.
 // Run it in a clone that is thrown away; the dry run makes one.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+	copyFileSync,
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,7 +34,8 @@ const read = (file) => JSON.parse(readFileSync(file, "utf8"));
 const platformsOf = (dir) => readdirSync(join(dir, "npm")).sort();
 
 /** The manifests of all packages of a clone: the platforms', and the main one last. */
-const manifestsOf = (dir) => [...platformsOf(dir).map((name) => join(dir, "npm", name)), dir].map((one) => join(one, "package.json"));
+const manifestsOf = (dir) =>
+	[...platformsOf(dir).map((name) => join(dir, "npm", name)), dir].map((one) => join(one, "package.json"));
 
 /** The version of the crates in the workspace's `Cargo.toml`. */
 function crateVersion(file) {
@@ -54,8 +65,12 @@ function repositoryOf(env) {
 
 /** Makes the packages in the clone at `dir` ready, with the addons in `addons`. */
 export function stage(dir, addons, env = process.env) {
-	const { napi: { binaryName } } = read(join(dir, "package.json"));
-	const missing = platformsOf(dir).map((name) => `${binaryName}.${name}.node`).filter((name) => !existsSync(join(addons, name)));
+	const {
+		napi: { binaryName },
+	} = read(join(dir, "package.json"));
+	const missing = platformsOf(dir)
+		.map((name) => `${binaryName}.${name}.node`)
+		.filter((name) => !existsSync(join(addons, name)));
 	if (missing.length > 0) throw new Error(`Not in ${addons}: ${missing.join(", ")}`);
 	const napi = (...args) =>
 		execFileSync(process.execPath, [join(root, "node_modules/@napi-rs/cli/dist/cli.js"), ...args], {
@@ -70,7 +85,8 @@ export function stage(dir, addons, env = process.env) {
 	napi("prepublish", "--tag-style", "npm", "--skip-optional-publish", "--no-gh-release");
 	const repository = repositoryOf(env);
 	if (!repository) return;
-	for (const file of manifestsOf(dir)) writeFileSync(file, `${JSON.stringify({ ...read(file), repository }, null, 2)}\n`);
+	for (const file of manifestsOf(dir))
+		writeFileSync(file, `${JSON.stringify({ ...read(file), repository }, null, 2)}\n`);
 }
 
 /**
@@ -81,7 +97,8 @@ export function dryRun(addons, folder) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-release-"));
 	try {
 		const manifest = read(join(root, "package.json"));
-		for (const part of [...manifest.files, "npm", "README.md"]) cpSync(join(root, part), join(scratch, part), { recursive: true });
+		for (const part of [...manifest.files, "npm", "README.md"])
+			cpSync(join(root, part), join(scratch, part), { recursive: true });
 		const { napi } = manifest;
 		const isThere = (platform) => existsSync(join(addons, `${napi.binaryName}.${platform}.node`));
 		const missing = platformsOf(root).filter((platform) => !isThere(platform));
@@ -93,7 +110,12 @@ export function dryRun(addons, folder) {
 		mkdirSync(folder, { recursive: true });
 		const packages = [...platformsOf(scratch).map((platform) => join(scratch, "npm", platform)), scratch];
 		const args = ["pack", "--ignore-scripts", "--pack-destination", folder];
-		for (const dir of packages) execFileSync("npm", args, { cwd: dir, stdio: ["ignore", "inherit", "ignore"], shell: process.platform === "win32" });
+		for (const dir of packages)
+			execFileSync("npm", args, {
+				cwd: dir,
+				stdio: ["ignore", "inherit", "ignore"],
+				shell: process.platform === "win32",
+			});
 		return missing;
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
@@ -108,7 +130,6 @@ if (isMain(import.meta.url)) {
 	else if (addons !== undefined && values["dry-run"] !== undefined) {
 		const missing = dryRun(resolve(addons), resolve(values["dry-run"]));
 		if (missing.length > 0) console.log(`Not in ${addons}: ${missing.join(", ")}`);
-	}
-	else if (addons !== undefined) stage(root, resolve(addons));
+	} else if (addons !== undefined) stage(root, resolve(addons));
 	else throw new Error("Usage: node scripts/release.mjs [--dry-run <folder>] <folder of addons> | --tag <tag>");
 }

@@ -26,7 +26,8 @@ const start = (message = "") =>
 		.slice(0, MESSAGE_LINES)
 		.join("\n      ");
 /** Of a spec file, in whichever clone and on whichever system. */
-const pathOf = (file) => relative(root, file.replaceAll("\\", "/")).replace(/^(?:.*?\/)??(?=(?:packages\/\w+\/)?__test__\/)/, "");
+const pathOf = (file) =>
+	relative(root, file.replaceAll("\\", "/")).replace(/^(?:.*?\/)??(?=(?:packages\/\w+\/)?__test__\/)/, "");
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
@@ -41,7 +42,9 @@ const variables = (env) =>
 const failure = (name, message, repeat) => {
 	const own = /^\s*Run it again: (.*)$/m.exec(message ?? "")?.[1];
 	const seed = /\bseed:? (\d+)/i.exec(message ?? "")?.[1];
-	return [name, start(message), ...(seed ? [`seed: ${seed}`] : []), `again: ${own ?? repeat}`].filter(Boolean).join("\n      ");
+	return [name, start(message), ...(seed ? [`seed: ${seed}`] : []), `again: ${own ?? repeat}`]
+		.filter(Boolean)
+		.join("\n      ");
 };
 
 /**
@@ -52,11 +55,19 @@ const failure = (name, message, repeat) => {
  * so does a run that fails outside of its files, and a test that is skipped for any reason but a missing tool, unless the
  * run `isFiltered` by name.
  */
-export async function reported(run, { env = process.env, again = (file) => `npx vitest run ${file}`, isFiltered = false } = {}) {
+export async function reported(
+	run,
+	{ env = process.env, again = (file) => `npx vitest run ${file}`, isFiltered = false } = {},
+) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-report-"));
 	try {
 		const file = join(scratch, "report.json");
-		const code = await run(["--reporter=default", "--reporter=json", `--reporter=${HANGING}`, `--outputFile.json=${file}`]);
+		const code = await run([
+			"--reporter=default",
+			"--reporter=json",
+			`--reporter=${HANGING}`,
+			`--outputFile.json=${file}`,
+		]);
 		const { numPassedTests, testResults } = JSON.parse(readFileSync(file, "utf8"));
 		const names = [];
 		const passes = [];
@@ -72,25 +83,59 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 				missing.push(...assertionResults.map(() => lack));
 				continue;
 			}
-			passes.push(...assertionResults.filter((test) => test.status === "passed").map((test) => `${path} > ${test.fullName}`));
+			passes.push(
+				...assertionResults.filter((test) => test.status === "passed").map((test) => `${path} > ${test.fullName}`),
+			);
 			for (const test of failed)
-				names.push(failure(`${path} > ${test.fullName}`, test.failureMessages[0], `${repeat} -t ${quoted(literally(test.fullName))}`));
+				names.push(
+					failure(
+						`${path} > ${test.fullName}`,
+						test.failureMessages[0],
+						`${repeat} -t ${quoted(literally(test.fullName))}`,
+					),
+				);
 			const unfinished = assertionResults.filter((test) => test.status === "pending");
-			if (unfinished.length > 0) names.push(failure(`${path}, its process ended before its tests did:`, `not run to the end: ${unfinished.map((test) => test.fullName).join(", ")}`, repeat));
+			if (unfinished.length > 0)
+				names.push(
+					failure(
+						`${path}, its process ended before its tests did:`,
+						`not run to the end: ${unfinished.map((test) => test.fullName).join(", ")}`,
+						repeat,
+					),
+				);
 			for (const test of assertionResults.filter(({ status }) => ["skipped", "todo", "disabled"].includes(status))) {
 				if (test.meta?.missing) missing.push(test.meta.missing);
 				// Where the file failed, that is why its tests did not run.
-				else if (status !== "failed" && !isFiltered) names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
+				else if (status !== "failed" && !isFiltered)
+					names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
 			}
 			// What is before or after the tests, or the file itself.
-			if (status === "failed" && failed.length === 0) names.push(failure(`${path}, not one of its tests:`, message, repeat));
+			if (status === "failed" && failed.length === 0)
+				names.push(failure(`${path}, not one of its tests:`, message, repeat));
 		}
-		const result = { code: lacksFile && names.length === 0 ? 0 : code, passed: numPassedTests, failed: names.length, notRun: missing.length, names, passes, missing };
+		const result = {
+			code: lacksFile && names.length === 0 ? 0 : code,
+			passed: numPassedTests,
+			failed: names.length,
+			notRun: missing.length,
+			names,
+			passes,
+			missing,
+		};
 		// An unhandled rejection, say.
-		if (code !== 0 && names.length === 0 && !lacksFile) return { ...result, failed: 1, names: [`outside of the tests: exit code ${code}`] };
+		if (code !== 0 && names.length === 0 && !lacksFile)
+			return { ...result, failed: 1, names: [`outside of the tests: exit code ${code}`] };
 		return result;
 	} catch (error) {
-		return { code: 1, passed: 0, failed: 1, notRun: 0, names: [`no report of the tests: ${error.message}`], passes: [], missing: [] };
+		return {
+			code: 1,
+			passed: 0,
+			failed: 1,
+			notRun: 0,
+			names: [`no report of the tests: ${error.message}`],
+			passes: [],
+			missing: [],
+		};
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
@@ -103,15 +148,34 @@ export function reportedByCargo(code, output, env = process.env) {
 	const names = [...output.matchAll(/^test (\S+) .*\.\.\. FAILED$/gm)].map(([, name]) => {
 		const printed = output.split(`---- ${name} stdout ----\n`)[1]?.split(/\n(?:---- |failures:|test result: )/)[0];
 		const panic = printed?.slice(Math.max(0, printed.search(/^thread .* panicked at/m)));
-		return failure(`cargo test ${name}`, panic, `${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`);
+		return failure(
+			`cargo test ${name}`,
+			panic,
+			`${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`,
+		);
 	});
 	// Each test is named when it ends, by one thread before it begins, too.
 	const signal = /process didn't exit successfully: .*\(signal: (.*?)\)/.exec(output)?.[1];
 	const long = [...output.matchAll(/^test (\S+) has been running for over/gm)].map(([, name]) => name);
 	const hanging = results.length > 0 ? [] : long.filter((name) => !output.includes(`\ntest ${name} ... `));
 	const repeat = `${variables(env)}cargo test -p pi-session-core --lib -- --test-threads=1`;
-	if (signal) names.push(failure("cargo test: the process ended in the middle", `signal: ${signal}; the last test that the next command names is the cause`, repeat));
-	else for (const name of hanging) names.push(failure(`cargo test ${name}`, "did not end", `${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`));
+	if (signal)
+		names.push(
+			failure(
+				"cargo test: the process ended in the middle",
+				`signal: ${signal}; the last test that the next command names is the cause`,
+				repeat,
+			),
+		);
+	else
+		for (const name of hanging)
+			names.push(
+				failure(
+					`cargo test ${name}`,
+					"did not end",
+					`${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`,
+				),
+			);
 	const ignored = sum(3);
 	if (ignored > 0) names.push(`cargo test: ${ignored} tests are ignored`);
 	const passes = [...output.matchAll(/^test (\S+) .*\.\.\. ok$/gm)].map(([, name]) => `cargo test ${name}`);
@@ -130,11 +194,21 @@ export function compared(results, known, isWhole = true) {
 	const isKnown = (failure) => known.includes(failure.split("\n")[0]);
 	const wrong = known
 		.filter((name) => passes.includes(name) || (isWhole && !failing.has(name)))
-		.map((name) => `${name}\n      ${passes.includes(name) ? "passes" : "was not run"}, and is in the list of those that are known to fail: take it out`);
+		.map(
+			(name) =>
+				`${name}\n      ${passes.includes(name) ? "passes" : "was not run"}, and is in the list of those that are known to fail: take it out`,
+		);
 	const others = names.filter((failure) => !isKnown(failure));
-	for (const { code } of results.filter((result) => result.code && result.failed === 0)) others.push(`a step without a failed test: exit code ${code}`);
+	for (const { code } of results.filter((result) => result.code && result.failed === 0))
+		others.push(`a step without a failed test: exit code ${code}`);
 	const sum = (key) => results.reduce((whole, result) => whole + result[key], 0);
 	// Failures that nothing names are failures too.
 	const unnamed = sum("failed") - names.length;
-	return { passed: sum("passed"), failed: others.length + wrong.length + unnamed, known: names.filter(isKnown).length, notRun: sum("notRun"), names: [...others, ...wrong] };
+	return {
+		passed: sum("passed"),
+		failed: others.length + wrong.length + unnamed,
+		known: names.filter(isKnown).length,
+		notRun: sum("notRun"),
+		names: [...others, ...wrong],
+	};
 }

@@ -7,10 +7,10 @@
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RUNTIMES, setup } from "./runtimes/setup.mjs";
 import { isMain } from "./is-main.mjs";
 import { optionsOf } from "./options.mjs";
 import { reported, VITEST } from "./report.mjs";
+import { RUNTIMES, setup } from "./runtimes/setup.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const below = (names) => names.map((name) => `__test__/${name}`);
@@ -25,7 +25,10 @@ const QUICK = below(["unit/", "stress/"]);
  * run. The rest asks more of the core, of JavaScript of our own and of the file system than of the engine.
  */
 const IN_SHORT = ["node22", "node24", "deno"];
-const OF_THE_ENGINE = [...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]), ...ofStores(["unit/conformance.spec.ts"])];
+const OF_THE_ENGINE = [
+	...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]),
+	...ofStores(["unit/conformance.spec.ts"]),
+];
 /** Processes that are killed, counted, limited or watched from outside, and full disks: run on one Node. */
 const LEFT_OUT = [
 	...below([
@@ -43,7 +46,12 @@ const LEFT_OUT = [
 		"unit/contract/windows-paths.spec.ts",
 	]),
 	// The last one needs a package that NODE_PATH leads to.
-	...ofStores(["stress/stores.spec.ts", "unit/directory-files.spec.ts", "unit/directory-kills.spec.ts", "unit/aws-credentials.spec.ts"]),
+	...ofStores([
+		"stress/stores.spec.ts",
+		"unit/directory-files.spec.ts",
+		"unit/directory-kills.spec.ts",
+		"unit/aws-credentials.spec.ts",
+	]),
 ];
 /** The command is Node's: run on each of its releases. */
 const COMMAND = below(["integration/cli/"]);
@@ -73,12 +81,23 @@ function runOn(name, { specs, quick, test }) {
 		if (HOOKED.includes(name)) env.PSN_PI_NODE = binary;
 		// For the processes that vitest and the tests start, too.
 		if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/unit/runtimes/bun-home.cjs")}`;
-		const vitest = [VITEST, "run", "--silent=passed-only", ...filesOf(name, specs, quick), ...(test ? ["-t", test] : []), ...reporters];
+		const vitest = [
+			VITEST,
+			"run",
+			"--silent=passed-only",
+			...filesOf(name, specs, quick),
+			...(test ? ["-t", test] : []),
+			...reporters,
+		];
 		const { status, error } = spawnSync(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" });
 		if (error) throw error;
 		return status ?? 1;
 	};
-	return reported(run, { env, again: (file) => `npm run runtimes -- ${name} --specs ${file}`, isFiltered: test !== undefined });
+	return reported(run, {
+		env,
+		again: (file) => `npm run runtimes -- ${name} --specs ${file}`,
+		isFiltered: test !== undefined,
+	});
 }
 
 /** Runs the suite on the named runtimes, all of them by default; gives the sum, and what failed by name. */
@@ -87,11 +106,18 @@ export async function runRuntimes(names = [], { specs = SPECS, quick = false, te
 	for (const name of names.length > 0 ? names : Object.keys(RUNTIMES)) {
 		console.log(`\n== ${name} ${RUNTIMES[name]?.version ?? ""}`);
 		const start = Date.now();
-		rows.push({ name, ...(await runOn(name, { specs, quick, test })), seconds: Math.round((Date.now() - start) / 1000) });
+		rows.push({
+			name,
+			...(await runOn(name, { specs, quick, test })),
+			seconds: Math.round((Date.now() - start) / 1000),
+		});
 	}
 	console.log("");
 	for (const { name, passed, failed, seconds } of rows) {
-		console.log(`${name} ${RUNTIMES[name]?.version ?? ""}`.padEnd(16), `${passed} passed, ${failed} failed (${seconds} s)`);
+		console.log(
+			`${name} ${RUNTIMES[name]?.version ?? ""}`.padEnd(16),
+			`${passed} passed, ${failed} failed (${seconds} s)`,
+		);
 	}
 	const sum = (key) => rows.reduce((whole, row) => whole + row[key], 0);
 	const failures = rows.flatMap((row) => row.names.map((failure) => `on ${row.name}: ${failure}`));
@@ -101,7 +127,11 @@ export async function runRuntimes(names = [], { specs = SPECS, quick = false, te
 
 if (isMain(import.meta.url)) {
 	const { values, positionals } = optionsOf(import.meta.url, {
-		options: { quick: { type: "boolean" }, specs: { type: "string", multiple: true }, test: { type: "string", short: "t" } },
+		options: {
+			quick: { type: "boolean" },
+			specs: { type: "string", multiple: true },
+			test: { type: "string", short: "t" },
+		},
 		allowPositionals: true,
 	});
 	const { passed, failed, notRun, names, missing } = await runRuntimes(positionals, values);

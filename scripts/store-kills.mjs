@@ -26,8 +26,17 @@ const cwd = fileURLToPath(new URL("..", import.meta.url));
 for (const [name, [file, title]] of Object.entries(STORES)) {
 	if (store !== undefined && store !== name) continue;
 	for (let done = 0, round = seed; done < kills; done += ROUND, round++) {
-		const env = { ...process.env, PSN_STORE_KILLS: String(Math.min(ROUND, kills - done)), PSN_SEED: String(round), PSN_STRICT: "1" };
-		const { status } = spawnSync(process.execPath, [VITEST, "run", file, "-t", title, "--testTimeout", "0"], { cwd, env, stdio: "inherit" });
+		const env = {
+			...process.env,
+			PSN_STORE_KILLS: String(Math.min(ROUND, kills - done)),
+			PSN_SEED: String(round),
+			PSN_STRICT: "1",
+		};
+		const { status } = spawnSync(process.execPath, [VITEST, "run", file, "-t", title, "--testTimeout", "0"], {
+			cwd,
+			env,
+			stdio: "inherit",
+		});
 		if (status !== 0) process.exitCode = 1;
 	}
 }

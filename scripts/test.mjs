@@ -11,9 +11,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RUNTIMES } from "./runtimes/setup.mjs";
 import { optionsOf } from "./options.mjs";
 import { reported, reportedByCargo, VITEST } from "./report.mjs";
+import { RUNTIMES } from "./runtimes/setup.mjs";
 import { HOOKED, runRuntimes } from "./runtimes.mjs";
 
 const { values: options } = optionsOf(import.meta.url, {
@@ -76,14 +76,18 @@ async function step(title, work) {
 	// A step may fail before it comes to its tests, or after them.
 	total.failed += isGood || failed > 0 ? failed : 1;
 	failures.push(...names);
-	if (!isGood && names.length === 0) failures.push(`${title}\n      ${output.trim().split("\n").slice(-20).join("\n      ")}`);
+	if (!isGood && names.length === 0)
+		failures.push(`${title}\n      ${output.trim().split("\n").slice(-20).join("\n      ")}`);
 	for (const one of lacks) missing.add(one);
 	const seconds = ((Date.now() - begin) / 1000).toFixed(0);
 	console.log(`\n== ${title}: ${isGood ? "good" : "FAILED"} (${seconds} s)\n${output}`);
 	return isGood;
 }
 
-const command = (name, ...args) => () => run(name, args);
+const command =
+	(name, ...args) =>
+	() =>
+		run(name, args);
 const content = (file) => (existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "");
 
 /** What the build writes must be what is committed; outside of a repository, what was there before the build. */
@@ -91,13 +95,23 @@ async function fresh(before) {
 	const { status } = spawnSync("git", ["ls-files", "--error-unmatch", ...GENERATED], { cwd: root, stdio: "ignore" });
 	if (status === 0) return run("git", ["--no-pager", "diff", "--exit-code", "--", ...GENERATED]);
 	const stale = GENERATED.filter((file, index) => content(file) !== before[index]);
-	return { code: stale.length > 0 ? 1 : 0, output: stale.map((file) => `Neither committed nor as before the build: ${file}\n`).join("") };
+	return {
+		code: stale.length > 0 ? 1 : 0,
+		output: stale.map((file) => `Neither committed nor as before the build: ${file}\n`).join(""),
+	};
 }
 
 async function cargoTest() {
 	// The tests of the core, and the examples of both crates: some must not compile. More threads than processors, for the longest
 	// tests wait for the disk and for locks.
-	const { code, output } = await run("cargo", ["test", "--locked", "--workspace", "--no-fail-fast", "--", "--test-threads=8"]);
+	const { code, output } = await run("cargo", [
+		"test",
+		"--locked",
+		"--workspace",
+		"--no-fail-fast",
+		"--",
+		"--test-threads=8",
+	]);
 	return { ...reportedByCargo(code, output, env), output };
 }
 
@@ -139,9 +153,12 @@ const clippy = (...args) => command("cargo", "clippy", "--locked", "--all-target
 // Cargo does one thing at a time. What vitest waits for comes first; the rest runs beside vitest, whose tests often wait.
 const checked = async () => {
 	await step("cargo fmt", command("cargo", "fmt", "--check"));
+	if (await installed) await step("biome", command(process.execPath, "node_modules/@biomejs/biome/bin/biome", "ci", "."));
 	await step("cargo clippy without SQLite", clippy("-p", "pi-session-core", "--no-default-features"));
 };
-const built = Promise.all([installed, rest || checked()]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
+const built = Promise.all([installed, rest || checked()]).then(
+	([isGood]) => isGood && step("build", command("npm", "run", "build:dev")),
+);
 env.RUSTDOCFLAGS = "-D warnings";
 const rust = built.then(async () => {
 	if (!rest) {
@@ -158,5 +175,7 @@ if (all && (await built) && (await pi)) await step("runtimes", runtimes);
 
 for (const failure of failures) console.log(`\n  FAILED ${failure}`);
 for (const tool of missing) console.log(`\n  NOT RUN: ${tool}`);
-console.log(`\n${total.passed} passed, ${total.failed} failed${all && !options.strict ? `, ${total.notRun} not run` : ""}`);
+console.log(
+	`\n${total.passed} passed, ${total.failed} failed${all && !options.strict ? `, ${total.notRun} not run` : ""}`,
+);
 process.exitCode = total.failed > 0 ? 1 : 0;

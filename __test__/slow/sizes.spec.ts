@@ -94,7 +94,11 @@ test("20 MB of newlines take no memory each", () => {
 test("the new lines of a redaction are in memory once, beside what the report has of them", () => {
 	const lines = Array.from({ length: 16 }, (_, at) => message(`m${at}`, null, user(`secret ${"x".repeat(4 * MB)}`)));
 	const file = writeSession(scratch(), [header(), ...lines]);
-	const { said, peak } = within(4_000_000, file, 'return SessionManager.redact(file, { text: "secret" }).lines.length;');
+	const { said, peak } = within(
+		4_000_000,
+		file,
+		'return SessionManager.redact(file, { text: "secret" }).lines.length;',
+	);
 	expect(said).toBe(16);
 	expect(peak).toBeLessThan(220);
 });

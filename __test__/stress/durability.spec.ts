@@ -16,7 +16,8 @@ const WAYS = {
 	continueRecent: "SessionManager.continueRecent('/c', dir, options)",
 	forkFrom: "SessionManager.forkFrom(file, '/p', forks, options)",
 	newSession: "(() => { const m = SessionManager.create('/p', dir, options); m.newSession(); return m; })()",
-	setSessionFile: "(() => { const m = SessionManager.create('/p', dir, options); m.setSessionFile(file); return m; })()",
+	setSessionFile:
+		"(() => { const m = SessionManager.create('/p', dir, options); m.setSessionFile(file); return m; })()",
 	createBranchedSession:
 		"(() => { const m = SessionManager.open(file, options); m.createBranchedSession('a'); return m; })()",
 } as const;
@@ -64,7 +65,8 @@ function waits(options: object | undefined, environment: Record<string, string>)
 	return waited;
 }
 
-const each = (count: number): Record<string, number> => Object.fromEntries(Object.keys(WAYS).map((way) => [way, count]));
+const each = (count: number): Record<string, number> =>
+	Object.fromEntries(Object.keys(WAYS).map((way) => [way, count]));
 
 test("durability fsync, as an option, waits for the disk at every append, however the manager was made", () => {
 	expect(waits({ durability: "fsync" }, {})).toEqual(each(APPENDS));

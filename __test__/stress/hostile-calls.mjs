@@ -142,19 +142,59 @@ const VALUES = [
 	() => wide,
 	() => revoked.proxy,
 	() => new Proxy({}, { get: () => meddle(), ownKeys: () => (meddle(), []), getPrototypeOf: () => (meddle(), null) }),
-	() => new Proxy([], { get: (target, key) => (key === "length" ? 5 : meddle() ?? target[key]) }),
+	() => new Proxy([], { get: (target, key) => (key === "length" ? 5 : (meddle() ?? target[key])) }),
 	() => new Proxy(() => 1, { apply: () => meddle() }),
 	() => ({ toJSON: () => (meddle(), { from: "toJSON" }) }),
-	() => ({ toString: () => (meddle(), "text"), valueOf: () => (meddle(), 7), [Symbol.toPrimitive]: () => (meddle(), "p") }),
-	() => ({ toJSON: () => { throw new RangeError("refused"); } }),
-	() => ({ get role() { throw new RangeError("refused"); }, get id() { throw new RangeError("refused"); } }),
-	() => ({ get role() { meddle(); return "user"; }, get content() { meddle(); return "x"; }, timestamp: 1 }),
+	() => ({
+		toString: () => (meddle(), "text"),
+		valueOf: () => (meddle(), 7),
+		[Symbol.toPrimitive]: () => (meddle(), "p"),
+	}),
+	() => ({
+		toJSON: () => {
+			throw new RangeError("refused");
+		},
+	}),
+	() => ({
+		get role() {
+			throw new RangeError("refused");
+		},
+		get id() {
+			throw new RangeError("refused");
+		},
+	}),
+	() => ({
+		get role() {
+			meddle();
+			return "user";
+		},
+		get content() {
+			meddle();
+			return "x";
+		},
+		timestamp: 1,
+	}),
 	() => ({ role: "user", content: one([null, undefined, "text", [], cyclic, deep, wide]), timestamp: 1 }),
-	() => ({ role: one(["assistant", "toolResult", "system", "custom", "x", 5]), content: [{ type: "text", text: "x" }] }),
-	() => ({ id: one(["ok", "../x", 5, ""]), parentSession: one(["p", 5, cyclic]), lock: one(["none", "x", 5]), durability: one(["os", "fsync", {}]) }),
+	() => ({
+		role: one(["assistant", "toolResult", "system", "custom", "x", 5]),
+		content: [{ type: "text", text: "x" }],
+	}),
+	() => ({
+		id: one(["ok", "../x", 5, ""]),
+		parentSession: one(["p", 5, cyclic]),
+		lock: one(["none", "x", 5]),
+		durability: one(["os", "fsync", {}]),
+	}),
 	() => ({ content: one(["text", [], null, cyclic]) }),
-	() => [{ type: "session", id: one(["s", 5]), version: one([1, 2, 3, "x"]) }, { type: "message", id: "a", parentId: "a", message: cyclic }],
-	() => { const own = { type: "custom", id: "own", parentId: null }; own.owner = one(managers); return own; },
+	() => [
+		{ type: "session", id: one(["s", 5]), version: one([1, 2, 3, "x"]) },
+		{ type: "message", id: "a", parentId: "a", message: cyclic },
+	],
+	() => {
+		const own = { type: "custom", id: "own", parentId: null };
+		own.owner = one(managers);
+		return own;
+	},
 	() => new AbortController().signal,
 	() => AbortSignal.abort(),
 	() => one(managers),
@@ -228,7 +268,9 @@ const statics = Object.getOwnPropertyNames(SessionManager).filter(
 	(name) => typeof SessionManager[name] === "function" && name !== "prototype",
 );
 // `setAgentDir` would move the sessions of all later calls out of the scratch directory.
-const functions = Object.keys(api).filter((name) => typeof api[name] === "function" && !["SessionManager", "setAgentDir"].includes(name));
+const functions = Object.keys(api).filter(
+	(name) => typeof api[name] === "function" && !["SessionManager", "setAgentDir"].includes(name),
+);
 const count = { calls: 0, results: 0, errors: 0, thrownOthers: 0, peakMB: 0 };
 const MB = 2 ** 20;
 const seen = new Set();
@@ -251,7 +293,8 @@ async function settle(what, call) {
 		// What the caller's own code throws comes through as it is; all else is an Error.
 		if (error instanceof Error) count.errors++;
 		else count.thrownOthers++;
-		if (error instanceof Error && error.code === undefined && !OF_ENGINE.test(error.message)) uncoded.add(`${what}: ${error.message}`);
+		if (error instanceof Error && error.code === undefined && !OF_ENGINE.test(error.message))
+			uncoded.add(`${what}: ${error.message}`);
 	}
 }
 
@@ -262,7 +305,13 @@ for (let round = 0; round < rounds; round++) {
 		fresh();
 	}
 	const args = Array.from({ length: random(6) }, value);
-	const [kind, names] = one([["method", methods], ["method", methods], ["method", methods], ["static", statics], ["function", functions]]);
+	const [kind, names] = one([
+		["method", methods],
+		["method", methods],
+		["method", methods],
+		["static", statics],
+		["function", functions],
+	]);
 	const name = one(names);
 	seen.add(`${kind} ${name}`);
 	if (process.env.PSN_TRACE) console.error(`${round} ${kind} ${name} ${args.length}`);
@@ -289,7 +338,11 @@ for (let turn = 0; turn < 6; turn++) {
 	await new Promise((done) => setImmediate(done));
 }
 count.leftMB = Math.round((process.memoryUsage().heapUsed - base) / MB);
-const all = [["method", methods], ["static", statics], ["function", functions]];
+const all = [
+	["method", methods],
+	["static", statics],
+	["function", functions],
+];
 const missed = all.flatMap(([kind, names]) => names.map((name) => `${kind} ${name}`)).filter((name) => !seen.has(name));
 console.log(JSON.stringify({ ...count, ...found, missed, uncoded: [...uncoded] }));
 process.exit(0);

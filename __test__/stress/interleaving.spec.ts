@@ -4,7 +4,17 @@
 // no call that looks at the file fails, but for a manager that was closed when the file was removed;
 // no other session is written to; after a reload memory is what a fresh open reads.
 // Longer: PSN_ROUNDS=20000 PSN_SEED=1.
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	existsSync,
+	mkdtempSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -194,13 +204,26 @@ class World {
 		["copied over itself", () => this.replace(readFileSync(this.file, "utf8"))],
 		["replaced by less", () => this.replace(this.older())],
 		["written anew with less", () => writeFileSync(this.file, this.older())],
-		["written anew with more", () => writeFileSync(this.file, this.lines()[0] + this.foreign() + this.lines().slice(1).join("") + this.foreign())],
-		["replaced with other parents", () => this.replace(this.older().replaceAll(/"parentId":"[^"]*"/g, '"parentId":null'))],
-		["cut", () => truncateSync(this.file, Math.max(this.lines()[0]?.length ?? 0, this.random(statSync(this.file).size + 1)))],
-		["moved away and made again", () => {
-			renameSync(this.file, `${this.file}~`);
-			writeFileSync(this.file, readFileSync(`${this.file}~`));
-		}],
+		[
+			"written anew with more",
+			() =>
+				writeFileSync(this.file, this.lines()[0] + this.foreign() + this.lines().slice(1).join("") + this.foreign()),
+		],
+		[
+			"replaced with other parents",
+			() => this.replace(this.older().replaceAll(/"parentId":"[^"]*"/g, '"parentId":null')),
+		],
+		[
+			"cut",
+			() => truncateSync(this.file, Math.max(this.lines()[0]?.length ?? 0, this.random(statSync(this.file).size + 1))),
+		],
+		[
+			"moved away and made again",
+			() => {
+				renameSync(this.file, `${this.file}~`);
+				writeFileSync(this.file, readFileSync(`${this.file}~`));
+			},
+		],
 		["repair", () => this.repair()],
 		["another session in its place", () => this.usurped(false)],
 		["another session written into it", () => this.usurped(true)],
@@ -248,7 +271,8 @@ class World {
 		this.tried(writer, () => {
 			writer.manager.reload();
 			const { entries } = this.state();
-			for (const id of writer.acknowledged.filter((id) => entries.has(id))) for (const ids of Object.values(this.gone)) ids.delete(id);
+			for (const id of writer.acknowledged.filter((id) => entries.has(id)))
+				for (const ids of Object.values(this.gone)) ids.delete(id);
 		});
 	}
 
@@ -271,7 +295,8 @@ class World {
 		for (const { manager, acknowledged, cutOff, error } of this.writers) {
 			const lost = acknowledged.filter((id) => !there.has(id));
 			sum.kept += acknowledged.length - lost.length;
-			for (const id of lost) sum[this.gone.inPlace.has(id) ? "inPlace" : this.gone.closed.has(id) ? "closed" : "open"]++;
+			for (const id of lost)
+				sum[this.gone.inPlace.has(id) ? "inPlace" : this.gone.closed.has(id) ? "closed" : "open"]++;
 			expect(sum.open, "entries of a manager that had the file open when it was replaced").toBe(0);
 			if (error !== undefined) continue;
 			expect(lost.filter((id) => !cutOff.has(id))).toEqual([]);
@@ -292,7 +317,9 @@ test("nothing that was acknowledged goes without a word, whatever others do to t
 			for (let step = 0; step < STEPS; step++) world.step();
 			for (const [kind, count] of Object.entries(world.check())) sum[kind as keyof typeof sum] += count;
 		} catch (error) {
-			throw new Error(`PSN_ROUNDS=1 PSN_SEED=${seed}: ${world.log.join("; ")}: ${(error as Error).message}`, { cause: error });
+			throw new Error(`PSN_ROUNDS=1 PSN_SEED=${seed}: ${world.log.join("; ")}: ${(error as Error).message}`, {
+				cause: error,
+			});
 		} finally {
 			rmSync(world.dir, { recursive: true, force: true });
 		}

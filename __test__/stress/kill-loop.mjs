@@ -1,8 +1,8 @@
 // A writer that is killed at a random moment, again and again, while another process redacts, repairs and merges its file, and is killed, too:
 // whatever the writer had acknowledged is found in its files, and every file is whole. `kills.spec.ts` runs a few kills, `npm run kills` thousands.
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -142,7 +142,9 @@ async function readyRewriter(main, seed, lines) {
 	const child = spawn(process.execPath, ["-e", REWRITER, main, String(seed)], { stdio: ["pipe", "pipe", "pipe"] });
 	let said = -1;
 	let errors = "";
-	const ended = new Promise((done) => child.on("close", (_, signal) => done({ said, error: signal === "SIGKILL" ? undefined : errors })));
+	const ended = new Promise((done) =>
+		child.on("close", (_, signal) => done({ said, error: signal === "SIGKILL" ? undefined : errors })),
+	);
 	child.stdin.on("error", () => {});
 	child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
 	const ready = new Promise((done) =>
@@ -190,16 +192,24 @@ async function round(SessionManager, dir, { seed, durability, lock, lines, asks,
 		child.on("close", async (code, signal) => {
 			const rewritten = await rewriter.end();
 			if (failure) fail(failure);
-			else if (rewritten.error !== undefined) fail(new Error(`seed ${seed}: the rewriter ended by itself: ${rewritten.error}`));
+			else if (rewritten.error !== undefined)
+				fail(new Error(`seed ${seed}: the rewriter ended by itself: ${rewritten.error}`));
 			else if (signal !== "SIGKILL") fail(new Error(`seed ${seed}: the writer ended by itself (${code}): ${errors}`));
 			// The last line may have been cut by the kill: then it acknowledges nothing.
-			else done({ words: said.split("\n").slice(0, -1).map((line) => line.split(" ")), rewritten: Math.max(0, rewritten.said) });
+			else
+				done({
+					words: said
+						.split("\n")
+						.slice(0, -1)
+						.map((line) => line.split(" ")),
+					rewritten: Math.max(0, rewritten.said),
+				});
 		}),
 	);
 }
 
 /** Every way a line of the writer's may read, letter by letter: `#` is a hexadecimal digit, `9` a digit, `*` as many x. */
-const LINES = ['null', '"########"'].flatMap((parent) =>
+const LINES = ["null", '"########"'].flatMap((parent) =>
 	["*", "new", "after the file was deleted", SECRET, "[redacted]"].map(
 		(content) =>
 			`{"type":"message","id":"########","parentId":${parent},"timestamp":"9999-99-99T99:99:99.999Z",` +
@@ -222,7 +232,11 @@ function check(SessionManager, dir, { acknowledged, main, kills }) {
 		// Between its deletion and the append that writes it again there is no file: the kill was quicker.
 		const names = readdirSync(dir);
 		if (!names.includes(file.slice(dir.length + 1)) && file === main) return "deleted";
-		const there = new Set(SessionManager.open(file, dir).getEntries().map((entry) => entry.id));
+		const there = new Set(
+			SessionManager.open(file, dir)
+				.getEntries()
+				.map((entry) => entry.id),
+		);
 		for (const id of ids) if (!there.has(id)) throw new Error(`${file}: entry ${id} was acknowledged and is lost`);
 		const report = SessionManager.verify(file);
 		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone; one for each kill at most. The other process
@@ -230,7 +244,13 @@ function check(SessionManager, dir, { acknowledged, main, kills }) {
 		const bytes = readFileSync(file);
 		const torn = report.damaged.filter(({ start, end }) => !isCut(bytes.subarray(start, end).toString("utf8")));
 		const tooMany = report.damaged.length > (file === main ? 2 * kills : 0);
-		if (torn.length > 0 || tooMany || report.duplicateIds.length > 0 || report.orphans.length > 0 || report.sessionId === null) {
+		if (
+			torn.length > 0 ||
+			tooMany ||
+			report.duplicateIds.length > 0 ||
+			report.orphans.length > 0 ||
+			report.sessionId === null
+		) {
 			throw new Error(`${file}: ${JSON.stringify({ ...report, torn })}`);
 		}
 	}
@@ -248,7 +268,9 @@ function checkOld(SessionManager, file) {
 function checkKept(dir, name, sum) {
 	const kept = readdirSync(dir).filter((one) => one.startsWith(`${name}.bak`));
 	for (const one of kept) {
-		const found = createHash("sha256").update(readFileSync(join(dir, one))).digest("hex");
+		const found = createHash("sha256")
+			.update(readFileSync(join(dir, one)))
+			.digest("hex");
 		if (found !== sum) throw new Error(`${join(dir, one)}: the kept original is not what was repaired`);
 	}
 	if (kept.length > 1) throw new Error(`${dir}: one repair kept ${kept.join(", ")}`);
@@ -258,7 +280,17 @@ function checkKept(dir, name, sum) {
 /** Kills `kills` writers, several in one directory after each other, and gives how much was checked. */
 export async function killLoop({ kills, seed, scratch, each = 25, progress = () => {} }) {
 	const { SessionManager } = createRequire(import.meta.url)(modulePath);
-	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0, locked: 0, refused: 0, rewritten: 0, cut: 0, kept: 0 };
+	const total = {
+		kills: 0,
+		acknowledged: 0,
+		files: 0,
+		deleted: 0,
+		locked: 0,
+		refused: 0,
+		rewritten: 0,
+		cut: 0,
+		kept: 0,
+	};
 	let state = seed >>> 0;
 	const random = (below) => {
 		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

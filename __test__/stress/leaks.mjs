@@ -34,7 +34,13 @@ try {
 	const lines = [{ type: "session", version: 3, id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/c" }];
 	for (let n = 0; n < 50; n++) {
 		const parentId = n === 0 ? null : `e${n - 1}`;
-		lines.push({ type: "message", id: `e${n}`, parentId, timestamp: "t", message: user("x".repeat(n === 0 ? 20_000 : 200)) });
+		lines.push({
+			type: "message",
+			id: `e${n}`,
+			parentId,
+			timestamp: "t",
+			message: user("x".repeat(n === 0 ? 20_000 : 200)),
+		});
 	}
 	writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 	const warm = Math.floor(managers / 4);

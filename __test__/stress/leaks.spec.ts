@@ -6,7 +6,11 @@ import { count } from "../support/counts.mjs";
 
 test("managers opened, read and dropped at flat memory; appends at a few hundred bytes each", () => {
 	const script = join(__dirname, "leaks.mjs");
-	const out = execFileSync(process.execPath, ["--expose-gc", script, String(count("leak_managers")), String(count("leak_appends"))], { encoding: "utf8" });
+	const out = execFileSync(
+		process.execPath,
+		["--expose-gc", script, String(count("leak_managers")), String(count("leak_appends"))],
+		{ encoding: "utf8" },
+	);
 	const told = JSON.parse(out.trim().split("\n").at(-1) as string);
 	console.log(`memory: ${out.trim()}`);
 	expect(told.count).toBe(count("leak_appends"));

@@ -1,9 +1,9 @@
 // Names as long as names may be, and processes that may open few files.
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { api, caught, header, linesOf, message, scratch, text, user, writeSession } from "../support/scratch.js";
 import { ended, startLimited } from "../support/children.js";
+import { api, caught, header, linesOf, message, scratch, text, user, writeSession } from "../support/scratch.js";
 
 const { SessionManager } = api;
 const exclusive = { lock: "exclusive" } as const;
@@ -43,7 +43,10 @@ test("long names: append, lock, migrate, repair", () => {
 		expect(linesOf(file)).toHaveLength(4);
 		expect(readdirSync(dirname(file))).toEqual([name]);
 
-		const lines = [{ type: "session", id: "old" }, { type: "message", message: user() }];
+		const lines = [
+			{ type: "session", id: "old" },
+			{ type: "message", message: user() },
+		];
 		const old = at(lines);
 		expect(SessionManager.open(old).getEntryCount()).toBe(1);
 		const kept = readdirSync(dirname(old)).filter((one) => one !== name);
@@ -64,7 +67,14 @@ test("long names: append, lock, migrate, repair", () => {
 test("where a process can open no more files, a call that needs one says so, changes nothing, and works when there is room", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 10; n++) writeSession(dir, [header({ id: `s${n}` }), message("a", null, user())], `${n}.jsonl`);
-	writeSession(dir, [{ type: "session", id: "old" }, { type: "message", message: user() }], "old.jsonl");
+	writeSession(
+		dir,
+		[
+			{ type: "session", id: "old" },
+			{ type: "message", message: user() },
+		],
+		"old.jsonl",
+	);
 	const script = `
 		const path = require("node:path");
 		const user = (content) => ({ role: "user", content, timestamp: 1 });
@@ -115,8 +125,22 @@ test("where a process can open no more files, a call that needs one says so, cha
 		say("deleted: " + SessionManager.verify(at(2)).entries);`;
 	const { lines, errors, code } = await ended(startLimited("ulimit -n 96", script, [dir]));
 	expect([errors, code]).toEqual(["", 0]);
-	const names = ["append", "append after close", "append to a deleted file", "new session", "branch", "fork", "open", "migration", "lock", "repair"];
-	expect(lines.filter((line) => !line.endsWith("did nothing"))).toEqual([...names.map((name) => `${name}, EMFILE, string, nothing changed`), "deleted: 3"]);
+	const names = [
+		"append",
+		"append after close",
+		"append to a deleted file",
+		"new session",
+		"branch",
+		"fork",
+		"open",
+		"migration",
+		"lock",
+		"repair",
+	];
+	expect(lines.filter((line) => !line.endsWith("did nothing"))).toEqual([
+		...names.map((name) => `${name}, EMFILE, string, nothing changed`),
+		"deleted: 3",
+	]);
 	// To open a session changes nothing, with its lock too.
 	expect(lines.filter((line) => line.endsWith("did nothing"))).toEqual(["open did nothing"]);
 });

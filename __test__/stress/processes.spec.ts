@@ -1,11 +1,11 @@
 // Several processes on one session: every entry is there, every line whole, no id twice.
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { loadReference } from "../support/reference.js";
-import { count } from "../support/counts.mjs";
-import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/scratch.js";
 import { run, runTogether } from "../support/children.js";
+import { count } from "../support/counts.mjs";
+import { loadReference } from "../support/reference.js";
+import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/scratch.js";
 
 const { SessionManager } = api;
 
@@ -42,14 +42,20 @@ function expectAll(file: string, writers: readonly string[][]): void {
 	expect(ids.length).toBe(1 + writers.reduce((sum, writer) => sum + writer.length, 0));
 	const report = SessionManager.verify(file);
 	expect(report).toMatchObject({ ok: true, entries: ids.length, damaged: [], duplicateIds: [] });
-	expect(SessionManager.open(file).getEntries().map((one) => one.id)).toEqual(ids);
+	expect(
+		SessionManager.open(file)
+			.getEntries()
+			.map((one) => one.id),
+	).toEqual(ids);
 }
 
 test("eight processes, many entries each, on one session", async () => {
 	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
 	const watcher = SessionManager.open(file);
 	const entries = count("crowd_entries");
-	const ends = await runTogether(Array.from({ length: 8 }, (_, number) => ({ script: WRITER, args: [file, `writer ${number}`, entries] })));
+	const ends = await runTogether(
+		Array.from({ length: 8 }, (_, number) => ({ script: WRITER, args: [file, `writer ${number}`, entries] })),
+	);
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);
@@ -79,7 +85,9 @@ test("two of our processes and two of pi's on one session", async () => {
 		}
 		say(ids.join("\\n"));`;
 	const entries = Math.ceil(count("crowd_entries") / 4);
-	const ends = await runTogether([WRITER, WRITER, PI, PI].map((script, number) => ({ script, args: [file, `writer ${number}`, entries, pi] })));
+	const ends = await runTogether(
+		[WRITER, WRITER, PI, PI].map((script, number) => ({ script, args: [file, `writer ${number}`, entries, pi] })),
+	);
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);
@@ -95,7 +103,9 @@ test("four processes that all begin with an empty file begin one session", async
 			say(manager.getSessionId());`;
 		const ends = await Promise.all(Array.from({ length: 4 }, () => run(script, [file])));
 		for (const { code, errors } of ends) expect(code, errors).toBe(0);
-		const lines = readFileSync(file, "utf8").split("\n").filter((line) => line.trim() !== "");
+		const lines = readFileSync(file, "utf8")
+			.split("\n")
+			.filter((line) => line.trim() !== "");
 		const headers = lines.map((line) => JSON.parse(line)).filter((one) => one.type === "session");
 		expect(headers).toHaveLength(1);
 		expect(lines).toHaveLength(5);
@@ -123,7 +133,11 @@ test("processes that open one old file at once migrate it once, and lose no entr
 		const ends = await runTogether(Array.from({ length: 4 }, () => ({ script, args: [file] })));
 		for (const { code, errors } of ends) expect(code, errors).toBe(0);
 		expect(SessionManager.verify(file)).toMatchObject({ ok: true, entries: 1508 });
-		const ids = new Set(SessionManager.open(file).getEntries().map((one) => one.id));
+		const ids = new Set(
+			SessionManager.open(file)
+				.getEntries()
+				.map((one) => one.id),
+		);
 		expect(ends.flatMap(({ lines }) => lines).filter((id) => !ids.has(id))).toEqual([]);
 		expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.v1.bak"]);
 		expect(readFileSync(`${file}.v1.bak`, "utf8")).toBe(original);

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import { type Json, assistant, entry, header, message, root, scratch, text, toolResult, user } from "./scratch.js";
+import { assistant, entry, header, type Json, message, root, scratch, text, toolResult, user } from "./scratch.js";
 import { tool } from "./tools.js";
 
 export const bin = join(root, "bin/pi-sessions.mjs");
@@ -30,12 +30,23 @@ export function world(): World {
 	return {
 		agent: join(dir, "agent"),
 		cwd,
-		env: { PATH: process.env.PATH, HOME: dir, USERPROFILE: dir, PI_CODING_AGENT_DIR: join(dir, "agent"), TZ: "UTC", LANG: "C.UTF-8" },
+		env: {
+			PATH: process.env.PATH,
+			HOME: dir,
+			USERPROFILE: dir,
+			PI_CODING_AGENT_DIR: join(dir, "agent"),
+			TZ: "UTC",
+			LANG: "C.UTF-8",
+		},
 	};
 }
 
 /** Runs a program to its end. */
-export function runProgram(command: string, args: string[], options: { cwd: string; env: NodeJS.ProcessEnv; input?: string }): Promise<Result> {
+export function runProgram(
+	command: string,
+	args: string[],
+	options: { cwd: string; env: NodeJS.ProcessEnv; input?: string },
+): Promise<Result> {
 	return new Promise((resolve, reject) => {
 		const child = spawn(command, args, { cwd: options.cwd, env: options.env });
 		const result = { out: "", err: "" };
@@ -67,10 +78,17 @@ export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {
 }
 
 /** The same with `--json`: gives what it says. */
-export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> => JSON.parse(await good(at, [...args, "--json"], env));
+export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> =>
+	JSON.parse(await good(at, [...args, "--json"], env));
 
 /** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent; `input` is typed. */
-export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100, input = ""): Promise<Result> {
+export function runInTerminal(
+	at: World,
+	args: string[],
+	env: NodeJS.ProcessEnv = {},
+	columns = 100,
+	input = "",
+): Promise<Result> {
 	const script = tool("script", "bsdutils");
 	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
 	return runProgram(script, ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
@@ -89,7 +107,12 @@ export function program(at: World, name: string, script: string): string {
 }
 
 /** Puts a session where pi keeps those of a working directory, and gives its path. */
-export function put(at: World, id: string, lines: readonly (Json | string)[], options: { cwd?: string; header?: Json; name?: string } = {}): string {
+export function put(
+	at: World,
+	id: string,
+	lines: readonly (Json | string)[],
+	options: { cwd?: string; header?: Json; name?: string } = {},
+): string {
 	const cwd = options.cwd ?? at.cwd;
 	const folder = `--${cwd.replace(/^\//, "").replace(/[/\\:]/g, "-")}--`;
 	const path = join(at.agent, "sessions", folder, options.name ?? `2025-01-01T00-00-00-000Z_${id}.jsonl`);

@@ -8,6 +8,7 @@ export const COUNTS = JSON.parse(readFileSync(new URL("../counts.json", import.m
 export function count(name, column = process.env.PSN_COUNTS ?? "taste") {
 	const own = process.env[`PSN_${name.toUpperCase()}`];
 	const number = own === undefined ? COUNTS[name]?.[column] : Number(own);
-	if (!Number.isInteger(number) || number < 1) throw new Error(`counts.json has no number of ${name} in the column ${column}`);
+	if (!Number.isInteger(number) || number < 1)
+		throw new Error(`counts.json has no number of ${name} in the column ${column}`);
 	return number;
 }

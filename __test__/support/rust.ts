@@ -1,5 +1,5 @@
 // The Rust sources, for the tests of their rules.
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { root } from "./scratch.js";
 
@@ -15,7 +15,9 @@ export const BOUNDARY = "src";
 
 /** Every Rust file of both. */
 export const rust: RustFile[] = [CORE, BOUNDARY]
-	.flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(root, folder, name)))
+	.flatMap((folder) =>
+		readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(root, folder, name)),
+	)
 	.filter((path) => path.endsWith(".rs"))
 	.map((path) => ({ path: relative(root, path).replaceAll("\\", "/"), text: readFileSync(path, "utf8") }));
 
@@ -23,7 +25,9 @@ export const rust: RustFile[] = [CORE, BOUNDARY]
 export function shipped({ path, text }: RustFile): [number, string][] {
 	if (path.endsWith("/tests.rs") || path.includes("/tests/")) return [];
 	const lines = text.split("\n");
-	const end = lines.findIndex((line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""));
+	const end = lines.findIndex(
+		(line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""),
+	);
 	return lines.slice(0, end < 0 ? undefined : end).map((line, at) => [at + 1, line]);
 }
 

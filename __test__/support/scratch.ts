@@ -1,14 +1,14 @@
 // The module under test, and scratch files and sessions to show it with.
 import {
-	type Stats,
 	chmodSync,
 	lstatSync,
 	mkdirSync,
 	mkdtempSync,
-	readFileSync,
 	readdirSync,
+	readFileSync,
 	readlinkSync,
 	realpathSync,
+	type Stats,
 	statSync,
 	writeFileSync,
 } from "node:fs";

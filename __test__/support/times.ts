@@ -7,17 +7,22 @@ import { runtime } from "./runtime.js";
 export const cutsTimes = runtime !== "node";
 
 /** The times that `SessionInfo.modified` may have where it is the file's, of the `mtimeMs` that this runtime tells. */
-export const timesOf = (mtimeMs: number): number[] => (cutsTimes ? [Math.floor(mtimeMs), Math.floor(mtimeMs) + 1] : [Math.round(mtimeMs)]);
+export const timesOf = (mtimeMs: number): number[] =>
+	cutsTimes ? [Math.floor(mtimeMs), Math.floor(mtimeMs) + 1] : [Math.round(mtimeMs)];
 
 const byPath = (a: SessionInfo, b: SessionInfo): number => (a.path < b.path ? -1 : 1);
-const newestFirst = (infos: readonly SessionInfo[]): boolean => infos.every((info, at) => at === 0 || Number(infos[at - 1]?.modified) >= Number(info.modified));
+const newestFirst = (infos: readonly SessionInfo[]): boolean =>
+	infos.every((info, at) => at === 0 || Number(infos[at - 1]?.modified) >= Number(info.modified));
 
 /**
  * Expects the same list of both. Where the runtime cuts times, ours may be later by one millisecond, and the order of sessions
  * that near to each other another.
  */
 export function expectSameList(ours: SessionInfo[], theirs: SessionInfo[], about: string): void {
-	if (!cutsTimes) return expect(ours, about).toEqual(theirs);
+	if (!cutsTimes) {
+		expect(ours, about).toEqual(theirs);
+		return;
+	}
 	expect(newestFirst(ours), `${about}: newest first`).toBe(true);
 	const wanted = [...theirs].sort(byPath);
 	const given = [...ours].sort(byPath).map((info, at) => {

@@ -10,13 +10,55 @@ const { normalizeWindowsShellPath } = await import(utilities);
 
 /** The process's working directory; other drives have none of their own. */
 const CWD = "D:\\work\\here";
-const ROOTS = ["", "\\", "/", "C:", "c:\\", "C:/", "D:", "\\\\server\\share", "//server/share/", "\\\\server", "\\\\", "\\\\\\a", "\\\\?\\C:\\"];
+const ROOTS = [
+	"",
+	"\\",
+	"/",
+	"C:",
+	"c:\\",
+	"C:/",
+	"D:",
+	"\\\\server\\share",
+	"//server/share/",
+	"\\\\server",
+	"\\\\",
+	"\\\\\\a",
+	"\\\\?\\C:\\",
+];
 const TAILS = ["", "x", "a/b\\..\\c\\", "..\\..\\x", "./ä b\\\\..x"];
 const all = ROOTS.flatMap((start) => TAILS.map((tail) => start + tail));
 const BASES = ["", "C:\\base", "\\\\server\\share\\base", "base", "C:", "/base"];
 const NAMES = ["", "..\\x", "\\x", "//x/y"];
-const SHELL = ["/c/x/y", "/C", "/mnt/d/a b", "/cygdrive/e/", "/CygDrive/e/x", "/cc/x", "/mnt/", "//c/x", "/c\\x", "c/x", "/1/x", "/mnt/cc", "/m"];
-const CWDS = ["C:\\Users\\me\\pi", "\\\\server\\share\\x", "//server/share", "\\\\?\\C:\\x", "C:x", "C:", "D:", "\\x", "x", "D:x", "/c/x", "c:/a:b", "E:"];
+const SHELL = [
+	"/c/x/y",
+	"/C",
+	"/mnt/d/a b",
+	"/cygdrive/e/",
+	"/CygDrive/e/x",
+	"/cc/x",
+	"/mnt/",
+	"//c/x",
+	"/c\\x",
+	"c/x",
+	"/1/x",
+	"/mnt/cc",
+	"/m",
+];
+const CWDS = [
+	"C:\\Users\\me\\pi",
+	"\\\\server\\share\\x",
+	"//server/share",
+	"\\\\?\\C:\\x",
+	"C:x",
+	"C:",
+	"D:",
+	"\\x",
+	"x",
+	"D:x",
+	"/c/x",
+	"c:/a:b",
+	"E:",
+];
 const AGENTS = ["C:\\Users\\me\\.pi\\agent", "\\\\server\\home\\agent", "\\agent", "agent"];
 
 const stream = process.stdout;

@@ -5,7 +5,10 @@ import { test } from "vitest";
 export const isWindows = process.platform === "win32";
 
 /** The name of a working directory's session directory: on Windows a path without a drive is on the current one, and `/x` is a drive. */
-export const dirName = (cwd: string): string => `--${resolve(isWindows ? cwd.replace(/^\/([a-z])$/i, (_, drive: string) => `${drive.toUpperCase()}:\\`) : cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`;
+export const dirName = (cwd: string): string =>
+	`--${resolve(isWindows ? cwd.replace(/^\/([a-z])$/i, (_, drive: string) => `${drive.toUpperCase()}:\\`) : cwd)
+		.replace(/^[/\\]/, "")
+		.replace(/[/\\:]/g, "-")}--`;
 
 /** What Windows does not have, or not in the way that a test needs it. */
 const LACKING = {
@@ -19,10 +22,10 @@ const LACKING = {
 } as const;
 
 /** `test` for what not every system or user can do: elsewhere the test counts as not run, and says why. */
-export function testIf(isPossible: boolean, why: string): (name: string, work: () => unknown) => void {
+export function testIf(isPossible: boolean, why: string): (name: string, work: () => void | Promise<void>) => void {
 	return (name, work) =>
 		test(name, ({ task, skip }) => {
-			if (isPossible) return work() as void;
+			if (isPossible) return work();
 			task.meta.missing = why;
 			return skip(why);
 		});

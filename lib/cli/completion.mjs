@@ -5,7 +5,8 @@ import { write } from "./output.mjs";
 /** @typedef {import("commander").Command} Command */
 
 /** @param {string} shell */
-export const completion = (shell) => write(readFileSync(new URL(`./completion/pi-sessions.${shell}`, import.meta.url), "utf8"));
+export const completion = (shell) =>
+	write(readFileSync(new URL(`./completion/pi-sessions.${shell}`, import.meta.url), "utf8"));
 
 /**
  * Writes what may stand in place of the last word: lines of it, a tab and what it is. `/file` and `/directory` are left to the shell.
@@ -15,7 +16,9 @@ export const completion = (shell) => write(readFileSync(new URL(`./completion/pi
 export async function complete(words, program) {
 	// bash makes three words of --option=value; others get back what is before the value.
 	const [, prefix = ""] = /^(--[^=]+=)/.exec(words.at(-1) ?? "") ?? [];
-	const typed = words.slice(1).flatMap((word) => /^(--[^=]+)=(.*)$/s.exec(word)?.slice(1) ?? (word === "=" ? [] : [word]));
+	const typed = words
+		.slice(1)
+		.flatMap((word) => /^(--[^=]+)=(.*)$/s.exec(word)?.slice(1) ?? (word === "=" ? [] : [word]));
 	const last = typed.pop() ?? "";
 	for await (const [value, about = ""] of offers(typed, last, program)) {
 		if (value.startsWith("/")) await write(`${value}\n`);
@@ -38,7 +41,8 @@ async function* offers(before, last, program) {
 	for (const word of before) {
 		if (option?.long === "--dir") dir = word;
 		const found = option ? undefined : command.options.find(({ short, long }) => word === short || word === long);
-		if (!option && !found) command = command.commands.find((one) => [one.name(), ...one.aliases()].includes(word)) ?? command;
+		if (!option && !found)
+			command = command.commands.find((one) => [one.name(), ...one.aliases()].includes(word)) ?? command;
 		option = found?.required ? found : undefined;
 	}
 	const help = program.createHelp();
@@ -49,16 +53,19 @@ async function* offers(before, last, program) {
 		return;
 	}
 	if (last.startsWith("-")) {
-		for (const { short, long, description } of help.visibleOptions(command)) for (const flag of [short, long]) if (flag) yield [flag, description];
+		for (const { short, long, description } of help.visibleOptions(command))
+			for (const flag of [short, long]) if (flag) yield [flag, description];
 		return;
 	}
-	for (const one of help.visibleCommands(command)) for (const name of [one.name(), ...one.aliases()]) yield [name, one.description()];
+	for (const one of help.visibleCommands(command))
+		for (const name of [one.name(), ...one.aliases()]) yield [name, one.description()];
 	for (const argument of command.registeredArguments) {
 		for (const choice of argument.argChoices ?? []) yield [choice];
 		if (["old", "new"].includes(argument.name())) yield ["/directory"];
 		if (!argument.name().startsWith("session")) continue;
 		const { isPlainId, listSessions, title } = await import("./sessions.mjs");
-		for (const session of await listSessions({ dir, all: true })) if (isPlainId(session.id)) yield [session.id, title(session, 60)];
+		for (const session of await listSessions({ dir, all: true }))
+			if (isPlainId(session.id)) yield [session.id, title(session, 60)];
 		yield ["/file"];
 	}
 }

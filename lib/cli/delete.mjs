@@ -28,13 +28,19 @@ const ID_SHOWN = 13;
  */
 export async function deleteSessions(queries, options) {
 	check(queries, options);
-	const planned = options.olderThan === undefined ? await namedSessions(queries, options) : await oldSessions(options.olderThan, options);
+	const planned =
+		options.olderThan === undefined
+			? await namedSessions(queries, options)
+			: await oldSessions(options.olderThan, options);
 	const kept = planned.filter(({ inUse }) => inUse !== undefined && !options.force);
 	const gone = planned.filter((one) => !kept.includes(one));
 	/** @type {Row[]} */
 	const rows = kept.map((one) => ({ ...rowOf(one), error: `${one.inUse}: --force deletes it` }));
 	if (!options.json) {
-		if (planned.length === 0) return void (await write(`No session${options.all ? "" : ` of ${safeLine(workingDirectory(options))}`} is older than ${safeLine(options.olderThan)}\n`));
+		if (planned.length === 0)
+			return void (await write(
+				`No session${options.all ? "" : ` of ${safeLine(workingDirectory(options))}`} is older than ${safeLine(options.olderThan)}\n`,
+			));
 		if (gone.length > 0) await write(`${preview(gone).join("\n")}\n`);
 		for (const row of rows) await write(`${described(row)}\n`);
 	}
@@ -53,8 +59,10 @@ export async function deleteSessions(queries, options) {
  * @param {Options} options
  */
 function check(queries, { olderThan, all, json, yes, dryRun }) {
-	if (queries.length > 0 && olderThan !== undefined) throw new UsageError("--older-than cannot be combined with sessions");
-	if (queries.length === 0 && olderThan === undefined) throw new UsageError("Which sessions? Name them, or say --older-than 90d");
+	if (queries.length > 0 && olderThan !== undefined)
+		throw new UsageError("--older-than cannot be combined with sessions");
+	if (queries.length === 0 && olderThan === undefined)
+		throw new UsageError("Which sessions? Name them, or say --older-than 90d");
 	if (all && olderThan === undefined) throw new UsageError("--all goes with --older-than");
 	if (json && !yes && !dryRun) throw new UsageError("--json asks no question: add --yes, or --dry-run");
 }
@@ -85,7 +93,9 @@ async function oldSessions(day, options) {
 	existingSessionDir(options);
 	const before = /** @type {number} */ (timeOfDay(day, false, 0, "--older-than"));
 	const sessions = await listSessions(options);
-	return sessions.filter(({ modified }) => modified.getTime() < before).map((info) => ({ ...planDeletion(SessionManager, info.path), info }));
+	return sessions
+		.filter(({ modified }) => modified.getTime() < before)
+		.map((info) => ({ ...planDeletion(SessionManager, info.path), info }));
 }
 
 /** What is deleted, as a table. @param {Planned[]} planned */
@@ -95,7 +105,14 @@ function preview(planned) {
 		clip(info?.id ?? "?", ID_SHOWN),
 		info ? age(info.modified) : "?",
 		size(files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)),
-		...(hasMore ? [[...(subagents > 0 ? [counted(subagents, "subagent")] : []), ...(backups > 0 ? [counted(backups, "backup")] : [])].join(", ")] : []),
+		...(hasMore
+			? [
+					[
+						...(subagents > 0 ? [counted(subagents, "subagent")] : []),
+						...(backups > 0 ? [counted(backups, "backup")] : []),
+					].join(", "),
+				]
+			: []),
 		clip(underHome(info?.cwd ?? "") || "?", 40),
 		info ? title(info, columns()) : safeLine(path),
 	]);
@@ -133,6 +150,8 @@ function done(planned) {
 /** @param {Row} row */
 function described({ path, isInTrash, isCatalogClean, error }) {
 	if (error !== undefined) return `${paint.red("not deleted")}  ${safeLine(path)}: ${safeLine(error)}`;
-	const catalog = isCatalogClean ? "" : "\n  the catalog may still have its first message: end what uses it, then list all sessions";
+	const catalog = isCatalogClean
+		? ""
+		: "\n  the catalog may still have its first message: end what uses it, then list all sessions";
 	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${catalog}`;
 }

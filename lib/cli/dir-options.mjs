@@ -34,7 +34,10 @@ export const cwdOf = ({ cwd }) => (cwd === undefined ? currentDirectory() : path
  */
 export function workingDirectory(options) {
 	const cwd = cwdOf(options);
-	if (cwd === undefined) throw new CommandError("The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory");
+	if (cwd === undefined)
+		throw new CommandError(
+			"The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory",
+		);
 	return cwd;
 }
 
@@ -50,7 +53,8 @@ export function scopeOf(options) {
 }
 
 /** What the sessions that are meant are called, for people. @param {DirOptions} options */
-export const scopeName = (options) => `${options.repository ? "the repository of " : ""}${safeLine(workingDirectory(options))}`;
+export const scopeName = (options) =>
+	`${options.repository ? "the repository of " : ""}${safeLine(workingDirectory(options))}`;
 
 /**
  * The session directory if it is not the default one: from `--dir`, then pi's environment variable, then pi's settings.
@@ -66,7 +70,8 @@ export const sessionDir = (options) => options.dir ?? configuredDir(options);
  */
 export function existingSessionDir(options) {
 	const dir = sessionDir(options);
-	if (options.dir !== undefined && !statSync(pathOf(options.dir), { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${options.dir}`);
+	if (options.dir !== undefined && !statSync(pathOf(options.dir), { throwIfNoEntry: false })?.isDirectory())
+		throw new CommandError(`No such directory: ${options.dir}`);
 	return dir;
 }
 
@@ -80,6 +85,10 @@ const configured = new Map();
 function configuredDir(options) {
 	const cwd = cwdOf(options);
 	const key = cwd ?? "";
-	if (!configured.has(key)) configured.set(key, getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(options.json)) }));
+	if (!configured.has(key))
+		configured.set(
+			key,
+			getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(options.json)) }),
+		);
 	return configured.get(key);
 }

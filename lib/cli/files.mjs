@@ -1,7 +1,18 @@
 // New files that the command writes. They are complete or absent, and only their owner can read them, because sessions are
 // private.
 import { randomUUID } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+	closeSync,
+	fstatSync,
+	fsyncSync,
+	lstatSync,
+	openSync,
+	readdirSync,
+	realpathSync,
+	rmSync,
+	statSync,
+	writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { replaceFile } from "../shared/replace-file.js";
 import { CommandError } from "./errors.mjs";
@@ -66,7 +77,8 @@ function sweep(dir) {
 	try {
 		for (const name of readdirSync(dir).filter((name) => name.startsWith(DRAFT))) {
 			const path = join(dir, name);
-			if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > ABANDONED_MS) rmSync(path, { force: true });
+			if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > ABANDONED_MS)
+				rmSync(path, { force: true });
 		}
 	} catch {
 		// It may be another user's, and then nobody else's to remove.
@@ -123,5 +135,6 @@ const alreadyThere = (path) => new CommandError(`There is a file already: ${path
  */
 function refuseSource(name, target, source) {
 	const own = statSync(source, { bigint: true, throwIfNoEntry: false });
-	if (target.isFile() && target.dev === own?.dev && target.ino === own.ino) throw new CommandError(`${name} is the session itself: it would be lost`);
+	if (target.isFile() && target.dev === own?.dev && target.ino === own.ino)
+		throw new CommandError(`${name} is the session itself: it would be lost`);
 }

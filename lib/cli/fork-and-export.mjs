@@ -1,17 +1,17 @@
 // `pi-sessions fork` and `pi-sessions export`: copies of a session, or of a branch of it.
 import { existsSync, statSync } from "node:fs";
 import { extname } from "node:path";
-import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from "../../index.mjs";
+import { CURRENT_SESSION_VERSION, getDefaultSessionDir, SessionManager } from "../../index.mjs";
 import { roleOf } from "../shared/entries.mjs";
 import paths from "../shared/paths.js";
 import { pathOf } from "../shared/session-dir.mjs";
 import { safeLine } from "../shared/text.mjs";
+import { sessionDir } from "./dir-options.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { writeText } from "./files.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
-import { sessionDir } from "./dir-options.mjs";
-import { UNLOCKED, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
+import { findEntry, openReadOnly, sessionPath, UNLOCKED } from "./sessions.mjs";
 
 /** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, entry?: string, into?: string, name?: string }} ForkOptions */
@@ -27,11 +27,19 @@ export async function fork(query, options) {
 	if (options.name !== undefined) made.appendSessionInfo(options.name);
 	const file = made.getSessionFile();
 	if (file === undefined || !existsSync(file)) throw nothingToFork();
-	if (options.json) return await writeJson({ path: file, id: made.getSessionId(), cwd: made.getCwd(), parentSession: source, entries: made.getEntryCount() });
+	if (options.json)
+		return await writeJson({
+			path: file,
+			id: made.getSessionId(),
+			cwd: made.getCwd(),
+			parentSession: source,
+			entries: made.getEntryCount(),
+		});
 	await write(`${safeLine(file)}\n`);
 }
 
-const nothingToFork = () => new CommandError("That path holds no message of user or model yet, so there is nothing to fork");
+const nothingToFork = () =>
+	new CommandError("That path holds no message of user or model yet, so there is nothing to fork");
 
 /**
  * Where sessions of a working directory are kept, if not in the default directory: its own settings count.
@@ -47,7 +55,8 @@ const sessionDirOf = (cwd, options) => sessionDir({ ...options, cwd });
 function forkWhole(source, options) {
 	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
 	// pi could not go on there.
-	if (options.into !== undefined && !statSync(target, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${options.into}`);
+	if (options.into !== undefined && !statSync(target, { throwIfNoEntry: false })?.isDirectory())
+		throw new CommandError(`No such directory: ${options.into}`);
 	return SessionManager.forkFrom(source, target, sessionDirOf(target, options), UNLOCKED);
 }
 
@@ -61,7 +70,8 @@ async function forkAt(source, entry, options) {
 	if (options.into !== undefined) throw new UsageError("--into goes with a fork of the whole session, without --entry");
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);
-	if ((SessionManager.verify(source).version ?? 0) < CURRENT_SESSION_VERSION) return await forkOldAt(looked, source, id, options);
+	if ((SessionManager.verify(source).version ?? 0) < CURRENT_SESSION_VERSION)
+		return await forkOldAt(looked, source, id, options);
 	// As for a whole session: where sessions of its working directory are kept, wherever the source is.
 	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, { sessionDir: dir, ...UNLOCKED });
@@ -81,8 +91,12 @@ async function forkOldAt(looked, source, id, options) {
 	const migrated = SessionManager.inMemory(looked.getCwd(), undefined, [header, ...looked.getEntries()]);
 	migrated.createBranchedSession(id);
 	const entries = migrated.getEntries();
-	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry)))) throw nothingToFork();
-	const made = SessionManager.create(migrated.getCwd(), sessionDirOf(migrated.getCwd(), options), { ...UNLOCKED, parentSession: source });
+	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry))))
+		throw nothingToFork();
+	const made = SessionManager.create(migrated.getCwd(), sessionDirOf(migrated.getCwd(), options), {
+		...UNLOCKED,
+		parentSession: source,
+	});
 	const file = /** @type {string} */ (made.getSessionFile());
 	await writeText(file, jsonLines(made, entries), { force: false, source });
 	return SessionManager.open(file, UNLOCKED);
@@ -95,15 +109,19 @@ async function forkOldAt(looked, source, id, options) {
 export async function exportSession(query, options) {
 	const output = paths.normalizePath(options.output ?? "-");
 	const format = options.format ?? (options.json ? "jsonl" : formatOf(output));
-	if (options.json && format !== "jsonl") throw new UsageError("--json exports JSON lines; --format md goes without it");
-	if (options.all && format === "md") throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
-	if (options.full && format !== "md") throw new UsageError("JSON lines have all of every tool's output: --full goes with --format md");
+	if (options.json && format !== "jsonl")
+		throw new UsageError("--json exports JSON lines; --format md goes without it");
+	if (options.all && format === "md")
+		throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
+	if (options.full && format !== "md")
+		throw new UsageError("JSON lines have all of every tool's output: --full goes with --format md");
 	if (options.all && options.leaf !== undefined) throw new UsageError("--all cannot be combined with --leaf");
 	const source = await sessionPath(query, options);
 	const manager = openReadOnly(source);
 	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
 	const entries = options.all ? manager.getEntries() : manager.getBranch(leaf);
-	const pieces = format === "jsonl" ? jsonLines(manager, entries) : markdown(manager, entries, { full: Boolean(options.full) });
+	const pieces =
+		format === "jsonl" ? jsonLines(manager, entries) : markdown(manager, entries, { full: Boolean(options.full) });
 	await writeText(output, pieces, { force: Boolean(options.force), source });
 }
 
@@ -116,7 +134,9 @@ function formatOf(output) {
 	if (ending === ".jsonl") return "jsonl";
 	if (["", ".md", ".markdown", ".txt"].includes(ending)) return "md";
 	const page = ending.startsWith(".htm") ? "; pi itself writes a page: pi --export <file of the session> <page>" : "";
-	throw new UsageError(`export writes Markdown (.md) or JSON lines (.jsonl), and ${output} ends with ${ending}: say which by --format${page}`);
+	throw new UsageError(
+		`export writes Markdown (.md) or JSON lines (.jsonl), and ${output} ends with ${ending}: say which by --format${page}`,
+	);
 }
 
 /**

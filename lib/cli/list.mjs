@@ -4,9 +4,9 @@ import { basename } from "node:path";
 import { sessionFiles, subagentFiles } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
+import { existingSessionDir, scopeName, sessionDir } from "./dir-options.mjs";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
-import { existingSessionDir, scopeName, sessionDir } from "./dir-options.mjs";
 import { listSessions, title } from "./sessions.mjs";
 import { table } from "./table.mjs";
 
@@ -37,7 +37,8 @@ export async function list(options) {
 }
 
 /** @param {Options} options */
-const nothing = (options) => `No sessions${options.all ? "" : ` for ${scopeName(options)}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists those of every directory"}`;
+const nothing = (options) =>
+	`No sessions${options.all ? "" : ` for ${scopeName(options)}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists those of every directory"}`;
 
 /**
  * @param {SessionInfo[]} sessions
@@ -69,16 +70,27 @@ function lines(sessions, all, options) {
 			{ title: "MSGS", align: "right", rank: 4 },
 			...(options.all || options.repository ? [{ title: "FOLDER", least: 16, rank: 2 }] : []),
 			...(hasSubagents ? [/** @type {const} */ ({ title: "SUBAGENTS", align: "right", rank: 5 })] : []),
-			{ title: "NAME OR FIRST MESSAGE", least: 16, paint: (/** @type {string} */ text, /** @type {number} */ row) => (sessions[row]?.name === undefined ? text : paint.bold(text)) },
+			{
+				title: "NAME OR FIRST MESSAGE",
+				least: 16,
+				paint: (/** @type {string} */ text, /** @type {number} */ row) =>
+					sessions[row]?.name === undefined ? text : paint.bold(text),
+			},
 		],
 		rows,
 	);
 	const older = all.length - sessions.length;
 	const notes = [
 		...(older > 0 ? wrapped(`${counted(older, "older session")} not shown; --limit all shows all`, columns()) : []),
-		...(options.dir !== undefined && !options.all ? wrapped(`Only the sessions of ${scopeName(options)}; --all lists all of ${safeLine(options.dir)}`, columns()) : []),
+		...(options.dir !== undefined && !options.all
+			? wrapped(`Only the sessions of ${scopeName(options)}; --all lists all of ${safeLine(options.dir)}`, columns())
+			: []),
 	];
-	return [...drawn, ...notes.map((line) => paint.dim(line)), ...sessions.slice(0, 1).flatMap((first) => resumeLines(first, options, sessions.length > 1 ? " (the first)" : ""))];
+	return [
+		...drawn,
+		...notes.map((line) => paint.dim(line)),
+		...sessions.slice(0, 1).flatMap((first) => resumeLines(first, options, sessions.length > 1 ? " (the first)" : "")),
+	];
 }
 
 /**
@@ -86,7 +98,19 @@ function lines(sessions, all, options) {
  * @param {SessionInfo} session
  */
 function asJson({ path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage }) {
-	return { path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, bytes: bytesOf(path), subagents: subagentFiles(path).length };
+	return {
+		path,
+		id,
+		cwd,
+		name,
+		parentSessionPath,
+		created,
+		modified,
+		messageCount,
+		firstMessage,
+		bytes: bytesOf(path),
+		subagents: subagentFiles(path).length,
+	};
 }
 
 /**

@@ -72,7 +72,8 @@ export function withoutHtml(text) {
 				return asText(line);
 			}
 		}
-		isAfterCode = areFencesClear && !hasMarker && (line.startsWith("    ") ? isFirst || isAfterCode : isBlank && isAfterCode);
+		isAfterCode =
+			areFencesClear && !hasMarker && (line.startsWith("    ") ? isFirst || isAfterCode : isBlank && isAfterCode);
 		if (isAfterCode) {
 			begin(true);
 			return line;
@@ -147,7 +148,8 @@ function asTextOutsideOfSpans(line) {
 }
 
 /** Whether a mark of code after a text belongs to an address. @param {string} text */
-const endsInUrl = (text) => /www\.|:\/\//i.test(text.slice(Math.max(text.lastIndexOf(" "), text.lastIndexOf("\t")) + 1));
+const endsInUrl = (text) =>
+	/www\.|:\/\//i.test(text.slice(Math.max(text.lastIndexOf(" "), text.lastIndexOf("\t")) + 1));
 
 /**
  * Text without code. A backslash would not do: after an address some readers take it for a part of that.

@@ -30,7 +30,8 @@ const ID_SHOWN = 13;
  * @param {Options} options
  */
 export async function move(old, now, options) {
-	if (options.json && !options.yes && !options.dryRun) throw new UsageError("--json asks no question: add --yes, or --dry-run");
+	if (options.json && !options.yes && !options.dryRun)
+		throw new UsageError("--json asks no question: add --yes, or --dry-run");
 	const to = newFolder(now, options);
 	const listed = await everySession(to, options);
 	const renamed = renamedFolder(old, to, listed);
@@ -38,10 +39,14 @@ export async function move(old, now, options) {
 	const before = [...listed, ...(await subagentsOf(listed.filter((one) => !isMoved(one, renamed))))];
 	const only = options.session === undefined ? undefined : await sessionPath(options.session, options);
 	const sessions = before.filter((one) => isMoved(one, renamed) && (only === undefined || one.path === only));
-	if (only !== undefined && sessions.length === 0) throw new CommandError(`The session's working directory is not in ${renamed.from}: ${only}`);
+	if (only !== undefined && sessions.length === 0)
+		throw new CommandError(`The session's working directory is not in ${renamed.from}: ${only}`);
 	const rows = sessions.map((one) => planned(one, renamed, options));
 	const planOfLinks = linksOf(before, renamed, rows);
-	if (rows.length + planOfLinks.length === 0) throw new CommandError(`No session's working directory is in ${renamed.from}. \`pi-sessions list --all\` shows those of every directory`);
+	if (rows.length + planOfLinks.length === 0)
+		throw new CommandError(
+			`No session's working directory is in ${renamed.from}. \`pi-sessions list --all\` shows those of every directory`,
+		);
 	warnOfRules(renamed, options);
 	if (!options.json) await write(`${preview(sessions, rows, planOfLinks, renamed).join("\n")}\n`);
 	const isLeft = rows.some(({ error }) => error !== undefined);
@@ -67,7 +72,8 @@ export async function move(old, now, options) {
  */
 function newFolder(now, options) {
 	const path = now === undefined ? workingDirectory(options) : pathOf(now);
-	if (now === "" || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${now ?? path}; move the folder itself first`);
+	if (now === "" || !statSync(path, { throwIfNoEntry: false })?.isDirectory())
+		throw new CommandError(`No such directory: ${now ?? path}; move the folder itself first`);
 	return realpathSync.native(path);
 }
 
@@ -81,7 +87,8 @@ function newFolder(now, options) {
 function renamedFolder(old, to, sessions) {
 	if (old === "") throw new UsageError("The old directory must not be empty");
 	const given = pathOf(old);
-	const from = [given, withoutLinks(given)].find((path) => sessions.some(({ cwd }) => placeIn(path, cwd) !== undefined)) ?? given;
+	const from =
+		[given, withoutLinks(given)].find((path) => sessions.some(({ cwd }) => placeIn(path, cwd) !== undefined)) ?? given;
 	if (from === to) throw new UsageError(`The old and the new directory are the same: ${to}`);
 	return { from, to };
 }
@@ -105,7 +112,10 @@ function withoutLinks(path) {
 async function everySession(to, options) {
 	const dir = existingSessionDir({ ...options, cwd: to });
 	return await withProgress("Reading sessions", async ({ update }) => {
-		const all = [...(await SessionManager.listAll(undefined, update)), ...(dir === undefined ? [] : await SessionManager.listAll(pathOf(dir), update))];
+		const all = [
+			...(await SessionManager.listAll(undefined, update)),
+			...(dir === undefined ? [] : await SessionManager.listAll(pathOf(dir), update)),
+		];
 		return [...new Map(all.map((one) => [one.path, one])).values()];
 	});
 }
@@ -117,7 +127,8 @@ async function subagentsOf(sessions) {
 }
 
 /** Whether a session is in the old folder, and not in the new one, which may be within it. @param {SessionInfo} session @param {Renamed} renamed */
-const isMoved = ({ cwd }, { from, to }) => placeIn(from, cwd) !== undefined && (placeIn(from, to) === undefined || placeIn(to, cwd) === undefined);
+const isMoved = ({ cwd }, { from, to }) =>
+	placeIn(from, cwd) !== undefined && (placeIn(from, to) === undefined || placeIn(to, cwd) === undefined);
 
 /**
  * @param {SessionInfo} session
@@ -130,7 +141,8 @@ function planned({ path, id, cwd }, { from, to }, { force }) {
 	// One that is kept elsewhere stays there.
 	const newPath = dirname(path) === defaultDir(cwd) ? join(defaultDir(newCwd), basename(path)) : path;
 	const row = { path, id, cwd, newPath, newCwd };
-	if (newPath !== path && lstatSync(newPath, { throwIfNoEntry: false })) return { ...row, error: `there is a file already: ${newPath}` };
+	if (newPath !== path && lstatSync(newPath, { throwIfNoEntry: false }))
+		return { ...row, error: `there is a file already: ${newPath}` };
 	const inUse = force ? undefined : useOf(SessionManager, [path, ...SessionManager.filesOf(path).subagents]);
 	return inUse === undefined ? row : { ...row, error: `${inUse}: --force moves it` };
 }
@@ -138,7 +150,10 @@ function planned({ path, id, cwd }, { from, to }, { force }) {
 /** @param {Row} row @param {Renamed} renamed */
 function moveOne(row, renamed) {
 	try {
-		SessionManager.move(row.path, { ...renamed, ...(row.newPath === row.path ? {} : { sessionDir: dirname(row.newPath) }) });
+		SessionManager.move(row.path, {
+			...renamed,
+			...(row.newPath === row.path ? {} : { sessionDir: dirname(row.newPath) }),
+		});
 		SessionManager.forget(row.path);
 	} catch (error) {
 		row.error = /** @type {Error} */ (error).message;
@@ -154,16 +169,25 @@ function moveOne(row, renamed) {
  */
 function linksOf(sessions, { from, to }, rows) {
 	/** @type {Map<string, string>} */
-	const moved = new Map(rows.filter(({ path, newPath, error }) => path !== newPath && error === undefined).map(({ path, newPath }) => [path, newPath]));
+	const moved = new Map(
+		rows
+			.filter(({ path, newPath, error }) => path !== newPath && error === undefined)
+			.map(({ path, newPath }) => [path, newPath]),
+	);
 	for (const { path, cwd } of sessions) {
 		const place = placeIn(to, cwd);
 		if (place === undefined) continue;
-		const before = dirname(path) === defaultDir(cwd) ? join(defaultDir(join(from, place)), basename(path)) : join(from, placeIn(to, path) ?? path);
+		const before =
+			dirname(path) === defaultDir(cwd)
+				? join(defaultDir(join(from, place)), basename(path))
+				: join(from, placeIn(to, path) ?? path);
 		if (before !== path && !lstatSync(before, { throwIfNoEntry: false })) moved.set(before, path);
 	}
 	return sessions.flatMap(({ path, parentSessionPath: parent }) => {
 		const newParent = parent === undefined ? undefined : moved.get(parent);
-		return parent === undefined || newParent === undefined ? [] : [{ path: moved.get(path) ?? path, parent, newParent }];
+		return parent === undefined || newParent === undefined
+			? []
+			: [{ path: moved.get(path) ?? path, parent, newParent }];
 	});
 }
 
@@ -186,7 +210,11 @@ function warnOfRules({ from }, { json }) {
 	const stats = statSync(file, { throwIfNoEntry: false });
 	if (!stats?.isFile() || stats.size > 1 << 20) return;
 	const names = [from, underHome(from)].map((name) => JSON.stringify(name).slice(1, -1));
-	if (names.some((name) => readFileSync(file, "utf8").includes(name))) writeWarning(`${file} names ${from}: change it before the next push, because its rules do not follow the folder`, Boolean(json));
+	if (names.some((name) => readFileSync(file, "utf8").includes(name)))
+		writeWarning(
+			`${file} names ${from}: change it before the next push, because its rules do not follow the folder`,
+			Boolean(json),
+		);
 }
 
 /**
@@ -204,11 +232,23 @@ function preview(sessions, rows, links, { from, to }) {
 			{ title: "NEW FOLDER", least: 16, rank: 1 },
 			{ title: "NAME OR FIRST MESSAGE", least: 16 },
 		],
-		sessions.map((one, at) => [clip(one.id, ID_SHOWN), age(one.modified), clip(underHome(one.cwd), 60), clip(underHome(rows[at]?.newCwd), 60), title(one, columns())]),
+		sessions.map((one, at) => [
+			clip(one.id, ID_SHOWN),
+			age(one.modified),
+			clip(underHome(one.cwd), 60),
+			clip(underHome(rows[at]?.newCwd), 60),
+			title(one, columns()),
+		]),
 	);
-	const linked = links.length === 0 ? [] : [`The headers of ${counted(links.length, "fork")} name one of them, and are changed.`];
-	const left = rows.flatMap(({ path, error }) => (error === undefined ? [] : [`${paint.yellow("stays")}  ${safeLine(path)}: ${safeLine(error)}`]));
-	const head = wrapped(`From ${safeLine(underHome(from))} to ${safeLine(underHome(to))}: ${counted(sessions.length, "session")}`, columns());
+	const linked =
+		links.length === 0 ? [] : [`The headers of ${counted(links.length, "fork")} name one of them, and are changed.`];
+	const left = rows.flatMap(({ path, error }) =>
+		error === undefined ? [] : [`${paint.yellow("stays")}  ${safeLine(path)}: ${safeLine(error)}`],
+	);
+	const head = wrapped(
+		`From ${safeLine(underHome(from))} to ${safeLine(underHome(to))}: ${counted(sessions.length, "session")}`,
+		columns(),
+	);
 	return [...head, ...(sessions.length > 0 ? drawn : []), ...linked, ...left];
 }
 
@@ -217,8 +257,13 @@ function preview(sessions, rows, links, { from, to }) {
  * @param {Link[]} links
  */
 function report(rows, links) {
-	const failed = [...rows, ...links].flatMap(({ path, error }) => (error === undefined ? [] : [`${paint.red("not moved")}  ${safeLine(path)}: ${safeLine(error)}`]));
+	const failed = [...rows, ...links].flatMap(({ path, error }) =>
+		error === undefined ? [] : [`${paint.red("not moved")}  ${safeLine(path)}: ${safeLine(error)}`],
+	);
 	const count = rows.filter(({ error }) => error === undefined).length;
 	const changed = links.filter(({ error }) => error === undefined).length;
-	return [`Moved ${counted(count, "session")}${changed > 0 ? `, changed ${counted(changed, "link")} of forks` : ""}`, ...failed];
+	return [
+		`Moved ${counted(count, "session")}${changed > 0 ? `, changed ${counted(changed, "link")} of forks` : ""}`,
+		...failed,
+	];
 }

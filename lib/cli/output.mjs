@@ -20,7 +20,9 @@ export function watchOutput(asJson) {
 		process.exit(1);
 	});
 	// If standard error is gone, nothing can be reported.
-	process.stderr.on("error", (/** @type {NodeJS.ErrnoException} */ error) => process.exit(error.code === "EPIPE" ? (process.exitCode ?? 0) : 1));
+	process.stderr.on("error", (/** @type {NodeJS.ErrnoException} */ error) =>
+		process.exit(error.code === "EPIPE" ? (process.exitCode ?? 0) : 1),
+	);
 }
 
 /**
@@ -85,7 +87,10 @@ export async function write(text) {
  */
 export function json(value, indent) {
 	try {
-		return JSON.stringify(value, null, indent).replace(/[\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Default_Ignorable_Code_Point}/gu, escapes);
+		return JSON.stringify(value, null, indent).replace(
+			/[\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Default_Ignorable_Code_Point}/gu,
+			escapes,
+		);
 	} catch (error) {
 		// JSON.parse reads any depth, JSON.stringify writes some thousand levels.
 		if (error instanceof RangeError) throw new CommandError("A value is nested too deeply to be written as JSON");
@@ -150,7 +155,8 @@ export function pagerCommand(platform, env) {
  */
 export async function writePaged(makeLines, { pager = true }) {
 	const { command, shell } = pagerCommand(process.platform, process.env);
-	if (!pager || !process.stdout.isTTY || isDumb || command === "" || command === "cat") return await writeLines(makeLines());
+	if (!pager || !process.stdout.isTTY || isDumb || command === "" || command === "cat")
+		return await writeLines(makeLines());
 	// F: no pager for a single screen; R: colours pass; X: the text stays on the screen.
 	const child = spawn(command, { shell, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "FRX", ...process.env } });
 	const ended = new Promise((resolve, reject) => {
@@ -192,7 +198,13 @@ export async function withProgress(what, work) {
 	// Loaded where it is shown.
 	const cliProgress = /** @type {typeof import("cli-progress")} */ (createRequire(import.meta.url)("cli-progress"));
 	const format = `${what} {bar} {value}/{total}`;
-	const bar = new cliProgress.SingleBar({ format, stream: process.stderr, hideCursor: true, clearOnComplete: true, barsize: 30 });
+	const bar = new cliProgress.SingleBar({
+		format,
+		stream: process.stderr,
+		hideCursor: true,
+		clearOnComplete: true,
+		barsize: 30,
+	});
 	let isStopped = false;
 	const stop = () => {
 		if (bar.isActive) bar.stop();

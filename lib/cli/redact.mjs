@@ -4,9 +4,9 @@ import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
 import { count, counted, safeLine } from "../shared/text.mjs";
+import { sessionDir } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson } from "./output.mjs";
-import { sessionDir } from "./dir-options.mjs";
 import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 
 /** @typedef {import("./dir-options.mjs").DirOptions & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
@@ -37,7 +37,10 @@ const NOT_REACHED = [
  * @returns {Promise<number>}
  */
 export async function redact(query, options) {
-	if ((options.text === undefined) === (options.entry === undefined)) throw new UsageError("One of --text and --entry is needed, and not both: a text to take out, or the entries that are to lose what they say");
+	if ((options.text === undefined) === (options.entry === undefined))
+		throw new UsageError(
+			"One of --text and --entry is needed, and not both: a text to take out, or the entries that are to lose what they say",
+		);
 	const path = await sessionPath(query, options);
 	const what = whatOf(path, options);
 	/** @type {Row[]} */
@@ -80,7 +83,8 @@ function whatOf(path, { text, entry, replacement }) {
  * @returns {(other: string) => RedactInput}
  */
 function ofCopies(path, { text, replacement }, lines) {
-	if (text === undefined) return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
+	if (text === undefined)
+		return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
 	const entries = lines.flatMap(({ id }) => id ?? []);
 	// What the session's subagents were told is what it says.
 	const own = new Set(subagentFiles(path));
@@ -101,14 +105,26 @@ function rowsOf(file, what, dryRun, { isNamed = false, mustSweep = false }) {
 		// Of another process's session the lock is asked for only if there is something to take out.
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		if (!isNamed && !mustSweep && planned.lines.length + planned.backups.length + planned.left === 0) return [];
-		const { lines, backups, left, isCatalogClean } = dryRun ? planned : SessionManager.redact(file, { ...what, dryRun });
+		const { lines, backups, left, isCatalogClean } = dryRun
+			? planned
+			: SessionManager.redact(file, { ...what, dryRun });
 		if (lines.length + backups.length + left === 0 && isCatalogClean) return [];
 		return [{ file, lines: lines.length, backups, left, isLocked: SessionManager.isLocked(file), isCatalogClean }];
 	} catch (error) {
 		const { code, message } = Object(error);
 		// A link that leads nowhere, or a file that is gone by now, has nothing of it.
 		if (!isNamed && ABSENT.has(code)) return [];
-		return [{ file, lines: 0, backups: [], left: 0, isCatalogClean: true, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
+		return [
+			{
+				file,
+				lines: 0,
+				backups: [],
+				left: 0,
+				isCatalogClean: true,
+				isLocked: code === "ERR_SESSION_LOCKED",
+				error: message ?? String(error),
+			},
+		];
 	}
 }
 
@@ -122,12 +138,16 @@ const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
  * @param {Options} options
  */
 async function report(path, rows, looked, { json, dryRun }) {
-	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: looked, notReached: NOT_REACHED });
+	if (json)
+		return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: looked, notReached: NOT_REACHED });
 	if (rows.length === 0) return write(`Nothing of it is in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
 	const failed = rows.filter(({ error, file }) => error !== undefined && file !== path).length;
 	const found = rows.filter(({ file }) => file !== path).length - failed;
-	if (looked > 0) await write(`${counted(looked, "other session file")} searched: ${count(found)} with it, ${count(looked - found - failed)} without it${failed > 0 ? `, ${count(failed)} failed` : ""}\n`);
+	if (looked > 0)
+		await write(
+			`${counted(looked, "other session file")} searched: ${count(found)} with it, ${count(looked - found - failed)} without it${failed > 0 ? `, ${count(failed)} failed` : ""}\n`,
+		);
 	if (!dryRun) await write(`Not reached:\n${NOT_REACHED.map((line) => `  ${line}\n`).join("")}`);
 }
 
@@ -138,7 +158,13 @@ function describe({ file, lines, backups, left, isLocked, isCatalogClean, error 
 	const done = `${paint.green(isDryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about.join(", ")}`;
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
 	if (isLocked && error !== undefined) described.push("end the pi that has the session to itself, and run this again");
-	if (left > 0) described.push(`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`);
-	if (!isCatalogClean) described.push("the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here");
+	if (left > 0)
+		described.push(
+			`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`,
+		);
+	if (!isCatalogClean)
+		described.push(
+			"the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here",
+		);
 	return described;
 }

@@ -2,8 +2,8 @@
 import { dirname } from "node:path";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { safeLine, widthOf } from "../shared/text.mjs";
-import { columns, isInTerminal, paint } from "./output.mjs";
 import { cwdOf, sessionDir } from "./dir-options.mjs";
+import { columns, isInTerminal, paint } from "./output.mjs";
 import { isPlainId } from "./sessions.mjs";
 
 /** @typedef {import("./dir-options.mjs").DirOptions} DirOptions */
@@ -32,7 +32,11 @@ export function resumeLines(session, options, what = "") {
  * @returns {string | undefined} undefined where the name holds what a terminal must not get
  */
 function resumeCommand({ path, id, cwd }, options) {
-	const isHere = options.dir === undefined && cwd === cwdOf(options) && options.cwd === undefined && dirname(path) === pathOf(sessionDir(options) ?? defaultDir(cwd));
+	const isHere =
+		options.dir === undefined &&
+		cwd === cwdOf(options) &&
+		options.cwd === undefined &&
+		dirname(path) === pathOf(sessionDir(options) ?? defaultDir(cwd));
 	const name = isHere && isPlainId(id) ? id : path;
 	return safeLine(name) === name ? `pi --session ${quoted(name)}` : undefined;
 }

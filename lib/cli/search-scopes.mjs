@@ -7,4 +7,16 @@ export const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking
 export const DEFAULT_SCOPES = SCOPES.slice(0, 4);
 
 /** Whose texts are searched. */
-export const ROLES = ["user", "assistant", "toolResult", "bashExecution", "custom", "session_info", "label", "compaction", "branch_summary", "custom_message", "context_edit"];
+export const ROLES = [
+	"user",
+	"assistant",
+	"toolResult",
+	"bashExecution",
+	"custom",
+	"session_info",
+	"label",
+	"compaction",
+	"branch_summary",
+	"custom_message",
+	"context_edit",
+];

@@ -4,11 +4,11 @@ import { SessionManager } from "../../index.mjs";
 import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
 import { age, clip, count, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
+import { existingSessionDir, scopeName, scopeOf } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
-import { existingSessionDir, scopeName, scopeOf } from "./dir-options.mjs";
 import { ID_COLUMNS, listSessions, sessionPath } from "./sessions.mjs";
 import { limitsOf } from "./times.mjs";
 
@@ -44,7 +44,9 @@ export async function search(words, options) {
 			sessionDir: session === undefined ? dir : dirname(session),
 			session,
 			subagents: options.subagents,
-			perSession: options.perSession ?? (session !== undefined || options.json || options.limit === Infinity ? Infinity : PER_SESSION),
+			perSession:
+				options.perSession ??
+				(session !== undefined || options.json || options.limit === Infinity ? Infinity : PER_SESSION),
 			in: options.in,
 			roles: options.role,
 			...limitsOf(options, false),
@@ -76,12 +78,16 @@ async function nothingFound(query, options) {
 	const searched = (await listSessions(options)).length;
 	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
 	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
-	const where = options.all ? `all ${counted(searched, "session")}${dir}` : `the ${counted(searched, "session")} of ${scopeName(options)}${dir}`;
+	const where = options.all
+		? `all ${counted(searched, "session")}${dir}`
+		: `the ${counted(searched, "session")} of ${scopeName(options)}${dir}`;
 	/** @type {readonly string[]} */
 	const scopes = options.in ?? DEFAULT_SCOPES;
-	const named = (/** @type {boolean} */ isSearched) => SCOPES.filter((scope) => scopes.includes(scope) === isSearched).join(", ");
+	const named = (/** @type {boolean} */ isSearched) =>
+		SCOPES.filter((scope) => scopes.includes(scope) === isSearched).join(", ");
 	const left = named(false) && ` Not searched: ${named(false)} (--in names the texts to search).`;
-	const rest = others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all searches them).` : "";
+	const rest =
+		others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all searches them).` : "";
 	return `${wrapped(`Nothing found for ${safeLine(query)} in ${where}. Searched: ${named(true)}.${left}${rest}`, columns()).join("\n")}\n`;
 }
 
@@ -106,7 +112,12 @@ function textWriter(options) {
 	const sessionEnd = () => {
 		if (!last) return [];
 		const left = last.hitsInSession - ofSession;
-		const more = left > 0 ? wrapped(`  ${count(left)} more in this session; --session ${safeLine(last.id)} shows all`, columns()).map((line) => paint.dim(line)) : [];
+		const more =
+			left > 0
+				? wrapped(`  ${count(left)} more in this session; --session ${safeLine(last.id)} shows all`, columns()).map(
+						(line) => paint.dim(line),
+					)
+				: [];
 		return [...more, ...resumeLines(last, options).map((line) => `  ${line}`)];
 	};
 	/** The session that a subagent's belongs to is named first, also if nothing was found in it. */
@@ -127,7 +138,8 @@ function textWriter(options) {
 			return lines([...between, ...hitLines(hit)]);
 		},
 		end() {
-			const more = shown > options.limit ? wrapped(`There are more than ${options.limit}; --limit all shows all`, columns()) : [];
+			const more =
+				shown > options.limit ? wrapped(`There are more than ${options.limit}; --limit all shows all`, columns()) : [];
 			return lines([...sessionEnd(), ...more.map((line) => paint.dim(line))]);
 		},
 	};
@@ -156,7 +168,9 @@ function hitLines(hit) {
 	const place = `  ${clip(hit.entryId, 8)} ${when.padStart(4)}`;
 	const role = clip(hit.role, Math.min(16, width - place.length - 1));
 	const head = `${paint.dim(place)} ${role.padEnd(width < 60 ? 0 : 10)}`;
-	return width < 60 ? [head, `    ${marked(hit.snippet, width - 4)}`] : [`${head} ${marked(hit.snippet, width - place.length - Math.max(10, role.length) - 2)}`];
+	return width < 60
+		? [head, `    ${marked(hit.snippet, width - 4)}`]
+		: [`${head} ${marked(hit.snippet, width - place.length - Math.max(10, role.length) - 2)}`];
 }
 
 /**
@@ -164,4 +178,7 @@ function hitLines(hit) {
  * @param {string} snippet
  * @param {number} width
  */
-const marked = (snippet, width) => pieces(snippet, width).map(({ text, found }) => (found ? paint.bold(paint.yellow(text)) : text)).join("");
+const marked = (snippet, width) =>
+	pieces(snippet, width)
+		.map(({ text, found }) => (found ? paint.bold(paint.yellow(text)) : text))
+		.join("");

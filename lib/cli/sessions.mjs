@@ -4,9 +4,9 @@ import { SessionManager } from "../../index.mjs";
 import { placeIn } from "../shared/repository.mjs";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { asText, clip, safeLine } from "../shared/text.mjs";
+import { existingSessionDir, scopeOf, sessionDir, workingDirectory } from "./dir-options.mjs";
 import { CommandError } from "./errors.mjs";
 import { withProgress } from "./output.mjs";
-import { existingSessionDir, scopeOf, sessionDir, workingDirectory } from "./dir-options.mjs";
 
 /** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
@@ -29,7 +29,9 @@ export async function listSessions(options) {
 		const all = await listSessions({ ...options, all: true });
 		return all.filter((one) => folders.some((folder) => placeIn(folder, one.cwd) !== undefined));
 	}
-	return await withProgress("Reading sessions", ({ update }) => (cwd === undefined ? SessionManager.listAll(dir, update) : SessionManager.list(cwd, dir ?? defaultDir(cwd), update)));
+	return await withProgress("Reading sessions", ({ update }) =>
+		cwd === undefined ? SessionManager.listAll(dir, update) : SessionManager.list(cwd, dir ?? defaultDir(cwd), update),
+	);
 }
 
 /** Ids that the library itself would give or take. Another may hold anything, and goes to no shell. */
@@ -59,9 +61,14 @@ export async function sessionPath(query, options, hint = "") {
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
 		// Lists have no sessions of subagents.
 		const dir = sessionDir(options);
-		const others = query === "" ? [] : SessionManager.findByIdPrefix(query, dir === undefined ? {} : { sessionDir: pathOf(dir) });
+		const others =
+			query === "" ? [] : SessionManager.findByIdPrefix(query, dir === undefined ? {} : { sessionDir: pathOf(dir) });
 		if (others.length > 0) return findOne(query, others, (session) => clip(session.id, ID_COLUMNS)).path;
-		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them${hint}` : `${stats ? "Not a file" : "No such file"}: ${query}`);
+		throw new CommandError(
+			path === undefined
+				? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them${hint}`
+				: `${stats ? "Not a file" : "No such file"}: ${query}`,
+		);
 	}
 	return findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`).path;
 }
@@ -79,7 +86,10 @@ const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(
 async function newestSession(options) {
 	existingSessionDir(options);
 	const [newest] = await listSessions({ ...options, all: false });
-	if (!newest) throw new CommandError(`No session for ${workingDirectory(options)}. \`pi-sessions list --all\` shows those of every directory`);
+	if (!newest)
+		throw new CommandError(
+			`No session for ${workingDirectory(options)}. \`pi-sessions list --all\` shows those of every directory`,
+		);
 	return newest.path;
 }
 
@@ -105,15 +115,24 @@ export function findOne(query, items, show, noun = "session") {
 	const named = items.filter(({ name }) => isNamed(name, query));
 	const candidates = [exact, begun].find(({ length }) => length > 0) ?? named;
 	const [first] = candidates;
-	if (!first) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}; ${SHOWN_BY[noun]} shows them`);
+	if (!first)
+		throw new CommandError(
+			`No ${noun} has an id that begins with ${JSON.stringify(query)}; ${SHOWN_BY[noun]} shows them`,
+		);
 	if (candidates.length === 1 && query !== "") return first;
 	const lines = candidates.slice(0, CANDIDATES_SHOWN).map((item) => {
 		// Only the path distinguishes sessions that share an id.
-		const path = item.path !== undefined && candidates.some((other) => other !== item && other.id === item.id) ? `\n    ${item.path}` : "";
+		const path =
+			item.path !== undefined && candidates.some((other) => other !== item && other.id === item.id)
+				? `\n    ${item.path}`
+				: "";
 		return `  ${show(item)}${path}`;
 	});
 	if (candidates.length > CANDIDATES_SHOWN) lines.push(`  and ${candidates.length - CANDIDATES_SHOWN} more`);
-	const what = candidates === begun ? `the beginning of ${candidates.length} ${noun} ids` : `the ${candidates === exact ? "id" : "name"} of ${candidates.length} ${noun}s`;
+	const what =
+		candidates === begun
+			? `the beginning of ${candidates.length} ${noun} ids`
+			: `the ${candidates === exact ? "id" : "name"} of ${candidates.length} ${noun}s`;
 	throw new CommandError(`${JSON.stringify(query)} is ${what}:\n${lines.join("\n")}`, {
 		candidates: candidates.map(({ id, path }) => (path === undefined ? { id } : { id, path })),
 	});

@@ -4,7 +4,7 @@ import { partsOf, roleOf } from "../shared/entries.mjs";
 import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "../shared/text.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
-import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
+import { findEntry, ID_COLUMNS, openReadOnly, sessionPath } from "./sessions.mjs";
 import { paintRole } from "./tree-lines.mjs";
 
 /** @typedef {import("../shared/entries.mjs").Part} Part */
@@ -68,14 +68,17 @@ function* conversation(manager, path, leaf, options) {
 	const { full = false, limit = Infinity } = options;
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
-	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(Boolean);
+	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(
+		Boolean,
+	);
 	// Ids, which may be copied, are not cut; if need be they get their own line.
 	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
 	let isFirst = true;
 	for (const entry of branchOf(manager, leaf, limit)) {
 		if (isFirst && limit < Infinity && manager.getEntry(entry.parentId ?? "")) {
-			for (const line of wrapped("Earlier entries are not shown; --limit all shows all", columns())) yield paint.dim(line);
+			for (const line of wrapped("Earlier entries are not shown; --limit all shows all", columns()))
+				yield paint.dim(line);
 		}
 		isFirst = false;
 		const lines = partsOf(entry).flatMap((part) => partLines(part, full));
@@ -83,7 +86,11 @@ function* conversation(manager, path, leaf, options) {
 		const head = headOf(entry, manager.getLabel(entry.id));
 		const [only = ""] = lines;
 		// A note shares the line of its title if it fits.
-		const quiet = entry.type !== "message" && lines.length === 1 && !only.includes("\n") && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
+		const quiet =
+			entry.type !== "message" &&
+			lines.length === 1 &&
+			!only.includes("\n") &&
+			widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
 		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
 	const resumed = resumeLines({ path, id: manager.getSessionId(), cwd: manager.getCwd() }, options);
@@ -127,11 +134,16 @@ function partLines(part, full) {
 		case "call": {
 			if (title === "!") return [`$ ${safeBlock(text)}`];
 			const name = clip(title, full ? TITLE : columns() - 3);
-			return [paint.yellow(`→ ${name} ${full ? safeBlock(text) : clip(text, columns() - widthOf(name) - 3)}`.trimEnd())];
+			return [
+				paint.yellow(`→ ${name} ${full ? safeBlock(text) : clip(text, columns() - widthOf(name) - 3)}`.trimEnd()),
+			];
 		}
 		case "output": {
 			const lines = folded(text.replace(/(?:\r\n|[\n\u2028\u2029])$/, ""), full ? Infinity : OUTPUT_LINES, "  ");
-			const name = title === "!" || title === "" ? [] : [paint.dim(`← ${clip(title, TITLE)}${failed ? paint.red(" failed") : ""}`)];
+			const name =
+				title === "!" || title === ""
+					? []
+					: [paint.dim(`← ${clip(title, TITLE)}${failed ? paint.red(" failed") : ""}`)];
 			return [...name, ...lines.map(eachLine((line) => paint.dim(`  ${line}`)))];
 		}
 	}

@@ -3,9 +3,9 @@ import { SessionManager } from "../../index.mjs";
 import { preview, roleOf } from "../shared/entries.mjs";
 import { clip, count, safeLine, size, wrapped } from "../shared/text.mjs";
 import { isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables.mjs";
+import { existingSessionDir, scopeOf } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
-import { existingSessionDir, scopeOf } from "./dir-options.mjs";
 import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
 import { limitsOf } from "./times.mjs";
@@ -28,10 +28,17 @@ const DAY_MS = 86_400_000;
  * @param {Options} options
  */
 export async function stats(query, options) {
-	if (isOfMany(options) && query !== undefined) throw new UsageError(`--${options.all ? "all" : "repository"} cannot be combined with a session`);
+	if (isOfMany(options) && query !== undefined)
+		throw new UsageError(`--${options.all ? "all" : "repository"} cannot be combined with a session`);
 	if (options.csv && options.json) throw new UsageError("--csv cannot be combined with --json");
 	/** @type {Grouping[]} */
-	const by = options.by ? [options.by] : options.csv ? ["day"] : options.json ? ["model", "day"] : ["model", "day", "week", "month"];
+	const by = options.by
+		? [options.by]
+		: options.csv
+			? ["day"]
+			: options.json
+				? ["model", "day"]
+				: ["model", "day", "week", "month"];
 	const report = await addUp(query, options, by);
 	const rows = report.by[/** @type {Grouping} */ (by[0])];
 	if (options.csv) {
@@ -39,11 +46,12 @@ export async function stats(query, options) {
 		// Rows have no column for it.
 		const notes = notCounted(report, isLimited(options));
 		if (notes !== "") process.stderr.write(`${notes}\n`);
-	}
-	else if (options.json) await writeJson(asJson(report, options));
+	} else if (options.json) await writeJson(asJson(report, options));
 	else await writePaged(() => lines(report, options), options);
 	const { files } = report.leftOut;
-	if (!options.json) for (const { path, error } of files) process.stderr.write(`Left out: ${safeLine(error.includes(path) ? error : `${path}: ${error}`)}\n`);
+	if (!options.json)
+		for (const { path, error } of files)
+			process.stderr.write(`Left out: ${safeLine(error.includes(path) ? error : `${path}: ${error}`)}\n`);
 	return files.length > 0 ? 1 : 0;
 }
 
@@ -57,8 +65,19 @@ export async function stats(query, options) {
 async function addUp(query, options, by) {
 	const utc = Boolean(options.utc);
 	const limits = limitsOf(options, utc);
-	const where = isOfMany(options) ? { ...scopeOf(options), sessionDir: existingSessionDir(options) } : { path: await sessionPath(query, options) };
-	return await withProgress("Adding up", ({ update }) => SessionManager.usage({ ...where, ...limits, by, utc, largest: LARGEST, onProgress: isOfMany(options) ? update : undefined }));
+	const where = isOfMany(options)
+		? { ...scopeOf(options), sessionDir: existingSessionDir(options) }
+		: { path: await sessionPath(query, options) };
+	return await withProgress("Adding up", ({ update }) =>
+		SessionManager.usage({
+			...where,
+			...limits,
+			by,
+			utc,
+			largest: LARGEST,
+			onProgress: isOfMany(options) ? update : undefined,
+		}),
+	);
 }
 
 /** Whether the sums are of more than one session. @param {Options} options */
@@ -74,7 +93,12 @@ const isLimited = ({ since, until }) => since !== undefined || until !== undefin
 function asJson(report, options) {
 	const { sessions, subagents, entries, bytes, total, by, leftOut } = report;
 	const { files, ...left } = leftOut;
-	const named = (/** @type {Grouping} */ key) => (by[key] ?? []).map(({ key: name, models, ...sum }) => ({ [key]: name, ...sum, ...(options.by && models ? { models: models.map(({ key: model, ...one }) => ({ model, ...one })) } : {}) }));
+	const named = (/** @type {Grouping} */ key) =>
+		(by[key] ?? []).map(({ key: name, models, ...sum }) => ({
+			[key]: name,
+			...sum,
+			...(options.by && models ? { models: models.map(({ key: model, ...one }) => ({ model, ...one })) } : {}),
+		}));
 	return {
 		...{ sessions, subagents, entries, bytes, total },
 		...(options.by ? { rows: named(options.by) } : { models: named("model"), days: named("day") }),
@@ -92,8 +116,16 @@ function csv(grouping, rows) {
 	const about = grouping === "session" ? /** @type {const} */ (["id", "cwd", "title"]) : [];
 	const sums = /** @type {const} */ (["calls", "input", "output", "cacheRead", "cacheWrite", "cost"]);
 	// A spreadsheet must not take a text for a formula. Some read full-width signs as the ASCII ones.
-	const cell = (/** @type {unknown} */ text) => `"${safeLine(text).replace(/^[=+\-@＝＋－＠]/, "'$&").replaceAll('"', '""')}"`;
-	return [[grouping, ...about, ...sums].join(","), ...rows.map((row) => [cell(row.key), ...about.map((key) => cell(row[key])), ...sums.map((key) => row[key])].join(","))].join("\n");
+	const cell = (/** @type {unknown} */ text) =>
+		`"${safeLine(text)
+			.replace(/^[=+\-@＝＋－＠]/, "'$&")
+			.replaceAll('"', '""')}"`;
+	return [
+		[grouping, ...about, ...sums].join(","),
+		...rows.map((row) =>
+			[cell(row.key), ...about.map((key) => cell(row[key])), ...sums.map((key) => row[key])].join(","),
+		),
+	].join("\n");
 }
 
 /**
@@ -101,7 +133,13 @@ function csv(grouping, rows) {
  * @param {Report} report
  * @returns {Large[]}
  */
-const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, bytes }) => ({ bytes, session: sessionId, id: entryId, ...entryOf(path, entryId) }));
+const largestOf = ({ largest }) =>
+	largest.map(({ path, sessionId, entryId, bytes }) => ({
+		bytes,
+		session: sessionId,
+		id: entryId,
+		...entryOf(path, entryId),
+	}));
 
 /**
  * What an entry of a session is and says; nothing if it is no longer there.
@@ -136,7 +174,15 @@ function lines(report, options) {
 	const rest = isLimited(options) || options.by ? [] : largest(report, isOfMany(options));
 	// Who has read on to the end need not go back for the total.
 	const again = rest.length > 0 && tables.length > 0 ? [...heading("In all"), ...wrapped(sums, columns())] : [];
-	return [...wrapped(sums, columns()), ...wrapped(notCounted(report, isLimited(options)), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest, ...again];
+	return [
+		...wrapped(sums, columns()),
+		...wrapped(notCounted(report, isLimited(options)), columns())
+			.filter(Boolean)
+			.map((text) => paint.dim(text)),
+		...tables,
+		...rest,
+		...again,
+	];
 }
 
 /**
@@ -160,7 +206,8 @@ const SHOWN = 50;
  */
 function sumTable(grouping, all, total) {
 	const rows = isTime(grouping) ? all : all.slice(0, SHOWN);
-	const more = all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
+	const more =
+		all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
 	const { columns: titles, cells } = usageTable(grouping, rows, total, columns(), { paintBar: paint.green });
 	return [...heading(`Tokens and cost by ${grouping}`), ...table(titles, cells), ...more];
 }
@@ -172,8 +219,20 @@ function sumTable(grouping, all, total) {
 function largest(report, many) {
 	const all = largestOf(report);
 	if (all.length === 0) return [];
-	const rows = all.map((one) => [size(one.bytes), clip(one.role, 16), clip(one.id, 8), ...(many ? [clip(one.session, 22)] : []), one.text]);
+	const rows = all.map((one) => [
+		size(one.bytes),
+		clip(one.role, 16),
+		clip(one.id, 8),
+		...(many ? [clip(one.session, 22)] : []),
+		one.text,
+	]);
 	const session = { title: "SESSION", least: 13, rank: 2, paint: paint.dim };
-	const columns = [numbers("SIZE"), { title: "KIND", least: 6, rank: 3 }, { title: "ENTRY", least: 8, paint: paint.dim }, ...(many ? [session] : []), { title: "TEXT", least: 12, rank: 1 }];
+	const columns = [
+		numbers("SIZE"),
+		{ title: "KIND", least: 6, rank: 3 },
+		{ title: "ENTRY", least: 8, paint: paint.dim },
+		...(many ? [session] : []),
+		{ title: "TEXT", least: 12, rank: 1 },
+	];
 	return [...heading("Largest entries"), ...table(columns, rows)];
 }

@@ -9,7 +9,8 @@ import { UsageError } from "./errors.mjs";
 export function limitsOf(options, utc) {
 	const since = timeOfDay(options.since, utc, 0, "--since");
 	const until = timeOfDay(options.until, utc, 1, "--until");
-	if (since !== undefined && until !== undefined && since >= until) throw new UsageError(`No time lies between --since ${options.since} and --until ${options.until}`);
+	if (since !== undefined && until !== undefined && since >= until)
+		throw new UsageError(`No time lies between --since ${options.since} and --until ${options.until}`);
 	return { since, until };
 }
 
@@ -25,13 +26,17 @@ export function timeOfDay(text, utc, later, option) {
 	const day = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number);
 	const ago = /^(\d{1,5})d$/.exec(text)?.[1];
 	const now = new Date();
-	const midnight = (/** @type {number} */ year, /** @type {number} */ month, /** @type {number} */ date) => (utc ? Date.UTC(year, month, date) : new Date(year, month, date).getTime());
+	const midnight = (/** @type {number} */ year, /** @type {number} */ month, /** @type {number} */ date) =>
+		utc ? Date.UTC(year, month, date) : new Date(year, month, date).getTime();
 	if (day) {
 		const [year = 0, month = 0, date = 0] = day;
 		const named = new Date(Date.UTC(year, month - 1, date));
-		if (named.getUTCMonth() === month - 1 && named.getUTCDate() === date) return midnight(year, month - 1, date + later);
+		if (named.getUTCMonth() === month - 1 && named.getUTCDate() === date)
+			return midnight(year, month - 1, date + later);
 	} else if (ago !== undefined) {
-		return utc ? midnight(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - Number(ago) + later) : midnight(now.getFullYear(), now.getMonth(), now.getDate() - Number(ago) + later);
+		return utc
+			? midnight(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - Number(ago) + later)
+			: midnight(now.getFullYear(), now.getMonth(), now.getDate() - Number(ago) + later);
 	} else if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text))) return Date.parse(text);
 	throw new UsageError(`${option} takes a day (2025-06-01), days ago (7d) or an ISO time: ${JSON.stringify(text)}`);
 }

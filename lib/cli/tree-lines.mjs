@@ -1,8 +1,8 @@
 // A session's tree, drawn: a line for each entry, in the order and with the indents of `tree-layout.mjs`.
 import { preview, roleOf } from "../shared/entries.mjs";
 import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
-import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";
 import { columns, paint } from "./output.mjs";
+import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";
 
 /** @typedef {import("./tree-layout.mjs").Run} Run */
 /** @typedef {import("../../index.js").SessionManager} Manager */
@@ -51,7 +51,9 @@ export function* treeRows(manager) {
 	for (const row of rows(runsOf(manager.getTree(), active), { limit: Infinity, leafId })) {
 		// Without a limit nothing is folded.
 		if ("branches" in row || Array.isArray(row.item)) continue;
-		const { entry, children, label, labelTimestamp } = /** @type {import("../../index.js").SessionTreeNode} */ (row.item);
+		const { entry, children, label, labelTimestamp } = /** @type {import("../../index.js").SessionTreeNode} */ (
+			row.item
+		);
 		const { id, parentId, type, timestamp } = entry;
 		yield {
 			...{ id, parentId, type, timestamp, role: roleOf(entry), depth: row.depth, children: children.length },
@@ -75,10 +77,17 @@ export function* treeRows(manager) {
 function* rows(top, view) {
 	/** @type {Waiting[]} */
 	const waiting = [];
-	const push = (/** @type {{ sides: Run[], next: Run | undefined }} */ branchPoint, /** @type {string} */ rail, /** @type {number} */ depth) => {
+	const push = (
+		/** @type {{ sides: Run[], next: Run | undefined }} */ branchPoint,
+		/** @type {string} */ rail,
+		/** @type {number} */ depth,
+	) => {
 		if (branchPoint.next) waiting.push({ run: branchPoint.next, first: rail, rest: rail, depth });
 		// The newest branches are shown; at a branch point of hundreds the older ones become one line.
-		const hidden = branchPoint.sides.length > view.limit + 1 ? branchPoint.sides.slice(0, branchPoint.sides.length - view.limit) : [];
+		const hidden =
+			branchPoint.sides.length > view.limit + 1
+				? branchPoint.sides.slice(0, branchPoint.sides.length - view.limit)
+				: [];
 		for (const run of branchPoint.sides.slice(hidden.length).reverse()) {
 			waiting.push({ run, first: `${rail}├─`, rest: `${rail}│ `, depth: depth + 1 });
 		}
@@ -115,14 +124,20 @@ function* drawn(top, view) {
 			const entries = row.branches.reduce((sum, run) => sum + run.size, 0);
 			hidden += entries;
 			hidesUser ||= hasUser(row.branches);
-			yield fold(`${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`);
+			yield fold(
+				`${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`,
+			);
 		} else if (Array.isArray(row.item)) {
 			hidden += row.item.length;
 			hidesUser ||= row.item.some(({ entry }) => roleOf(entry) === "user");
 			yield fold(`${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
 		} else yield entryLine(row.item, rail, view, width);
 	}
-	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit all shows all${hidesUser && !view.isOfUser ? ", --user the user messages alone" : ""}`, width).map((line) => paint.dim(line));
+	if (hidden > 0)
+		yield* wrapped(
+			`${counted(hidden, "entry", "entries")} folded; --limit all shows all${hidesUser && !view.isOfUser ? ", --user the user messages alone" : ""}`,
+			width,
+		).map((line) => paint.dim(line));
 }
 
 /**
@@ -165,14 +180,17 @@ function entryLine(node, rail, view, width) {
 	let space = width - rail.length - 1;
 	/** Takes the columns of a part and of the space before it. @param {string} text @param {number} limit @param {number} least below which it is left out */
 	const part = (text, limit, least) => {
-		const shown = Math.min(limit, space - 1) < Math.min(least, widthOf(text)) ? "" : clip(text, Math.min(limit, space - 1));
+		const shown =
+			Math.min(limit, space - 1) < Math.min(least, widthOf(text)) ? "" : clip(text, Math.min(limit, space - 1));
 		space -= shown === "" ? 0 : widthOf(shown) + 1;
 		return shown;
 	};
 	const id = part(entry.id, 8, 4);
 	const leaf = entry.id !== view.leafId ? "" : part(space > 24 ? "◀ leaf" : "◀", 6, 1);
 	const role = part(roleOf(entry), Math.min(24, Math.max(4, Math.floor(space / 3))), 4);
-	const label = node.label ? part(`[${clip(node.label, Math.min(40, Math.max(3, Math.floor(space / 2) - 3)))}]`, 42, 5) : "";
+	const label = node.label
+		? part(`[${clip(node.label, Math.min(40, Math.max(3, Math.floor(space / 2) - 3)))}]`, 42, 5)
+		: "";
 	const body = part(view.preview(entry), Infinity, 4);
 	const parts = [paint.dim(id), paintRole(role), active ? body : paint.dim(body), paint.bold(label), paint.bold(leaf)];
 	const texts = [id, role, body, label, leaf];

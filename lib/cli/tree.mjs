@@ -12,7 +12,8 @@ const LINES = 12;
  * @param {{ cwd?: string, dir?: string, json?: boolean, limit?: number, user?: boolean, pager?: boolean }} options
  */
 export async function tree(query, options) {
-	if (options.user && options.json) throw new UsageError("--user is for the drawing: it cannot be combined with --json");
+	if (options.user && options.json)
+		throw new UsageError("--user is for the drawing: it cannot be combined with --json");
 	const path = await sessionPath(query, options);
 	const manager = openReadOnly(path);
 	if (options.json) {

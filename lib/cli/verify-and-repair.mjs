@@ -2,9 +2,9 @@
 import { SessionManager } from "../../index.mjs";
 import { sessionFiles, withSubagents } from "../shared/session-dir.mjs";
 import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
+import { existingSessionDir } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson } from "./output.mjs";
-import { existingSessionDir } from "./dir-options.mjs";
 import { ID_COLUMNS, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
 
@@ -22,7 +22,11 @@ const SHOWN = 20;
  */
 export async function verify(queries, options) {
 	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with sessions");
-	const asked = options.all ? withSubagents(sessionFiles(existingSessionDir(options))) : queries.length > 0 ? queries : [undefined];
+	const asked = options.all
+		? withSubagents(sessionFiles(existingSessionDir(options)))
+		: queries.length > 0
+			? queries
+			: [undefined];
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
 	const turn = yieldToSignals();
@@ -38,7 +42,8 @@ export async function verify(queries, options) {
 	if (options.json) await writeJson(reports);
 	// Of all sessions, those that are good are only counted.
 	else for (const report of sessions) if (!options.all || !report.ok) await write(`${verdict(report).join("\n")}\n`);
-	if (options.all && !options.json) await write(`${summary(sessions)}\n${others(reports.filter(isOther))}${noted(sessions)}`);
+	if (options.all && !options.json)
+		await write(`${summary(sessions)}\n${others(reports.filter(isOther))}${noted(sessions)}`);
 	return sessions.every(({ ok }) => ok) ? 0 : 1;
 }
 
@@ -94,7 +99,8 @@ function summary(reports) {
 function verdict(report) {
 	const path = safeLine(report.path);
 	if ("error" in report) return [`${paint.red("unreadable")}  ${path}: ${safeLine(report.error)}`];
-	if (report.otherFormat !== null) return [`${paint.red("not a pi session")}  ${path}: ${safeLine(report.otherFormat)}`];
+	if (report.otherFormat !== null)
+		return [`${paint.red("not a pi session")}  ${path}: ${safeLine(report.otherFormat)}`];
 	const version = report.version === null ? "no header" : `version ${report.version}`;
 	const about = `${counted(report.entries, "entry", "entries")}, ${size(report.bytes)}, ${version}`;
 	if (report.ok) return [`${paint.green("good")}  ${path}  ${paint.dim(about)}`, ...notes(report)];
@@ -107,10 +113,29 @@ const short = (id) => clip(id, ID_COLUMNS);
 /** @param {VerifyReport} report */
 function faults({ damaged, orphans, duplicateIds, cycles, totals, endsWithNewline }) {
 	return [
-		...some(damaged, totals.damaged, ({ line, start, end, reason }) => `line ${line} is damaged (bytes ${start} to ${end}): ${reason}`),
-		...some(orphans, totals.orphans, ({ line, id, parentId }) => `line ${line}: entry ${short(id)} names a parent that is not there, ${short(parentId)}`),
-		...some(duplicateIds, totals.duplicateIds, ({ id, lines, count }) => `id ${short(id)} stands on lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`),
-		...some(cycles, totals.cycles, ({ ids }) => `entries are each other's parents: ${ids.slice(0, 8).map(short).join(", ")}${ids.length > 8 ? ", …" : ""}`),
+		...some(
+			damaged,
+			totals.damaged,
+			({ line, start, end, reason }) => `line ${line} is damaged (bytes ${start} to ${end}): ${reason}`,
+		),
+		...some(
+			orphans,
+			totals.orphans,
+			({ line, id, parentId }) =>
+				`line ${line}: entry ${short(id)} names a parent that is not there, ${short(parentId)}`,
+		),
+		...some(
+			duplicateIds,
+			totals.duplicateIds,
+			({ id, lines, count }) =>
+				`id ${short(id)} stands on lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`,
+		),
+		...some(
+			cycles,
+			totals.cycles,
+			({ ids }) =>
+				`entries are each other's parents: ${ids.slice(0, 8).map(short).join(", ")}${ids.length > 8 ? ", …" : ""}`,
+		),
 		...(endsWithNewline ? [] : ["  the final newline is missing"]),
 	];
 }
@@ -123,7 +148,12 @@ function noted(reports) {
 
 /** What is no damage. @param {VerifyReport} report */
 const notes = ({ unpairedCalls }) =>
-	some(unpairedCalls, unpairedCalls.length, ({ line, toolCallId, reason }) => `note: line ${line} has ${reason} in the context, ${short(toolCallId)}; a provider may refuse it`);
+	some(
+		unpairedCalls,
+		unpairedCalls.length,
+		({ line, toolCallId, reason }) =>
+			`note: line ${line} has ${reason} in the context, ${short(toolCallId)}; a provider may refuse it`,
+	);
 
 /**
  * @template T
@@ -148,7 +178,10 @@ export async function repair(query, options) {
 	const done = SessionManager.repair(path);
 	if (options.json) await writeJson(done);
 	else {
-		const lines = done.repairs.length === 0 ? ["Nothing to repair"] : some(done.repairs, done.repairCount, ({ line, what }) => `line ${line}: ${clip(what, 3 * ID_COLUMNS)}`);
+		const lines =
+			done.repairs.length === 0
+				? ["Nothing to repair"]
+				: some(done.repairs, done.repairCount, ({ line, what }) => `line ${line}: ${clip(what, 3 * ID_COLUMNS)}`);
 		if (done.backup !== null) lines.push(`The file as it was: ${safeLine(done.backup)}`);
 		await write(`${[...lines, ...verdict(done.after)].join("\n")}\n`);
 	}

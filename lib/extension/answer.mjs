@@ -9,7 +9,9 @@ export async function answer(ctx, text) {
 	// RPC clients show it, and pi shows it in a terminal.
 	if (ctx.hasUI) return ctx.ui.notify(text, "info");
 	// The output of JSON mode is a line of JSON for each event.
-	await print(ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-native", text }) : text);
+	await print(
+		ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-native", text }) : text,
+	);
 }
 
 /**
@@ -50,5 +52,7 @@ export async function withStatus(ctx, doing, work) {
  */
 const print = (text) =>
 	new Promise((resolve, reject) => {
-		Writable.prototype.write.call(process.stdout, `${text}\n`, "utf8", (error) => (error ? reject(error) : resolve(undefined)));
+		Writable.prototype.write.call(process.stdout, `${text}\n`, "utf8", (error) =>
+			error ? reject(error) : resolve(undefined),
+		);
 	});

@@ -21,7 +21,10 @@ export const rowsOf = (report, by) => (isTime(by) ? report.by[by].toReversed() :
  * @param {string | undefined} dir the one directory whose sessions these are
  * @param {number} width
  */
-export const summary = (report, dir, width) => [...wrapped(sumsLine(report, { dir, isOfCalls: true }), width), ...wrapped(notCounted(report, false), width).filter(Boolean)];
+export const summary = (report, dir, width) => [
+	...wrapped(sumsLine(report, { dir, isOfCalls: true }), width),
+	...wrapped(notCounted(report, false), width).filter(Boolean),
+];
 
 /**
  * A table: its titles, its rows, the total, and a note if columns were left out.
@@ -36,5 +39,10 @@ export function table(report, by, width, most = Number.POSITIVE_INFINITY) {
 	const { head, lines, missing } = layout(columns, cells, width);
 	const rows = lines.slice(0, -1);
 	const more = all.length > rows.length ? [`(${count(all.length - rows.length)} more)`] : [];
-	return { head, rows: [...rows, ...more], total: lines.at(-1) ?? "", note: missing.length > 0 ? [clip(`(no room for ${missing.join(", ")})`, width)] : [] };
+	return {
+		head,
+		rows: [...rows, ...more],
+		total: lines.at(-1) ?? "",
+		note: missing.length > 0 ? [clip(`(no room for ${missing.join(", ")})`, width)] : [],
+	};
 }

@@ -37,7 +37,8 @@ export class CostsView {
 	constructor(options) {
 		this.#options = options;
 		this.#by = options.by;
-		const onProgress = (/** @type {number} */ read, /** @type {number} */ total) => this.#tell(`adding up ${read}/${total}`);
+		const onProgress = (/** @type {number} */ read, /** @type {number} */ total) =>
+			this.#tell(`adding up ${read}/${total}`);
 		options.addUp({ signal: this.#running.signal, onProgress }).then(
 			(report) => {
 				this.#report = report;
@@ -95,27 +96,46 @@ export class CostsView {
 		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
 		const rule = theme.fg("border", "─".repeat(width));
 		const report = this.#report;
-		if (report && (this.#drawn?.by !== this.#by || this.#drawn.width !== width)) this.#drawn = { by: this.#by, width, table: table(report, this.#by, width - CHOSEN.length) };
+		if (report && (this.#drawn?.by !== this.#by || this.#drawn.width !== width))
+			this.#drawn = { by: this.#by, width, table: table(report, this.#by, width - CHOSEN.length) };
 		const { head: titles, rows: all, total, note } = this.#drawn?.table ?? { head: "", rows: [], total: "", note: [] };
 		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
 		const sums = report ? summary(report, dir, width) : [];
 		const rows = Math.max(8, tui.terminal.rows - 1);
 		const foot = (/** @type {string} */ place) => {
 			const opens = this.#by === "session" && all.length > 0 ? [`${key("tui.select.confirm")} opens the session`] : [];
-			const keys = [`${key("tui.input.tab")} shows the next table`, `${key("tui.select.up")}/${key("tui.select.down")} moves`, `${key("tui.select.cancel")} closes`];
+			const keys = [
+				`${key("tui.input.tab")} shows the next table`,
+				`${key("tui.select.up")}/${key("tui.select.down")} moves`,
+				`${key("tui.select.cancel")} closes`,
+			];
 			return [rule, ...wrapped([...(place === "" ? [] : [place]), ...opens, ...keys].join(" · "), width).map(dim)];
 		};
 		// The head has two rules and the tabs; the table has its titles and its total.
-		const roomWith = (/** @type {string} */ place) => Math.max(1, rows - foot(place).length - sums.length - note.length - 5);
-		const placeOf = (/** @type {number} */ from, /** @type {number} */ room) => (all.length > room ? `${count(from + 1)} to ${count(Math.min(all.length, from + room))} of ${count(all.length)}` : "");
+		const roomWith = (/** @type {string} */ place) =>
+			Math.max(1, rows - foot(place).length - sums.length - note.length - 5);
+		const placeOf = (/** @type {number} */ from, /** @type {number} */ room) =>
+			all.length > room
+				? `${count(from + 1)} to ${count(Math.min(all.length, from + room))} of ${count(all.length)}`
+				: "";
 		const room = roomWith(placeOf(all.length, all.length - 1));
 		const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), all.length - room));
 		const shown = all.slice(first, first + room);
-		const tabs = GROUPINGS.map((one) => (one === this.#by ? theme.fg("accent", theme.bold(one)) : theme.fg("muted", one))).join("  ");
+		const tabs = GROUPINGS.map((one) =>
+			one === this.#by ? theme.fg("accent", theme.bold(one)) : theme.fg("muted", one),
+		).join("  ");
 		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${dim(this.#status)}`, ...sums, rule];
 		const keys = foot(placeOf(first, room));
-		const row = (/** @type {string} */ text, /** @type {number} */ at) => (first + at === this.#selected ? theme.fg("accent", `${CHOSEN}${text}`) : `${OTHER}${text}`);
-		const body = report ? [dim(`${OTHER}${titles}`), ...shown.map(row), theme.bold(`${OTHER}${total}`), ...note.map((text) => dim(`${OTHER}${text}`))] : [];
+		const row = (/** @type {string} */ text, /** @type {number} */ at) =>
+			first + at === this.#selected ? theme.fg("accent", `${CHOSEN}${text}`) : `${OTHER}${text}`;
+		const body = report
+			? [
+					dim(`${OTHER}${titles}`),
+					...shown.map(row),
+					theme.bold(`${OTHER}${total}`),
+					...note.map((text) => dim(`${OTHER}${text}`)),
+				]
+			: [];
 		const empty = Array.from({ length: Math.max(0, rows - head.length - body.length - keys.length) }, () => "");
 		return [...head, ...body, ...empty, ...keys].map((line) => truncateToWidth(line, width, "…", true));
 	}

@@ -1,11 +1,11 @@
 // `/costs`: what all sessions cost, by day, week, month, model, project and session. The library adds up, as for `pi-sessions stats`.
 import { safeLine } from "../shared/text.mjs";
 import { GROUPINGS } from "../shared/usage-tables.mjs";
+import { library } from "../takeover/library.mjs";
 import { answer, refuse, withStatus } from "./answer.mjs";
 import { summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
 import { goTo } from "./go-to.mjs";
-import { library } from "../takeover/library.mjs";
 import { customDir, onlyDir, projectOf } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
@@ -22,16 +22,30 @@ export async function costs(pi, args, ctx) {
 	const isProject = /^--repository(?:\s|$)/.test(args.trim());
 	const asked = args.trim().replace(/^--repository(?:\s+|$)/, "");
 	const by = GROUPINGS.find((one) => one === asked);
-	if (asked !== "" && by === undefined) return await refuse(ctx, `Usage: /costs [--repository] [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`);
+	if (asked !== "" && by === undefined)
+		return await refuse(
+			ctx,
+			`Usage: /costs [--repository] [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`,
+		);
 	const { SessionManager } = library(pi);
-	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) => SessionManager.usage({ ...(isProject ? projectOf(ctx) : {}), ...customDir(ctx), ...more, by: GROUPINGS, largest: 0 });
+	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) =>
+		SessionManager.usage({
+			...(isProject ? projectOf(ctx) : {}),
+			...customDir(ctx),
+			...more,
+			by: GROUPINGS,
+			largest: 0,
+		});
 	const dir = isProject ? "this project" : onlyDir(ctx);
 	if (ctx.mode === "tui") {
 		/** @type {string | undefined} */
-		const path = await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, dir, by: by ?? "day" }), {
-			overlay: true,
-			overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" },
-		});
+		const path = await ctx.ui.custom(
+			(tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, dir, by: by ?? "day" }),
+			{
+				overlay: true,
+				overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" },
+			},
+		);
 		if (path !== undefined) await goTo(pi, ctx, /** @type {any} */ ({ path }), "session");
 		return;
 	}

@@ -31,7 +31,14 @@ export function markedLines(text, words, width, theme) {
 }
 
 /** What people call those whose role is the name of a type. @type {Record<string, string>} */
-const SPEAKERS = { toolResult: "tool", bashExecution: "command", session_info: "name", branch_summary: "summary", compaction: "summary", custom_message: "custom" };
+const SPEAKERS = {
+	toolResult: "tool",
+	bashExecution: "command",
+	session_info: "name",
+	branch_summary: "summary",
+	compaction: "summary",
+	custom_message: "custom",
+};
 
 /** @param {{ role: string }} hit */
 export const speakerOf = ({ role }) => SPEAKERS[role] ?? role;

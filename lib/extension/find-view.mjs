@@ -42,7 +42,12 @@ const ROLES = /** @type {const} */ ([
 	{ title: "assistant", roles: ["assistant"] },
 	{ title: "tools", roles: ["toolResult", "bashExecution", "assistant"], in: ["tool"] },
 ]);
-const TIMES = [{ title: "any time" }, { title: "today", since: () => new Date().setHours(0, 0, 0, 0) }, { title: "7 days", since: () => daysAgo(7) }, { title: "30 days", since: () => daysAgo(30) }];
+const TIMES = [
+	{ title: "any time" },
+	{ title: "today", since: () => new Date().setHours(0, 0, 0, 0) },
+	{ title: "7 days", since: () => daysAgo(7) },
+	{ title: "30 days", since: () => daysAgo(30) },
+];
 const daysAgo = (/** @type {number} */ days) => Date.now() - days * 86_400_000;
 /** How many characters of a message the preview looks at, before and after what was found. */
 const PREVIEWED = 20_000;
@@ -110,7 +115,11 @@ export class FindView {
 	/** What the search is limited to. @returns {SearchOptions} */
 	#limits() {
 		const [role, time] = [ROLES[this.#role] ?? ROLES[0], TIMES[this.#time]];
-		return { ...("roles" in role ? { roles: role.roles } : {}), ...("in" in role ? { in: role.in } : {}), ...(time?.since ? { since: time.since() } : {}) };
+		return {
+			...("roles" in role ? { roles: role.roles } : {}),
+			...("in" in role ? { in: role.in } : {}),
+			...(time?.since ? { since: time.since() } : {}),
+		};
 	}
 
 	/**
@@ -193,8 +202,18 @@ export class FindView {
 	/** Puts the hits together. What was chosen stays chosen. @param {boolean} [isNew] */
 	#arrange(isNew = false) {
 		const chosen = this.#hits[this.#selected];
-		this.#hits = this.#opened.size === 0 ? this.#found : this.#found.flatMap((hit, at) => (isHitStart(this.#found, at) ? this.#opened.get(hit.path) : undefined) ?? (this.#opened.has(hit.path) ? [] : [hit]));
-		const at = isNew || !chosen ? -1 : this.#hits.findIndex(({ path, entryId }) => path === chosen.path && entryId === chosen.entryId);
+		this.#hits =
+			this.#opened.size === 0
+				? this.#found
+				: this.#found.flatMap(
+						(hit, at) =>
+							(isHitStart(this.#found, at) ? this.#opened.get(hit.path) : undefined) ??
+							(this.#opened.has(hit.path) ? [] : [hit]),
+					);
+		const at =
+			isNew || !chosen
+				? -1
+				: this.#hits.findIndex(({ path, entryId }) => path === chosen.path && entryId === chosen.entryId);
 		this.#select(at < 0 ? this.#selected : at);
 	}
 
@@ -202,7 +221,8 @@ export class FindView {
 	#select(at) {
 		this.#selected = Math.max(0, Math.min(at, this.#hits.length - 1));
 		this.#makePreview();
-		if (this.#isCut && this.#running === undefined && this.#selected + AHEAD >= this.#hits.length) this.#search(this.#limit + LIMIT);
+		if (this.#isCut && this.#running === undefined && this.#selected + AHEAD >= this.#hits.length)
+			this.#search(this.#limit + LIMIT);
 	}
 
 	/** Shows all hits of the session of a hit, or the first again. @param {SearchHit} hit */
@@ -213,15 +233,21 @@ export class FindView {
 			return this.#select(this.#hits.findIndex((hit) => hit.path === path));
 		}
 		const searches = this.#searches;
-		this.#options.search(this.#input.getValue().trim(), { isAll: true, session: path }, { ...this.#limits(), limit: ALL_OF_SESSION }).then(
-			(hits) => {
-				if (searches !== this.#searches || hits.length === 0) return;
-				this.#opened.set(path, owner ? hits.map((hit) => ({ ...hit, owner })) : hits);
-				this.#arrange();
-				this.#options.tui.requestRender();
-			},
-			(error) => this.#tell(safeMessage(error)),
-		);
+		this.#options
+			.search(
+				this.#input.getValue().trim(),
+				{ isAll: true, session: path },
+				{ ...this.#limits(), limit: ALL_OF_SESSION },
+			)
+			.then(
+				(hits) => {
+					if (searches !== this.#searches || hits.length === 0) return;
+					this.#opened.set(path, owner ? hits.map((hit) => ({ ...hit, owner })) : hits);
+					this.#arrange();
+					this.#options.tui.requestRender();
+				},
+				(error) => this.#tell(safeMessage(error)),
+			);
 	}
 
 	/** Reads the chosen message in a later turn: a key is never held up by a large session. */
@@ -234,7 +260,10 @@ export class FindView {
 			if (hit === undefined) this.#preview = undefined;
 			else {
 				try {
-					this.#preview = { hit, text: this.#options.textOf(hit) ?? `(the session no longer has this entry) ${snippetText(hit)}` };
+					this.#preview = {
+						hit,
+						text: this.#options.textOf(hit) ?? `(the session no longer has this entry) ${snippetText(hit)}`,
+					};
 				} catch (error) {
 					this.#preview = { hit, text: `(${safeMessage(error)})` };
 				}
@@ -255,7 +284,8 @@ export class FindView {
 		if (matchesKey(data, "ctrl+o")) return { choose: (hit) => ({ action: "session", hit }) };
 		if (matchesKey(data, "ctrl+g")) return { choose: (hit) => ({ action: "editor", text: this.#textFor(hit) }) };
 		if (matchesKey(data, "ctrl+l")) return { act: (hit) => this.#read(hit) };
-		if (keybindings.matches(data, /** @type {any} */ ("app.session.delete"))) return { act: (hit) => this.#askToDelete(hit) };
+		if (keybindings.matches(data, /** @type {any} */ ("app.session.delete")))
+			return { act: (hit) => this.#askToDelete(hit) };
 		if (matchesKey(data, "ctrl+s")) return { act: (hit) => this.#toggleSession(hit) };
 		return undefined;
 	}
@@ -338,9 +368,17 @@ export class FindView {
 		const { keybindings, hasTrash } = this.#options;
 		if (!this.#deleting) return [];
 		const { hit, deletion } = this.#deleting;
-		const more = [...(deletion.subagents > 0 ? [counted(deletion.subagents, "session of a subagent", "sessions of subagents")] : []), ...(deletion.backups > 0 ? [counted(deletion.backups, "backup")] : [])];
+		const more = [
+			...(deletion.subagents > 0
+				? [counted(deletion.subagents, "session of a subagent", "sessions of subagents")]
+				: []),
+			...(deletion.backups > 0 ? [counted(deletion.backups, "backup")] : []),
+		];
 		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
-		return wrapped(`Delete ${what} ${hasTrash() ? "to the trash" : "for ever"}? ${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`, width).map((line) => this.#options.theme.fg("warning", line));
+		return wrapped(
+			`Delete ${what} ${hasTrash() ? "to the trash" : "for ever"}? ${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
+			width,
+		).map((line) => this.#options.theme.fg("warning", line));
 	}
 
 	/** Shows the place of a hit. @param {SearchHit} hit */
@@ -395,7 +433,9 @@ export class FindView {
 	/** Finds the words that are searched for; undefined without any. */
 	#words() {
 		const words = this.#input.getValue().trim().split(/\s+/).filter(Boolean);
-		return words.length === 0 ? undefined : new RegExp(words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|"), "giu");
+		return words.length === 0
+			? undefined
+			: new RegExp(words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|"), "giu");
 	}
 
 	/** @param {number} width */
@@ -407,29 +447,47 @@ export class FindView {
 		const rules = rows < ROWS_FOR_RULES ? [] : [theme.fg("border", "─".repeat(width))];
 		const head = [...rules, this.#titleLine(width), ...this.#input.render(width), ...rules];
 		const isQuiet = rows < ROWS_FOR_MORE && !this.#isHelpOpen && !this.#deleting;
-		const foot = isQuiet ? [] : [...rules, ...(this.#deleting ? this.#question(width) : this.#helpLines(width).map(dim))];
+		const foot = isQuiet
+			? []
+			: [...rules, ...(this.#deleting ? this.#question(width) : this.#helpLines(width).map(dim))];
 		const room = Math.max(1, rows - head.length - foot.length);
 		const { titles, lines, at } = this.#hitLines(width);
 		const preview = rows < ROWS_FOR_MORE || this.#hits.length === 0 ? [] : this.#previewLines(width);
 		// The message gets what the hits leave, and a third if they need more.
 		const least = preview.length === 0 ? 0 : Math.min(preview.length + 1, Math.floor(room / 3) + 1);
-		const listed = this.#hits.length === 0 ? this.#emptyLines(width).slice(0, room) : around(lines, titles, at, Math.min(lines.length, room - least));
+		const listed =
+			this.#hits.length === 0
+				? this.#emptyLines(width).slice(0, room)
+				: around(lines, titles, at, Math.min(lines.length, room - least));
 		const left = room - listed.length;
-		const shown = left < 2 || preview.length === 0 ? [] : [theme.fg("border", "─".repeat(width)), ...fromMark(preview, left - 1).map(({ line }) => (this.#isAwaited ? dim(line) : line))];
+		const shown =
+			left < 2 || preview.length === 0
+				? []
+				: [
+						theme.fg("border", "─".repeat(width)),
+						...fromMark(preview, left - 1).map(({ line }) => (this.#isAwaited ? dim(line) : line)),
+					];
 		const empty = Array.from({ length: Math.max(0, left - shown.length) }, () => "");
-		return [...head, ...listed, ...empty, ...shown, ...foot].slice(0, rows).map((line) => truncateToWidth(line, width, "…", true));
+		return [...head, ...listed, ...empty, ...shown, ...foot]
+			.slice(0, rows)
+			.map((line) => truncateToWidth(line, width, "…", true));
 	}
 
 	/** @param {number} width */
 	#titleLine(width) {
 		const { theme, only, subagents } = this.#options;
 		const dir = this.#options.dir === undefined ? "" : ` in ${clipMiddle(this.#options.dir, Math.floor(width / 4))}`;
-		const where = only === undefined ? `${this.#isAll ? "all sessions" : "this project"}${dir}${subagents ? "" : " without subagents"}` : "one session";
+		const where =
+			only === undefined
+				? `${this.#isAll ? "all sessions" : "this project"}${dir}${subagents ? "" : " without subagents"}`
+				: "one session";
 		const filters = `${where} · ${ROLES[this.#role]?.title} · ${TIMES[this.#time]?.title}`;
 		const find = theme.fg("accent", theme.bold("Find"));
 		const status = theme.fg("dim", this.#status);
 		// What does not fit is cut off at the end.
-		return widthOf(filters) + widthOf(this.#status) + 8 > width && this.#status !== "" ? `${find}  ${status}  ${filters}` : `${find}  ${filters}  ${status}`;
+		return widthOf(filters) + widthOf(this.#status) + 8 > width && this.#status !== ""
+			? `${find}  ${status}  ${filters}`
+			: `${find}  ${filters}  ${status}`;
 	}
 
 	/** One line, or all that there is to say. @param {number} width */
@@ -440,7 +498,13 @@ export class FindView {
 		const hit = this.#hits[this.#selected];
 		const isSaid = hit !== undefined && isForEditor(hit.role);
 		const goes = isSaid ? "goes to the answer" : "goes to the entry";
-		if (!this.#isHelpOpen) return [clip(`f1 shows the keys · ${cancel} closes${hit === undefined ? "" : ` · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session`}`, width)];
+		if (!this.#isHelpOpen)
+			return [
+				clip(
+					`f1 shows the keys · ${cancel} closes${hit === undefined ? "" : ` · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session`}`,
+					width,
+				),
+			];
 		return [
 			`${enter} ${goes} and moves the session's leaf there (what follows stays as a branch)${isSaid ? " · ctrl+x puts the message into the editor and the leaf before it" : ""} · ctrl+l reads the place and moves nothing · ctrl+o opens the session only · ctrl+g takes the text to the editor`,
 			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · ${key("app.session.delete")} deletes the session · f1 closes this · ${cancel} closes`,
@@ -452,8 +516,12 @@ export class FindView {
 		if (this.#status !== "nothing found") return [];
 		const { only, keybindings } = this.#options;
 		const left = [
-			...(this.#isAll || only !== undefined ? [] : [`other projects (${keybindings.getKeys("tui.input.tab")[0] ?? ""})`]),
-			...(this.#role === 0 ? ["tool calls and their output (ctrl+r)"] : [`texts other than ${ROLES[this.#role]?.title} (ctrl+r)`]),
+			...(this.#isAll || only !== undefined
+				? []
+				: [`other projects (${keybindings.getKeys("tui.input.tab")[0] ?? ""})`]),
+			...(this.#role === 0
+				? ["tool calls and their output (ctrl+r)"]
+				: [`texts other than ${ROLES[this.#role]?.title} (ctrl+r)`]),
 			...(this.#time === 0 ? [] : [`times before ${TIMES[this.#time]?.title} (ctrl+t)`]),
 			...(this.#options.subagents ? [] : ["sessions of subagents (--no-subagents)"]),
 		];
@@ -488,7 +556,9 @@ export class FindView {
 			const isSelected = index === this.#selected && !this.#isAwaited;
 			if (isSelected) made.at = made.lines.length;
 			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(speakerOf(hit), 10).padEnd(width < 60 ? 0 : 10)} `;
-			const snippet = pieces(hit.snippet, Math.max(1, width - place.length)).map(({ text, found }) => (this.#isAwaited ? dim(text) : found ? mark(theme, text) : text)).join("");
+			const snippet = pieces(hit.snippet, Math.max(1, width - place.length))
+				.map(({ text, found }) => (this.#isAwaited ? dim(text) : found ? mark(theme, text) : text))
+				.join("");
 			add(`${isSelected ? theme.fg("accent", place) : dim(place)}${snippet}`, title);
 		}
 		return made;
@@ -512,7 +582,9 @@ export class FindView {
 		const left = more > 0 ? `${count(more)} more · ` : "";
 		const title = `${indent}${clip(titleOf(session), Math.max(8, Math.floor(width / 2) - widthOf(indent)))}`;
 		const place = `${left}${clip(underHome(session.cwd), Math.max(1, width - widthOf(title) - 2 - left.length))}`;
-		return this.#isAwaited ? theme.fg("dim", `${title}  ${place}`) : `${theme.bold(title)}  ${theme.fg("muted", place)}`;
+		return this.#isAwaited
+			? theme.fg("dim", `${title}  ${place}`)
+			: `${theme.bold(title)}  ${theme.fg("muted", place)}`;
 	}
 
 	/**
@@ -561,4 +633,7 @@ function around(lines, titles, at, rows) {
 }
 
 /** @param {SearchHit} hit */
-const snippetText = (hit) => pieces(hit.snippet, hit.snippet.length).map(({ text }) => text).join("");
+const snippetText = (hit) =>
+	pieces(hit.snippet, hit.snippet.length)
+		.map(({ text }) => text)
+		.join("");

@@ -4,11 +4,11 @@ import { deleteSession, hasTrash, planDeletion } from "../shared/delete-session.
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { clip, count, counted, safeLine } from "../shared/text.mjs";
+import { library } from "../takeover/library.mjs";
 import { answer, refuse, withStatus } from "./answer.mjs";
 import { ageOf, speakerOf, titleOf } from "./find-text.mjs";
 import { FindView } from "./find-view.mjs";
 import { goTo, textOf } from "./go-to.mjs";
-import { library } from "../takeover/library.mjs";
 import { foundSession, onlyDir, searchOptions } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
@@ -54,7 +54,8 @@ export async function find(pi, args, ctx) {
 	if (typeof given === "string") return await refuse(ctx, given);
 	const { SessionManager } = library(pi);
 	const only = given.session === undefined ? undefined : foundSession(SessionManager, given.session, ctx).path;
-	if (ctx.mode !== "tui") return given.query === "" ? await refuse(ctx, USAGE) : await answer(ctx, await asText(pi, given, only, ctx));
+	if (ctx.mode !== "tui")
+		return given.query === "" ? await refuse(ctx, USAGE) : await answer(ctx, await asText(pi, given, only, ctx));
 	/** @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was shown last */
 	let opened;
 	const managerOf = (/** @type {SearchHit} */ hit) => {
@@ -69,8 +70,11 @@ export async function find(pi, args, ctx) {
 		const entry = managerOf(hit).getEntry(hit.entryId);
 		return entry && stripVTControlCharacters(textOf(entry));
 	};
-	const search = (/** @type {string} */ text, /** @type {{ isAll: boolean, session?: string }} */ { isAll, session = only }, /** @type {object} */ more) =>
-		SessionManager.search(text, { ...searchOptions(ctx, { isAll, session }), subagents: given.subagents, ...more });
+	const search = (
+		/** @type {string} */ text,
+		/** @type {{ isAll: boolean, session?: string }} */ { isAll, session = only },
+		/** @type {object} */ more,
+	) => SessionManager.search(text, { ...searchOptions(ctx, { isAll, session }), subagents: given.subagents, ...more });
 	const deletionOf = (/** @type {SearchHit} */ { path }) => {
 		const own = ctx.sessionManager.getSessionFile();
 		const deletion = planDeletion(SessionManager, path);
@@ -90,7 +94,21 @@ export async function find(pi, args, ctx) {
 		chosen = await ctx.ui.custom(
 			(tui, theme, keybindings, done) => {
 				redraw = () => tui.requestRender();
-				return new FindView({ ...given, tui, theme, keybindings, done, only, dir: onlyDir(ctx), textOf: textOfHit, managerOf, search, deletionOf, remove, hasTrash });
+				return new FindView({
+					...given,
+					tui,
+					theme,
+					keybindings,
+					done,
+					only,
+					dir: onlyDir(ctx),
+					textOf: textOfHit,
+					managerOf,
+					search,
+					deletionOf,
+					remove,
+					hasTrash,
+				});
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
 		);
@@ -117,26 +135,38 @@ export async function find(pi, args, ctx) {
 async function asText(pi, { query, isAll, subagents }, only, ctx) {
 	const where = searchOptions(ctx, { isAll, session: only });
 	const limit = only === undefined ? TEXT_LIMIT : 10 * TEXT_LIMIT;
-	const hits = await withStatus(ctx, "searching", (onProgress) => library(pi).SessionManager.search(query, { ...where, subagents, limit, onProgress }));
+	const hits = await withStatus(ctx, "searching", (onProgress) =>
+		library(pi).SessionManager.search(query, { ...where, subagents, limit, onProgress }),
+	);
 	const dir = onlyDir(ctx);
 	const sessions = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
 	const searched = `${only === undefined ? sessions : "this session"}${subagents ? "" : ", without those of subagents"}`;
-	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${searched}${isAll || only !== undefined ? "" : "; /find --all searches all"}. Not searched: what tools were given and gave, thoughts, what extensions wrote.`;
-	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) => `${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}`;
+	if (hits.length === 0)
+		return `Nothing found for ${safeLine(query)} in ${searched}${isAll || only !== undefined ? "" : "; /find --all searches all"}. Not searched: what tools were given and gave, thoughts, what extensions wrote.`;
+	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) =>
+		`${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}`;
 	/** @type {string[]} */
 	const lines = [];
 	let ofSession = 0;
 	for (const [at, hit] of hits.entries()) {
 		if (isHitStart(hits, at)) {
 			ofSession = 0;
-			if (hit.owner && hit.owner.path !== (hits[at - 1]?.owner ?? hits[at - 1])?.path) lines.push(sessionLine(hit.owner));
+			if (hit.owner && hit.owner.path !== (hits[at - 1]?.owner ?? hits[at - 1])?.path)
+				lines.push(sessionLine(hit.owner));
 			lines.push(`${hit.owner ? "  ↳ " : ""}${sessionLine(hit)}`);
 		}
 		ofSession++;
-		const snippet = pieces(hit.snippet, TEXT_COLUMNS).map(({ text }) => text).join("");
+		const snippet = pieces(hit.snippet, TEXT_COLUMNS)
+			.map(({ text }) => text)
+			.join("");
 		lines.push(`  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit), 16)}: ${snippet}`);
 		const left = hit.hitsInSession - ofSession;
-		if (isHitEnd(hits, at) && left > 0) lines.push(`  ${count(left)} more in this session: /find --session ${safeLine(hit.id)} ${safeLine(query)}`);
+		if (isHitEnd(hits, at) && left > 0)
+			lines.push(`  ${count(left)} more in this session: /find --session ${safeLine(hit.id)} ${safeLine(query)}`);
 	}
-	return [...lines, ...(dir === undefined ? [] : [`Searched: ${searched}.`]), ...(hits.length === limit ? [`The first ${counted(limit, "hit")}.`] : [])].join("\n");
+	return [
+		...lines,
+		...(dir === undefined ? [] : [`Searched: ${searched}.`]),
+		...(hits.length === limit ? [`The first ${counted(limit, "hit")}.`] : []),
+	].join("\n");
 }

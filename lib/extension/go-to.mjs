@@ -17,7 +17,8 @@ import { library } from "../takeover/library.mjs";
  */
 export async function goTo(pi, ctx, hit, where) {
 	const { path } = hit;
-	if (!ctx.isIdle()) return ctx.ui.notify("Wait until the answer is complete, or stop it, before you go to another place", "warning");
+	if (!ctx.isIdle())
+		return ctx.ui.notify("Wait until the answer is complete, or stop it, before you go to another place", "warning");
 	if (path === ctx.sessionManager.getSessionFile()) return where === "session" ? undefined : moveTo(ctx, hit, where);
 	try {
 		// An error of pi's switch would end pi. Opened read-only, a session that is gone or damaged is found first.
@@ -84,7 +85,11 @@ function numbered({ sessionManager }, { entryId, timestamp }) {
 export const isForEditor = (role) => role === "user" || role === "custom_message";
 
 /** The text of an entry. @param {object} entry */
-export const textOf = (entry) => partsOf(entry).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n\n");
+export const textOf = (entry) =>
+	partsOf(entry)
+		.filter(({ kind }) => kind !== "image")
+		.map(({ text }) => text)
+		.join("\n\n");
 
 /** @param {unknown} error */
 export const safeMessage = (error) => safeLine(error instanceof Error ? error.message : error);

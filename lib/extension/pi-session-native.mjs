@@ -23,7 +23,10 @@ export default function extension(api) {
 	});
 	for (const key of findKeys(pi)) {
 		// What a key runs may open no session; a command may.
-		api.registerShortcut(key, { description: "Search all sessions (/find)", handler: () => api.sendUserMessage("/find", { expandPromptTemplates: true }) });
+		api.registerShortcut(key, {
+			description: "Search all sessions (/find)",
+			handler: () => api.sendUserMessage("/find", { expandPromptTemplates: true }),
+		});
 	}
 	api.registerCommand("costs", {
 		description: "What all sessions cost: /costs [--repository] [day|week|month|model|project|session]",
@@ -67,8 +70,26 @@ async function registerTools(api) {
 	const { definitions, readSession, searchSessions } = await import("./tools.mjs");
 	/** @type {(tool: object) => void} */
 	const register = (tool) => api.registerTool(/** @type {any} */ (tool));
-	register({ ...definitions.search, execute: (/** @type {string} */ _id, /** @type {any} */ params, /** @type {AbortSignal | undefined} */ signal, /** @type {unknown} */ _update, /** @type {Context} */ ctx) => searchSessions(pi, params, signal, ctx) });
-	register({ ...definitions.read, execute: async (/** @type {string} */ _id, /** @type {any} */ params, /** @type {unknown} */ _signal, /** @type {unknown} */ _update, /** @type {Context} */ ctx) => readSession(pi, params, ctx) });
+	register({
+		...definitions.search,
+		execute: (
+			/** @type {string} */ _id,
+			/** @type {any} */ params,
+			/** @type {AbortSignal | undefined} */ signal,
+			/** @type {unknown} */ _update,
+			/** @type {Context} */ ctx,
+		) => searchSessions(pi, params, signal, ctx),
+	});
+	register({
+		...definitions.read,
+		execute: async (
+			/** @type {string} */ _id,
+			/** @type {any} */ params,
+			/** @type {unknown} */ _signal,
+			/** @type {unknown} */ _update,
+			/** @type {Context} */ ctx,
+		) => readSession(pi, params, ctx),
+	});
 }
 
 /** Whether this pi was started by another, as packages of subagents mark it. */

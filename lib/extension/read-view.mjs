@@ -122,7 +122,9 @@ export class ReadView {
 		return [
 			{ line: theme.fg(isFound ? "accent" : "muted", theme.bold(head)), isMarked: false },
 			...markedLines(plain.slice(0, most), isFound ? words : undefined, this.#width, theme),
-			...(plain.length > most ? [{ line: theme.fg("dim", `… ${counted(plain.length - most, "more character")}`), isMarked: false }] : []),
+			...(plain.length > most
+				? [{ line: theme.fg("dim", `… ${counted(plain.length - most, "more character")}`), isMarked: false }]
+				: []),
 			{ line: "", isMarked: false },
 		];
 	}
@@ -130,7 +132,8 @@ export class ReadView {
 	/** So many lines from the top on. @param {number} rows */
 	#below(rows) {
 		const lines = this.#linesAt(this.#top.at).slice(this.#top.line);
-		for (let at = this.#top.at + 1; lines.length < rows && (at < this.#entries.length || this.#addAfter()); at++) lines.push(...this.#linesAt(at));
+		for (let at = this.#top.at + 1; lines.length < rows && (at < this.#entries.length || this.#addAfter()); at++)
+			lines.push(...this.#linesAt(at));
 		return lines.slice(0, rows);
 	}
 
@@ -146,12 +149,23 @@ export class ReadView {
 			this.#top.line = Math.min(this.#top.line, this.#linesAt(this.#top.at).length - 1);
 		}
 		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
-		const foot = [theme.fg("dim", clip(`${key("tui.select.up")}/${key("tui.select.down")} scroll · ${key("tui.select.confirm")} goes there · ${key("tui.select.cancel")} back to the hits`, width))];
+		const foot = [
+			theme.fg(
+				"dim",
+				clip(
+					`${key("tui.select.up")}/${key("tui.select.down")} scroll · ${key("tui.select.confirm")} goes there · ${key("tui.select.cancel")} back to the hits`,
+					width,
+				),
+			),
+		];
 		this.#page = Math.max(1, rows - foot.length);
 		if (!this.#isPlaced) {
 			this.#isPlaced = true;
 			// What was found is a third of the page below its top.
-			this.#top.line = Math.max(0, this.#linesAt(0).findIndex(({ isMarked }) => isMarked));
+			this.#top.line = Math.max(
+				0,
+				this.#linesAt(0).findIndex(({ isMarked }) => isMarked),
+			);
 			this.#move(-Math.floor(this.#page / 3));
 		}
 		let lines = this.#below(this.#page);

@@ -16,11 +16,12 @@ export const [LIMIT, PER_SESSION] = [200, 3];
  * @returns {import("../../index.js").SearchOptions}
  */
 export const searchOptions = (ctx, { isAll, session }) => ({
-	...(session === undefined ? { ...(isAll ? {} : projectOf(ctx)), ...customDir(ctx), perSession: PER_SESSION } : { sessionDir: dirname(session), session }),
+	...(session === undefined
+		? { ...(isAll ? {} : projectOf(ctx)), ...customDir(ctx), perSession: PER_SESSION }
+		: { sessionDir: dirname(session), session }),
 	limit: LIMIT,
 	mark: [OPEN, CLOSE],
 });
-
 
 /** @type {WeakMap<object, ReturnType<typeof projectScope>>} what a command or a tool has asked git, which a search of each letter would ask again */
 const projects = new WeakMap();
@@ -45,7 +46,9 @@ export function customDir({ sessionManager }) {
 	const dir = manager.getSessionDir();
 	const sessionDir = dirWithSubagent(dir) ?? dir;
 	// pi's own place is `sessions/--project--`.
-	return sessionDir !== dir && basename(dirname(sessionDir)) === "sessions" && /^--.*--$/.test(basename(sessionDir)) ? {} : { sessionDir };
+	return sessionDir !== dir && basename(dirname(sessionDir)) === "sessions" && /^--.*--$/.test(basename(sessionDir))
+		? {}
+		: { sessionDir };
 }
 
 /**
@@ -68,7 +71,8 @@ function dirWithSubagent(dir) {
 export function foundSession(SessionManager, id, ctx) {
 	const [found, ...others] = id === "" ? [] : SessionManager.findByIdPrefix(id, customDir(ctx));
 	if (!found) throw new Error(`There is no session ${id}`);
-	if (others.some((other) => other.id !== found.id)) throw new Error(`Several sessions begin with ${id}: give the whole id`);
+	if (others.some((other) => other.id !== found.id))
+		throw new Error(`Several sessions begin with ${id}: give the whole id`);
 	return found;
 }
 

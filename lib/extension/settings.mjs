@@ -24,8 +24,12 @@ export function readExtensionSettings(api, warn) {
 		return settings;
 	}
 	for (const [name, value] of Object.entries(given)) {
-		if (!Object.hasOwn(DEFAULTS, name)) warn(`pi-session-native: there is no setting ${names.quotedName(name)}; the settings are ${Object.keys(DEFAULTS).join(", ")}`);
-		else if (typeof value !== "boolean") warn(`pi-session-native: the setting ${JSON.stringify(name)} must be true or false`);
+		if (!Object.hasOwn(DEFAULTS, name))
+			warn(
+				`pi-session-native: there is no setting ${names.quotedName(name)}; the settings are ${Object.keys(DEFAULTS).join(", ")}`,
+			);
+		else if (typeof value !== "boolean")
+			warn(`pi-session-native: the setting ${JSON.stringify(name)} must be true or false`);
 		else settings[/** @type {keyof Settings} */ (name)] = value;
 	}
 	return settings;
@@ -41,7 +45,12 @@ const FIND_KEYS = "pi-session-native.find";
  */
 export function findKeys(pi) {
 	try {
-		const keys = JSON.parse(files.readSmall(join(pi.getAgentDir(), "keybindings.json")).toString().replace(/^\ufeff/, ""))[FIND_KEYS];
+		const keys = JSON.parse(
+			files
+				.readSmall(join(pi.getAgentDir(), "keybindings.json"))
+				.toString()
+				.replace(/^\ufeff/, ""),
+		)[FIND_KEYS];
 		return [keys].flat().filter((key) => typeof key === "string" && key !== "");
 	} catch {
 		return [];

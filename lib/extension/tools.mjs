@@ -24,7 +24,11 @@ export const definitions = {
 		description: "Find words in the user's earlier sessions. Every word must occur in a message.",
 		parameters: {
 			type: "object",
-			properties: { query: { type: "string" }, all: { type: "boolean", description: "every project, not only this one" }, session: { type: "string", description: "all hits of this session" } },
+			properties: {
+				query: { type: "string" },
+				all: { type: "boolean", description: "every project, not only this one" },
+				session: { type: "string", description: "all hits of this session" },
+			},
 			required: ["query"],
 		},
 		annotations,
@@ -33,7 +37,11 @@ export const definitions = {
 		name: "read_session",
 		label: "Read session",
 		description: "Read the messages around a hit of search_sessions.",
-		parameters: { type: "object", properties: { session: { type: "string" }, entry: { type: "string" } }, required: ["session", "entry"] },
+		parameters: {
+			type: "object",
+			properties: { session: { type: "string" }, entry: { type: "string" } },
+			required: ["session", "entry"],
+		},
 		annotations,
 	},
 };
@@ -49,23 +57,35 @@ export async function searchSessions(pi, { query, all, session }, signal, ctx) {
 	const { SessionManager } = library(pi);
 	const open = ctx.sessionManager.getSessionFile() ?? ctx.sessionManager.getSessionId();
 	const only = session === undefined || session === "" ? undefined : foundSession(SessionManager, session, ctx).path;
-	const where = { ...searchOptions(ctx, { isAll: Boolean(all), session: only }), ...(only === undefined ? { excludeSession: open } : {}) };
+	const where = {
+		...searchOptions(ctx, { isAll: Boolean(all), session: only }),
+		...(only === undefined ? { excludeSession: open } : {}),
+	};
 	const hits = await SessionManager.search(query, { ...where, limit: HITS, ...(signal ? { signal } : {}) });
-	if (hits.length === 0) return result(`Nothing found in ${only === undefined ? (all ? "all sessions" : "the sessions of this project; set all to search every project") : "this session"}.`);
+	if (hits.length === 0)
+		return result(
+			`Nothing found in ${only === undefined ? (all ? "all sessions" : "the sessions of this project; set all to search every project") : "this session"}.`,
+		);
 	let ofSession = 0;
 	const lines = hits.flatMap((hit, at) => {
-		const snippet = pieces(hit.snippet, SNIPPET_COLUMNS).map(({ text }) => text).join("");
+		const snippet = pieces(hit.snippet, SNIPPET_COLUMNS)
+			.map(({ text }) => text)
+			.join("");
 		const begins = isHitStart(hits, at);
 		ofSession = begins ? 1 : ofSession + 1;
 		const left = hit.hitsInSession - ofSession;
 		return [
 			...(begins ? [sessionLine(hit, Boolean(all))] : []),
 			`  entry ${safeLine(hit.entryId)} ${safeLine(hit.timestamp)} ${hit.role}: ${snippet}`,
-			...(isHitEnd(hits, at) && left > 0 && hits.length < HITS ? [`  (${left} more hits in this session; set session to see them)`] : []),
+			...(isHitEnd(hits, at) && left > 0 && hits.length < HITS
+				? [`  (${left} more hits in this session; set session to see them)`]
+				: []),
 		];
 	});
 	const most = hits.length < HITS ? "" : "at least ";
-	return result(bounded(lines, SEARCH_CHARS, (left) => `(${most}${left} more lines: use rarer words)`, hits.length === HITS));
+	return result(
+		bounded(lines, SEARCH_CHARS, (left) => `(${most}${left} more lines: use rarer words)`, hits.length === HITS),
+	);
 }
 
 /**
@@ -93,14 +113,25 @@ export function readSession(pi, { session, entry }, ctx) {
 		if (!chosen) throw new Error(`Session ${session} has no entry ${entry}`);
 		// What followed on the branch that was written last.
 		const after = [];
-		for (let next = manager.getChildren(entry).at(-1); next && after.length < AROUND; next = manager.getChildren(next.id).at(-1)) after.push(next);
+		for (
+			let next = manager.getChildren(entry).at(-1);
+			next && after.length < AROUND;
+			next = manager.getChildren(next.id).at(-1)
+		)
+			after.push(next);
 		const shown = [...path.slice(-1 - AROUND, -1), chosen, ...after];
 		// The one that was asked for has half of the room, the others share the rest.
 		const share = Math.floor(READ_CHARS / 2 / (2 * AROUND)) - 100;
 		const texts = shown.map((one) => {
 			const most = one === chosen ? READ_CHARS / 2 - 200 : share;
-			const text = safeBlock(partsOf(one).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n"));
-			const cut = text.length > most ? `${text.slice(0, most).toWellFormed()} … (${text.length - most} characters more)` : text;
+			const text = safeBlock(
+				partsOf(one)
+					.filter(({ kind }) => kind !== "image")
+					.map(({ text }) => text)
+					.join("\n"),
+			);
+			const cut =
+				text.length > most ? `${text.slice(0, most).toWellFormed()} … (${text.length - most} characters more)` : text;
 			return `[${safeLine(roleOf(one))} ${safeLine(one.id)} ${safeLine(asText(one.timestamp))}]\n${cut}`;
 		});
 		return result(bounded(texts, READ_CHARS, (left) => `(${left} more)`));

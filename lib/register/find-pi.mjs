@@ -1,21 +1,12 @@
 // Finds the installed pi for `pi-native`: the one that is set, one installed beside this package, `pi` on the path, or one beside
 // the running Node. Agents run in directories with strangers' code. A pi that came with such a directory was not installed
 // by the user, even if `npx`, `npm run` or a relative entry of the path leads there.
-import {
-	accessSync,
-	closeSync,
-	constants,
-	existsSync,
-	openSync,
-	readSync,
-	realpathSync,
-	statSync,
-} from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import files from "../shared/read-small.js";
-import { PACKAGE_VARIABLE, Unfit, manifestOf, print } from "./package.mjs";
+import { manifestOf, PACKAGE_VARIABLE, print, Unfit } from "./package.mjs";
 
 /** @typedef {import("./package.mjs").Settings} Settings */
 
@@ -137,8 +128,10 @@ function projectOfWorkingDirectory() {
 function isOfWorkingDirectory(path) {
 	/** @type {string[]} */
 	const above = [];
-	for (let at = resolve(path); at !== dirname(at); at = dirname(at)) if (basename(at) === "node_modules") above.push(at);
-	const isOurs = (/** @type {string} */ modules) => [dirname(modules), join(modules, "pi-session-native")].some((dir) => realOr(dir) === realOr(OWN));
+	for (let at = resolve(path); at !== dirname(at); at = dirname(at))
+		if (basename(at) === "node_modules") above.push(at);
+	const isOurs = (/** @type {string} */ modules) =>
+		[dirname(modules), join(modules, "pi-session-native")].some((dir) => realOr(dir) === realOr(OWN));
 	const [project, cwd] = [projectOfWorkingDirectory(), realOr(workingDirectory())];
 	const isInProject = project !== undefined && isWithin(resolve(path), project);
 	return (isInProject || above.some((modules) => isWithin(cwd, realOr(dirname(modules))))) && !above.some(isOurs);

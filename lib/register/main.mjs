@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { takeOver } from "../takeover/take-over.mjs";
-import { BUNDLE, Packages, UNBUNDLED, Unfit, print, readEnvironment } from "./package.mjs";
+import { BUNDLE, Packages, print, readEnvironment, UNBUNDLED, Unfit } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
 /** What is loaded for a script: pi's index, or a program of pi's that the script imports. */
@@ -36,7 +36,10 @@ function take(exported, pi) {
 	takeOver(exported, {
 		warn: print,
 		// A worker has the main thread's pi, which was reported already.
-		onTaken: () => readEnvironment().verbose && isMainThread && print(`${name} ${version}: the session manager of ${pi.title} (${pi.dir}) is replaced`),
+		onTaken: () =>
+			readEnvironment().verbose &&
+			isMainThread &&
+			print(`${name} ${version}: the session manager of ${pi.title} (${pi.dir}) is replaced`),
 	});
 }
 
@@ -48,7 +51,9 @@ function takeBefore(pi, folder) {
 		take(require(pi.path(`${folder}index.js`)), pi);
 	} catch (error) {
 		const [reason] = (error instanceof Error ? error.message : String(error)).split("\n", 1);
-		print(`pi-session-native: ${pi.title} runs on its own session manager, because its ${folder}index.js cannot be loaded: ${reason}`);
+		print(
+			`pi-session-native: ${pi.title} runs on its own session manager, because its ${folder}index.js cannot be loaded: ${reason}`,
+		);
 	}
 }
 
@@ -89,9 +94,13 @@ export function registerMain() {
 	if (main && !(pi && main.real.endsWith(".js"))) orStop(() => startOthers(main, settings));
 	const name = pi?.nameOf(/** @type {{ real: string }} */ (main).real) ?? "";
 	if (pi && name.startsWith(UNBUNDLED)) takeBefore(pi, name.startsWith(BUNDLE) ? BUNDLE : UNBUNDLED);
-	else if (pi && name.startsWith("src/")) print(`pi-session-native: ${pi.title} runs on its own session manager, because it is started from its source`);
+	else if (pi && name.startsWith("src/"))
+		print(`pi-session-native: ${pi.title} runs on its own session manager, because it is started from its source`);
 	else if (typeof module.registerHooks === "function") module.registerHooks({ load });
-	else print(`pi-session-native: scripts that import pi get pi's own session manager, because Node ${process.versions.node} has no module.registerHooks; Node 22.15 has`);
+	else
+		print(
+			`pi-session-native: scripts that import pi get pi's own session manager, because Node ${process.versions.node} has no module.registerHooks; Node 22.15 has`,
+		);
 }
 
 /**

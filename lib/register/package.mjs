@@ -48,7 +48,12 @@ export const print = (line) => void writeSync(2, `${line}\n`);
 /** The `package.json` of a directory, or undefined if none can be read. @param {string} dir @returns {Manifest | undefined} */
 export function manifestOf(dir) {
 	try {
-		const value = JSON.parse(files.readSmall(join(dir, "package.json")).toString().replace(/^\uFEFF/, ""));
+		const value = JSON.parse(
+			files
+				.readSmall(join(dir, "package.json"))
+				.toString()
+				.replace(/^\uFEFF/, ""),
+		);
 		return value !== null && typeof value === "object" ? value : undefined;
 	} catch {
 		return undefined;
@@ -120,7 +125,9 @@ export class Packages {
 		const isPi = this.#folders.has(dir) || this.#settings.names.includes(manifest?.name ?? "");
 		if (manifest?.piConfig && !isPi) {
 			const how = `set ${PACKAGE_VARIABLE}=${manifest.name} to run it on this package's`;
-			print(`pi-session-native: ${manifest.name} (${dir}) looks like a renamed build of pi and runs on its own session manager; ${how}`);
+			print(
+				`pi-session-native: ${manifest.name} (${dir}) looks like a renamed build of pi and runs on its own session manager; ${how}`,
+			);
 		}
 		return manifest && isPi ? new Pi(dir, manifest) : undefined;
 	}

@@ -28,7 +28,14 @@ const IN_USE_MS = 60_000;
 export function planDeletion(manager, path) {
 	const { backups, subagents, folder } = manager.filesOf(path);
 	const files = [path, ...subagents];
-	return { path, paths: [...backups, ...(folder === null ? subagents : [folder]), path], backups: backups.length, subagents: subagents.length, files, inUse: useOf(manager, files) };
+	return {
+		path,
+		paths: [...backups, ...(folder === null ? subagents : [folder]), path],
+		backups: backups.length,
+		subagents: subagents.length,
+		files,
+		inUse: useOf(manager, files),
+	};
 }
 
 /**

@@ -42,7 +42,12 @@ function blockPart(block) {
 		case "thinking":
 			return { kind: "thinking", text: block.redacted ? "(withheld by the provider)" : asText(block.thinking) };
 		case "toolCall":
-			return { kind: "call", title: asText(block.name), text: asText(block.argumentsError ?? block.arguments), failed: block.argumentsError !== undefined };
+			return {
+				kind: "call",
+				title: asText(block.name),
+				text: asText(block.argumentsError ?? block.arguments),
+				failed: block.argumentsError !== undefined,
+			};
 		case "image":
 			return { kind: "image", title: asText(block.mimeType), text: asText(block.data) };
 		default:
@@ -54,7 +59,9 @@ function blockPart(block) {
 const messageParts = {
 	assistant: (message) => [
 		...contentParts(message.content),
-		...(message.errorMessage ? [{ kind: /** @type {const} */ ("note"), text: asText(message.errorMessage), failed: true }] : []),
+		...(message.errorMessage
+			? [{ kind: /** @type {const} */ ("note"), text: asText(message.errorMessage), failed: true }]
+			: []),
 		...(message.stopReason === "aborted" || message.stopReason === "length"
 			? [{ kind: /** @type {const} */ ("note"), text: `(ended: ${message.stopReason})` }]
 			: []),
@@ -62,12 +69,24 @@ const messageParts = {
 	toolResult: (message) => [
 		...nestedCalls(message.nestedCalls),
 		...contentParts(message.content).map((part) =>
-			part.kind === "text" ? { ...part, kind: /** @type {const} */ ("output"), title: asText(message.toolName), failed: Boolean(message.isError) } : part,
+			part.kind === "text"
+				? {
+						...part,
+						kind: /** @type {const} */ ("output"),
+						title: asText(message.toolName),
+						failed: Boolean(message.isError),
+					}
+				: part,
 		),
 	],
 	bashExecution: (message) => [
 		{ kind: "call", title: "!", text: asText(message.command) },
-		{ kind: "output", title: "!", text: asText(message.output), failed: typeof message.exitCode === "number" && message.exitCode !== 0 },
+		{
+			kind: "output",
+			title: "!",
+			text: asText(message.output),
+			failed: typeof message.exitCode === "number" && message.exitCode !== 0,
+		},
 	],
 	system: (message) => [
 		...contentParts(message.content),
@@ -92,7 +111,10 @@ function nestedCalls(nested) {
 	if (!Array.isArray(nested?.calls)) return [];
 	return nested.calls.flatMap((/** @type {any} */ call) => {
 		const title = asText(call?.name);
-		const text = call?.arguments === undefined && typeof call?.argumentsBytes === "number" ? `(${call.argumentsBytes} bytes)` : asText(call?.arguments);
+		const text =
+			call?.arguments === undefined && typeof call?.argumentsBytes === "number"
+				? `(${call.argumentsBytes} bytes)`
+				: asText(call?.arguments);
 		const failed = call?.status === "error";
 		/** @type {Part[]} */
 		const parts = [{ kind: "call", title, text, failed }];
@@ -118,18 +140,34 @@ const entryParts = {
 	thinking_level_change: (entry) => note(`thinking level ${asText(entry.thinkingLevel)}`),
 	model_change: (entry) => note(`model ${asText(entry.provider)}/${asText(entry.modelId)}`),
 	usage: (entry) =>
-		note(`${asText(entry.kind)}: ${asText(entry.provider)}/${asText(entry.model)}${entry.note ? `, ${asText(entry.note)}` : ""}`),
-	compaction: (entry) => [...note(`${asText(entry.tokensBefore)} tokens became a summary`), ...contentParts(entry.summary)],
-	branch_summary: (entry) => [...note(`of the branch that ended at ${asText(entry.fromId)}`), ...contentParts(entry.summary)],
+		note(
+			`${asText(entry.kind)}: ${asText(entry.provider)}/${asText(entry.model)}${entry.note ? `, ${asText(entry.note)}` : ""}`,
+		),
+	compaction: (entry) => [
+		...note(`${asText(entry.tokensBefore)} tokens became a summary`),
+		...contentParts(entry.summary),
+	],
+	branch_summary: (entry) => [
+		...note(`of the branch that ended at ${asText(entry.fromId)}`),
+		...contentParts(entry.summary),
+	],
 	context_edit: (entry) =>
 		entry.replacement
-			? [...note(`replaces what ${asText(entry.targetId)} gives to the model`), ...contentParts(entry.replacement.content)]
+			? [
+					...note(`replaces what ${asText(entry.targetId)} gives to the model`),
+					...contentParts(entry.replacement.content),
+				]
 			: note(`leaves ${asText(entry.targetId)} out of the context`),
 	custom: (entry) => note(`${asText(entry.customType)} ${asText(entry.data)}`.trim()),
 	custom_message: (entry) => [...note(asText(entry.customType)), ...contentParts(entry.content)],
 	label: (entry) =>
-		note(entry.label ? `labels ${asText(entry.targetId)}: ${asText(entry.label)}` : `takes the label of ${asText(entry.targetId)} away`),
-	session_info: (entry) => note(entry.name ? `names the session: ${asText(entry.name)}` : "takes the session's name away"),
+		note(
+			entry.label
+				? `labels ${asText(entry.targetId)}: ${asText(entry.label)}`
+				: `takes the label of ${asText(entry.targetId)} away`,
+		),
+	session_info: (entry) =>
+		note(entry.name ? `names the session: ${asText(entry.name)}` : "takes the session's name away"),
 };
 
 /** Fields that every entry has. */

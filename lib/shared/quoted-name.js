@@ -8,4 +8,8 @@ const UNSEEN = /[\u007f-\u009f\u2028\u2029]|\p{Default_Ignorable_Code_Point}/gu;
  * @param {string} name
  */
 exports.quotedName = (name) =>
-	JSON.stringify(name.slice(0, 100)).replace(UNSEEN, (found) => Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""));
+	JSON.stringify(name.slice(0, 100)).replace(UNSEEN, (found) =>
+		Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
+			"",
+		),
+	);

@@ -29,12 +29,22 @@ export function placeIn(folder, path) {
 export function worktreesOf(cwd) {
 	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
 	// Windows looks for a program in the working directory first, which may have anything: git is told the directory.
-	const asked = spawnSync("git", ["-C", cwd, "worktree", "list", "--porcelain"], { cwd: homedir(), encoding: "utf8", env: { ...env, LC_ALL: "C" }, timeout: TIMEOUT_MS, windowsHide: true });
+	const asked = spawnSync("git", ["-C", cwd, "worktree", "list", "--porcelain"], {
+		cwd: homedir(),
+		encoding: "utf8",
+		env: { ...env, LC_ALL: "C" },
+		timeout: TIMEOUT_MS,
+		windowsHide: true,
+	});
 	if (asked.status !== 0) return undefined;
 	const records = asked.stdout.split(/\r?\n\r?\n/).map((record) => record.split(/\r?\n/));
 	// The directory of a bare repository has no files of the project.
-	const folders = records.filter((lines) => !lines.includes("bare")).flatMap(([first = ""]) => (first.startsWith("worktree ") ? [resolve(first.slice("worktree ".length))] : []));
-	return folders.length === 0 || folders.some((folder) => placeIn(folder, homedir()) !== undefined) ? undefined : folders;
+	const folders = records
+		.filter((lines) => !lines.includes("bare"))
+		.flatMap(([first = ""]) => (first.startsWith("worktree ") ? [resolve(first.slice("worktree ".length))] : []));
+	return folders.length === 0 || folders.some((folder) => placeIn(folder, homedir()) !== undefined)
+		? undefined
+		: folders;
 }
 
 /**

@@ -54,7 +54,8 @@ function filesBelow(path) {
 	for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
 		const kind = kindOf(at);
 		if (kind === undefined) found.push(at);
-		else if (kind.isDirectory()) for (const below of pathsIn(at).reverse()) (below === at ? found : waiting).push(below);
+		else if (kind.isDirectory())
+			for (const below of pathsIn(at).reverse()) (below === at ? found : waiting).push(below);
 		else if (kind.isFile() && at.endsWith(".jsonl")) found.push(at);
 	}
 	return found;
@@ -71,7 +72,9 @@ function kindOf(path) {
 
 /** @param {string[]} directories */
 function filesIn(directories) {
-	return directories.flatMap((directory) => pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))));
+	return directories.flatMap((directory) =>
+		pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))),
+	);
 }
 
 /** @param {string} path */

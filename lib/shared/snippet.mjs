@@ -19,7 +19,10 @@ export function pieces(snippet, width) {
 		pieces.push({ text: inside(found), found: true }, { text: inside(rest), found: false });
 	}
 	const first = pieces.findIndex(({ text, found }) => found && text !== "");
-	const before = pieces.slice(0, first).map(({ text }) => text).join("");
+	const before = pieces
+		.slice(0, first)
+		.map(({ text }) => text)
+		.join("");
 	const total = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
 	if (first > 0 && total > width && widthOf(before) > width / 4) {
 		const kept = [...before].slice(-Math.floor(width / 4)).join("");

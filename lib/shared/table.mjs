@@ -24,10 +24,13 @@ const GAP = 2;
  * @returns {{ head: string, lines: string[], missing: string[] }} `missing` names the columns that were left out
  */
 export function layout(all, rows, width, paintTitle = (title) => title) {
-	const natural = all.map(({ title }, column) => rows.reduce((most, row) => Math.max(most, widthOf(row[column] ?? "")), title.length));
+	const natural = all.map(({ title }, column) =>
+		rows.reduce((most, row) => Math.max(most, widthOf(row[column] ?? "")), title.length),
+	);
 	const least = all.map((column, index) => Math.min(column.least ?? Infinity, natural[index] ?? 0));
 	const kept = new Set(all.keys());
-	const taken = (/** @type {number[]} */ widths) => [...kept].reduce((sum, column) => sum + (widths[column] ?? 0) + GAP, -GAP);
+	const taken = (/** @type {number[]} */ widths) =>
+		[...kept].reduce((sum, column) => sum + (widths[column] ?? 0) + GAP, -GAP);
 	while (taken(least) > width) {
 		const last = [...kept].reduce((one, other) => ((all[other]?.rank ?? -1) > (all[one]?.rank ?? -1) ? other : one));
 		if (all[last]?.rank === undefined) break;
@@ -37,11 +40,18 @@ export function layout(all, rows, width, paintTitle = (title) => title) {
 	for (let over = taken(widths) - width; over > 0; over--) {
 		const open = [...kept].filter((column) => (widths[column] ?? 0) > (least[column] ?? 0));
 		// Where even that is too much, the text on the right gives way to what is before it.
-		const column = open.length > 0 ? open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one)) : [...kept].findLast((one) => all[one]?.least !== undefined && (widths[one] ?? 0) > 4);
+		const column =
+			open.length > 0
+				? open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one))
+				: [...kept].findLast((one) => all[one]?.least !== undefined && (widths[one] ?? 0) > 4);
 		if (column === undefined) break;
 		widths[column] = (widths[column] ?? 0) - 1;
 	}
-	const shown = [...kept].map((column) => ({ column, width: widths[column] ?? 0, ...(/** @type {Column} */ (all[column])) }));
+	const shown = [...kept].map((column) => ({
+		column,
+		width: widths[column] ?? 0,
+		.../** @type {Column} */ (all[column]),
+	}));
 	const missing = all.filter(({ title }, column) => title !== "" && !kept.has(column)).map(({ title }) => title);
 	/** @type {(texts: string[], row: number, painted: (column: Column, text: string) => string) => string} */
 	const line = (texts, row, painted) =>
@@ -54,8 +64,16 @@ export function layout(all, rows, width, paintTitle = (title) => title) {
 			})
 			.join(" ".repeat(GAP))
 			.trimEnd();
-	const head = line(all.map(({ title }) => title), -1, (_, text) => paintTitle(text));
-	return { head, lines: rows.map((row, index) => line(row, index, ({ paint = (text) => text }, text) => paint(text, index))), missing };
+	const head = line(
+		all.map(({ title }) => title),
+		-1,
+		(_, text) => paintTitle(text),
+	);
+	return {
+		head,
+		lines: rows.map((row, index) => line(row, index, ({ paint = (text) => text }, text) => paint(text, index))),
+		missing,
+	};
 }
 
 /**

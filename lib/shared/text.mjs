@@ -17,7 +17,9 @@ const SELECTED = /^[\p{Emoji}\p{sc=Han}\p{sc=Mongolian}]$/u;
 /** Pictures, and letters of scripts that join (Arabic, Indic). */
 const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;
 /** England, Scotland and Wales: a black flag and letters made of tags. */
-const FLAGS = ["gbeng", "gbsct", "gbwls"].map((name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`);
+const FLAGS = ["gbeng", "gbsct", "gbwls"].map(
+	(name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`,
+);
 /** Texts of characters that take one column each, and that are never one with their neighbours: asking the library takes longer. */
 const NARROW = /^[ -~\u00a0-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0370-\u0482\u048a-\u058f\u2010-\u2027→▁-█●○⋮├│─✓✗]*$/;
 /** @type {Map<string, number>} columns of the characters that were met: the library takes microseconds for each */
@@ -77,7 +79,10 @@ function isWrittenWith(run, offset, text) {
 	const [, selector, joiner] = WRITTEN_WITH.exec(run) ?? [];
 	if (selector === undefined && joiner === undefined) return before === "\u{1f3f4}" && FLAGS.includes(run);
 	const after = String.fromCodePoint(text.codePointAt(offset + run.length) ?? 0);
-	return (selector === undefined || SELECTED.test(before)) && (joiner === undefined || (JOINED.test(before) && JOINED.test(after)));
+	return (
+		(selector === undefined || SELECTED.test(before)) &&
+		(joiner === undefined || (JOINED.test(before) && JOINED.test(after)))
+	);
 }
 
 /**
@@ -134,7 +139,9 @@ export function clip(value, width) {
 export function clipMiddle(value, width) {
 	const text = asText(value);
 	const limit = 8 * width + 400;
-	const line = safeLine(text.length > 2 * limit ? `${text.slice(0, limit)}…${text.slice(-limit)}`.toWellFormed() : text);
+	const line = safeLine(
+		text.length > 2 * limit ? `${text.slice(0, limit)}…${text.slice(-limit)}`.toWellFormed() : text,
+	);
 	if (width < 5 || widthOf(line) <= width) return clip(line, width);
 	const before = clip(line, Math.floor(width / 3) + 1);
 	const space = width - widthOf(before);
@@ -241,4 +248,5 @@ export const counted = (value, noun, several = `${noun}s`) => `${count(value)} $
  * US dollars; small sums keep the digits that say something.
  * @param {number} value
  */
-export const dollars = (value) => `$${value.toFixed(value !== 0 && Math.abs(value) < 1 ? 4 : 2).replace(/\B(?=(?:\d{3})+\.)/g, ",")}`;
+export const dollars = (value) =>
+	`$${value.toFixed(value !== 0 && Math.abs(value) < 1 ? 4 : 2).replace(/\B(?=(?:\d{3})+\.)/g, ",")}`;

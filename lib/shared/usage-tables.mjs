@@ -23,7 +23,14 @@ const NAMES = {
 /** @type {(title: string, rank?: number) => Column} */
 const numbers = (title, rank) => ({ title, align: "right", ...(rank === undefined ? {} : { rank }) });
 /** The columns of a sum. The cost is the last that is left out where there is no room: it never is. */
-const SUM = [numbers("CALLS", 1), numbers("INPUT", 3), numbers("OUTPUT", 2), numbers("CACHE READ", 5), numbers("CACHE WRITE", 6), numbers("COST")];
+const SUM = [
+	numbers("CALLS", 1),
+	numbers("INPUT", 3),
+	numbers("OUTPUT", 2),
+	numbers("CACHE READ", 5),
+	numbers("CACHE WRITE", 6),
+	numbers("COST"),
+];
 const ID = { title: "ID", rank: 8 };
 const BAR = { title: "", rank: 9 };
 /** How wide the longest bar is. */
@@ -43,22 +50,39 @@ export const isTime = (grouping) => grouping === "day" || grouping === "week" ||
  */
 export function usageTable(grouping, rows, total, width, { paintBar } = {}) {
 	const costs = alignedAtPoint([...rows, total].map(({ cost }) => dollars(cost)));
-	const sum = (/** @type {Sum} */ { calls, input, output, cacheRead, cacheWrite }, /** @type {number} */ at) => [...[calls, input, output, cacheRead, cacheWrite].map(count), costs[at] ?? ""];
+	const sum = (/** @type {Sum} */ { calls, input, output, cacheRead, cacheWrite }, /** @type {number} */ at) => [
+		...[calls, input, output, cacheRead, cacheWrite].map(count),
+		costs[at] ?? "",
+	];
 	const largest = (/** @type {(sum: Sum) => number} */ of) => rows.reduce((most, row) => Math.max(most, of(row)), 0);
 	const measure = largest(costOf) > 0 ? costOf : tokensOf;
 	const most = largest(measure) || 1;
-	const more = (/** @type {Row} */ row) => (grouping === "session" ? [clip(row.id, width)] : isTime(grouping) ? [bar(measure(row) / most)] : []);
-	const [added, none] = grouping === "session" ? [[ID], [""]] : isTime(grouping) ? [[paintBar ? { ...BAR, paint: paintBar } : BAR], [""]] : [[], []];
-	const names = { ...NAMES[grouping], cut: (/** @type {number} */ at, /** @type {number} */ room) => (rows[at] ? nameOf(grouping, rows[at], room) : clip("total", room)) };
+	const more = (/** @type {Row} */ row) =>
+		grouping === "session" ? [clip(row.id, width)] : isTime(grouping) ? [bar(measure(row) / most)] : [];
+	const [added, none] =
+		grouping === "session"
+			? [[ID], [""]]
+			: isTime(grouping)
+				? [[paintBar ? { ...BAR, paint: paintBar } : BAR], [""]]
+				: [[], []];
+	const names = {
+		...NAMES[grouping],
+		cut: (/** @type {number} */ at, /** @type {number} */ room) =>
+			rows[at] ? nameOf(grouping, rows[at], room) : clip("total", room),
+	};
 	return {
 		columns: [names, ...SUM, ...added],
-		cells: [...rows.map((row, at) => [nameOf(grouping, row, width), ...sum(row, at), ...more(row)]), ["total", ...sum(total, rows.length), ...none]],
+		cells: [
+			...rows.map((row, at) => [nameOf(grouping, row, width), ...sum(row, at), ...more(row)]),
+			["total", ...sum(total, rows.length), ...none],
+		],
 	};
 }
 
 const costOf = (/** @type {Sum} */ { cost }) => cost;
 /** The tokens of all kinds; each is finite, and so is the sum. @param {Sum} sum */
-const tokensOf = ({ input, output, cacheRead, cacheWrite }) => Math.min(Number.MAX_VALUE, input + output + cacheRead + cacheWrite);
+const tokensOf = ({ input, output, cacheRead, cacheWrite }) =>
+	Math.min(Number.MAX_VALUE, input + output + cacheRead + cacheWrite);
 
 /**
  * What people know a row by, cut to a width.
@@ -75,7 +99,9 @@ function nameOf(grouping, row, width) {
 
 /** Amounts of dollars with their points below each other. @param {string[]} texts */
 function alignedAtPoint(texts) {
-	const decimals = texts.map((text) => (text.includes("e") || !text.includes(".") ? 0 : text.length - text.indexOf(".")));
+	const decimals = texts.map((text) =>
+		text.includes("e") || !text.includes(".") ? 0 : text.length - text.indexOf("."),
+	);
 	const most = decimals.reduce((one, other) => Math.max(one, other), 0);
 	return texts.map((text, at) => (decimals[at] ? text + " ".repeat(most - (decimals[at] ?? 0)) : text));
 }
@@ -93,7 +119,10 @@ function bar(share) {
  * @param {{ one?: boolean, dir?: string | undefined, isOfATime?: boolean, isOfCalls?: boolean }} of `one`: the report is about one session;
  * `dir`: it is about the sessions in this directory, or in what is called so; `isOfATime`: it has limits of time; `isOfCalls`: the sizes of files are of no interest
  */
-export function sumsLine({ sessions, subagents, entries, bytes, total }, { one = false, dir, isOfATime = false, isOfCalls = false }) {
+export function sumsLine(
+	{ sessions, subagents, entries, bytes, total },
+	{ one = false, dir, isOfATime = false, isOfCalls = false },
+) {
 	const what = [
 		...(one ? [] : [`${counted(sessions, "session")}${dir === undefined ? "" : ` in ${dir}`}`]),
 		...(subagents > 0 ? [counted(subagents, "session of subagents", "sessions of subagents")] : []),
@@ -110,7 +139,18 @@ export function sumsLine({ sessions, subagents, entries, bytes, total }, { one =
  * @param {boolean} isOfATime calls without a time are not added then
  */
 export function notCounted({ leftOut }, isOfATime) {
-	const { withoutUsage, missing, notNumbers, negative, infinite, unknownKinds, withoutModel, withoutTime, damagedLines, files } = leftOut;
+	const {
+		withoutUsage,
+		missing,
+		notNumbers,
+		negative,
+		infinite,
+		unknownKinds,
+		withoutModel,
+		withoutTime,
+		damagedLines,
+		files,
+	} = leftOut;
 	const calls = [
 		[withoutUsage, "without usage"],
 		[missing, "with amounts missing"],
@@ -124,11 +164,21 @@ export function notCounted({ leftOut }, isOfATime) {
 		[withoutModel, "without a model's name"],
 		[isOfATime ? 0 : withoutTime, "without a time"],
 	];
-	const phrases = (/** @type {(number | string)[][]} */ all) => all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
+	const phrases = (/** @type {(number | string)[][]} */ all) =>
+		all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
 	const others = [
-		...(damagedLines > 0 ? [`${counted(damagedLines, "line")} that ${damagedLines === 1 ? "is not an entry" : "are not entries"}`] : []),
-		...(files.length > 0 ? [`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ${files.length === 1 ? "is not a session" : "are not sessions"}`] : []),
+		...(damagedLines > 0
+			? [`${counted(damagedLines, "line")} that ${damagedLines === 1 ? "is not an entry" : "are not entries"}`]
+			: []),
+		...(files.length > 0
+			? [
+					`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ${files.length === 1 ? "is not a session" : "are not sessions"}`,
+				]
+			: []),
 	];
 	const left = [...phrases(calls), ...others];
-	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(phrases(unnamed).length > 0 ? [`Of those added: ${phrases(unnamed).join(", ")}.`] : [])].join(" ");
+	return [
+		...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []),
+		...(phrases(unnamed).length > 0 ? [`Of those added: ${phrases(unnamed).join(", ")}.`] : []),
+	].join(" ");
 }

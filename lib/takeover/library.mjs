@@ -18,7 +18,9 @@ const scope = /** @type {{ [APP]?: { name: string, getAgentDir(): string } }} */
 /** What a renamed build of pi calls itself in its errors. @param {Pi} pi */
 function nameOf(pi) {
 	try {
-		const { piConfig } = JSON.parse(readFileSync(join(/** @type {() => string} */ (pi.getPackageDir)(), "package.json"), "utf8"));
+		const { piConfig } = JSON.parse(
+			readFileSync(join(/** @type {() => string} */ (pi.getPackageDir)(), "package.json"), "utf8"),
+		);
 		return String(piConfig?.name ?? "pi");
 	} catch {
 		return "pi";
@@ -35,6 +37,7 @@ export function library(pi) {
 	const loaded = require("../addon.js");
 	scope[APP] ??= { name: nameOf(pi), getAgentDir: pi.getAgentDir };
 	const [served, asked] = [scope[APP].getAgentDir(), pi.getAgentDir()];
-	if (served !== asked) throw new Error(`this process already serves a pi that keeps its sessions in ${served}, not in ${asked}`);
+	if (served !== asked)
+		throw new Error(`this process already serves a pi that keeps its sessions in ${served}, not in ${asked}`);
 	return loaded;
 }

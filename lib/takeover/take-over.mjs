@@ -32,7 +32,12 @@ const READ_BATCH = 32;
 /** On a static of ours: pi's own. Each copy of this file that a process loads knows it, and shares what was taken over. */
 const OWN = Symbol.for("pi-session-native.own");
 /** @type {{ taken: WeakMap<object, Takeover>, said: Set<string> }} */
-const shared = (/** @type {any} */ (globalThis)[Symbol.for("pi-session-native.takeover")] ??= { taken: new WeakMap(), said: new Set() });
+const shared = /** @type {any} */ (
+	(globalThis[Symbol.for("pi-session-native.takeover")] ??= {
+		taken: new WeakMap(),
+		said: new Set(),
+	})
+);
 
 /**
  * Takes over the class that a pi exports, and returns the function that undoes it. Each caller undoes its own part: the class is taken
@@ -70,7 +75,8 @@ export function takeOver(pi, { warn, onTaken = () => {}, load = library }) {
 }
 
 /** @param {Pi} pi @param {string} reason */
-const refusal = ({ VERSION }, reason) => `pi-session-native: pi${VERSION ? ` ${VERSION}` : ""} runs on its own session manager, because ${reason}`;
+const refusal = ({ VERSION }, reason) =>
+	`pi-session-native: pi${VERSION ? ` ${VERSION}` : ""} runs on its own session manager, because ${reason}`;
 
 /** Why a class cannot be taken over, as far as its statics tell; undefined if it can. @param {unknown} holder */
 function reasonAgainst(holder) {
@@ -78,7 +84,9 @@ function reasonAgainst(holder) {
 	if (!Object.isExtensible(holder)) return "SessionManager cannot be changed";
 	const odd = NAMES.find((name) => !isOwnStatic(holder, name));
 	if (odd) return `SessionManager.${odd} is not as expected`;
-	const unknown = Object.getOwnPropertyNames(holder).find((name) => typeof Reflect.get(holder, name) === "function" && !NAMES.includes(name));
+	const unknown = Object.getOwnPropertyNames(holder).find(
+		(name) => typeof Reflect.get(holder, name) === "function" && !NAMES.includes(name),
+	);
 	return unknown && `SessionManager.${unknown} is not known`;
 }
 
@@ -90,7 +98,13 @@ function reasonAgainst(holder) {
  */
 function isOwnStatic(holder, name) {
 	const { value, configurable } = Object.getOwnPropertyDescriptor(holder, name) ?? {};
-	return typeof value === "function" && configurable && value.name === name && value.length === STATICS[name].length && !Object.hasOwn(value, "prototype");
+	return (
+		typeof value === "function" &&
+		configurable &&
+		value.name === name &&
+		value.length === STATICS[name].length &&
+		!Object.hasOwn(value, "prototype")
+	);
 }
 
 /** A class that is taken over. */
@@ -125,13 +139,21 @@ class Takeover {
 		for (const name of NAMES) {
 			const current = this.#pi.SessionManager[name];
 			if (current?.[OWN]) this.#define(name, own(current));
-			else this.#options.say(`pi-session-native: SessionManager.${name} was replaced by another program and is left alone`);
+			else
+				this.#options.say(
+					`pi-session-native: SessionManager.${name} was replaced by another program and is left alone`,
+				);
 		}
 	}
 
 	/** @param {string} name @param {Function} value */
 	#define(name, value) {
-		Object.defineProperty(this.#pi.SessionManager, name, { value, writable: true, enumerable: false, configurable: true });
+		Object.defineProperty(this.#pi.SessionManager, name, {
+			value,
+			writable: true,
+			enumerable: false,
+			configurable: true,
+		});
 	}
 
 	/** @param {string} name @param {Function} piOwn */
@@ -173,7 +195,8 @@ class Takeover {
 	#load() {
 		const loaded = this.#options.load(this.#pi);
 		const { SessionManager, CURRENT_SESSION_VERSION } = this.#pi;
-		if (loaded.CURRENT_SESSION_VERSION !== CURRENT_SESSION_VERSION) throw new Error(`its sessions have version ${CURRENT_SESSION_VERSION}`);
+		if (loaded.CURRENT_SESSION_VERSION !== CURRENT_SESSION_VERSION)
+			throw new Error(`its sessions have version ${CURRENT_SESSION_VERSION}`);
 		const [theirs, ours] = [SessionManager.prototype, /** @type {Statics} */ (loaded.SessionManager.prototype)];
 		const odd = Reflect.ownKeys(theirs).find((key) => {
 			if (String(key).startsWith("_") || key === "constructor") return false;

@@ -8,4 +8,5 @@ export const green = style(32, 39);
 export const yellow = style(33, 39);
 export const cyan = style(36, 39);
 
-export const heading = (text) => console.log(`\n${bold(cyan(`── ${text} `.padEnd(Math.min(process.stdout.columns ?? 100, 100), "─")))}`);
+export const heading = (text) =>
+	console.log(`\n${bold(cyan(`── ${text} `.padEnd(Math.min(process.stdout.columns ?? 100, 100), "─")))}`);

@@ -3,7 +3,14 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { agentDir as piPackage, nodeBin as installedNode, earlierDir, earlierVersion, referenceDir, referenceVersion } from "../reference/setup.mjs";
+import {
+	earlierDir,
+	earlierVersion,
+	nodeBin as installedNode,
+	agentDir as piPackage,
+	referenceDir,
+	referenceVersion,
+} from "../reference/setup.mjs";
 
 export { earlierVersion, piPackage, referenceVersion };
 /** The reference. Its bundle runs; its unbundled modules lack their dependencies here. */
@@ -20,7 +27,8 @@ const named = process.env.PSN_MODULE ?? join(root, "index.js");
 /** The module under test; another one (the reference itself, an older build) is named in PSN_MODULE, as path or URL. */
 export const moduleUnderTest = named.startsWith("file:") ? fileURLToPath(named) : resolve(named);
 
-export const isInstalled = () => [nodeBin, piPackage, earlierPackage, referenceModule].every((path) => existsSync(path));
+export const isInstalled = () =>
+	[nodeBin, piPackage, earlierPackage, referenceModule].every((path) => existsSync(path));
 
 // Variables a process needs to run at all. Everything else stays outside: a key in the user's environment would
 // bring another model in, and PI_* settings would change what pi does.

@@ -9,7 +9,11 @@ const modified = (path) => statSync(join(root, path)).mtimeMs;
 
 function npm(args, failure) {
 	console.log(`> npm ${args.join(" ")}`);
-	const { status, error } = spawnSync("npm", args, { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
+	const { status, error } = spawnSync("npm", args, {
+		cwd: root,
+		stdio: "inherit",
+		shell: process.platform === "win32",
+	});
 	if (error || status !== 0) throw new Error(`${failure}${error ? `: ${error.message}` : ""}`);
 }
 

@@ -1,6 +1,7 @@
 // What our module makes of a session file, without any agent: the tree, the context a model would get, the list.
-import { clip } from "../../lib/shared/text.mjs";
+
 import { treeLines } from "../../lib/cli/tree-lines.mjs";
+import { clip } from "../../lib/shared/text.mjs";
 import { bold, dim, heading } from "./paint.mjs";
 
 function showTree(manager) {

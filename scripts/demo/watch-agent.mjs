@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startModelServer } from "./model-server.mjs";
 import { clip } from "../../lib/shared/text.mjs";
+import { startModelServer } from "./model-server.mjs";
 import { bold, cyan, dim, green, heading, yellow } from "./paint.mjs";
 import { moduleUnderTest, piCommand, writeAgentDir } from "./pi.mjs";
 import { startRpc } from "./rpc-client.mjs";

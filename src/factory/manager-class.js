@@ -135,20 +135,30 @@
 			const isMethod = (holder, name) =>
 				name !== "constructor" && typeof Object.getOwnPropertyDescriptor(holder, name).value === "function";
 			for (const name of Object.getOwnPropertyNames(prototype).filter((name) => isMethod(prototype, name))) {
-				wrap(prototype, name, (native) => ({
-					[name](...args) {
-						const manager = this?.[SELF];
-						if (!Anchored.has(manager)) throw invalid("Illegal invocation");
-						return apply(native, manager, args);
-					},
-				})[name]);
+				wrap(
+					prototype,
+					name,
+					(native) =>
+						({
+							[name](...args) {
+								const manager = this?.[SELF];
+								if (!Anchored.has(manager)) throw invalid("Illegal invocation");
+								return apply(native, manager, args);
+							},
+						})[name],
+				);
 			}
 			for (const name of Object.getOwnPropertyNames(SessionManager).filter((name) => isMethod(SessionManager, name))) {
-				wrap(SessionManager, name, (native) => ({
-					[name](...args) {
-						return apply(native, SessionManager, args);
-					},
-				})[name]);
+				wrap(
+					SessionManager,
+					name,
+					(native) =>
+						({
+							[name](...args) {
+								return apply(native, SessionManager, args);
+							},
+						})[name],
+				);
 			}
 			Object.defineProperty(prototype, INSPECT, {
 				value: {

@@ -15,7 +15,10 @@ function generated(...args: string[]): { sizes: number[]; entries: Json[]; stdou
 	const { status, stdout, stderr } = run("generate.mjs", file, ...args);
 	expect(stderr).toBe("");
 	expect(status).toBe(0);
-	const sizes = readFileSync(file, "utf8").split("\n").slice(0, -1).map((line) => Buffer.byteLength(line) + 1);
+	const sizes = readFileSync(file, "utf8")
+		.split("\n")
+		.slice(0, -1)
+		.map((line) => Buffer.byteLength(line) + 1);
 	return { sizes, entries: jsonLines(file).slice(1), stdout, bytes: readFileSync(file) };
 }
 
@@ -30,7 +33,10 @@ describe("the generated session", () => {
 		expect(long.length / sizes.length).toBeCloseTo(0.2, 1);
 		expect(sum(long) / bytes).toBeCloseTo(0.8, 1);
 		const share = (role: string): number =>
-			entries.reduce((all, { message }, at) => all + ((message as Json)?.role === role ? (sizes[at + 1] as number) : 0), 0) / bytes;
+			entries.reduce(
+				(all, { message }, at) => all + ((message as Json)?.role === role ? (sizes[at + 1] as number) : 0),
+				0,
+			) / bytes;
 		expect(share("toolResult")).toBeCloseTo(0.49, 1);
 		expect(share("assistant")).toBeCloseTo(0.47, 1);
 		expect(share("user")).toBeCloseTo(0.03, 1);
@@ -49,7 +55,11 @@ describe("the generated session", () => {
 		const link = join(scratch(), "clone");
 		symlinkSync(root, link);
 		const file = join(scratch(), "generated.jsonl");
-		const { status, stdout } = spawnSync(process.execPath, [join(link, "bench/generate.mjs"), file, "--entries", "10"], { encoding: "utf8" });
+		const { status, stdout } = spawnSync(
+			process.execPath,
+			[join(link, "bench/generate.mjs"), file, "--entries", "10"],
+			{ encoding: "utf8" },
+		);
 		expect([status, stdout]).toEqual([0, expect.stringMatching(/^11 lines, /)]);
 		expect(jsonLines(file)).toHaveLength(11);
 	});
@@ -78,7 +88,9 @@ describe("the generated session", () => {
 
 	test("of images has their share, one of small lines no long ones", () => {
 		const images = generated("--bytes", String(8 << 20), "--images", "0.9");
-		const held = images.entries.map((one, at) => [JSON.stringify(one).includes('"type":"image"'), images.sizes[at + 1] as number] as const);
+		const held = images.entries.map(
+			(one, at) => [JSON.stringify(one).includes('"type":"image"'), images.sizes[at + 1] as number] as const,
+		);
 		expect(sum(held.flatMap(([has, size]) => (has ? [size] : []))) / sum(images.sizes)).toBeCloseTo(0.9, 1);
 		const small = generated("--entries", "2000", "--sizes", "small", "--compact-every", "0");
 		expect(Math.max(...small.sizes)).toBeLessThan(4096);
@@ -88,7 +100,15 @@ describe("the generated session", () => {
 
 test("a case is measured on both sides: time, ratio, peak and what is kept after", () => {
 	const json = join(scratch(), "bench.json");
-	const { status, stdout } = run("run.mjs", "--cases", "open-1mb,append-message,warm-small", "--rounds", "1", "--json", json);
+	const { status, stdout } = run(
+		"run.mjs",
+		"--cases",
+		"open-1mb,append-message,warm-small",
+		"--rounds",
+		"1",
+		"--json",
+		json,
+	);
 	expect(stdout).not.toContain("Failed");
 	expect(status).toBe(0);
 	const { rows, raw } = JSON.parse(readFileSync(json, "utf8"));
@@ -109,11 +129,24 @@ test("a case is measured on both sides: time, ratio, peak and what is kept after
 
 test("starts of pi are measured by itself and under the hook, and an application's import", () => {
 	const json = join(scratch(), "starts.json");
-	const { status, stdout, stderr } = run("run.mjs", "--cases", "start-version,start-native,start-0.87.1,start-application", "--rounds", "1", "--json", json);
+	const { status, stdout, stderr } = run(
+		"run.mjs",
+		"--cases",
+		"start-version,start-native,start-0.87.1,start-application",
+		"--rounds",
+		"1",
+		"--json",
+		json,
+	);
 	expect(stderr + stdout).not.toContain("Failed");
 	expect(status).toBe(0);
 	const { rows, raw } = JSON.parse(readFileSync(json, "utf8"));
-	expect(rows.map((row: Json) => row.case)).toEqual(["start-version", "start-native-version", "start-0.87.1", "start-application"]);
+	expect(rows.map((row: Json) => row.case)).toEqual([
+		"start-version",
+		"start-native-version",
+		"start-0.87.1",
+		"start-application",
+	]);
 	for (const { pi, ours } of rows) for (const time of [pi, ours]) expect(time).toBeGreaterThan(0);
 	// Of a process that is still there, where the system tells.
 	if (process.platform === "linux") expect(raw["start-0.87.1"].rounds[0].ours.peak).toBeGreaterThan(1 << 20);
@@ -129,12 +162,25 @@ test("an unknown case is named, with those that there are", () => {
 test("commands of pi-sessions are measured, alone and against another checkout", () => {
 	const alone = run("cli.mjs", "--quick", "--rounds", "1");
 	expect([alone.status, alone.stderr]).toEqual([0, ""]);
-	expect(alone.stdout.split("\n").slice(2, -1).map((row) => row.replace(/\d[\d.]* m?s \|$/, "T |"))).toEqual(["stats of 4 MiB", "show of 4 MiB", "show --limit 100 of 4 MiB", "tree of 4 MiB"].map((name) => `| ${name} | T |`));
+	expect(
+		alone.stdout
+			.split("\n")
+			.slice(2, -1)
+			.map((row) => row.replace(/\d[\d.]* m?s \|$/, "T |")),
+	).toEqual(
+		["stats of 4 MiB", "show of 4 MiB", "show --limit 100 of 4 MiB", "tree of 4 MiB"].map((name) => `| ${name} | T |`),
+	);
 	const both = run("cli.mjs", "--cases", "tree of 4", "--rounds", "1", "--against", root);
 	expect(both.stdout).toMatch(/\| tree of 4 MiB \| [\d.]+ m?s \| [\d.]+ m?s \| [\d.]+× \|\n$/);
-	expect(run("cli.mjs", "--cases", "tree of 4 TB")).toMatchObject({ status: 2, stderr: expect.stringContaining("No such case: tree of 4 TB. There are: stats --all without catalog") });
+	expect(run("cli.mjs", "--cases", "tree of 4 TB")).toMatchObject({
+		status: 2,
+		stderr: expect.stringContaining("No such case: tree of 4 TB. There are: stats --all without catalog"),
+	});
 	const wrong = run("cli.mjs", "--cases", "tree of 4", "--against", scratch());
-	expect(wrong).toMatchObject({ status: 1, stderr: expect.stringMatching(/^against: pi-sessions tree .* ended by exit code 1: /) });
+	expect(wrong).toMatchObject({
+		status: 1,
+		stderr: expect.stringMatching(/^against: pi-sessions tree .* ended by exit code 1: /),
+	});
 });
 
 describe("the check", () => {
@@ -144,7 +190,15 @@ describe("the check", () => {
 		const names = CASES.map(({ name }: { name: string }) => name);
 		expect(Object.keys(FIGURES).filter((name) => !names.includes(name))).toEqual([]);
 		const { ratio, memory } = FIGURES["looks-128mb"];
-		const row = (more: object) => ({ case: "looks-128mb", ratio, low: ratio, high: ratio, piGrowth: 100, oursGrowth: 100 * memory, ...more });
+		const row = (more: object) => ({
+			case: "looks-128mb",
+			ratio,
+			low: ratio,
+			high: ratio,
+			piGrowth: 100,
+			oursGrowth: 100 * memory,
+			...more,
+		});
 		expect(fallen([row({ ratio: ratio / 2 }), { case: "no figure", ratio: 0, high: 0 }])).toEqual([]);
 		expect(fallen([row({ high: ratio - 0.01 })])).toEqual([expect.stringContaining(`less than ${ratio}`)]);
 		expect(fallen([row({ oursGrowth: 100 * memory + 1 })])).toEqual([expect.stringContaining(`more than ${memory}`)]);

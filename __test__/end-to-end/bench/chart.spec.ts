@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CASES } from "../../../bench/cases.mjs";
-import { FILES, ROUNDS, ROWS, chartWith, readmeWith } from "../../../bench/readme.mjs";
+import { chartWith, FILES, ROUNDS, ROWS, readmeWith } from "../../../bench/readme.mjs";
 import { root, scratch } from "../../support/scratch.js";
 
 const rows = [
@@ -15,17 +15,21 @@ const rows = [
 
 function drawn(...results: object[]): { status: number | null; stderr: string; svg: () => string } {
 	const dir = scratch();
-	const files = results.map((of, at) => join(dir, `${at}.json`));
+	const files = results.map((_, at) => join(dir, `${at}.json`));
 	for (const [at, file] of files.entries()) writeFileSync(file, JSON.stringify(results[at]));
 	const to = join(dir, "chart.svg");
-	const { status, stderr } = spawnSync(process.execPath, [join(root, "bench/chart.mjs"), to, ...files], { encoding: "utf8" });
+	const { status, stderr } = spawnSync(process.execPath, [join(root, "bench/chart.mjs"), to, ...files], {
+		encoding: "utf8",
+	});
 	return { status, stderr, svg: () => readFileSync(to, "utf8") };
 }
 
 test("a bar for each case that both sides did: names escaped, to the right where ours is faster, for light and dark", () => {
 	const { status, stderr, svg } = drawn({ rows: rows.slice(0, 1) }, { rows: rows.slice(1) });
 	expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-	const bars = [...svg().matchAll(/<rect class="(\w+)" x="(\d+)" y="\d+" width="(\d+)"/g)].map(([, kind, x, width]) => ({ kind, from: Number(x), to: Number(x) + Number(width) }));
+	const bars = [...svg().matchAll(/<rect class="(\w+)" x="(\d+)" y="\d+" width="(\d+)"/g)].map(
+		([, kind, x, width]) => ({ kind, from: Number(x), to: Number(x) + Number(width) }),
+	);
 	expect(bars.map(({ kind }) => kind)).toEqual(["faster", "slower"]);
 	const one = Number(/class="one" d="M(\d+)/.exec(svg())?.[1]);
 	expect(bars[0]).toMatchObject({ from: one });
@@ -33,7 +37,15 @@ test("a bar for each case that both sides did: names escaped, to the right where
 	// A hundred times is two powers of ten, twice is three tenths of one.
 	const [faster, slower] = bars.map(({ from, to }) => to - from) as [number, number];
 	expect(faster / slower).toBeCloseTo(2 / Math.log10(2), 0);
-	for (const text of ["open, 128 MB", "100×", "1.00 s → 10.0 ms", "warm reads: &#34;&#60;getLeafId&#62; &#38; more&#34;", "0.5×", "100 ns → 200 ns"]) expect(svg()).toContain(`>${text}</text>`);
+	for (const text of [
+		"open, 128 MB",
+		"100×",
+		"1.00 s → 10.0 ms",
+		"warm reads: &#34;&#60;getLeafId&#62; &#38; more&#34;",
+		"0.5×",
+		"100 ns → 200 ns",
+	])
+		expect(svg()).toContain(`>${text}</text>`);
 	expect(svg()).not.toContain("one that failed");
 	expect(svg()).toContain("prefers-color-scheme: dark");
 });
@@ -53,7 +65,10 @@ describe("the README's figures", () => {
 		const svg = readFileSync(join(root, FILES.chart), "utf8");
 		expect(svg).toBe(chartWith(results));
 		expect(svg.match(/<rect class="faster"/g)?.length).toBeGreaterThan(5);
-		for (const text of [readme, svg]) expect(text).toMatch(/pi \d+\.\d+\.\d+, Node \d+\.\d+\.\d+, \d+ cores \(.+\), \d{4}-\d{2}-\d{2}, commit [0-9a-f]{10}/);
+		for (const text of [readme, svg])
+			expect(text).toMatch(
+				/pi \d+\.\d+\.\d+, Node \d+\.\d+\.\d+, \d+ cores \(.+\), \d{4}-\d{2}-\d{2}, commit [0-9a-f]{10}/,
+			);
 	});
 
 	test("are of cases that there are, each measured", () => {

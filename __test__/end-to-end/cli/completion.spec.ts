@@ -2,8 +2,8 @@
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { bin, branched, program, put, run, runProgram, type World, world } from "../../support/cli.js";
 import { message, user } from "../../support/scratch.js";
-import { type World, bin, branched, program, put, run, runProgram, world } from "../../support/cli.js";
 import { tool } from "../../support/tools.js";
 
 /** A folder on the path in which the command is. */
@@ -19,16 +19,28 @@ function shellWorld(): World {
 /** What bash offers for the last of these words. */
 async function inBash(at: World, ...words: string[]): Promise<string[]> {
 	const line = `source <(pi-sessions completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pi_sessions; printf '%s\\n' "\${COMPREPLY[@]}"`;
-	const { code, out, err } = await runProgram(tool("bash"), ["--norc", "-c", line, "bash", "pi-sessions", ...words], at);
+	const { code, out, err } = await runProgram(
+		tool("bash"),
+		["--norc", "-c", line, "bash", "pi-sessions", ...words],
+		at,
+	);
 	expect({ code, err }).toEqual({ code: 0, err: "" });
 	return out.split("\n").filter(Boolean).sort();
 }
 
 /** What fish offers at the end of a line. */
 async function inFish(at: World, line: string): Promise<string[]> {
-	const { out, err } = await runProgram(tool("fish"), ["--no-config", "-c", "pi-sessions completion fish | source; complete -C $argv[1]", line], at);
+	const { out, err } = await runProgram(
+		tool("fish"),
+		["--no-config", "-c", "pi-sessions completion fish | source; complete -C $argv[1]", line],
+		at,
+	);
 	expect(err).toBe("");
-	return out.split("\n").filter(Boolean).map((one) => one.split("\t")[0] as string).sort();
+	return out
+		.split("\n")
+		.filter(Boolean)
+		.map((one) => one.split("\t")[0] as string)
+		.sort();
 }
 
 const SETUP = {
@@ -37,9 +49,15 @@ const SETUP = {
 };
 
 /** Types keys into an interactive shell, in a terminal of zsh's own, each time until it shows what is to follow. */
-async function typed(at: World, shell: "bash" | "zsh", steps: [keys: string, until: string][], env: NodeJS.ProcessEnv = {}): Promise<string> {
+async function typed(
+	at: World,
+	shell: "bash" | "zsh",
+	steps: [keys: string, until: string][],
+	env: NodeJS.ProcessEnv = {},
+): Promise<string> {
 	const program = shell === "bash" ? `${tool("bash")} --norc --noprofile -i` : `${tool("zsh")} -f -i`;
-	const wait = (until: string): string => `for ((i = 0; i < 6000; i++)); do zpty -rt shell part && out+=$part; [[ $out == *${JSON.stringify(until)}* ]] && break; sleep 0.05; done; all+=$out; out=`;
+	const wait = (until: string): string =>
+		`for ((i = 0; i < 6000; i++)); do zpty -rt shell part && out+=$part; [[ $out == *${JSON.stringify(until)}* ]] && break; sleep 0.05; done; all+=$out; out=`;
 	const line = `zmodload zsh/zpty; zpty -b shell ${program}
 		local out part all
 		zpty -w shell ${quoted(SETUP[shell])}
@@ -47,16 +65,28 @@ async function typed(at: World, shell: "bash" | "zsh", steps: [keys: string, unt
 		${wait("ready")}
 		${steps.map(([keys, until]) => `zpty -wn shell ${quoted(keys)}\n${wait(until)}`).join("\n")}
 		zpty -d shell; print -r -- $all`;
-	const { out } = await runProgram(tool("zsh"), ["-f", "-c", line], { ...at, env: { VERBOSE: "no", ...at.env, TERM: "dumb", INPUTRC: "/dev/null", HISTFILE: "/dev/null", ...env } });
+	const { out } = await runProgram(tool("zsh"), ["-f", "-c", line], {
+		...at,
+		env: { VERBOSE: "no", ...at.env, TERM: "dumb", INPUTRC: "/dev/null", HISTFILE: "/dev/null", ...env },
+	});
 	return out;
 }
 
-const quoted = (text: string): string => `$'${text.replace(/[\\']/g, "\\$&").replaceAll("\t", "\\t").replaceAll("\n", "\\n")}'`;
+const quoted = (text: string): string =>
+	`$'${text.replace(/[\\']/g, "\\$&").replaceAll("\t", "\\t").replaceAll("\n", "\\n")}'`;
 
 test("in bash: commands, options, values, session ids", async () => {
 	const at = shellWorld();
 	expect(await inBash(at, "s")).toEqual(["search", "show", "stats"]);
-	expect(await inBash(at, "tree", "--")).toEqual(["--cwd", "--dir", "--help", "--json", "--limit", "--no-pager", "--user"]);
+	expect(await inBash(at, "tree", "--")).toEqual([
+		"--cwd",
+		"--dir",
+		"--help",
+		"--json",
+		"--limit",
+		"--no-pager",
+		"--user",
+	]);
 	expect(await inBash(at, "show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inBash(at, "export", "--format", "")).toEqual(["jsonl", "md"]);
 	expect(await inBash(at, "search", "--in", "t")).toEqual(["thinking", "tool"]);
@@ -92,7 +122,12 @@ test("the other name of a command and help are completed too", async () => {
 	expect(await inFish(at, "pi-sessions h")).toEqual(["help"]);
 	expect(await inFish(at, "pi-sessions ls --li")).toEqual(["--limit"]);
 	expect(await inFish(at, "pi-sessions help st")).toEqual(["stats"]);
-	expect(await typed(at, "zsh", [["pi-sessions ls --li\t", "--limit"], ["\u0015pi-sessions help st\t", "stats"]])).toContain("stats");
+	expect(
+		await typed(at, "zsh", [
+			["pi-sessions ls --li\t", "--limit"],
+			["\u0015pi-sessions help st\t", "stats"],
+		]),
+	).toContain("stats");
 });
 
 test("ids are those of --dir, where that is typed", async () => {
@@ -115,31 +150,64 @@ test("file names with spaces stay one word", async () => {
 	writeFileSync(join(at.cwd, "my own session.jsonl"), "");
 	expect(await inBash(at, "show", "my")).toEqual(["my own session.jsonl"]);
 	// Typed by half, with the backslash that a shell wants, and then run: the command is given one argument.
-	for (const shell of ["bash", "zsh"] as const) expect(await typed(at, shell, [["pi-sessions show my\\ o\t\n", "not a valid pi session"]])).toContain("/my own session.jsonl");
+	for (const shell of ["bash", "zsh"] as const)
+		expect(await typed(at, shell, [["pi-sessions show my\\ o\t\n", "not a valid pi session"]])).toContain(
+			"/my own session.jsonl",
+		);
 	expect(await inFish(at, "pi-sessions show my")).toEqual(["my own session.jsonl"]);
 });
 
 // Regression: a session whose id is a command in a shell ran when Tab was pressed.
 test("a session whose id is a command in a shell does not run when Tab is pressed", async () => {
 	const at = shellWorld();
-	const commands = ["x$(touch${IFS}PWNED-1)", "x`touch PWNED-2`", "x;touch PWNED-3", "x'$(touch PWNED-4)'", "x(touch PWNED-5)", 'x"$(touch PWNED-6)"', "x\n$(touch PWNED-7)", "-x", "x*", "x\\$(touch PWNED-8)", "$(touch PWNED-9)"];
-	for (const [index, id] of commands.entries()) put(at, id, [message("a", null, user("id"))], { name: `hostile-${index}.jsonl` });
+	const commands = [
+		"x$(touch${IFS}PWNED-1)",
+		"x`touch PWNED-2`",
+		"x;touch PWNED-3",
+		"x'$(touch PWNED-4)'",
+		"x(touch PWNED-5)",
+		'x"$(touch PWNED-6)"',
+		"x\n$(touch PWNED-7)",
+		"-x",
+		"x*",
+		"x\\$(touch PWNED-8)",
+		"$(touch PWNED-9)",
+	];
+	for (const [index, id] of commands.entries())
+		put(at, id, [message("a", null, user("id"))], { name: `hostile-${index}.jsonl` });
 	// Ids may be good and names not.
-	for (const [index, name] of [...commands, "%F{red}${(e):-$(touch PWNED-10)}", "a:b\\:c[d]$(touch PWNED-11)", "%{$(touch PWNED-12)%}"].entries()) put(at, `xgood-${index}`, [message("a", null, user(name))]);
-	expect((await run(at, ["complete", "pi-sessions", "show", ""])).out.split("\n").map((line) => line.split("\t")[0]).filter(Boolean).sort()).toEqual(["/file", "0194abcd-1", "0194abcd-2", "ffff", ...Array.from({ length: 14 }, (_, index) => `xgood-${index}`)].sort());
+	for (const [index, name] of [
+		...commands,
+		"%F{red}${(e):-$(touch PWNED-10)}",
+		"a:b\\:c[d]$(touch PWNED-11)",
+		"%{$(touch PWNED-12)%}",
+	].entries())
+		put(at, `xgood-${index}`, [message("a", null, user(name))]);
+	expect(
+		(await run(at, ["complete", "pi-sessions", "show", ""])).out
+			.split("\n")
+			.map((line) => line.split("\t")[0])
+			.filter(Boolean)
+			.sort(),
+	).toEqual(
+		["/file", "0194abcd-1", "0194abcd-2", "ffff", ...Array.from({ length: 14 }, (_, index) => `xgood-${index}`)].sort(),
+	);
 	const good = Array.from({ length: 14 }, (_, index) => `xgood-${index}`).sort();
 	expect(await inBash(at, "show", "x")).toEqual(good);
 	expect(await inBash(at, "show", "$(touch PWNED-13)")).toEqual([]);
 	expect(await inFish(at, "pi-sessions show x")).toEqual(good);
 	expect(await typed(at, "bash", [["pi-sessions show x\t\t", "xgood-13"]])).toContain("xgood-13");
-	for (const VERBOSE of ["no", "yes"]) expect(await typed(at, "zsh", [["pi-sessions show x\t\t", "xgood-13"]], { VERBOSE })).toContain("xgood-13");
-	for (const dir of [at.cwd, dirname(at.cwd)]) expect(readdirSync(dir).filter((name) => name.startsWith("PWNED"))).toEqual([]);
+	for (const VERBOSE of ["no", "yes"])
+		expect(await typed(at, "zsh", [["pi-sessions show x\t\t", "xgood-13"]], { VERBOSE })).toContain("xgood-13");
+	for (const dir of [at.cwd, dirname(at.cwd)])
+		expect(readdirSync(dir).filter((name) => name.startsWith("PWNED"))).toEqual([]);
 });
 
 test("the folders of move are directories, the sessions of delete sessions", async () => {
 	const at = world();
 	put(at, "0194-one", branched);
-	const offered = async (...words: string[]): Promise<string> => (await run(at, ["complete", "--", "pi-sessions", ...words])).out;
+	const offered = async (...words: string[]): Promise<string> =>
+		(await run(at, ["complete", "--", "pi-sessions", ...words])).out;
 	expect(await offered("move", "")).toContain("/directory\n");
 	expect(await offered("delete", "019")).toContain("0194-one\tThe parser\n");
 	expect(await offered("delete", "--older")).toMatch(/^--older-than\t/);

@@ -1,11 +1,12 @@
 // What `pi-sessions delete` deletes, and what it leaves alone.
-import { existsSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { api, message, text, header, user } from "../../support/scratch.js";
-import { type World, good, goodJson, program, put, run, runInTerminal, world } from "../../support/cli.js";
+import { good, goodJson, program, put, run, runInTerminal, type World, world } from "../../support/cli.js";
+import { api, header, message, text, user } from "../../support/scratch.js";
 
-const said = (words: string, time: string): ReturnType<typeof message> => message("a", null, { ...user(words), timestamp: Date.parse(time) });
+const said = (words: string, time: string): ReturnType<typeof message> =>
+	message("a", null, { ...user(words), timestamp: Date.parse(time) });
 
 /** A session that was written long ago. */
 function old(at: World, id: string, words = id, time = "2025-01-01T00:00:00.000Z"): string {
@@ -34,9 +35,16 @@ describe("deletes", () => {
 		const { path, own, others } = family(at);
 		const left = old(at, "left");
 		await good(at, ["list"]);
-		const catalog = (): string => readdirSync(at.agent).filter((name) => name.startsWith("session-catalog")).map((name) => readFileSync(join(at.agent, name), "latin1")).join("");
+		const catalog = (): string =>
+			readdirSync(at.agent)
+				.filter((name) => name.startsWith("session-catalog"))
+				.map((name) => readFileSync(join(at.agent, name), "latin1"))
+				.join("");
 		expect(catalog()).toContain("what was said");
-		expect(await goodJson(at, ["delete", "family", "--dry-run"])).toEqual({ dryRun: true, sessions: [{ path, id: "family", files: [own[2], own[1], path] }] });
+		expect(await goodJson(at, ["delete", "family", "--dry-run"])).toEqual({
+			dryRun: true,
+			sessions: [{ path, id: "family", files: [own[2], own[1], path] }],
+		});
 		for (const file of own) expect(existsSync(file)).toBe(true);
 		const out = await good(at, ["delete", "family", "--yes"], { PATH: "" });
 		expect(out).toMatch(/1 subagent, 1 backup/);
@@ -54,7 +62,8 @@ describe("deletes", () => {
 		program({ ...at, cwd: bin }, "trash", `mv "$@" '${at.cwd}'; echo "$#" > '${join(at.cwd, "calls")}'`);
 		const PATH = `${bin}:${process.env.PATH}`;
 		expect(await good(at, ["delete", "family", "--yes"], { PATH })).toContain("moved to the trash  ");
-		for (const file of own) expect([existsSync(file), existsSync(join(at.cwd, file.split("/").at(-1) as string))]).toEqual([false, true]);
+		for (const file of own)
+			expect([existsSync(file), existsSync(join(at.cwd, file.split("/").at(-1) as string))]).toEqual([false, true]);
 		expect(readFileSync(join(at.cwd, "calls"), "utf8")).toBe("3\n");
 		// One that fails loses nothing that pi would not: the file is deleted.
 		program({ ...at, cwd: bin }, "trash", "echo no trash here >&2; exit 1");
@@ -95,7 +104,11 @@ describe("leaves alone", () => {
 		const { path } = family(at);
 		const now = new Date();
 		utimesSync(path.replace(".jsonl", "/abc/run-0/session.jsonl"), now, now);
-		for (const args of [["delete", "fresh", "family", "--yes"], ["delete", "fresh", "family", "--dry-run"], ["delete", "--older-than", "90d", "--yes"]]) {
+		for (const args of [
+			["delete", "fresh", "family", "--yes"],
+			["delete", "fresh", "family", "--dry-run"],
+			["delete", "--older-than", "90d", "--yes"],
+		]) {
 			const { code, out } = await run(at, args);
 			expect(code).toBe(1);
 			expect(out.match(/not deleted .*it was written within the last minute: --force deletes it/g)).toHaveLength(2);
@@ -110,7 +123,10 @@ describe("leaves alone", () => {
 		const path = old(at, "locked");
 		const holder = api.SessionManager.open(path, { lock: "exclusive" });
 		try {
-			expect(await run(at, ["delete", "locked", "--yes"])).toMatchObject({ code: 1, out: expect.stringContaining("another process has its lock") });
+			expect(await run(at, ["delete", "locked", "--yes"])).toMatchObject({
+				code: 1,
+				out: expect.stringContaining("another process has its lock"),
+			});
 			expect(existsSync(path)).toBe(true);
 		} finally {
 			holder.close();
@@ -143,7 +159,18 @@ describe("leaves alone", () => {
 test("what does not go together is refused", async () => {
 	const at = world();
 	old(at, "s-1");
-	for (const args of [[], ["--all"], ["s-1", "--older-than", "9d"], ["s-1", "--all"], ["--older-than", "soon"], ["s-1", "--json"]]) expect(await run(at, ["delete", ...args])).toMatchObject({ code: 2, out: "" });
-	expect(await run(at, ["delete", "s-1", "nope", "--yes"])).toMatchObject({ code: 1, err: expect.stringContaining("nope") });
+	for (const args of [
+		[],
+		["--all"],
+		["s-1", "--older-than", "9d"],
+		["s-1", "--all"],
+		["--older-than", "soon"],
+		["s-1", "--json"],
+	])
+		expect(await run(at, ["delete", ...args])).toMatchObject({ code: 2, out: "" });
+	expect(await run(at, ["delete", "s-1", "nope", "--yes"])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("nope"),
+	});
 	expect(await good(at, ["list"])).toContain("s-1");
 });

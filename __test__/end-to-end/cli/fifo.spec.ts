@@ -20,27 +20,41 @@ test.skipIf(process.platform === "win32")("stats --all names a FIFO among the se
 	makeFifo(fifo);
 	const { code, out, err } = await run(at, ["stats", "--all", "--json"]);
 	expect({ code, err }).toEqual({ code: 1, err: "" });
-	expect(JSON.parse(out)).toMatchObject({ sessions: 1, unreadable: [{ path: fifo, error: `Not a regular file: ${fifo}` }] });
+	expect(JSON.parse(out)).toMatchObject({
+		sessions: 1,
+		unreadable: [{ path: fifo, error: `Not a regular file: ${fifo}` }],
+	});
 	expect((await goodJson(at, ["list", "--all"])).map((session: { path: string }) => session.path)).toEqual([path]);
 	expect(await run(at, ["show", fifo])).toMatchObject({ code: 1, err: `Error: Not a file: ${fifo}\n` });
 	expect(await run(at, ["verify", "--all"])).toMatchObject({ code: 1, out: expect.stringContaining(fifo) });
 });
 
 // Regression: they hung on it.
-test.skipIf(process.platform === "win32")("list, search, stats and completion end with a FIFO at .pi/settings.json", async () => {
-	const at = world();
-	put(at, "0194-session", branched);
-	const fifo = join(at.cwd, ".pi", "settings.json");
-	makeFifo(fifo);
-	const warning = `Warning: Settings are ignored because they cannot be read: ${fifo}: not a regular file\n`;
-	for (const args of [["list"], ["search", "parser"], ["stats"], ["stats", "--all"]]) expect(await run(at, args), args.join(" ")).toMatchObject({ code: 0, err: warning });
-	expect(await run(at, ["complete", "pi-sessions", "show", ""])).toMatchObject({ code: 0, out: "0194-session\tThe parser\n/file\n", err: warning });
-	expect(await good({ ...at, cwd: at.agent }, ["list", "--all"])).toContain("The parser");
-});
+test.skipIf(process.platform === "win32")(
+	"list, search, stats and completion end with a FIFO at .pi/settings.json",
+	async () => {
+		const at = world();
+		put(at, "0194-session", branched);
+		const fifo = join(at.cwd, ".pi", "settings.json");
+		makeFifo(fifo);
+		const warning = `Warning: Settings are ignored because they cannot be read: ${fifo}: not a regular file\n`;
+		for (const args of [["list"], ["search", "parser"], ["stats"], ["stats", "--all"]])
+			expect(await run(at, args), args.join(" ")).toMatchObject({ code: 0, err: warning });
+		expect(await run(at, ["complete", "pi-sessions", "show", ""])).toMatchObject({
+			code: 0,
+			out: "0194-session\tThe parser\n/file\n",
+			err: warning,
+		});
+		expect(await good({ ...at, cwd: at.agent }, ["list", "--all"])).toContain("The parser");
+	},
+);
 
 // Regression: on Windows the default pager was looked for in the working directory first.
 test("on Windows the default pager is not looked for in the working directory", () => {
-	expect(pagerCommand("win32", { SystemRoot: "D:\\Windows" })).toEqual({ command: "D:\\Windows\\System32\\more.com", shell: false });
+	expect(pagerCommand("win32", { SystemRoot: "D:\\Windows" })).toEqual({
+		command: "D:\\Windows\\System32\\more.com",
+		shell: false,
+	});
 	expect(pagerCommand("win32", { PAGER: "most" })).toEqual({ command: "most", shell: true });
 	expect(pagerCommand("linux", {})).toEqual({ command: "less", shell: true });
 });

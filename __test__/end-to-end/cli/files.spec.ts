@@ -1,12 +1,25 @@
 // The files that `export` and `fork` make, and the sessions they are made of.
-import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	linkSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, message, modeOf, snapshot, user } from "../../support/scratch.js";
-import { type World, bin, branched, put, run, runProgram, world } from "../../support/cli.js";
+import { bin, branched, put, run, runProgram, type World, world } from "../../support/cli.js";
+import { api, assistant, type Json, message, modeOf, snapshot, user } from "../../support/scratch.js";
 
 /** Entries whose bodies are read from the file while the new one is written. */
-const large: Json[] = Array.from({ length: 50 }, (_, at) => message(`b${at}`, at === 0 ? null : `b${at - 1}`, user(`${at} ${"y".repeat(5000)}`)));
+const large: Json[] = Array.from({ length: 50 }, (_, at) =>
+	message(`b${at}`, at === 0 ? null : `b${at - 1}`, user(`${at} ${"y".repeat(5000)}`)),
+);
 
 /** Every way that leads to a new file, each with a name for it. */
 const WAYS = [
@@ -16,9 +29,19 @@ const WAYS = [
 ] as const;
 
 /** Runs a way to a file, in bash, so that limits and streams can be set. */
-const way = (at: World, source: string, [command, name]: readonly [string, string], before = "", after = ""): Promise<{ code: number | null; out: string; err: string }> => {
+const way = (
+	at: World,
+	source: string,
+	[command, name]: readonly [string, string],
+	before = "",
+	after = "",
+): Promise<{ code: number | null; out: string; err: string }> => {
 	const [first = "", ...rest] = command.split(" ");
-	return runProgram("bash", ["-c", `${before} '${process.execPath}' '${bin}' ${first} '${source}' ${rest.join(" ")} '${name}' ${after}`], at);
+	return runProgram(
+		"bash",
+		["-c", `${before} '${process.execPath}' '${bin}' ${first} '${source}' ${rest.join(" ")} '${name}' ${after}`],
+		at,
+	);
 };
 
 describe("the session itself is not written over", () => {
@@ -30,9 +53,19 @@ describe("the session itself is not written over", () => {
 		symlinkSync(source, join(at.cwd, "link.jsonl"));
 		symlinkSync(dirname(source), join(at.cwd, "folder"));
 		linkSync(source, join(at.cwd, "hard.jsonl"));
-		for (const target of [source, "link.jsonl", "folder/self.jsonl", "hard.jsonl", `${dirname(source)}/../${dirname(source).split("/").at(-1)}/self.jsonl`]) {
+		for (const target of [
+			source,
+			"link.jsonl",
+			"folder/self.jsonl",
+			"hard.jsonl",
+			`${dirname(source)}/../${dirname(source).split("/").at(-1)}/self.jsonl`,
+		]) {
 			for (const [command] of WAYS) {
-				expect(await way(at, source, [command, target], "", "--force")).toMatchObject({ code: 1, out: "", err: expect.stringContaining("is the session itself") });
+				expect(await way(at, source, [command, target], "", "--force")).toMatchObject({
+					code: 1,
+					out: "",
+					err: expect.stringContaining("is the session itself"),
+				});
 			}
 		}
 		expect(readFileSync(source, "utf8")).toBe(before);
@@ -43,7 +76,10 @@ describe("the session itself is not written over", () => {
 		const source = put(at, "s-self", large);
 		const before = readFileSync(source, "utf8");
 		const line = `'${process.execPath}' '${bin}' export '${source}' >> '${source}'`;
-		expect(await runProgram("bash", ["-c", line], at)).toMatchObject({ code: 1, err: expect.stringContaining("is the session itself") });
+		expect(await runProgram("bash", ["-c", line], at)).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("is the session itself"),
+		});
 		expect(readFileSync(source, "utf8")).toBe(before);
 	});
 });
@@ -55,11 +91,20 @@ describe("a file is whole or not there", () => {
 	// Regression: a failing export --force left a cut file in place of the old one.
 	test("a failing export --force leaves the old file as it was", async () => {
 		const at = world();
-		const source = put(at, "s-1", [...large, message("end", "b49", { ...assistant(), content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })) })]);
+		const source = put(at, "s-1", [
+			...large,
+			message("end", "b49", {
+				...assistant(),
+				content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })),
+			}),
+		]);
 		for (const one of WAYS) {
 			const target = join(at.cwd, one[1]);
 			writeFileSync(target, "as it was\n");
-			expect(await way(at, source, one, LIMIT, "--force")).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: EFBIG/) });
+			expect(await way(at, source, one, LIMIT, "--force")).toMatchObject({
+				code: 1,
+				err: expect.stringMatching(/^Error: EFBIG/),
+			});
 			expect(readFileSync(target, "utf8")).toBe("as it was\n");
 		}
 		expect(readdirSync(at.cwd).sort()).toEqual(["copy.jsonl", "copy.md"]);
@@ -68,7 +113,13 @@ describe("a file is whole or not there", () => {
 	// Regression: a failed export left a partial file that blocked the next.
 	test("a failed export leaves no partial file", async () => {
 		const at = world();
-		const source = put(at, "s-1", [...large, message("end", "b49", { ...assistant(), content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })) })]);
+		const source = put(at, "s-1", [
+			...large,
+			message("end", "b49", {
+				...assistant(),
+				content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })),
+			}),
+		]);
 		for (const one of WAYS) {
 			expect(await way(at, source, one, LIMIT)).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: EFBIG/) });
 			expect(readdirSync(at.cwd)).toEqual([]);
@@ -95,7 +146,10 @@ describe("a file is whole or not there", () => {
 		const source = put(at, "s-1", branched);
 		writeFileSync(join(at.cwd, "real.md"), "as it was\n", { mode: 0o644 });
 		symlinkSync("real.md", join(at.cwd, "link.md"));
-		expect(await way(at, source, ["export -o", "link.md"])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already: link.md") });
+		expect(await way(at, source, ["export -o", "link.md"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("There is a file already: link.md"),
+		});
 		expect(await way(at, source, ["export -o", "link.md"], "", "--force")).toMatchObject({ code: 0 });
 		expect(snapshot(at.cwd)["./link.md"]).toBe("link to real.md");
 		expect(readFileSync(join(at.cwd, "real.md"), "utf8")).toContain("# The parser");
@@ -106,24 +160,45 @@ describe("a file is whole or not there", () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		mkdirSync(join(at.cwd, "folder"));
-		expect(await way(at, source, ["export -o", "folder"], "", "--force")).toMatchObject({ code: 1, err: "Error: That is a directory: folder\n" });
-		expect(await way(at, source, ["export -o", "no/where.md"])).toMatchObject({ code: 1, err: "Error: No such directory: no\n" });
+		expect(await way(at, source, ["export -o", "folder"], "", "--force")).toMatchObject({
+			code: 1,
+			err: "Error: That is a directory: folder\n",
+		});
+		expect(await way(at, source, ["export -o", "no/where.md"])).toMatchObject({
+			code: 1,
+			err: "Error: No such directory: no\n",
+		});
 		symlinkSync("nowhere", join(at.cwd, "dangling.md"));
-		expect(await way(at, source, ["export -o", "dangling.md"])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already") });
+		expect(await way(at, source, ["export -o", "dangling.md"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("There is a file already"),
+		});
 	});
 
 	test("a device or a pipe is written to as it is", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
-		expect(await way(at, source, ["export -o", "/dev/stdout"], "", "| cat")).toMatchObject({ code: 0, err: "", out: expect.stringContaining("# The parser") });
-		expect(await runProgram("bash", ["-c", `'${process.execPath}' '${bin}' export '${source}' -o >(cat) | cat`], at)).toMatchObject({ code: 0, out: expect.stringContaining("# The parser") });
+		expect(await way(at, source, ["export -o", "/dev/stdout"], "", "| cat")).toMatchObject({
+			code: 0,
+			err: "",
+			out: expect.stringContaining("# The parser"),
+		});
+		expect(
+			await runProgram("bash", ["-c", `'${process.execPath}' '${bin}' export '${source}' -o >(cat) | cat`], at),
+		).toMatchObject({ code: 0, out: expect.stringContaining("# The parser") });
 		expect(await way(at, source, ["export -o", "/dev/null"])).toMatchObject({ code: 0, err: "" });
 		expect(statSync("/dev/null").isFile()).toBe(false);
 	});
 
 	test("whoever interrupts an export leaves nothing of it behind", async () => {
 		const at = world();
-		const source = put(at, "s-1", Array.from({ length: 60_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index} ${"x".repeat(300)}`))));
+		const source = put(
+			at,
+			"s-1",
+			Array.from({ length: 60_000 }, (_, index) =>
+				message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index} ${"x".repeat(300)}`)),
+			),
+		);
 		const line = `'${process.execPath}' '${bin}' export '${source}' -o copy.md & pid=$!
 			for ((i = 0; i < 30000; i++)); do compgen -G '.pi-session-native-draft-*' > /dev/null && break; sleep 0.01; done
 			compgen -G '.pi-session-native-draft-*' > /dev/null && kill -TERM $pid; wait $pid; echo $?`;
@@ -141,7 +216,11 @@ describe("standard output that takes nothing", () => {
 			const line = `'${process.execPath}' '${bin}' ${command} ${["list", "--help"].includes(command) ? "" : `'${source}'`} > /dev/full`;
 			const { code, err } = await runProgram("bash", ["-c", line], at);
 			const message = "Standard output cannot be written: ENOSPC: no space left on device, write";
-			expect({ command, code, err }).toEqual({ command, code: 1, err: command.includes("--json") ? `${JSON.stringify({ error: { message } })}\n` : `Error: ${message}\n` });
+			expect({ command, code, err }).toEqual({
+				command,
+				code: 1,
+				err: command.includes("--json") ? `${JSON.stringify({ error: { message } })}\n` : `Error: ${message}\n`,
+			});
 		}
 	});
 

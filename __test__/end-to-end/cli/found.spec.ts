@@ -1,15 +1,17 @@
 // What can be done with a session that was found: going on with it in pi, naming it by its name, renaming it.
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type World, branched, good, goodJson, lines, put, run, runInTerminal, world } from "../../support/cli.js";
-import { type Json, api, entry, linesOf, message, user } from "../../support/scratch.js";
+import { branched, good, goodJson, lines, put, run, runInTerminal, type World, world } from "../../support/cli.js";
+import { api, entry, type Json, linesOf, message, user } from "../../support/scratch.js";
 
 const say = (text: string): Json[] => [message("a", null, user(text))];
 const named = (name: string): Json[] => [...say("hello"), entry("session_info", "n", "a", { name })];
 /** Lines of a terminal, without what moves its cursor. */
-const shown = (out: string): string[] => lines(out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").replaceAll("\r", ""));
-const inTerminal = async (at: World, args: string[], columns = 300): Promise<string[]> => shown((await runInTerminal(at, args, { NO_COLOR: "1", PAGER: "cat" }, columns)).out);
+const shown = (out: string): string[] =>
+	lines(out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").replaceAll("\r", ""));
+const inTerminal = async (at: World, args: string[], columns = 300): Promise<string[]> =>
+	shown((await runInTerminal(at, args, { NO_COLOR: "1", PAGER: "cat" }, columns)).out);
 
 describe("the line that goes on with a session", () => {
 	test("names it by its id where pi looks for it, else by its file", async () => {
@@ -23,10 +25,14 @@ describe("the line that goes on with a session", () => {
 		expect((await inTerminal(at, ["show", "0194b"])).at(-1)).toBe(`Go on: ${quoted}`);
 		expect((await inTerminal(at, ["show", "0194b"], 30)).slice(-2)).toEqual(["Go on:", quoted]);
 		const dir = dirname(put(at, "0194cccc-1111", say("kept"), { name: "kept.jsonl" }));
-		expect((await inTerminal(at, ["show", "0194c", "--dir", dir])).at(-1)).toBe(`Go on: pi --session ${join(dir, "kept.jsonl")}`);
+		expect((await inTerminal(at, ["show", "0194c", "--dir", dir])).at(-1)).toBe(
+			`Go on: pi --session ${join(dir, "kept.jsonl")}`,
+		);
 		const hits = await inTerminal(at, ["search", "--all", "parser", "elsewhere"]);
 		expect(hits.join()).not.toContain("Go on");
-		expect((await inTerminal(at, ["search", "parser"])).filter((line) => line.startsWith("  Go on"))).toEqual(["  Go on: pi --session 0194aaaa-1111"]);
+		expect((await inTerminal(at, ["search", "parser"])).filter((line) => line.startsWith("  Go on"))).toEqual([
+			"  Go on: pi --session 0194aaaa-1111",
+		]);
 	});
 
 	test("is for a terminal alone", async () => {
@@ -42,7 +48,10 @@ describe("the line that goes on with a session", () => {
 		const at = world();
 		const path = join(at.cwd, "red\u001b[31m.jsonl");
 		writeFileSync(path, readFileSync(put(at, "red\u001b[31m; reboot", say("hello"))));
-		for (const args of [["show", path], ["list", "--dir", at.cwd]]) {
+		for (const args of [
+			["show", path],
+			["list", "--dir", at.cwd],
+		]) {
 			const out = await inTerminal(at, args);
 			expect(out.join()).toContain("hello");
 			expect(out.join()).not.toContain("Go on");
@@ -57,8 +66,11 @@ describe("a name", () => {
 		put(at, "s-2", named("fix src/parser.ts"));
 		put(at, "s-3", named("src"));
 		mkdirSync(join(at.cwd, "src"));
-		for (const name of ["The parser", "fix src/parser.ts", "src"]) expect((await good(at, ["show", name])).split("\n")[0]).toBe(name);
-		expect((await run(at, ["show", "The"])).err).toBe('Error: No session has an id that begins with "The", or that name; pi-sessions list --all shows them\n');
+		for (const name of ["The parser", "fix src/parser.ts", "src"])
+			expect((await good(at, ["show", name])).split("\n")[0]).toBe(name);
+		expect((await run(at, ["show", "The"])).err).toBe(
+			'Error: No session has an id that begins with "The", or that name; pi-sessions list --all shows them\n',
+		);
 	});
 
 	test("that several sessions have is an error that lists them; an id comes first", async () => {
@@ -68,7 +80,11 @@ describe("a name", () => {
 		put(at, "s-3", named("s-1"));
 		const { code, err } = await run(at, ["show", "twice"]);
 		expect(code).toBe(1);
-		expect(lines(err)).toEqual(['Error: "twice" is the name of 2 sessions:', expect.stringMatching(/^ {2}s-[12] {2}twice$/), expect.stringMatching(/^ {2}s-[12] {2}twice$/)]);
+		expect(lines(err)).toEqual([
+			'Error: "twice" is the name of 2 sessions:',
+			expect.stringMatching(/^ {2}s-[12] {2}twice$/),
+			expect.stringMatching(/^ {2}s-[12] {2}twice$/),
+		]);
 		expect(await good(at, ["show", "s-1"])).toMatch(/^twice\n/);
 	});
 });
@@ -80,7 +96,11 @@ describe("rename", () => {
 		const before = linesOf(path);
 		expect(await good(at, ["rename", "s-1", "The parser"])).toBe("s-1  The parser\n");
 		expect(linesOf(path).slice(0, before.length)).toEqual(before);
-		expect(JSON.parse(linesOf(path).at(-1) as string)).toMatchObject({ type: "session_info", parentId: "a", name: "The parser" });
+		expect(JSON.parse(linesOf(path).at(-1) as string)).toMatchObject({
+			type: "session_info",
+			parentId: "a",
+			name: "The parser",
+		});
 		expect(api.SessionManager.open(path).getSessionName()).toBe("The parser");
 		expect(await goodJson(at, ["rename", "The parser", "again"])).toEqual({ path, id: "s-1", name: "again" });
 		expect(await good(at, ["rename", "s-1", ""])).toBe("s-1  (no name)\n");
@@ -95,8 +115,14 @@ describe("rename", () => {
 
 	test("needs a session and a name", async () => {
 		const at = world();
-		expect(await run(at, ["rename"])).toMatchObject({ code: 2, err: expect.stringContaining("(see pi-sessions rename --help)") });
-		expect(await run(at, ["rename", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("missing required argument 'name'") });
+		expect(await run(at, ["rename"])).toMatchObject({
+			code: 2,
+			err: expect.stringContaining("(see pi-sessions rename --help)"),
+		});
+		expect(await run(at, ["rename", "s-1"])).toMatchObject({
+			code: 2,
+			err: expect.stringContaining("missing required argument 'name'"),
+		});
 		expect((await run(at, ["rename", "nothing", "name"])).code).toBe(1);
 	});
 });

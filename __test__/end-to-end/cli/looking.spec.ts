@@ -1,9 +1,9 @@
 // That looking at sessions changes no file, and what commands print of sizes that few sessions have.
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
+import { type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 
 test("looking changes no file: not an old one that opening would migrate, not one without a last line end", async () => {
 	const at = world();
@@ -11,12 +11,15 @@ test("looking changes no file: not an old one that opening would migrate, not on
 	const v1 = put(at, "old", old, { header: { version: undefined } });
 	const torn = put(at, "torn", branched);
 	writeFileSync(torn, `${readFileSync(torn, "utf8")}{"type":"mess`);
-	const long = put(at, "long", [message("a", null, user("below a long header"))], { header: { extra: "x".repeat(100_000) } });
+	const long = put(at, "long", [message("a", null, user("below a long header"))], {
+		header: { extra: "x".repeat(100_000) },
+	});
 	const empty = join(at.cwd, "empty.jsonl");
 	writeFileSync(empty, "");
 	const before = snapshot(dirname(at.agent));
 	for (const path of [v1, torn, long]) {
-		for (const args of [["show"], ["show", "--json"], ["tree"], ["stats"], ["export"], ["tree", "--json"]]) await good(at, [args[0] as string, path, ...args.slice(1)]);
+		for (const args of [["show"], ["show", "--json"], ["tree"], ["stats"], ["export"], ["tree", "--json"]])
+			await good(at, [args[0] as string, path, ...args.slice(1)]);
 	}
 	expect(await good(at, ["show", v1])).toContain("from version one");
 	expect(await good(at, ["show", long])).toContain("below a long header");
@@ -30,7 +33,16 @@ test("looking writes the catalog and no other file, and with PI_SESSION_NATIVE_C
 	put(at, "s-1", branched);
 	const home = dirname(at.agent);
 	const before = snapshot(home);
-	const looks = [["list"], ["list", "--all", "--json"], ["search", "--all", "parser"], ["show", "s-1"], ["tree", "s-1"], ["stats", "--all"], ["verify", "--all"], ["export", "s-1"]];
+	const looks = [
+		["list"],
+		["list", "--all", "--json"],
+		["search", "--all", "parser"],
+		["show", "s-1"],
+		["tree", "s-1"],
+		["stats", "--all"],
+		["verify", "--all"],
+		["export", "s-1"],
+	];
 	for (const args of looks) await good(at, args, { PI_SESSION_NATIVE_CATALOG: "off" });
 	expect(snapshot(home)).toEqual(before);
 	for (const args of looks) await good(at, args);
@@ -52,12 +64,24 @@ test("looking for sessions of a directory that has none does not make its sessio
 	const at = world();
 	put(at, "s-1", branched);
 	const before = snapshot(join(at.agent, "sessions"));
-	for (const args of [["list"], ["show"], ["tree"], ["stats"], ["verify"], ["search", "x"], ["export"], ["fork"]]) await run(at, [...args, "--cwd", "/nowhere"]);
-	expect(await run(at, ["list", "--cwd", "/nowhere"])).toMatchObject({ code: 0, out: expect.stringContaining("No sessions for /nowhere") });
+	for (const args of [["list"], ["show"], ["tree"], ["stats"], ["verify"], ["search", "x"], ["export"], ["fork"]])
+		await run(at, [...args, "--cwd", "/nowhere"]);
+	expect(await run(at, ["list", "--cwd", "/nowhere"])).toMatchObject({
+		code: 0,
+		out: expect.stringContaining("No sessions for /nowhere"),
+	});
 	expect(snapshot(join(at.agent, "sessions"))).toEqual(before);
 	// Nor where there is no agent at all.
 	const empty = world();
-	for (const args of [["list"], ["list", "--all"], ["show"], ["stats", "--all"], ["verify", "--all"], ["list", "--dir", "./none"]]) await run(empty, args);
+	for (const args of [
+		["list"],
+		["list", "--all"],
+		["show"],
+		["stats", "--all"],
+		["verify", "--all"],
+		["list", "--dir", "./none"],
+	])
+		await run(empty, args);
 	expect(readdirSync(empty.cwd)).toEqual([]);
 	expect(existsSync(join(empty.agent, "sessions"))).toBe(false);
 });
@@ -68,10 +92,32 @@ test("an id of 5,000 characters is clipped", async () => {
 	const path = put(at, "x".repeat(5000), branched, { name: "one.jsonl" });
 	put(at, "x".repeat(4999), branched, { name: "two.jsonl" });
 	const [long, missing] = ["x".repeat(6000), "x".repeat(7000)];
-	const faulty = put(at, "s-faulty", [message(long, missing, user("orphan")), message(long, null, user("twice")), message("a", `b${long}`, user("round")), message(`b${long}`, "a", user("and round"))], { name: "faulty.jsonl" });
+	const faulty = put(
+		at,
+		"s-faulty",
+		[
+			message(long, missing, user("orphan")),
+			message(long, null, user("twice")),
+			message("a", `b${long}`, user("round")),
+			message(`b${long}`, "a", user("and round")),
+		],
+		{ name: "faulty.jsonl" },
+	);
 	expect((await run(at, ["verify", faulty, "--json"])).out).toContain(missing);
-	expect((await run(at, ["verify", faulty])).out).toMatch(/entry x+… names a parent that is not there, x+…\n {2}id x+… stands on lines 2, 3\n {2}entries are each other's parents: .*bx+…/);
-	for (const args of [["verify", "--all"], ["repair", faulty, "--dry-run"], ["repair", faulty], ["list"], ["show", path], ["show", "xx"], ["search", "parser"], ["tree", path], ["stats", "--all"]]) {
+	expect((await run(at, ["verify", faulty])).out).toMatch(
+		/entry x+… names a parent that is not there, x+…\n {2}id x+… stands on lines 2, 3\n {2}entries are each other's parents: .*bx+…/,
+	);
+	for (const args of [
+		["verify", "--all"],
+		["repair", faulty, "--dry-run"],
+		["repair", faulty],
+		["list"],
+		["show", path],
+		["show", "xx"],
+		["search", "parser"],
+		["tree", path],
+		["stats", "--all"],
+	]) {
 		const { out, err } = await run(at, args);
 		expect(`${out}${err}`).not.toContain("x".repeat(200));
 	}
@@ -83,7 +129,11 @@ test("stays narrow however deep the session and its forks are", async () => {
 	for (let index = 1; index <= 20_000; index++) deep.push(message(`m${index}`, `m${index - 1}`, user(`step ${index}`)));
 	// A fork at every tenth step, each with a side branch that forks again.
 	for (let index = 0; index < 20_000; index += 10) {
-		deep.push(message(`s${index}`, `m${index}`, user("aside")), message(`t${index}`, `s${index}`, user("one")), message(`u${index}`, `s${index}`, user("two")));
+		deep.push(
+			message(`s${index}`, `m${index}`, user("aside")),
+			message(`t${index}`, `s${index}`, user("one")),
+			message(`u${index}`, `s${index}`, user("two")),
+		);
 	}
 	put(at, "s-deep", deep);
 	const out = lines(await good(at, ["tree", "--limit", "all"]));

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 // @ts-expect-error: JavaScript without declarations
 import { withoutHtml } from "../../../lib/cli/markdown-html.mjs";
 import { Random } from "../../stress/differential/random.js";
-import { type Json, assistant, message, user } from "../../support/scratch.js";
 import { good, put, world } from "../../support/cli.js";
+import { assistant, type Json, message, user } from "../../support/scratch.js";
 
 type Node = DefaultTreeAdapterTypes.Node;
 
@@ -23,26 +23,38 @@ function* nodesOf(text: string): Generator<[Node, string[]]> {
 	for (let next = waiting.pop(); next; next = waiting.pop()) {
 		yield next;
 		const [node, within] = next;
-		if ("childNodes" in node) waiting.push(...node.childNodes.map((child): [Node, string[]] => [child, [node.nodeName, ...within]]).reverse());
+		if ("childNodes" in node)
+			waiting.push(...node.childNodes.map((child): [Node, string[]] => [child, [node.nodeName, ...within]]).reverse());
 	}
 }
 
-const textOf = (node: Node): string => ("value" in node ? node.value : "childNodes" in node ? node.childNodes.map(textOf).join("") : "");
+const textOf = (node: Node): string =>
+	"value" in node ? node.value : "childNodes" in node ? node.childNodes.map(textOf).join("") : "";
 
 /** The headings that are no part of anything. */
 function headings(text: string): string[] {
-	return [...nodesOf(text)].filter(([{ nodeName }, within]) => /^h[1-6]$/.test(nodeName) && within[0] === "body").map(([node]) => textOf(node));
+	return [...nodesOf(text)]
+		.filter(([{ nodeName }, within]) => /^h[1-6]$/.test(nodeName) && within[0] === "body")
+		.map(([node]) => textOf(node));
 }
 
 /** What Markdown makes itself. */
-const MARKDOWN = /^(?:#document|#text|html|head|body|h[1-6]|p|blockquote|pre|code|em|strong|s|a|img|br|hr|ul|ol|li|table|thead|tbody|tr|th|td)$/;
+const MARKDOWN =
+	/^(?:#document|#text|html|head|body|h[1-6]|p|blockquote|pre|code|em|strong|s|a|img|br|hr|ul|ol|li|table|thead|tbody|tr|th|td)$/;
 
 /** The elements and comments of a page that came from HTML. */
-const foreign = (text: string): string[] => [...nodesOf(text)].map(([{ nodeName }]) => nodeName).filter((name) => !MARKDOWN.test(name));
+const foreign = (text: string): string[] =>
+	[...nodesOf(text)].map(([{ nodeName }]) => nodeName).filter((name) => !MARKDOWN.test(name));
 
-const conversation = (texts: readonly string[]): Json[] => texts.map((text, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, index % 2 === 0 ? user(text) : assistant(text)));
+const conversation = (texts: readonly string[]): Json[] =>
+	texts.map((text, index) =>
+		message(`m${index}`, index === 0 ? null : `m${index - 1}`, index % 2 === 0 ? user(text) : assistant(text)),
+	);
 const quoted = (text: string): string => `> ${text.replaceAll("\n", "\n> ")}`;
-const names = (texts: readonly string[]): string[] => ["Session", ...texts.map((_, index) => (index % 2 === 0 ? "User" : "Assistant"))];
+const names = (texts: readonly string[]): string[] => [
+	"Session",
+	...texts.map((_, index) => (index % 2 === 0 ? "User" : "Assistant")),
+];
 
 // Regression: it swallowed the rest.
 test.each([
@@ -94,7 +106,11 @@ test.each([
 test.each([
 	["a fence", "so:\n\n```html\n<b>\n```\n\n<b>", "so:\n\n```html\n<b>\n```\n\n&lt;b>"],
 	["a fence in a list", "1. so:\n   ```html\n   <b>\n   ```\n2. <b>", "1. so:\n   ```html\n   <b>\n   ```\n2. &lt;b>"],
-	["a fence deep in a list", "10. so:\n\n    ```\n    <b>\n    ```\n\n<b>", "10. so:\n\n    ```\n    <b>\n    ```\n\n&lt;b>"],
+	[
+		"a fence deep in a list",
+		"10. so:\n\n    ```\n    <b>\n    ```\n\n<b>",
+		"10. so:\n\n    ```\n    <b>\n    ```\n\n&lt;b>",
+	],
 	["a line", "a `Vec<u8>` and ``<`b``, <b>", "a `Vec<u8>` and ``<`b``, &lt;b>"],
 	["an indent", "so:\n\n    <b>\n\n    <i>\n\n<b>", "so:\n\n    <b>\n\n    <i>\n\n&lt;b>"],
 	["no code", "a < b, a <- b, <https://a.b/c>, \\<b>", "a < b, a <- b, <https://a.b/c>, &lt;b>"],
@@ -105,9 +121,72 @@ test.each([
 test("no HTML of a text is any, whatever is around it", () => {
 	const seed = Number(process.env.PSN_SEED ?? 20_260_102);
 	const random = new Random(seed);
-	const words = ["<x-a>", "</blockquote>", "<!-- ", "<h2>User</h2>", "<script>", "<?x ", "<![CDATA[", "`", "``", "`a`", "\\", " ", "|", "](", "[", "][", ")", "(", '"', "https://a.b/", "www.a.b/", "<https://a", ">", "x", "*", "&lt;b>", "\t", "\u00a0"];
-	const starts = ["", "", "", " ", "  ", "   ", "    ", "     ", "\t", "- ", "1. ", "> ", ">", "- - ", "   - ", "[^1]: ", "[`]: ", "# ", "| ", "-|-", "```", "~~~", "````", "  ```", "    ```", "- ```", "> ```", "10. ```", "\t```", "```js", "``` \u00a0", "  ~~~"];
-	const line = (): string => random.pick(starts) + Array.from({ length: random.int(5) }, () => random.pick(words)).join("");
+	const words = [
+		"<x-a>",
+		"</blockquote>",
+		"<!-- ",
+		"<h2>User</h2>",
+		"<script>",
+		"<?x ",
+		"<![CDATA[",
+		"`",
+		"``",
+		"`a`",
+		"\\",
+		" ",
+		"|",
+		"](",
+		"[",
+		"][",
+		")",
+		"(",
+		'"',
+		"https://a.b/",
+		"www.a.b/",
+		"<https://a",
+		">",
+		"x",
+		"*",
+		"&lt;b>",
+		"\t",
+		"\u00a0",
+	];
+	const starts = [
+		"",
+		"",
+		"",
+		" ",
+		"  ",
+		"   ",
+		"    ",
+		"     ",
+		"\t",
+		"- ",
+		"1. ",
+		"> ",
+		">",
+		"- - ",
+		"   - ",
+		"[^1]: ",
+		"[`]: ",
+		"# ",
+		"| ",
+		"-|-",
+		"```",
+		"~~~",
+		"````",
+		"  ```",
+		"    ```",
+		"- ```",
+		"> ```",
+		"10. ```",
+		"\t```",
+		"```js",
+		"``` \u00a0",
+		"  ~~~",
+	];
+	const line = (): string =>
+		random.pick(starts) + Array.from({ length: random.int(5) }, () => random.pick(words)).join("");
 	const wrong: string[] = [];
 	for (let round = 0; round < 3000; round++) {
 		const text = Array.from({ length: 1 + random.int(8) }, line).join("\n");
@@ -131,14 +210,16 @@ test.each([
 	const at = world();
 	put(at, "s-whole", conversation(["begin", text, "after"]));
 	const out = await good(at, ["export"]);
-	expect(out).toContain(`## Assistant\n\n${quoted(text.replaceAll("\r", "␍").replace("and <!--", "and &lt;!--"))}\n\n## User\n\n> after\n`);
+	expect(out).toContain(
+		`## Assistant\n\n${quoted(text.replaceAll("\r", "␍").replace("and <!--", "and &lt;!--"))}\n\n## User\n\n> after\n`,
+	);
 	expect(headings(out)).toEqual(names(["", "", ""]));
 });
 
 // Regression: a line of quotation marks ended the export, and one of marks of items took a minute and more.
 test.each([
 	["a line of quotation marks does not end the export", ">".repeat(20_000)],
-	["a line of marks of items is written at once", "* ".repeat(200_000) + "x"],
+	["a line of marks of items is written at once", `${"* ".repeat(200_000)}x`],
 	["a line of backslashes is written at once", `${"\\".repeat(300_000)} x < y`],
 ])("%s", async (_, text) => {
 	const at = world();
@@ -152,7 +233,14 @@ test.each([
 test("a text with very many runs of backticks is in a fence that is longer than each", async () => {
 	const at = world();
 	const text = `${"``` x\n".repeat(130_000)}\`\`\`\`\` end`;
-	const output = message("m1", "m0", { role: "toolResult", toolCallId: "c", toolName: "bash", content: [{ type: "text", text }], isError: false, timestamp: 1 });
+	const output = message("m1", "m0", {
+		role: "toolResult",
+		toolCallId: "c",
+		toolName: "bash",
+		content: [{ type: "text", text }],
+		isError: false,
+		timestamp: 1,
+	});
 	put(at, "s-runs", [message("m0", null, user("begin")), output, message("m2", "m1", assistant("after"))]);
 	const out = await good(at, ["export", "--full"]);
 	expect(out).toContain(`\n\`\`\`\`\`\`\n${text}\n\`\`\`\`\`\`\n\n## Assistant\n\n> after\n`);
@@ -161,8 +249,49 @@ test("a text with very many runs of backticks is in a fence that is longer than 
 test("whatever lines follow each other, the headings after them stand", async () => {
 	const seed = Number(process.env.PSN_SEED ?? 20_260_101);
 	const random = new Random(seed);
-	const pieces = ["```", "```js", "````", "~~~", "~~~ x`", "<!--", "<!-- a -->", "-->", "<script>", "</script>", "<pre class=x>", "text", "- item", "  - deeper", "1. one", "   more", "  ```", "   ```", "    ```", "    code", "> quote", "> ```", "", "-   ```", "- ```js", "\t```", "`in` ``` x", "***", "<?php", "?>", "<!DOCTYPE", "a > b", "<![CDATA[", "]]>", "10. ten", "<details>", "<div>x", "# title"];
-	const texts = Array.from({ length: 2000 }, () => Array.from({ length: 1 + random.int(7) }, () => random.pick(pieces)).join("\n"));
+	const pieces = [
+		"```",
+		"```js",
+		"````",
+		"~~~",
+		"~~~ x`",
+		"<!--",
+		"<!-- a -->",
+		"-->",
+		"<script>",
+		"</script>",
+		"<pre class=x>",
+		"text",
+		"- item",
+		"  - deeper",
+		"1. one",
+		"   more",
+		"  ```",
+		"   ```",
+		"    ```",
+		"    code",
+		"> quote",
+		"> ```",
+		"",
+		"-   ```",
+		"- ```js",
+		"\t```",
+		"`in` ``` x",
+		"***",
+		"<?php",
+		"?>",
+		"<!DOCTYPE",
+		"a > b",
+		"<![CDATA[",
+		"]]>",
+		"10. ten",
+		"<details>",
+		"<div>x",
+		"# title",
+	];
+	const texts = Array.from({ length: 2000 }, () =>
+		Array.from({ length: 1 + random.int(7) }, () => random.pick(pieces)).join("\n"),
+	);
 	const at = world();
 	// Each alone in front of one that must not be swallowed.
 	const all = texts.flatMap((text) => [text, "after"]);
@@ -170,6 +299,8 @@ test("whatever lines follow each other, the headings after them stand", async ()
 	const out = await good(at, ["export"]);
 	const sections = out.split(/(?<=\n\n## Assistant\n\n> after\n)/);
 	expect(sections.length).toBe(texts.length);
-	const wrong = sections.filter((section) => headings(section).at(-1) !== "Assistant" || foreign(section).length > 0).map((section) => JSON.stringify(section));
+	const wrong = sections
+		.filter((section) => headings(section).at(-1) !== "Assistant" || foreign(section).length > 0)
+		.map((section) => JSON.stringify(section));
 	expect({ seed, wrong }).toEqual({ seed, wrong: [] });
 });

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { good, goodJson, put, run, type World, world } from "../../support/cli.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
-import { type World, good, goodJson, put, run, world } from "../../support/cli.js";
 
 const headerOf = (path: string): any => JSON.parse(readFileSync(path, "utf8").split("\n")[0] as string);
 const restOf = (path: string): string => readFileSync(path, "utf8").split("\n").slice(1).join("\n");
@@ -32,20 +32,27 @@ function renamed(): { at: World; from: string; to: string; main: string; below: 
 	return { at: { ...at, cwd: to }, from, to, main, below, fork, other };
 }
 
-const folderOf = (at: World, cwd: string): string => join(at.agent, "sessions", `--${cwd.slice(1).replaceAll("/", "-")}--`);
+const folderOf = (at: World, cwd: string): string =>
+	join(at.agent, "sessions", `--${cwd.slice(1).replaceAll("/", "-")}--`);
 
 test("sessions follow their folder, with backups, subagents and links of forks", async () => {
 	const { at, from, to, main, below, fork, other } = renamed();
 	const rests = [main, below, fork].map(restOf);
 	const shown = await good(at, ["move", from, "--dry-run"]);
-	expect(shown).toMatch(/2 sessions\n[^]*main[^]*below[^]*The headers of 1 fork/);
+	expect(shown).toMatch(/2 sessions\n[\s\S]*main[\s\S]*below[\s\S]*The headers of 1 fork/);
 	expect(existsSync(main)).toBe(true);
 	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 2 sessions, changed 1 link of forks\n");
-	const [newMain, newBelow] = [join(folderOf(at, to), main.split("/").at(-1) as string), join(folderOf(at, `${to}/packages/x`), below.split("/").at(-1) as string)];
+	const [newMain, newBelow] = [
+		join(folderOf(at, to), main.split("/").at(-1) as string),
+		join(folderOf(at, `${to}/packages/x`), below.split("/").at(-1) as string),
+	];
 	expect([main, below, `${main}.bak`].some(existsSync)).toBe(false);
 	expect([newMain, newBelow, fork].map(restOf)).toEqual(rests);
 	expect([newMain, newBelow].map((path) => headerOf(path).cwd)).toEqual([to, `${to}/packages/x`]);
-	expect(headerOf(newMain.replace(".jsonl", "/run-0/session.jsonl"))).toMatchObject({ cwd: to, parentSession: newMain });
+	expect(headerOf(newMain.replace(".jsonl", "/run-0/session.jsonl"))).toMatchObject({
+		cwd: to,
+		parentSession: newMain,
+	});
 	expect(headerOf(fork)).toMatchObject({ cwd: "/elsewhere", parentSession: newMain, kept: "this" });
 	expect(headerOf(other).cwd).toBe(`${from}-2`);
 	expect(readFileSync(`${newMain}.bak`, "utf8")).toBe("before");
@@ -53,7 +60,10 @@ test("sessions follow their folder, with backups, subagents and links of forks",
 	expect((await goodJson(at, ["list"])).map(({ id }: { id: string }) => id)).toEqual(["main"]);
 	// What pi goes on with there.
 	expect(api.findMostRecentSession(folderOf(at, to))).toBe(newMain);
-	expect(await run(at, ["move", from, "--yes"])).toMatchObject({ code: 1, err: expect.stringContaining(`No session's working directory is in ${from}`) });
+	expect(await run(at, ["move", from, "--yes"])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining(`No session's working directory is in ${from}`),
+	});
 });
 
 test("links of forks that a killed move left are changed by the next", async () => {
@@ -74,7 +84,10 @@ test("subagents of a session that stays follow the folder and their parent", asy
 		utimesSync(path, 1e9, 1e9);
 		return path;
 	};
-	const [forked, worker] = [below("forked", { cwd: "/elsewhere", parentSession: main }), below("worker", { cwd: join(from, "x") })];
+	const [forked, worker] = [
+		below("forked", { cwd: "/elsewhere", parentSession: main }),
+		below("worker", { cwd: join(from, "x") }),
+	];
 	const rests = [forked, worker].map(restOf);
 	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 3 sessions, changed 2 links of forks\n");
 	const newMain = join(folderOf(at, to), main.split("/").at(-1) as string);
@@ -86,7 +99,10 @@ test("subagents of a session that stays follow the folder and their parent", asy
 
 test("--session moves one, and only one of that folder", async () => {
 	const { at, from, to, main, below } = renamed();
-	expect(await run(at, ["move", from, "--session", "other", "--yes"])).toMatchObject({ code: 1, err: expect.stringContaining("is not in") });
+	expect(await run(at, ["move", from, "--session", "other", "--yes"])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("is not in"),
+	});
 	await good(at, ["move", from, to, "--session", "below", "--yes"]);
 	expect([main, below].map(existsSync)).toEqual([true, false]);
 });
@@ -97,7 +113,10 @@ test("a session in a directory of one's own stays in it", async () => {
 	const path = join(dir, "own.jsonl");
 	mkdirSync(dir);
 	writeFileSync(path, text([header({ id: "own", cwd: from }), message("a", null)]));
-	writeFileSync(join(dir, "fork.jsonl"), text([header({ id: "own-fork", cwd: from, parentSession: join(from, "sessions/own.jsonl") }), message("a", null)]));
+	writeFileSync(
+		join(dir, "fork.jsonl"),
+		text([header({ id: "own-fork", cwd: from, parentSession: join(from, "sessions/own.jsonl") }), message("a", null)]),
+	);
 	for (const name of ["own", "fork"]) utimesSync(join(dir, `${name}.jsonl`), 1e9, 1e9);
 	await good(at, ["move", from, "--dir", dir, "--yes"]);
 	expect(headerOf(path).cwd).toBe(to);
@@ -125,14 +144,22 @@ test("a folder that was moved into its old place, where others are", async () =>
 	const inner = join(from, "inner");
 	mkdirSync(inner, { recursive: true });
 	const there = old(at, "there", { cwd: inner });
-	expect((await goodJson(at, ["move", from, inner, "--dry-run"])).sessions.map(({ id }: { id: string }) => id).sort()).toEqual(["below", "main"]);
+	expect(
+		(await goodJson(at, ["move", from, inner, "--dry-run"])).sessions.map(({ id }: { id: string }) => id).sort(),
+	).toEqual(["below", "main"]);
 	expect(existsSync(there) && existsSync(to)).toBe(true);
 });
 
 test("what cannot be meant is refused", async () => {
 	const { at, from, to } = renamed();
-	for (const args of [[to, to], [""], [from], [from, "--json"]]) expect(await run(at, ["move", ...args])).toMatchObject({ code: 2 });
-	expect(await run(at, ["move", from, "/nonexistent", "--yes"])).toMatchObject({ code: 1, err: "Error: No such directory: /nonexistent; move the folder itself first\n" });
+	for (const args of [[to, to], [""], [from], [from, "--json"]])
+		expect(await run(at, ["move", ...args])).toMatchObject({ code: 2 });
+	expect(await run(at, ["move", from, "/nonexistent", "--yes"])).toMatchObject({
+		code: 1,
+		err: "Error: No such directory: /nonexistent; move the folder itself first\n",
+	});
 	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ private: [from] }));
-	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(`session-store.json names ${from}: change it before the next push`);
+	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(
+		`session-store.json names ${from}: change it before the next push`,
+	);
 });

@@ -2,27 +2,91 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, message, snapshot, user } from "../../support/scratch.js";
 import { Random } from "../../stress/differential/random.js";
-import { type World, put, run, world } from "../../support/cli.js";
+import { put, run, type World, world } from "../../support/cli.js";
+import { api, assistant, entry, type Json, message, snapshot, user } from "../../support/scratch.js";
 
 const COMMANDS = ["show", "show --full", "show --json", "tree --limit all", "stats", "export", "export --full"];
 
 /** What JSON can hold where something else is meant. */
-const VALUES: unknown[] = [null, true, 0, -0.5, 1e308, 8.64e15 + 1, "", " ", "text", "\u001b[2J\u0007\u200b", "x".repeat(3000), [], [[]], [null], [1, "two"], {}, { a: 1 }, { toString: 1, valueOf: 2, toJSON: 3 }, { length: 1e9 }, { type: "text", text: { b: 2 } }, "2025-01-01T00:00:00.000Z", "__proto__"];
+const VALUES: unknown[] = [
+	null,
+	true,
+	0,
+	-0.5,
+	1e308,
+	8.64e15 + 1,
+	"",
+	" ",
+	"text",
+	"\u001b[2J\u0007\u200b",
+	"x".repeat(3000),
+	[],
+	[[]],
+	[null],
+	[1, "two"],
+	{},
+	{ a: 1 },
+	{ toString: 1, valueOf: 2, toJSON: 3 },
+	{ length: 1e9 },
+	{ type: "text", text: { b: 2 } },
+	"2025-01-01T00:00:00.000Z",
+	"__proto__",
+];
 
-const usage = { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, totalTokens: 4, cost: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, total: 4 } };
-const blocks = [{ type: "text", text: "said" }, { type: "thinking", thinking: "thought", redacted: false }, { type: "toolCall", id: "c", name: "bash", arguments: { command: "ls" } }, { type: "image", mimeType: "image/png", data: "AAAA" }];
+const usage = {
+	input: 1,
+	output: 1,
+	cacheRead: 1,
+	cacheWrite: 1,
+	totalTokens: 4,
+	cost: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, total: 4 },
+};
+const blocks = [
+	{ type: "text", text: "said" },
+	{ type: "thinking", thinking: "thought", redacted: false },
+	{ type: "toolCall", id: "c", name: "bash", arguments: { command: "ls" } },
+	{ type: "image", mimeType: "image/png", data: "AAAA" },
+];
 /** One of every kind of entry and of message, with every field that a view looks at. */
 const KINDS: Json[] = [
-	...["user", "assistant", "toolResult", "system", "bashExecution", "branchSummary", "compactionSummary", "custom"].map((role) => ({
-		type: "message",
-		message: { role, content: blocks, timestamp: 1, provider: "p", model: "m", usage, stopReason: "length", errorMessage: "e", toolName: "t", isError: true, command: "c", output: "o", exitCode: 1, summary: "s", sections: { a: "b" }, toolsAdded: [{ name: "n" }], toolsRemoved: [{ name: "n" }] },
-	})),
+	...["user", "assistant", "toolResult", "system", "bashExecution", "branchSummary", "compactionSummary", "custom"].map(
+		(role) => ({
+			type: "message",
+			message: {
+				role,
+				content: blocks,
+				timestamp: 1,
+				provider: "p",
+				model: "m",
+				usage,
+				stopReason: "length",
+				errorMessage: "e",
+				toolName: "t",
+				isError: true,
+				command: "c",
+				output: "o",
+				exitCode: 1,
+				summary: "s",
+				sections: { a: "b" },
+				toolsAdded: [{ name: "n" }],
+				toolsRemoved: [{ name: "n" }],
+			},
+		}),
+	),
 	{ type: "thinking_level_change", thinkingLevel: "high" },
 	{ type: "model_change", provider: "p", modelId: "m" },
 	{ type: "usage", kind: "k", provider: "p", model: "m", usage, note: "n" },
-	{ type: "compaction", summary: "s", firstKeptEntryId: "x", tokensBefore: 1, usage, details: {}, fromHook: true, systemMessage: {} },
+	{
+		type: "compaction",
+		summary: "s",
+		firstKeptEntryId: "x",
+		tokensBefore: 1,
+		usage,
+		details: {},
+		fromHook: true,
+		systemMessage: {},
+	},
 	{ type: "branch_summary", fromId: "x", summary: "s", usage },
 	{ type: "context_edit", targetId: "x", replacement: { content: blocks } },
 	{ type: "label", targetId: "o0", label: "l" },
@@ -35,7 +99,9 @@ const KINDS: Json[] = [
 /** Where values stand in one: lists of keys. */
 function placesIn(value: unknown, path: (string | number)[] = []): (string | number)[][] {
 	if (value === null || typeof value !== "object") return [path];
-	const below = Object.entries(value).flatMap(([key, one]) => placesIn(one, [...path, Array.isArray(value) ? Number(key) : key]));
+	const below = Object.entries(value).flatMap(([key, one]) =>
+		placesIn(one, [...path, Array.isArray(value) ? Number(key) : key]),
+	);
 	return path.length === 0 ? below : [path, ...below];
 }
 
@@ -51,7 +117,13 @@ function withValue(whole: Json, path: readonly (string | number)[], value: unkno
 
 /** Entries one below the other, and labels on some of them. */
 function chained(bodies: readonly Json[]): Json[] {
-	return bodies.map((body, index) => ({ id: `o${index}`, parentId: index === 0 ? null : `o${index - 1}`, timestamp: "2025-01-01T00:00:00.000Z", ...body, ...(body.type === "label" && body.targetId === "o0" ? { targetId: `o${Math.max(0, index - 1)}` } : {}) }));
+	return bodies.map((body, index) => ({
+		id: `o${index}`,
+		parentId: index === 0 ? null : `o${index - 1}`,
+		timestamp: "2025-01-01T00:00:00.000Z",
+		...body,
+		...(body.type === "label" && body.targetId === "o0" ? { targetId: `o${Math.max(0, index - 1)}` } : {}),
+	}));
 }
 
 async function allShow(at: World, path: string, what: string): Promise<void> {
@@ -68,8 +140,14 @@ async function allShow(at: World, path: string, what: string): Promise<void> {
 describe("an odd field broke show and export", () => {
 	test("each field of each kind with each value in turn", async () => {
 		const at = world();
-		const odd = KINDS.flatMap((kind) => placesIn(kind).filter((place) => place.join() !== "type").flatMap((place) => VALUES.map((value) => withValue(kind, place, value))));
-		const base = ["timestamp", "parentId", "type"].flatMap((field) => VALUES.map((value) => ({ ...KINDS[1], [field]: value })));
+		const odd = KINDS.flatMap((kind) =>
+			placesIn(kind)
+				.filter((place) => place.join() !== "type")
+				.flatMap((place) => VALUES.map((value) => withValue(kind, place, value))),
+		);
+		const base = ["timestamp", "parentId", "type"].flatMap((field) =>
+			VALUES.map((value) => ({ ...KINDS[1], [field]: value })),
+		);
 		expect(odd.length).toBeGreaterThan(3000);
 		await allShow(at, put(at, "s-odd", chained(odd)), "fields");
 		await allShow(at, put(at, "s-base", chained(base)), "fields that all entries have");
@@ -83,11 +161,20 @@ describe("an odd field broke show and export", () => {
 			const bodies = Array.from({ length: 60 }, () => {
 				const kind = random.pick(KINDS);
 				const places = placesIn(kind);
-				return Array.from({ length: 1 + random.int(4) }).reduce((one: Json) => withValue(one, random.pick(places), random.pick(VALUES)), kind);
+				return Array.from({ length: 1 + random.int(4) }).reduce(
+					(one: Json) => withValue(one, random.pick(places), random.pick(VALUES)),
+					kind,
+				);
 			});
-			const fields = Object.fromEntries(["cwd", "timestamp", "parentSession", "version", "provider"].filter(() => random.int(3) > 0).map((field) => [field, random.pick(VALUES)]));
+			const fields = Object.fromEntries(
+				["cwd", "timestamp", "parentSession", "version", "provider"]
+					.filter(() => random.int(3) > 0)
+					.map((field) => [field, random.pick(VALUES)]),
+			);
 			const header = "version" in fields && random.int(2) > 0 ? { ...fields, version: 3 } : fields;
-			const path = put(at, "s-odd", chained([...bodies, { type: "session_info", name: random.pick(VALUES) }]), { header });
+			const path = put(at, "s-odd", chained([...bodies, { type: "session_info", name: random.pick(VALUES) }]), {
+				header,
+			});
 			const before = snapshot(dirname(path));
 			await allShow(at, path, `seed ${seed}, round ${round}: ${JSON.stringify(header)}`);
 			expect((await run(at, ["list", "--all"])).code).toBe(0);
@@ -99,14 +186,38 @@ describe("an odd field broke show and export", () => {
 		const at = world();
 		const deep = `{"type":"custom","id":"d","parentId":"a","timestamp":"2025-01-01T00:00:00.000Z","customType":"c","data":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
 		const path = put(at, "s-deep", [message("a", null, user("above")), deep]);
-		for (const command of ["show", "tree", "stats", "export"]) expect(await run(at, [command, path])).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/above|2 entries/) });
-		expect(await run(at, ["show", path, "--json"])).toMatchObject({ code: 1, err: expect.stringContaining("A value is nested too deeply to be written as JSON") });
+		for (const command of ["show", "tree", "stats", "export"])
+			expect(await run(at, [command, path])).toMatchObject({
+				code: 0,
+				err: "",
+				out: expect.stringMatching(/above|2 entries/),
+			});
+		expect(await run(at, ["show", path, "--json"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("A value is nested too deeply to be written as JSON"),
+		});
 	});
 });
 
 describe("a file of version 1", () => {
-	const said = (role: string, text: string): Json => ({ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: role === "user" ? user(text) : assistant(text) });
-	const old: Json[] = [said("user", "one"), said("assistant", "two"), { type: "compaction", timestamp: "2024-01-01T00:00:00.000Z", summary: "before", firstKeptEntryIndex: 2, tokensBefore: 5 }, said("user", "three"), said("assistant", "four")];
+	const said = (role: string, text: string): Json => ({
+		type: "message",
+		timestamp: "2024-01-01T00:00:00.000Z",
+		message: role === "user" ? user(text) : assistant(text),
+	});
+	const old: Json[] = [
+		said("user", "one"),
+		said("assistant", "two"),
+		{
+			type: "compaction",
+			timestamp: "2024-01-01T00:00:00.000Z",
+			summary: "before",
+			firstKeptEntryIndex: 2,
+			tokensBefore: 5,
+		},
+		said("user", "three"),
+		said("assistant", "four"),
+	];
 
 	// Regression: they had other ids at each look.
 	test("shows its entries with the same ids at each look", async () => {
@@ -135,20 +246,47 @@ describe("a file of version 1", () => {
 		expect(made).toMatchObject({ parentSession: path, cwd: at.cwd, entries: 5 });
 		const fork = api.SessionManager.open(made.path);
 		expect(fork.getHeader()).toMatchObject({ version: 3, parentSession: path, cwd: at.cwd });
-		expect(fork.getEntries().map(({ id, type }) => (type === "session_info" ? type : id))).toEqual(["00000001", "00000002", "00000003", "00000004", "session_info"]);
+		expect(fork.getEntries().map(({ id, type }) => (type === "session_info" ? type : id))).toEqual([
+			"00000001",
+			"00000002",
+			"00000003",
+			"00000004",
+			"session_info",
+		]);
 		expect(fork.getSessionName()).toBe("again");
-		expect(fork.buildSessionContext().messages.map(({ role }) => role)).toEqual(["compactionSummary", "assistant", "user"]);
+		expect(fork.buildSessionContext().messages.map(({ role }) => role)).toEqual([
+			"compactionSummary",
+			"assistant",
+			"user",
+		]);
 	});
 });
 
 test("a file of version 2 is forked at an entry, labels kept, and stays as it is", async () => {
 	const at = world();
-	const path = put(at, "two", [message("a", null, user("one")), message("b", "a", { role: "hookMessage", customType: "x", content: "y", display: true, timestamp: 1 }), message("c", "b", assistant("two")), entry("label", "d", "c", { targetId: "a", label: "here" }), message("e", "d", user("three"))], { header: { version: 2 } });
+	const path = put(
+		at,
+		"two",
+		[
+			message("a", null, user("one")),
+			message("b", "a", { role: "hookMessage", customType: "x", content: "y", display: true, timestamp: 1 }),
+			message("c", "b", assistant("two")),
+			entry("label", "d", "c", { targetId: "a", label: "here" }),
+			message("e", "d", user("three")),
+		],
+		{ header: { version: 2 } },
+	);
 	const before = readFileSync(path, "utf8");
 	const { code, out } = await run(at, ["fork", path, "--entry", "e"]);
 	expect(code).toBe(0);
 	const fork = api.SessionManager.open(out.trim());
-	expect(fork.getEntries().map(({ id, type }) => (type === "label" ? type : id))).toEqual(["a", "b", "c", "e", "label"]);
+	expect(fork.getEntries().map(({ id, type }) => (type === "label" ? type : id))).toEqual([
+		"a",
+		"b",
+		"c",
+		"e",
+		"label",
+	]);
 	expect(fork.getLabel("a")).toBe("here");
 	expect((fork.getEntry("b") as any).message.role).toBe("custom");
 	expect(readFileSync(path, "utf8")).toBe(before);

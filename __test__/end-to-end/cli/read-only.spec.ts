@@ -3,19 +3,41 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import {
+	bin,
+	branched,
+	good,
+	goodJson,
+	put,
+	run,
+	runInTerminal,
+	runProgram,
+	type World,
+	world,
+} from "../../support/cli.js";
 import { api, assistant, message, root, snapshot, user } from "../../support/scratch.js";
-import { type World, bin, branched, good, goodJson, put, run, runInTerminal, runProgram, world } from "../../support/cli.js";
 
 /** The environment in which the command runs a script of the test's before anything else; the script has `SessionManager`. */
 function guarded(at: World, script: string): NodeJS.ProcessEnv {
 	const guard = join(at.cwd, "guard.mjs");
-	writeFileSync(guard, `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)(${JSON.stringify(join(root, "index.js"))});\n${script}\n`);
+	writeFileSync(
+		guard,
+		`import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)(${JSON.stringify(join(root, "index.js"))});\n${script}\n`,
+	);
 	return { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
 }
 
 describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 	const env = { PI_SESSION_NATIVE_LOCK: "exclusive" };
-	const looks = [["show"], ["show", "--json"], ["tree"], ["tree", "--json"], ["stats"], ["export"], ["export", "--format", "jsonl"]];
+	const looks = [
+		["show"],
+		["show", "--json"],
+		["tree"],
+		["tree", "--json"],
+		["stats"],
+		["export"],
+		["export", "--format", "jsonl"],
+	];
 
 	// Regression: sessions that others hold could not be looked at.
 	test("sessions that others hold can be looked at", async () => {
@@ -24,9 +46,14 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 		const mine = api.SessionManager.open(path, { lock: "exclusive" });
 		mine.appendCustomEntry("mine");
 		expect(api.SessionManager.isLocked(path)).toBe(true);
-		for (const [command = "", ...rest] of looks) expect((await good(at, [command, path, ...rest], env)).length).toBeGreaterThan(100);
+		for (const [command = "", ...rest] of looks)
+			expect((await good(at, [command, path, ...rest], env)).length).toBeGreaterThan(100);
 		expect(await goodJson(at, ["stats", "--all", "--no-pager"], env)).toMatchObject({ sessions: 1, unreadable: [] });
-		for (const args of [["fork", path], ["fork", path, "--entry", "e4"]]) expect((await goodJson(at, args, env)).parentSession).toBe(path);
+		for (const args of [
+			["fork", path],
+			["fork", path, "--entry", "e4"],
+		])
+			expect((await goodJson(at, args, env)).parentSession).toBe(path);
 		mine.close();
 	});
 
@@ -45,7 +72,8 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 // Regression: stats --all kept them open, and ran out of files.
 test("stats --all closes each session that it has looked at", async () => {
 	const at = world();
-	for (let index = 0; index < 200; index++) put(at, `s-${index}`, [message("a", null, user("hi")), message("b", "a", assistant("x".repeat(2000)))]);
+	for (let index = 0; index < 200; index++)
+		put(at, `s-${index}`, [message("a", null, user("hi")), message("b", "a", assistant("x".repeat(2000)))]);
 	const line = `ulimit -n 100; '${process.execPath}' '${bin}' stats --all --json`;
 	const { code, out, err } = await runProgram("bash", ["-c", line], at);
 	expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -71,7 +99,11 @@ describe("a signal during a scan", () => {
 	const ESC = "\u001b";
 
 	// Regression: it left the terminal without them.
-	test.each([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)("%s leaves the terminal with its cursor and the wrapping of lines", async (signal, code) => {
+	test.each([
+		["SIGINT", 130],
+		["SIGTERM", 143],
+		["SIGHUP", 129],
+	] as const)("%s leaves the terminal with its cursor and the wrapping of lines", async (signal, code) => {
 		const at = world();
 		put(at, "s-1", branched);
 		const env = guarded(
@@ -85,7 +117,10 @@ describe("a signal during a scan", () => {
 		);
 		const result = await runInTerminal(at, ["list", "--all", "--no-pager"], env);
 		expect(result.out).toMatch(/Reading sessions .*1\/2/);
-		for (const [hidden, shown] of [["?25l", "?25h"], ["?7l", "?7h"]]) {
+		for (const [hidden, shown] of [
+			["?25l", "?25h"],
+			["?7l", "?7h"],
+		]) {
 			expect(result.out).toContain(`${ESC}[${hidden}`);
 			expect(result.out.lastIndexOf(`${ESC}[${shown}`)).toBeGreaterThan(result.out.lastIndexOf(`${ESC}[${hidden}`));
 		}
@@ -131,7 +166,10 @@ describe("a signal during a scan", () => {
 test("looking leaves no trace of a signal's handler: a scan that ended is followed by the pager, which has Ctrl-C to itself", async () => {
 	const at = world();
 	put(at, "s-1", branched);
-	const env = guarded(at, `process.on("exit", () => console.error("handlers " + ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name)).join(" ")));`);
+	const env = guarded(
+		at,
+		`process.on("exit", () => console.error("handlers " + ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name)).join(" ")));`,
+	);
 	expect((await runInTerminal(at, ["show", "s-1", "--no-pager"], env)).out).toContain("handlers 0 0 0");
 	expect((await run(at, ["show", "s-1"], env)).err).toBe("handlers 0 0 0\n");
 });

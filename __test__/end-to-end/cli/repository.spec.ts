@@ -3,18 +3,30 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { good, goodJson, lines, put, run, type World, world } from "../../support/cli.js";
 import { assistant, message, user } from "../../support/scratch.js";
-import { type World, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 
 /** A repository with a second worktree, and sessions in both, in folders of them, and beside them. */
 function repository(): { at: World; worktree: string } {
 	const at = world();
-	const git = (...args: string[]): void => void execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x", ...args], { cwd: at.cwd, stdio: "pipe", env: { ...at.env, GIT_CONFIG_GLOBAL: "/dev/null" } });
+	const git = (...args: string[]): void =>
+		void execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x", ...args], {
+			cwd: at.cwd,
+			stdio: "pipe",
+			env: { ...at.env, GIT_CONFIG_GLOBAL: "/dev/null" },
+		});
 	git("init", "-q");
 	git("commit", "-q", "--allow-empty", "-m", "one");
 	const worktree = `${at.cwd}-feature`;
 	git("worktree", "add", "-q", worktree);
-	for (const [id, cwd] of [["main", at.cwd], ["main-below", join(at.cwd, "packages/a")], ["other", worktree], ["other-below", join(worktree, "docs")], ["beside", `${at.cwd}-2`], ["above", join(at.cwd, "..")]] as const) {
+	for (const [id, cwd] of [
+		["main", at.cwd],
+		["main-below", join(at.cwd, "packages/a")],
+		["other", worktree],
+		["other-below", join(worktree, "docs")],
+		["beside", `${at.cwd}-2`],
+		["above", join(at.cwd, "..")],
+	] as const) {
 		put(at, id, [message("a", null, user(`panic in ${id}`)), message("b", "a", assistant("done"))], { cwd });
 		mkdirSync(cwd, { recursive: true });
 	}
@@ -22,7 +34,8 @@ function repository(): { at: World; worktree: string } {
 }
 
 const OWN = ["main", "main-below", "other", "other-below"];
-const idsOf = async (at: World, ...args: string[]): Promise<string[]> => (await goodJson(at, ["list", ...args])).map(({ id }: { id: string }) => id).sort();
+const idsOf = async (at: World, ...args: string[]): Promise<string[]> =>
+	(await goodJson(at, ["list", ...args])).map(({ id }: { id: string }) => id).sort();
 
 test("list, search and stats are of all worktrees and the folders in them", async () => {
 	const { at, worktree } = repository();
@@ -34,7 +47,9 @@ test("list, search and stats are of all worktrees and the folders in them", asyn
 	const hits = lines(await good(at, ["search", "panic", "-r", "--json"])).map((line) => JSON.parse(line).id);
 	expect(hits.sort()).toEqual(OWN);
 	expect((await goodJson(at, ["stats", "-r"])).sessions).toBe(4);
-	expect((await run(at, ["search", "nothing like it", "-r"])).out).toContain(`Nothing found for nothing like it in the 4 sessions of the repository of ${at.cwd}`);
+	expect((await run(at, ["search", "nothing like it", "-r"])).out).toContain(
+		`Nothing found for nothing like it in the 4 sessions of the repository of ${at.cwd}`,
+	);
 	// In a directory of one's own, too.
 	const dir = join(at.agent, "sessions", `--${at.cwd.slice(1).replaceAll("/", "-")}--`);
 	expect(await idsOf(at, "-r", "--dir", dir)).toEqual(["main"]);
@@ -60,5 +75,10 @@ test("a repository in the home directory makes no project", async () => {
 
 test("does not go with --all or a session", async () => {
 	const { at } = repository();
-	for (const args of [["list", "-r", "--all"], ["search", "panic", "-r", "-a"], ["stats", "main", "-r"]]) expect(await run(at, args)).toMatchObject({ code: 2, out: "" });
+	for (const args of [
+		["list", "-r", "--all"],
+		["search", "panic", "-r", "-a"],
+		["stats", "main", "-r"],
+	])
+		expect(await run(at, args)).toMatchObject({ code: 2, out: "" });
 });

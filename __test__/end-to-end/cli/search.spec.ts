@@ -5,18 +5,24 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { type Json, assistant, header, message, root, text, toolResult, user } from "../../support/scratch.js";
-import { type World, bin, branched, good, lines, put, run, world } from "../../support/cli.js";
+import { bin, branched, good, lines, put, run, type World, world } from "../../support/cli.js";
+import { assistant, header, type Json, message, root, text, toolResult, user } from "../../support/scratch.js";
 
 /** The hits that `--json` prints, one a line. */
 const hitsOf = (out: string): Json[] => lines(out).map((line) => JSON.parse(line));
-const goodHits = async (at: World, args: string[]): Promise<Json[]> => hitsOf(await good(at, ["search", ...args, "--json"]));
-const needles = (count: number): Json[] => Array.from({ length: count }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`)));
+const goodHits = async (at: World, args: string[]): Promise<Json[]> =>
+	hitsOf(await good(at, ["search", ...args, "--json"]));
+const needles = (count: number): Json[] =>
+	Array.from({ length: count }, (_, index) =>
+		message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`)),
+	);
 
 test("shows places by session, the words in them marked on a terminal", async () => {
 	const at = world();
 	put(at, "s-one", branched);
-	put(at, "s-two", [message("a", null, user("the parser again")), message("b", "a", assistant("nothing"))], { cwd: "/other" });
+	put(at, "s-two", [message("a", null, user("the parser again")), message("b", "a", assistant("nothing"))], {
+		cwd: "/other",
+	});
 	const { code, out, err } = await run(at, ["search", "parser"]);
 	expect({ code, err }).toEqual({ code: 0, err: "" });
 	expect(out).toContain("s-one");
@@ -32,7 +38,12 @@ test("--json gives the library's hits, one a line, --limit fewer", async () => {
 	put(at, "s-one", branched);
 	const hits = await goodHits(at, ["mended"]);
 	expect(hits.length).toBeGreaterThan(1);
-	expect(hits[0]).toMatchObject({ id: "s-one", cwd: at.cwd, entryId: expect.any(String), snippet: expect.stringContaining("«mended»") });
+	expect(hits[0]).toMatchObject({
+		id: "s-one",
+		cwd: at.cwd,
+		entryId: expect.any(String),
+		snippet: expect.stringContaining("«mended»"),
+	});
 	expect(await goodHits(at, ["mended", "--limit", "1"])).toHaveLength(1);
 });
 
@@ -44,7 +55,11 @@ test("--in, --role, --since, --until and --phrase choose what is searched", asyn
 		message("a", "u", assistant("old needle"), ago(5)),
 		message("t", "a", toolResult("needle in a haystack"), ago(1)),
 	]);
-	const entries = async (...args: string[]) => (await goodHits(at, ["needle", ...args])).map((hit: Json) => hit.entryId).sort().join("");
+	const entries = async (...args: string[]) =>
+		(await goodHits(at, ["needle", ...args]))
+			.map((hit: Json) => hit.entryId)
+			.sort()
+			.join("");
 	expect(await entries()).toBe("au");
 	expect(await entries("--in", "tool")).toBe("t");
 	expect(await entries("--in", "tool,user")).toBe("tu");
@@ -76,7 +91,10 @@ test("--limit all gives all hits, and without it a line says that there are more
 	const all = await good(at, ["search", "needle", "--limit", "all"]);
 	expect(hits(all)).toBe(120);
 	expect(all).not.toContain("There are more");
-	for (const [args, count] of [[[], 50], [["--limit", "119"], 119]] as const) {
+	for (const [args, count] of [
+		[[], 50],
+		[["--limit", "119"], 119],
+	] as const) {
 		const out = await good(at, ["search", "needle", "--per-session", "all", ...args]);
 		expect(hits(out)).toBe(count);
 		expect(lines(out).at(-1)).toBe(`There are more than ${count}; --limit all shows all`);
@@ -102,7 +120,10 @@ test("of a session three places are shown, with how many more it has, and all of
 	expect(places(await good(at, ["search", "needle", "--session", "s-lo", "--limit", "200"]))).toBe(120);
 	expect(places(await good(at, ["search", "needle", "--per-session", "1"]))).toBe(2);
 	expect((await goodHits(at, ["needle"]))[0]).toMatchObject({ hitsInSession: expect.any(Number) });
-	expect(await run(at, ["search", "needle", "--session", "none"])).toMatchObject({ code: 2, err: expect.stringContaining("No session") });
+	expect(await run(at, ["search", "needle", "--session", "none"])).toMatchObject({
+		code: 2,
+		err: expect.stringContaining("No session"),
+	});
 });
 
 // Regression: they were not searched, and nothing said so.
@@ -112,8 +133,13 @@ test("sessions of subagents are shown below the session they belong to", async (
 	put(at, "s-other", [message("a", null, user("needle"))]);
 	const below = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
 	mkdirSync(below, { recursive: true });
-	writeFileSync(join(below, "session.jsonl"), text([header({ id: "s-helper", cwd: "/elsewhere" }), message("h", null, user("a needle of a helper"))]));
-	expect(await good(at, ["search", "needle"])).toMatch(/^s-main {2}Do it {2}.*\n {2}↳ s-helper {2}a needle of a helper {2}\/elsewhere\n {2}h /m);
+	writeFileSync(
+		join(below, "session.jsonl"),
+		text([header({ id: "s-helper", cwd: "/elsewhere" }), message("h", null, user("a needle of a helper"))]),
+	);
+	expect(await good(at, ["search", "needle"])).toMatch(
+		/^s-main {2}Do it {2}.*\n {2}↳ s-helper {2}a needle of a helper {2}\/elsewhere\n {2}h /m,
+	);
 	expect(await good(at, ["search", "needle", "--no-subagents"])).not.toContain("s-helper");
 	expect(await goodHits(at, ["helper"])).toMatchObject([{ id: "s-helper", owner: { id: "s-main", path: main } }]);
 	expect(await good(at, ["search", "needle", "--session", "s-help"])).toContain("a needle of a helper");
@@ -123,7 +149,9 @@ test("sessions of subagents are shown below the session they belong to", async (
 // Regression: coloured output was shown as "[32m✓ [39m", and a word that a colour interrupts was not found.
 test("escape sequences are no part of what is searched and shown", async () => {
 	const at = world();
-	put(at, "s-one", [message("a", null, user("\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m"))]);
+	put(at, "s-one", [
+		message("a", null, user("\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m")),
+	]);
 	expect(await good(at, ["search", "33ms"])).toMatch(/^s-one {2}✓ tests 33ms {2}.*\n.* ✓ tests 33ms$/m);
 	expect(await run(at, ["search", "m33"])).toMatchObject({ code: 1 });
 });
@@ -140,10 +168,18 @@ test("nothing found is exit code 1, and says what was searched and what was not"
 	};
 	const others = "Not searched: 1 session of other directories (--all searches them).";
 	const left = "Not searched: tool, thinking, custom (--in names the texts to search).";
-	expect(await told()).toBe(`Nothing found for never-said in the 1 session of ${at.cwd}. Searched: user, assistant, name, summary. ${left} ${others}\n`);
-	expect(await told("--all")).toBe(`Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary. ${left}\n`);
-	expect(await told("--all", "--in", "tool,user,thinking,custom")).toBe("Nothing found for never-said in all 2 sessions. Searched: user, tool, thinking, custom. Not searched: assistant, name, summary (--in names the texts to search).\n");
-	expect(await told("--all", "--in", "user,assistant,name,summary,tool,thinking,custom")).toBe("Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary, tool, thinking, custom.\n");
+	expect(await told()).toBe(
+		`Nothing found for never-said in the 1 session of ${at.cwd}. Searched: user, assistant, name, summary. ${left} ${others}\n`,
+	);
+	expect(await told("--all")).toBe(
+		`Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary. ${left}\n`,
+	);
+	expect(await told("--all", "--in", "tool,user,thinking,custom")).toBe(
+		"Nothing found for never-said in all 2 sessions. Searched: user, tool, thinking, custom. Not searched: assistant, name, summary (--in names the texts to search).\n",
+	);
+	expect(await told("--all", "--in", "user,assistant,name,summary,tool,thinking,custom")).toBe(
+		"Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary, tool, thinking, custom.\n",
+	);
 	expect(await told("--all", "--json")).toBe("");
 });
 
@@ -159,7 +195,9 @@ test("a search that fails is exit code 2, as of grep", async () => {
 	}
 	// Of other commands it is 1 as before.
 	expect(await run(at, ["list", "--dir", missing])).toMatchObject({ code: 1 });
-	expect((await good(at, ["--help"])).replace(/\s+/g, " ")).toContain("search ends with 1 if it finds nothing, and with 2 if it fails");
+	expect((await good(at, ["--help"])).replace(/\s+/g, " ")).toContain(
+		"search ends with 1 if it finds nothing, and with 2 if it fails",
+	);
 });
 
 test("hits are printed as they are found, in a pipe as well", async () => {
@@ -186,7 +224,11 @@ test("hits are printed as they are found, in a pipe as well", async () => {
 test.skipIf(process.platform === "win32")("SIGINT stops it", async () => {
 	const at = world();
 	put(at, "s-many", needles(50_000));
-	const child = spawn(process.execPath, [bin, "search", "needle", "--json", "--limit", "all"], { cwd: at.cwd, env: at.env, stdio: ["ignore", "pipe", "ignore"] });
+	const child = spawn(process.execPath, [bin, "search", "needle", "--json", "--limit", "all"], {
+		cwd: at.cwd,
+		env: at.env,
+		stdio: ["ignore", "pipe", "ignore"],
+	});
 	// What is not read of several megabytes keeps the command from its end.
 	await once(child.stdout, "data");
 	child.stdout.pause();
@@ -197,10 +239,23 @@ test.skipIf(process.platform === "win32")("SIGINT stops it", async () => {
 // Regression: they had none.
 test("entries of version 1 have their number, by which they can be shown", async () => {
 	const at = world();
-	const old = (text: string, second: number): Json => ({ type: "message", timestamp: `2024-01-01T00:00:0${second}.000Z`, message: user(text) });
-	const path = put(at, "s-old", [old("begin", 0), old("a needle", 1), old("another\n  needle", 2), old("a third needle", 2)], { header: { version: undefined } });
+	const old = (text: string, second: number): Json => ({
+		type: "message",
+		timestamp: `2024-01-01T00:00:0${second}.000Z`,
+		message: user(text),
+	});
+	const path = put(
+		at,
+		"s-old",
+		[old("begin", 0), old("a needle", 1), old("another\n  needle", 2), old("a third needle", 2)],
+		{ header: { version: undefined } },
+	);
 	const hits = await goodHits(at, ["needle"]);
-	expect(hits.map(({ entryId, snippet }: any) => [entryId, snippet]).sort()).toEqual([["00000002", "a «needle»"], ["00000003", "another «needle»"], ["00000004", "a third «needle»"]]);
+	expect(hits.map(({ entryId, snippet }: any) => [entryId, snippet]).sort()).toEqual([
+		["00000002", "a «needle»"],
+		["00000003", "another «needle»"],
+		["00000004", "a third «needle»"],
+	]);
 	expect(await good(at, ["search", "another"])).toContain("  00000003 ");
 	expect(await good(at, ["show", path, "--leaf", "00000003"])).toContain("another\n  needle");
 });

@@ -3,8 +3,19 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import {
+	bin,
+	branched,
+	good,
+	goodJson,
+	put,
+	type Result,
+	run,
+	runProgram,
+	type World,
+	world,
+} from "../../support/cli.js";
 import { api, message, user } from "../../support/scratch.js";
-import { type Result, type World, bin, branched, good, goodJson, put, run, runProgram, world } from "../../support/cli.js";
 
 /** Moves a session into a folder that only settings lead to. */
 function moveTo(folder: string, path: string): string {
@@ -24,9 +35,18 @@ describe("sessionDir of pi's settings", () => {
 	test("is read: sessions that pi lists are found", async () => {
 		const at = world();
 		const moved = moveTo(join(at.env.HOME as string, "kept"), put(at, "0194-kept", branched));
-		settings(at.agent, "\ufeff" + JSON.stringify({ sessionDir: "~/kept", theme: "dark" }));
-		for (const args of [["list"], ["list", "--all"]]) expect((await goodJson(at, args)).map(({ path }: any) => path)).toEqual([moved]);
-		for (const args of [["show"], ["show", "0194"], ["tree"], ["search", "parser"], ["search", "--all", "parser"], ["export"]]) expect(await good(at, args), args.join(" ")).toContain("arser");
+		settings(at.agent, `\ufeff${JSON.stringify({ sessionDir: "~/kept", theme: "dark" })}`);
+		for (const args of [["list"], ["list", "--all"]])
+			expect((await goodJson(at, args)).map(({ path }: any) => path)).toEqual([moved]);
+		for (const args of [
+			["show"],
+			["show", "0194"],
+			["tree"],
+			["search", "parser"],
+			["search", "--all", "parser"],
+			["export"],
+		])
+			expect(await good(at, args), args.join(" ")).toContain("arser");
 		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ sessions: 1 });
 		expect((await goodJson(at, ["verify", "--all"])).map(({ path }: any) => path)).toEqual([moved]);
 		expect(await good(at, ["complete", "pi-sessions", "show", ""])).toBe("0194-kept\tThe parser\n/file\n");
@@ -39,18 +59,24 @@ describe("sessionDir of pi's settings", () => {
 		for (const name of ["told", "environment", "project", "agent"]) moveTo(join(home, name), put(at, name, branched));
 		moveTo(join(at.cwd, "own"), put(at, "own", branched));
 		put(at, "default", branched);
-		const found = async (args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<string> => (await goodJson(at, ["list", ...args], env)).map(({ id }: any) => id).join();
+		const found = async (args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<string> =>
+			(await goodJson(at, ["list", ...args], env)).map(({ id }: any) => id).join();
 		expect(await found()).toBe("default");
 		settings(at.agent, { sessionDir: join(home, "agent") });
 		expect(await found()).toBe("agent");
 		settings(join(at.cwd, ".pi"), { sessionDir: pathToFileURL(join(home, "project")).href });
 		expect(await found()).toBe("project");
 		expect(await found([], { PI_CODING_AGENT_SESSION_DIR: join(home, "environment") })).toBe("environment");
-		expect(await found(["--dir", join(home, "told")], { PI_CODING_AGENT_SESSION_DIR: join(home, "environment") })).toBe("told");
+		expect(await found(["--dir", join(home, "told")], { PI_CODING_AGENT_SESSION_DIR: join(home, "environment") })).toBe(
+			"told",
+		);
 		// A relative one is below the working directory that is meant; an empty one takes back the agent's.
 		settings(join(at.cwd, ".pi"), { sessionDir: "own" });
 		expect(await found()).toBe("own");
-		const elsewhere = await runProgram(process.execPath, [bin, "list", "--cwd", at.cwd, "--json"], { cwd: home, env: at.env });
+		const elsewhere = await runProgram(process.execPath, [bin, "list", "--cwd", at.cwd, "--json"], {
+			cwd: home,
+			env: at.env,
+		});
 		expect(JSON.parse(elsewhere.out).map(({ id }: any) => id)).toEqual(["own"]);
 		settings(join(at.cwd, ".pi"), { sessionDir: "" });
 		expect(await found()).toBe("default");
@@ -70,7 +96,11 @@ describe("sessionDir of pi's settings", () => {
 		expect(JSON.parse(out)).toHaveLength(1);
 		expect(JSON.parse(err)).toEqual({ warning: { message: expect.stringContaining("settings.json") } });
 		settings(at.agent, { sessionDir: 7 });
-		expect(await run(at, ["list"])).toMatchObject({ code: 0, out: expect.stringContaining("The parser"), err: expect.stringContaining("sessionDir is not a string") });
+		expect(await run(at, ["list"])).toMatchObject({
+			code: 0,
+			out: expect.stringContaining("The parser"),
+			err: expect.stringContaining("sessionDir is not a string"),
+		});
 		for (const value of ["", "null", "[]", "{}"]) {
 			settings(at.agent, value);
 			expect(await good(at, ["list"])).toContain("The parser");
@@ -89,8 +119,23 @@ describe("in a working directory that was deleted", () => {
 	test("commands that need no working directory work", async () => {
 		const at = world();
 		const path = put(at, "0194-here", branched);
-		for (const args of [["list", "--all"], ["show", "0194"], ["show", path], ["tree", "0194"], ["stats", "--all"], ["verify", "--all"], ["export", "0194"], ["list", "--cwd", at.cwd], ["search", "--all", "parser"], ["search", "--cwd", at.cwd, "parser"]]) {
-			expect(await gone(at, args), args.join(" ")).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/arser|1 session/) });
+		for (const args of [
+			["list", "--all"],
+			["show", "0194"],
+			["show", path],
+			["tree", "0194"],
+			["stats", "--all"],
+			["verify", "--all"],
+			["export", "0194"],
+			["list", "--cwd", at.cwd],
+			["search", "--all", "parser"],
+			["search", "--cwd", at.cwd, "parser"],
+		]) {
+			expect(await gone(at, args), args.join(" ")).toMatchObject({
+				code: 0,
+				err: "",
+				out: expect.stringMatching(/arser|1 session/),
+			});
 		}
 		expect((await gone(at, ["fork", "0194"])).code).toBe(0);
 	});
@@ -98,7 +143,11 @@ describe("in a working directory that was deleted", () => {
 	test("what needs one says so", async () => {
 		const at = world();
 		put(at, "0194-here", branched);
-		for (const args of [["list"], ["show"], ["search", "parser"]]) expect(await gone(at, args)).toMatchObject({ code: args[0] === "search" ? 2 : 1, err: expect.stringMatching(/^Error: The working directory was deleted; .*\n$/) });
+		for (const args of [["list"], ["show"], ["search", "parser"]])
+			expect(await gone(at, args)).toMatchObject({
+				code: args[0] === "search" ? 2 : 1,
+				err: expect.stringMatching(/^Error: The working directory was deleted; .*\n$/),
+			});
 	});
 });
 
@@ -126,8 +175,14 @@ describe("fork", () => {
 		expect(part).toMatchObject({ cwd: at.cwd, parentSession: source, entries: 6 });
 		expect(api.SessionManager.open(part.path).getHeader()?.parentSession).toBe(source);
 		const dir = join(at.cwd, "told");
-		for (const args of [["fork", source], ["fork", source, "--entry", "e4"]]) expect(dirname((await goodJson(at, [...args, "--dir", dir])).path)).toBe(dir);
-		const old = put(at, "s-old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("old") }], { header: { version: undefined } });
+		for (const args of [
+			["fork", source],
+			["fork", source, "--entry", "e4"],
+		])
+			expect(dirname((await goodJson(at, [...args, "--dir", dir])).path)).toBe(dir);
+		const old = put(at, "s-old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("old") }], {
+			header: { version: undefined },
+		});
 		const moved = join(at.cwd, "old.jsonl");
 		renameSync(old, moved);
 		expect(dirname((await goodJson(at, ["fork", moved, "--entry", "00000001"])).path)).toBe(dirname(kept));

@@ -1,7 +1,7 @@
 // What `pi-sessions show` prints of branches and of sessions that are larger than its memory should be.
 import { expect, test } from "vitest";
-import { type World, branched, good, lines, put, run, world } from "../../support/cli.js";
-import { type Json, assistant, message, toolResult, user } from "../../support/scratch.js";
+import { branched, good, lines, put, run, type World, world } from "../../support/cli.js";
+import { assistant, type Json, message, toolResult, user } from "../../support/scratch.js";
 
 test("colours change nothing but the colours", async () => {
 	const at = world();
@@ -30,18 +30,29 @@ const MOST = 240;
 /** What a run of `show` in a small heap printed, and the most memory that it had, in MB. */
 async function peakOf(at: World, args: string[]): Promise<{ out: string; peak: number }> {
 	const note = 'data:text/javascript,process.on("exit",()=>console.error(process.resourceUsage().maxRSS))';
-	const { code, out, err } = await run(at, ["show", ...args], { NODE_OPTIONS: `--max-old-space-size=64 --import=${encodeURI(note)}` });
+	const { code, out, err } = await run(at, ["show", ...args], {
+		NODE_OPTIONS: `--max-old-space-size=64 --import=${encodeURI(note)}`,
+	});
 	expect(code).toBe(0);
 	return { out, peak: Number(err) / 1024 };
 }
 
 /** A branch of 100 results, each with more. */
-const results = (of: (index: number) => Json): Json[] => Array.from({ length: 100 }, (_, index) => message(`d${index}`, index === 0 ? null : `d${index - 1}`, index % 2 ? assistant("Next") : of(index)));
+const results = (of: (index: number) => Json): Json[] =>
+	Array.from({ length: 100 }, (_, index) =>
+		message(`d${index}`, index === 0 ? null : `d${index - 1}`, index % 2 ? assistant("Next") : of(index)),
+	);
 
 test("details of 250 MB, which are not shown, take no memory", async () => {
 	const at = world();
 	const details = "x".repeat(5 << 20);
-	const { out, peak } = await peakOf(at, [put(at, "details", results((index) => ({ ...toolResult(`result ${index}`), details: { details } })))]);
+	const { out, peak } = await peakOf(at, [
+		put(
+			at,
+			"details",
+			results((index) => ({ ...toolResult(`result ${index}`), details: { details } })),
+		),
+	]);
 	expect(out).toContain("result 98");
 	expect(peak).toBeLessThan(MOST);
 }, 120_000);
@@ -49,7 +60,11 @@ test("details of 250 MB, which are not shown, take no memory", async () => {
 // Regression: with colours, every entry that had been shown was kept.
 test("texts of 250 MB are not kept once they were shown", async () => {
 	const at = world();
-	const path = put(at, "texts", results((index) => toolResult(`result ${index}\n${"a line of a log\n".repeat((5 << 20) / 16)}`)));
+	const path = put(
+		at,
+		"texts",
+		results((index) => toolResult(`result ${index}\n${"a line of a log\n".repeat((5 << 20) / 16)}`)),
+	);
 	for (const args of [[path], [path, "--json"]]) {
 		const { out, peak } = await peakOf(at, args);
 		expect(out).toContain("result 98");

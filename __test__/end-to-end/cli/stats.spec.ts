@@ -1,20 +1,56 @@
 // What sessions cost and what fills them: `pi-sessions stats`.
 import { statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, linesOf, message, user } from "../../support/scratch.js";
 import { good, goodJson, put, run, world } from "../../support/cli.js";
+import { api, assistant, entry, type Json, linesOf, message, user } from "../../support/scratch.js";
 
 describe("stats", () => {
-	const usage = (input: number, output: number, total: number): Json => ({ input, output, cacheRead: 10, cacheWrite: 1, totalTokens: input + output + 11, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total } });
+	const usage = (input: number, output: number, total: number): Json => ({
+		input,
+		output,
+		cacheRead: 10,
+		cacheWrite: 1,
+		totalTokens: input + output + 11,
+		cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total },
+	});
 	const spent: Json[] = [
 		message("a", null, user("go")),
-		message("b", "a", { ...assistant("one"), provider: "acme", model: "large", usage: usage(100, 20, 0.5), timestamp: Date.UTC(2025, 0, 1, 12) }),
-		message("c", "a", { ...assistant("left behind"), provider: "acme", model: "large", usage: usage(100, 30, 0.25), timestamp: Date.UTC(2025, 0, 2, 23, 30) }),
-		message("d", "b", { ...assistant("two"), provider: "other", model: "small", usage: usage(1, 2, 0.01), timestamp: Date.UTC(2025, 0, 2, 12) }),
-		entry("usage", "e", "d", { kind: "warm", provider: "acme", model: "large", usage: usage(0, 0, 0.1), timestamp: "2025-01-03T00:00:00.000Z" }),
-		entry("compaction", "f", "e", { summary: "s", firstKeptEntryId: "f", tokensBefore: 1, usage: usage(5, 5, 0.04), timestamp: "2025-01-03T00:00:00.000Z" }),
+		message("b", "a", {
+			...assistant("one"),
+			provider: "acme",
+			model: "large",
+			usage: usage(100, 20, 0.5),
+			timestamp: Date.UTC(2025, 0, 1, 12),
+		}),
+		message("c", "a", {
+			...assistant("left behind"),
+			provider: "acme",
+			model: "large",
+			usage: usage(100, 30, 0.25),
+			timestamp: Date.UTC(2025, 0, 2, 23, 30),
+		}),
+		message("d", "b", {
+			...assistant("two"),
+			provider: "other",
+			model: "small",
+			usage: usage(1, 2, 0.01),
+			timestamp: Date.UTC(2025, 0, 2, 12),
+		}),
+		entry("usage", "e", "d", {
+			kind: "warm",
+			provider: "acme",
+			model: "large",
+			usage: usage(0, 0, 0.1),
+			timestamp: "2025-01-03T00:00:00.000Z",
+		}),
+		entry("compaction", "f", "e", {
+			summary: "s",
+			firstKeptEntryId: "f",
+			tokensBefore: 1,
+			usage: usage(5, 5, 0.04),
+			timestamp: "2025-01-03T00:00:00.000Z",
+		}),
 		message("g", "f", user("x".repeat(3000))),
 	];
 
@@ -24,14 +60,25 @@ describe("stats", () => {
 		const told = await goodJson(at, ["stats"]);
 		expect(told.total).toMatchObject({ calls: 5, input: 206, output: 57, cacheRead: 50, cacheWrite: 5 });
 		expect(told.total.cost).toBeCloseTo(0.9, 9);
-		expect(told.models.map(({ model, calls, cost }: any) => [model, calls, Number(cost.toFixed(9))])).toEqual([["acme/large", 3, 0.85], ["(compaction)", 1, 0.04], ["other/small", 1, 0.01]]);
-		expect(told.days.map(({ day, calls }: any) => [day, calls])).toEqual([["2025-01-01", 1], ["2025-01-02", 2], ["2025-01-03", 2]]);
+		expect(told.models.map(({ model, calls, cost }: any) => [model, calls, Number(cost.toFixed(9))])).toEqual([
+			["acme/large", 3, 0.85],
+			["(compaction)", 1, 0.04],
+			["other/small", 1, 0.01],
+		]);
+		expect(told.days.map(({ day, calls }: any) => [day, calls])).toEqual([
+			["2025-01-01", 1],
+			["2025-01-02", 2],
+			["2025-01-03", 2],
+		]);
 	});
 
 	test("days are the clock's, or UTC's", async () => {
 		const at = world();
 		put(at, "s-stats", spent);
-		const days = async (args: string[]): Promise<string[]> => (await goodJson(at, ["stats", ...args], { TZ: "Asia/Tokyo" })).days.map(({ day, calls }: any) => `${day} ${calls}`);
+		const days = async (args: string[]): Promise<string[]> =>
+			(await goodJson(at, ["stats", ...args], { TZ: "Asia/Tokyo" })).days.map(
+				({ day, calls }: any) => `${day} ${calls}`,
+			);
 		expect(await days([])).toEqual(["2025-01-01 1", "2025-01-02 1", "2025-01-03 3"]);
 		expect(await days(["--utc"])).toEqual(["2025-01-01 1", "2025-01-02 2", "2025-01-03 2"]);
 	});
@@ -54,8 +101,22 @@ describe("stats", () => {
 	// Regression: a year of sessions was a thousand lines by day, and the total was at the beginning alone.
 	test("a long time is divided by week or month, and the total stands at the end, too", async () => {
 		const at = world();
-		const calls = (days: number): Json[] => Array.from({ length: days }, (_, day) => message(`d${day}`, day === 0 ? null : `d${day - 1}`, { ...assistant("on"), provider: "acme", model: "large", usage: usage(1, 1, 0.01), timestamp: Date.UTC(2024, 0, 1 + day, 12) }));
-		for (const [days, period, rows] of [[92, "day", 92], [93, "week", 14], [644, "week", 92], [645, "month", 22]] as const) {
+		const calls = (days: number): Json[] =>
+			Array.from({ length: days }, (_, day) =>
+				message(`d${day}`, day === 0 ? null : `d${day - 1}`, {
+					...assistant("on"),
+					provider: "acme",
+					model: "large",
+					usage: usage(1, 1, 0.01),
+					timestamp: Date.UTC(2024, 0, 1 + day, 12),
+				}),
+			);
+		for (const [days, period, rows] of [
+			[92, "day", 92],
+			[93, "week", 14],
+			[644, "week", 92],
+			[645, "month", 22],
+		] as const) {
 			const out = await good(at, ["stats", put(at, `s-${days}`, calls(days))]);
 			const table = out.split(`Tokens and cost by ${period}\n`)[1]?.split("\n\n")[0]?.split("\n") ?? [];
 			expect(table).toHaveLength(rows + 2);
@@ -69,7 +130,12 @@ describe("stats", () => {
 	test("--all adds up every session and tells which it could not read", async () => {
 		const at = world();
 		put(at, "s-1", spent);
-		put(at, "s-2", spent.map((one) => ({ ...one, timestamp: "2025-02-01T00:00:00.000Z" })), { cwd: "/other" });
+		put(
+			at,
+			"s-2",
+			spent.map((one) => ({ ...one, timestamp: "2025-02-01T00:00:00.000Z" })),
+			{ cwd: "/other" },
+		);
 		const told = await goodJson(at, ["stats", "--all"]);
 		expect(told).toMatchObject({ sessions: 2, entries: 14, total: { calls: 10 } });
 		expect(await good(at, ["stats", "--all"])).toContain("2 sessions, 14 entries");
@@ -88,45 +154,120 @@ describe("stats", () => {
 		expect(after.bytes).toBeGreaterThan(2 * alone.bytes);
 		expect(after.entries).toBeGreaterThan(14);
 		// A call of the fork's own counts, and so does what was copied where the fork is looked at by itself.
-		api.SessionManager.open(path).appendMessage({ ...assistant("on"), provider: "acme", model: "large", usage: usage(100, 20, 0.5) } as any);
-		expect((await goodJson(at, ["stats", "--all"])).total).toMatchObject({ calls: 6, input: alone.total.input + 100, cost: expect.closeTo(1.4, 9) });
+		api.SessionManager.open(path).appendMessage({
+			...assistant("on"),
+			provider: "acme",
+			model: "large",
+			usage: usage(100, 20, 0.5),
+		} as any);
+		expect((await goodJson(at, ["stats", "--all"])).total).toMatchObject({
+			calls: 6,
+			input: alone.total.input + 100,
+			cost: expect.closeTo(1.4, 9),
+		});
 		expect((await goodJson(at, ["stats", path])).total.calls).toBe(3);
 	});
 
 	// Regression: --all counted a forked session of version 1 again.
 	test("--all counts a forked session of version 1 once, though its entries get new ids at each fork", async () => {
 		const at = world();
-		const old = (text: string): Json => ({ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: { ...assistant(text), provider: "acme", model: "large", usage: usage(100, 20, 0.5), timestamp: Date.UTC(2024, 0, 1) } });
+		const old = (text: string): Json => ({
+			type: "message",
+			timestamp: "2024-01-01T00:00:00.000Z",
+			message: {
+				...assistant(text),
+				provider: "acme",
+				model: "large",
+				usage: usage(100, 20, 0.5),
+				timestamp: Date.UTC(2024, 0, 1),
+			},
+		});
 		// Two calls alike in one file are two.
-		const path = put(at, "s-old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("go") }, old("one"), old("two")], { header: { version: undefined } });
+		const path = put(
+			at,
+			"s-old",
+			[{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("go") }, old("one"), old("two")],
+			{ header: { version: undefined } },
+		);
 		expect((await goodJson(at, ["stats", path])).total).toMatchObject({ calls: 2, cost: 1 });
 		await good(at, ["fork", path]);
 		await good(at, ["fork", path, "--entry", "00000002"]);
-		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ sessions: 3, entries: 8, total: { calls: 2, cost: 1 }, models: [{ calls: 2 }], days: [{ calls: 2 }] });
+		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({
+			sessions: 3,
+			entries: 8,
+			total: { calls: 2, cost: 1 },
+			models: [{ calls: 2 }],
+			days: [{ calls: 2 }],
+		});
 	});
 
 	test("--by, --since and --until: one table of the calls in these days", async () => {
 		const at = world();
 		put(at, "s-1", spent);
-		put(at, "s-2", [message("a", null, { ...assistant("later"), provider: "acme", model: "large", usage: usage(1, 1, 2), timestamp: Date.UTC(2025, 1, 3) })], { cwd: "/other" });
-		const rows = async (...args: string[]): Promise<unknown> => (await goodJson(at, ["stats", "--all", "--utc", ...args])).rows.map(({ calls, cost, models: _, input: __, output: ___, cacheRead: ____, cacheWrite: _____, ...key }: any) => [...Object.values(key), calls, Number(cost.toFixed(9))]);
-		expect(await rows("--by", "month")).toEqual([["2025-01", 5, 0.9], ["2025-02", 1, 2]]);
-		expect(await rows("--by", "week")).toEqual([["2024-12-30", 5, 0.9], ["2025-02-03", 1, 2]]);
-		expect(await rows("--by", "project")).toEqual([["/other", 1, 2], [at.cwd, 5, 0.9]]);
-		expect(await rows("--by", "session")).toMatchObject([[expect.stringContaining("s-2"), "s-2", "/other", "(no messages)", 1, 2], [expect.stringContaining("s-1"), "s-1", at.cwd, "go", 5, 0.9]].map((row) => expect.arrayContaining(row.slice(1, 3))));
-		expect(await rows("--by", "day", "--since", "2025-01-02", "--until", "2025-01-02")).toEqual([["2025-01-02", 2, 0.26]]);
-		expect(await rows("--by", "model", "--since", "2025-01-03T00:00:00.000Z")).toEqual([["acme/large", 2, 2.1], ["(compaction)", 1, 0.04]]);
+		put(
+			at,
+			"s-2",
+			[
+				message("a", null, {
+					...assistant("later"),
+					provider: "acme",
+					model: "large",
+					usage: usage(1, 1, 2),
+					timestamp: Date.UTC(2025, 1, 3),
+				}),
+			],
+			{ cwd: "/other" },
+		);
+		const rows = async (...args: string[]): Promise<unknown> =>
+			(await goodJson(at, ["stats", "--all", "--utc", ...args])).rows.map(
+				({ calls, cost, models: _, input: __, output: ___, cacheRead: ____, cacheWrite: _____, ...key }: any) => [
+					...Object.values(key),
+					calls,
+					Number(cost.toFixed(9)),
+				],
+			);
+		expect(await rows("--by", "month")).toEqual([
+			["2025-01", 5, 0.9],
+			["2025-02", 1, 2],
+		]);
+		expect(await rows("--by", "week")).toEqual([
+			["2024-12-30", 5, 0.9],
+			["2025-02-03", 1, 2],
+		]);
+		expect(await rows("--by", "project")).toEqual([
+			["/other", 1, 2],
+			[at.cwd, 5, 0.9],
+		]);
+		expect(await rows("--by", "session")).toMatchObject(
+			[
+				[expect.stringContaining("s-2"), "s-2", "/other", "(no messages)", 1, 2],
+				[expect.stringContaining("s-1"), "s-1", at.cwd, "go", 5, 0.9],
+			].map((row) => expect.arrayContaining(row.slice(1, 3))),
+		);
+		expect(await rows("--by", "day", "--since", "2025-01-02", "--until", "2025-01-02")).toEqual([
+			["2025-01-02", 2, 0.26],
+		]);
+		expect(await rows("--by", "model", "--since", "2025-01-03T00:00:00.000Z")).toEqual([
+			["acme/large", 2, 2.1],
+			["(compaction)", 1, 0.04],
+		]);
 		expect(await rows("--by", "day", "--since", "1d")).toEqual([]);
 		const out = await good(at, ["stats", "--all", "--by", "month", "--utc"]);
 		expect(out).toMatch(/2025-02 +1 +1 +1 +10 +1 +\$2\.00 +█/);
 		expect(out).not.toContain("Largest entries");
-		expect(await good(at, ["stats", "--all", "--utc", "--since", "2025-02-01"])).toMatch(/^2 sessions; 1 model call in this time, \$2\.00\n/);
+		expect(await good(at, ["stats", "--all", "--utc", "--since", "2025-02-01"])).toMatch(
+			/^2 sessions; 1 model call in this time, \$2\.00\n/,
+		);
 		for (const [args, text] of [
 			[["--since", "soon"], '--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"'],
 			[["--until", "2025-02-30"], "--until takes a day"],
 			[["--by", "year"], "Allowed choices are model, day, week, month, project, session"],
 			[["--csv", "--json"], "--csv cannot be combined with --json"],
-		] as const) expect(await run(at, ["stats", "--all", ...args])).toMatchObject({ code: 2, err: expect.stringContaining(args.includes("--json" as never) ? "--csv" : text) });
+		] as const)
+			expect(await run(at, ["stats", "--all", ...args])).toMatchObject({
+				code: 2,
+				err: expect.stringContaining(args.includes("--json" as never) ? "--csv" : text),
+			});
 	});
 
 	// Regression: a wrong day was told only where there was a session, and one limit after the other gave an empty table.
@@ -137,31 +278,58 @@ describe("stats", () => {
 			expect(code).toBe(2);
 			return err;
 		};
-		expect(await told("--since", "soon")).toContain('--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"');
+		expect(await told("--since", "soon")).toContain(
+			'--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"',
+		);
 		expect(await told("--until", "2025-13-01")).toContain("--until takes a day");
-		expect(await told("--since", "2025-06-02", "--until", "2025-06-01")).toContain("No time lies between --since 2025-06-02 and --until 2025-06-01");
-		expect(await told("--since", "1d", "--until", "2025-06-01T00:00:00.000Z")).toContain("No time lies between --since 1d and --until 2025-06-01T00:00:00.000Z");
+		expect(await told("--since", "2025-06-02", "--until", "2025-06-01")).toContain(
+			"No time lies between --since 2025-06-02 and --until 2025-06-01",
+		);
+		expect(await told("--since", "1d", "--until", "2025-06-01T00:00:00.000Z")).toContain(
+			"No time lies between --since 1d and --until 2025-06-01T00:00:00.000Z",
+		);
 		// One day is a time.
-		expect(await run(at, ["stats", "--since", "2025-06-01", "--until", "2025-06-01"])).toMatchObject({ code: 1, err: expect.stringContaining("No session for") });
+		expect(await run(at, ["stats", "--since", "2025-06-01", "--until", "2025-06-01"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("No session for"),
+		});
 	});
 
 	test("--csv: rows for a spreadsheet, in which no text is a formula", async () => {
 		const at = world();
 		put(at, "s-1", [...spent, entry("session_info", "n", "g", { name: '=1+"2"' })]);
 		const csv = await good(at, ["stats", "--all", "--csv", "--utc"]);
-		expect(csv.split("\n")).toEqual(["day,calls,input,output,cacheRead,cacheWrite,cost", '"2025-01-01",1,100,20,10,1,0.5', '"2025-01-02",2,101,32,20,2,0.26', '"2025-01-03",2,5,5,20,2,0.14', ""].map((line) => line.replace("0.14", String(0.1 + 0.04))));
+		expect(csv.split("\n")).toEqual(
+			[
+				"day,calls,input,output,cacheRead,cacheWrite,cost",
+				'"2025-01-01",1,100,20,10,1,0.5',
+				'"2025-01-02",2,101,32,20,2,0.26',
+				'"2025-01-03",2,5,5,20,2,0.14',
+				"",
+			].map((line) => line.replace("0.14", String(0.1 + 0.04))),
+		);
 		const [head, one] = (await good(at, ["stats", "--all", "--csv", "--by", "session"])).split("\n");
 		expect(head).toBe("session,id,cwd,title,calls,input,output,cacheRead,cacheWrite,cost");
 		expect(one).toContain(`,"'=1+""2""",5,206,57,50,5,`);
 		for (const sign of ["+", "-", "@", "＝", "＋", "－", "＠"]) {
 			put(at, "s-1", [...spent, entry("session_info", "n", "g", { name: `${sign}1` })]);
-			expect((await good(at, ["stats", "--all", "--csv", "--by", "session"])).split("\n")[1]).toContain(`,"'${sign}1",5,206,`);
+			expect((await good(at, ["stats", "--all", "--csv", "--by", "session"])).split("\n")[1]).toContain(
+				`,"'${sign}1",5,206,`,
+			);
 		}
 	});
 
 	test("large sums are grouped, tokens and dollars", async () => {
 		const at = world();
-		put(at, "s-large", [message("a", null, { ...assistant("x"), provider: "acme", model: "large", usage: usage(1_234_567, 999, 35_200.754), timestamp: Date.UTC(2025, 0, 1) })]);
+		put(at, "s-large", [
+			message("a", null, {
+				...assistant("x"),
+				provider: "acme",
+				model: "large",
+				usage: usage(1_234_567, 999, 35_200.754),
+				timestamp: Date.UTC(2025, 0, 1),
+			}),
+		]);
 		const out = await good(at, ["stats", "--by", "model"]);
 		expect(out).toMatch(/; 1 model call, \$35,200\.75\n/);
 		expect(out).toMatch(/acme\/large +1 +1,234,567 +999 +10 +1 +\$35,200\.75\n/);
@@ -170,7 +338,13 @@ describe("stats", () => {
 	// Regression: there was $Infinity.
 	test("the tables stay whole for the largest sums that there are, and for the smallest", async () => {
 		const of = (id: string, amount: number, day: number, model: string): Json =>
-			message(id, null, { ...assistant("x"), provider: "acme", model, usage: { input: amount, output: amount, cacheRead: amount, cacheWrite: amount, cost: { total: amount } }, timestamp: Date.UTC(2025, 0, day, 12) });
+			message(id, null, {
+				...assistant("x"),
+				provider: "acme",
+				model,
+				usage: { input: amount, output: amount, cacheRead: amount, cacheWrite: amount, cost: { total: amount } },
+				timestamp: Date.UTC(2025, 0, day, 12),
+			});
 		const cases: [string, number[], string][] = [
 			["huge", [1.7e308, 1.7e308, 1e308], "$1.7e+308"],
 			["largest", [Number.MAX_VALUE, 1, Number.MIN_VALUE], "$1.7976931348623157e+308"],
@@ -179,9 +353,22 @@ describe("stats", () => {
 		];
 		for (const [name, amounts, cost] of cases) {
 			const at = world();
-			put(at, "s-costs", amounts.map((amount, day) => of(`e${day}`, amount, 1 + day, `m${day}`)));
+			put(
+				at,
+				"s-costs",
+				amounts.map((amount, day) => of(`e${day}`, amount, 1 + day, `m${day}`)),
+			);
 			// Without cost the bars show tokens.
-			put(at, "s-free", amounts.map((amount, day) => of(`f${day}`, amount, 1 + day, `m${day}`)).map((one: any) => ({ ...one, message: { ...one.message, usage: { ...one.message.usage, cost: { total: 0 } } } })));
+			put(
+				at,
+				"s-free",
+				amounts
+					.map((amount, day) => of(`f${day}`, amount, 1 + day, `m${day}`))
+					.map((one: any) => ({
+						...one,
+						message: { ...one.message, usage: { ...one.message.usage, cost: { total: 0 } } },
+					})),
+			);
 			expect(await good(at, ["stats", "s-free", "--utc"]), name).not.toMatch(/NaN|Infinity|∞|undefined/);
 			for (const by of [[], ["--by", "model"], ["--by", "session"]]) {
 				const told = await good(at, ["stats", "s-costs", "--utc", ...by]);
@@ -194,34 +381,105 @@ describe("stats", () => {
 
 	test("what is not added is told", async () => {
 		const at = world();
-		const odd = (id: string, more: Json): Json => message(id, null, { ...assistant("x"), provider: "acme", model: "large", usage: { ...usage(1, 1, 1), ...more }, timestamp: Date.UTC(2025, 0, 1) });
-		put(at, "s-odd", [odd("a", { input: -5 }), odd("b", { output: "many" }), odd("c", { audio: 7 }), message("d", null, { ...assistant(), usage: undefined })]);
+		const odd = (id: string, more: Json): Json =>
+			message(id, null, {
+				...assistant("x"),
+				provider: "acme",
+				model: "large",
+				usage: { ...usage(1, 1, 1), ...more },
+				timestamp: Date.UTC(2025, 0, 1),
+			});
+		put(at, "s-odd", [
+			odd("a", { input: -5 }),
+			odd("b", { output: "many" }),
+			odd("c", { audio: 7 }),
+			message("d", null, { ...assistant(), usage: undefined }),
+		]);
 		const { leftOut, total } = await goodJson(at, ["stats"]);
-		expect(leftOut).toEqual({ withoutUsage: 1, missing: 0, notNumbers: 1, negative: 1, infinite: 0, unknownKinds: 1, withoutModel: 0, withoutTime: 0, damagedLines: 0 });
+		expect(leftOut).toEqual({
+			withoutUsage: 1,
+			missing: 0,
+			notNumbers: 1,
+			negative: 1,
+			infinite: 0,
+			unknownKinds: 1,
+			withoutModel: 0,
+			withoutTime: 0,
+			damagedLines: 0,
+		});
 		expect(total).toMatchObject({ calls: 3, input: 2, output: 2, cost: 3 });
-		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain("Not added: 1 call without usage, 1 call with amounts that are not numbers, 1 call with amounts below 0, 1 call with amounts of unknown kinds.");
+		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain(
+			"Not added: 1 call without usage, 1 call with amounts that are not numbers, 1 call with amounts below 0, 1 call with amounts of unknown kinds.",
+		);
 		// Rows for programs have no place for it.
-		expect(await run(at, ["stats", "--csv", "--utc"])).toEqual({ code: 0, out: expect.stringMatching(/^day,.*\n"2025-01-01",3,2,2,30,3,3\n$/), err: expect.stringMatching(/^Not added: 1 call without usage, .*\.\n$/) });
+		expect(await run(at, ["stats", "--csv", "--utc"])).toEqual({
+			code: 0,
+			out: expect.stringMatching(/^day,.*\n"2025-01-01",3,2,2,30,3,3\n$/),
+			err: expect.stringMatching(/^Not added: 1 call without usage, .*\.\n$/),
+		});
 	});
 
 	test("each kind of wrong usage, and calls without a model or a time, are told and counted apart", async () => {
 		const at = world();
-		const odd = (id: string, more: Json, own: Json = {}, timestamp?: unknown): Json => message(id, null, { ...assistant("x"), provider: "acme", model: "large", usage: { ...usage(1, 1, 1), ...more }, timestamp: Date.UTC(2025, 0, 1), ...own }, timestamp === undefined ? {} : { timestamp });
+		const odd = (id: string, more: Json, own: Json = {}, timestamp?: unknown): Json =>
+			message(
+				id,
+				null,
+				{
+					...assistant("x"),
+					provider: "acme",
+					model: "large",
+					usage: { ...usage(1, 1, 1), ...more },
+					timestamp: Date.UTC(2025, 0, 1),
+					...own,
+				},
+				timestamp === undefined ? {} : { timestamp },
+			);
 		const entries = [
-			odd("a", { input: "5" }), odd("b", { output: -1 }), odd("c", { cacheRead: "1e999" }), odd("d", { cacheWrite: undefined }), odd("e", { cost: null }),
-			odd("f", { cost: "free" }), odd("g", { audio: 7 }), odd("h", {}, { provider: "", model: undefined }), odd("i", {}, { model: 7 }), odd("j", {}, { timestamp: "later" }, "never"),
+			odd("a", { input: "5" }),
+			odd("b", { output: -1 }),
+			odd("c", { cacheRead: "1e999" }),
+			odd("d", { cacheWrite: undefined }),
+			odd("e", { cost: null }),
+			odd("f", { cost: "free" }),
+			odd("g", { audio: 7 }),
+			odd("h", {}, { provider: "", model: undefined }),
+			odd("i", {}, { model: 7 }),
+			odd("j", {}, { timestamp: "later" }, "never"),
 		];
-		const path = put(at, "s-odd", entries.map((one) => JSON.stringify(one).replace('"1e999"', "1e999")));
+		const path = put(
+			at,
+			"s-odd",
+			entries.map((one) => JSON.stringify(one).replace('"1e999"', "1e999")),
+		);
 		const { leftOut, total, models, days } = await goodJson(at, ["stats", "--utc"]);
-		expect(leftOut).toEqual({ withoutUsage: 0, missing: 2, notNumbers: 2, negative: 1, infinite: 1, unknownKinds: 1, withoutModel: 2, withoutTime: 1, damagedLines: 0 });
+		expect(leftOut).toEqual({
+			withoutUsage: 0,
+			missing: 2,
+			notNumbers: 2,
+			negative: 1,
+			infinite: 1,
+			unknownKinds: 1,
+			withoutModel: 2,
+			withoutTime: 1,
+			damagedLines: 0,
+		});
 		expect(total).toMatchObject({ calls: 10, input: 9, output: 9, cost: 8 });
-		expect(models.map(({ model, calls }: any) => [model, calls]).sort()).toEqual([["(no model)", 1], ["acme/(no model)", 1], ["acme/large", 8]]);
-		expect(days.map(({ day, calls }: any) => [day, calls])).toEqual([["(no date)", 1], ["2025-01-01", 9]]);
+		expect(models.map(({ model, calls }: any) => [model, calls]).sort()).toEqual([
+			["(no model)", 1],
+			["acme/(no model)", 1],
+			["acme/large", 8],
+		]);
+		expect(days.map(({ day, calls }: any) => [day, calls])).toEqual([
+			["(no date)", 1],
+			["2025-01-01", 9],
+		]);
 		// Whether a call without a time is of a time cannot be known: it is left out, and that is said.
 		const since = await goodJson(at, ["stats", "--utc", "--since", "2020-01-01"]);
 		expect([since.total.calls, since.leftOut.withoutTime]).toEqual([9, 1]);
 		expect(await good(at, ["stats", "--since", "2020-01-01"])).toMatch(/Not added: [^.]*1 call without a time\./);
-		const told = "Not added: 2 calls with amounts missing, 2 calls with amounts that are not numbers, 1 call with amounts below 0, 1 call with amounts too large to add up, 1 call with amounts of unknown kinds. Of those added: 2 calls without a model's name, 1 call without a time.";
+		const told =
+			"Not added: 2 calls with amounts missing, 2 calls with amounts that are not numbers, 1 call with amounts below 0, 1 call with amounts too large to add up, 1 call with amounts of unknown kinds. Of those added: 2 calls without a model's name, 1 call without a time.";
 		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain(told);
 		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ leftOut, total });
 		expect(await goodJson(at, ["stats", path])).toMatchObject({ leftOut, total });
@@ -243,16 +501,30 @@ describe("stats", () => {
 	test("names are cut in the middle, and only where the terminal has no room", async () => {
 		const at = world();
 		const dirs = ["one", "two"].map((name) => `/home/somebody/${"projects/".repeat(6)}${name}`);
-		const one = (n: number): Json => message("a", null, { ...assistant("x"), provider: "acme", model: `${"very-".repeat(12)}large-${n}`, usage: usage(1, 1, 1), timestamp: Date.UTC(2025, 0, n) });
+		const one = (n: number): Json =>
+			message("a", null, {
+				...assistant("x"),
+				provider: "acme",
+				model: `${"very-".repeat(12)}large-${n}`,
+				usage: usage(1, 1, 1),
+				timestamp: Date.UTC(2025, 0, n),
+			});
 		for (const [index, cwd] of dirs.entries()) put(at, `s-${index}`, [one(index + 1)], { cwd });
-		for (const [by, names, ends] of [["project", dirs, ["/one", "/two"]], ["model", [1, 2].map((n) => `acme/${"very-".repeat(12)}large-${n}`), ["-1", "-2"]]] as const) {
-			const rows = async (wide: string): Promise<string[]> => (await good(at, ["stats", "--all", "--by", by], { COLUMNS: wide })).split("\n").filter((line) => line.includes("$1.00"));
+		for (const [by, names, ends] of [
+			["project", dirs, ["/one", "/two"]],
+			["model", [1, 2].map((n) => `acme/${"very-".repeat(12)}large-${n}`), ["-1", "-2"]],
+		] as const) {
+			const rows = async (wide: string): Promise<string[]> =>
+				(await good(at, ["stats", "--all", "--by", by], { COLUMNS: wide }))
+					.split("\n")
+					.filter((line) => line.includes("$1.00"));
 			expect((await rows("160")).map((line) => line.split(" ")[0]).sort()).toEqual([...names].sort());
 			for (const wide of ["100", "60", "40"]) {
 				const cut = await rows(wide);
 				expect(cut.every((line) => line.length <= Number(wide))).toBe(true);
 				const shown = cut.map((line) => line.split(" ")[0] as string).sort();
-				for (const [index, name] of shown.entries()) expect(name).toMatch(new RegExp(`^${(names[0] as string).slice(0, 3)}[^…]*…[^…]*${ends[index]}$`));
+				for (const [index, name] of shown.entries())
+					expect(name).toMatch(new RegExp(`^${(names[0] as string).slice(0, 3)}[^…]*…[^…]*${ends[index]}$`));
 			}
 		}
 	});
@@ -262,7 +534,16 @@ describe("stats", () => {
 		const at = world();
 		const ids = ["0195a1b2-c3d4-7e5f-8a9b-000000000001", "0195a1b2-c3d4-7e5f-8a9b-000000000002"] as const;
 		put(at, ids[0], [...spent, entry("session_info", "n", "g", { name: "Release notes" })]);
-		put(at, ids[1], [message("a", null, user("Plan the garden")), message("b", "a", { ...assistant("x"), provider: "acme", model: "large", usage: usage(1, 1, 2000), timestamp: Date.UTC(2025, 1, 3) })]);
+		put(at, ids[1], [
+			message("a", null, user("Plan the garden")),
+			message("b", "a", {
+				...assistant("x"),
+				provider: "acme",
+				model: "large",
+				usage: usage(1, 1, 2000),
+				timestamp: Date.UTC(2025, 1, 3),
+			}),
+		]);
 		for (const wide of [160, 80, 60, 40]) {
 			const out = await good(at, ["stats", "--all", "--by", "session"], { COLUMNS: String(wide) });
 			for (const name of ["Plan the garden", "Release notes"]) expect(out).toMatch(new RegExp(`^${name} .*\\$`, "m"));
@@ -291,12 +572,27 @@ describe("stats", () => {
 		const { unreadable, total } = JSON.parse(out);
 		expect({ code, calls: total.calls }).toEqual({ code: 1, calls: 5 });
 		expect(unreadable.map(({ path }: any) => path)).toContain(join(dir, "poem.jsonl"));
-		expect(await run(at, ["stats", join(dir, "poem.jsonl")])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("not a valid pi session") });
+		expect(await run(at, ["stats", join(dir, "poem.jsonl")])).toMatchObject({
+			code: 1,
+			out: "",
+			err: expect.stringContaining("not a valid pi session"),
+		});
 	});
 
 	test("sums hold when usage is missing or no number", async () => {
 		const at = world();
-		put(at, "s-odd", [message("a", null, { ...assistant(), usage: null }), message("b", "a", { ...assistant(), usage: { input: "many", cost: null } }), entry("usage", "c", "b", {})]);
-		expect((await goodJson(at, ["stats"])).total).toEqual({ calls: 1, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 });
+		put(at, "s-odd", [
+			message("a", null, { ...assistant(), usage: null }),
+			message("b", "a", { ...assistant(), usage: { input: "many", cost: null } }),
+			entry("usage", "c", "b", {}),
+		]);
+		expect((await goodJson(at, ["stats"])).total).toEqual({
+			calls: 1,
+			input: 0,
+			output: 0,
+			cacheRead: 0,
+			cacheWrite: 0,
+			cost: 0,
+		});
 	});
 });

@@ -1,7 +1,7 @@
 // How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a terminal.
 import { describe, expect, test } from "vitest";
-import { type Json, assistant, entry, message, user } from "../../support/scratch.js";
-import { type World, bin, branched, program, put, run, runInTerminal, runProgram, world } from "../../support/cli.js";
+import { bin, branched, program, put, run, runInTerminal, runProgram, type World, world } from "../../support/cli.js";
+import { assistant, entry, type Json, message, user } from "../../support/scratch.js";
 
 const ESC = "\u001b";
 
@@ -25,7 +25,8 @@ describe("colours", () => {
 	test("are in no JSON", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		for (const args of [["list"], ["show"], ["tree"], ["stats"]]) JSON.parse((await run(at, [...args, "--json"], { FORCE_COLOR: "1" })).out);
+		for (const args of [["list"], ["show"], ["tree"], ["stats"]])
+			JSON.parse((await run(at, [...args, "--json"], { FORCE_COLOR: "1" })).out);
 	});
 });
 
@@ -46,7 +47,10 @@ describe("the pager", () => {
 	test("is not started in a terminal that is dumb; no bar is drawn", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		const { out } = await runInTerminal(at, ["list"], { TERM: "dumb", PAGER: program(at, "pager", "sed 's/^/paged: /'") });
+		const { out } = await runInTerminal(at, ["list"], {
+			TERM: "dumb",
+			PAGER: program(at, "pager", "sed 's/^/paged: /'"),
+		});
 		expect(out).toContain("The parser");
 		expect(out).not.toMatch(/paged: |Reading sessions|\u001b/);
 	});
@@ -77,22 +81,44 @@ test("a scan shows its progress in a terminal, and only there", async () => {
 
 test("a terminal's width is kept to", async () => {
 	const at = world();
-	const path = put(at, "s-1", [message("a", null, user("word ".repeat(100))), message("b", "a", assistant("日本語 ".repeat(100)))]);
+	const path = put(at, "s-1", [
+		message("a", null, user("word ".repeat(100))),
+		message("b", "a", assistant("日本語 ".repeat(100))),
+	]);
 	// For a session that is named by its path no bar is drawn, whose characters would count as those of the first row.
 	for (const args of [["list"], ["tree", path]]) {
 		const { out } = await runInTerminal(at, [...args, "--no-pager"], { NO_COLOR: "1" });
-		const rows = out.replace(/\r/g, "").split("\n").filter((line) => line.includes("word") || line.includes("日本語"));
+		const rows = out
+			.replace(/\r/g, "")
+			.split("\n")
+			.filter((line) => line.includes("word") || line.includes("日本語"));
 		expect(rows.length).toBeGreaterThan(0);
 		// Wide letters take two columns.
-		for (const row of rows) expect([...row].reduce((sum, letter) => sum + (letter > "\u1100" ? 2 : 1), 0)).toBeLessThanOrEqual(100 + row.split("…").length);
+		for (const row of rows)
+			expect([...row].reduce((sum, letter) => sum + (letter > "\u1100" ? 2 : 1), 0)).toBeLessThanOrEqual(
+				100 + row.split("…").length,
+			);
 	}
 });
 
 describe("narrow terminals", () => {
 	const WIDTHS = [20, 40, 80, 100];
 	/** Columns of a line: wide letters and pictures take two. */
-	const widthOf = (line: string): number => [...new Intl.Segmenter().segment(line)].reduce((sum, { segment }) => sum + (/[\u1100-\u115f\u2e80-\uffe0]|\p{Extended_Pictographic}/u.test(segment) && !"●○◀⋮".includes(segment) ? 2 : 1), 0);
-	const usage = { input: 123_456, output: 23_456, cacheRead: 12_345_678, cacheWrite: 1_234_567, totalTokens: 1, cost: { total: 12.5 } };
+	const widthOf = (line: string): number =>
+		[...new Intl.Segmenter().segment(line)].reduce(
+			(sum, { segment }) =>
+				sum +
+				(/[\u1100-\u115f\u2e80-\uffe0]|\p{Extended_Pictographic}/u.test(segment) && !"●○◀⋮".includes(segment) ? 2 : 1),
+			0,
+		);
+	const usage = {
+		input: 123_456,
+		output: 23_456,
+		cacheRead: 12_345_678,
+		cacheWrite: 1_234_567,
+		totalTokens: 1,
+		cost: { total: 12.5 },
+	};
 
 	/** Sessions with many digits, long and wide names, deep forks, and a long folder. */
 	function wideWorld(): { at: World; path: string; name: (path: string) => boolean } {
@@ -100,25 +126,55 @@ describe("narrow terminals", () => {
 		const deep: Json[] = [message("root", null, user("begin 日本語 ".repeat(9)))];
 		for (let index = 0; index < 400; index++) {
 			const parent = index === 0 ? "root" : `m${(index - 1) >> 1}`;
-			deep.push(message(`m${index}`, parent, { ...assistant(`say ${"word ".repeat(40)}`), provider: "a-provider-of-models", model: "with-a-long-name-1.5", usage, content: [{ type: "text", text: "👨‍👩‍👧‍👦 ".repeat(20) }, { type: "toolCall", name: "a_tool_with_a_long_name", arguments: { x: "y".repeat(300) } }] }));
+			deep.push(
+				message(`m${index}`, parent, {
+					...assistant(`say ${"word ".repeat(40)}`),
+					provider: "a-provider-of-models",
+					model: "with-a-long-name-1.5",
+					usage,
+					content: [
+						{ type: "text", text: "👨‍👩‍👧‍👦 ".repeat(20) },
+						{ type: "toolCall", name: "a_tool_with_a_long_name", arguments: { x: "y".repeat(300) } },
+					],
+				}),
+			);
 		}
-		deep.push(entry("label", "l", "m399", { targetId: "m399", label: "a label of some length, 日本語" }), entry("session_info", "i", "l", { name: "a name of some length ".repeat(5) }));
+		deep.push(
+			entry("label", "l", "m399", { targetId: "m399", label: "a label of some length, 日本語" }),
+			entry("session_info", "i", "l", { name: "a name of some length ".repeat(5) }),
+		);
 		const path = put(at, "0194aaaa-1111-7000-8000-000000000001", deep);
 		put(at, "0194aaaa-1112-7000-8000-000000000002", branched, { cwd: "/a/folder/with/a/long/path/to/it" });
 		return { at, path, name: (line) => line.includes("/") || line.includes(at.agent) };
 	}
 
 	// Regression: it was wider.
-	test.each(["list --no-pager", "list --no-pager --all", "tree --no-pager", "tree --no-pager --limit all", "stats --no-pager", "stats --no-pager --all", "search begin", "search --all parser"])("%s is no wider than the terminal", async (command) => {
+	test.each([
+		"list --no-pager",
+		"list --no-pager --all",
+		"tree --no-pager",
+		"tree --no-pager --limit all",
+		"stats --no-pager",
+		"stats --no-pager --all",
+		"search begin",
+		"search --all parser",
+	])("%s is no wider than the terminal", async (command) => {
 		const { at } = wideWorld();
 		for (const columns of WIDTHS) {
 			const { code, out } = await runInTerminal(at, command.split(" "), { NO_COLOR: "1" }, columns);
 			expect(code).toBe(0);
 			// Progress is drawn over and cleared.
-			const rows = out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").split(/\r?\n/).map((line) => line.split("\r").at(-1) ?? "").filter((line) => !/^(Reading|Adding|Searching)/.test(line));
+			const rows = out
+				.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "")
+				.split(/\r?\n/)
+				.map((line) => line.split("\r").at(-1) ?? "")
+				.filter((line) => !/^(Reading|Adding|Searching)/.test(line));
 			expect(rows.length).toBeGreaterThan(1);
 			// What is there to be copied stays whole.
-			expect({ columns, wide: rows.filter((row) => widthOf(row) > columns && !/^ *pi --session /.test(row)) }).toEqual({ columns, wide: [] });
+			expect({ columns, wide: rows.filter((row) => widthOf(row) > columns && !/^ *pi --session /.test(row)) }).toEqual({
+				columns,
+				wide: [],
+			});
 		}
 	});
 
@@ -135,10 +191,22 @@ describe("narrow terminals", () => {
 	test("show and verify keep what they add themselves narrow; what was said and where it lies stay whole", async () => {
 		const { at, path, name } = wideWorld();
 		for (const columns of WIDTHS) {
-			const shown = (await runInTerminal(at, ["show", path, "--no-pager"], { NO_COLOR: "1" }, columns)).out.replaceAll("\r", "");
+			const shown = (await runInTerminal(at, ["show", path, "--no-pager"], { NO_COLOR: "1" }, columns)).out.replaceAll(
+				"\r",
+				"",
+			);
 			expect(shown).toContain(path);
-			const said = (line: string): boolean => name(line) || line.startsWith("pi --session ") || line.includes("👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦") || line.startsWith("begin") || /^0194aaaa|^names the session|^labels m399/.test(line) || /^2025-01-01T[\d:.]+Z$/.test(line);
-			expect({ columns, wide: shown.split("\n").filter((line) => widthOf(line) > columns && !said(line)) }).toEqual({ columns, wide: [] });
+			const said = (line: string): boolean =>
+				name(line) ||
+				line.startsWith("pi --session ") ||
+				line.includes("👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦") ||
+				line.startsWith("begin") ||
+				/^0194aaaa|^names the session|^labels m399/.test(line) ||
+				/^2025-01-01T[\d:.]+Z$/.test(line);
+			expect({ columns, wide: shown.split("\n").filter((line) => widthOf(line) > columns && !said(line)) }).toEqual({
+				columns,
+				wide: [],
+			});
 			expect((await runInTerminal(at, ["verify", path], { NO_COLOR: "1" }, columns)).out).toContain(path);
 		}
 	});
@@ -148,9 +216,19 @@ describe("what cannot be seen", () => {
 	// Regression: invisible characters reached the terminal.
 	test("invisible characters do not reach the terminal", async () => {
 		const at = world();
-		const hidden = "zero\u200bwidth \ufeffbom tag\u{e0041}\u{e0042} word\u2060joiner latin\u200djoined soft\u00adhyphen filler\u3164 selectors\u{e0100}\u{e0101} annotation\ufff9";
+		const hidden =
+			"zero\u200bwidth \ufeffbom tag\u{e0041}\u{e0042} word\u2060joiner latin\u200djoined soft\u00adhyphen filler\u3164 selectors\u{e0100}\u{e0101} annotation\ufff9";
 		put(at, "s-1", [message("a", null, user(hidden)), entry("session_info", "b", "a", { name: hidden })]);
-		for (const command of ["show", "list", "tree", "export", "show --json", "list --json", "export --format jsonl", "search zero"]) {
+		for (const command of [
+			"show",
+			"list",
+			"tree",
+			"export",
+			"show --json",
+			"list --json",
+			"export --format jsonl",
+			"search zero",
+		]) {
 			const { out } = await run(at, command.split(" "), { COLUMNS: "500" });
 			expect(out).toContain("zero\\u200bwidth");
 			expect(out).toContain("\\udb40\\udc41\\udb40\\udc42");
@@ -163,13 +241,20 @@ describe("what cannot be seen", () => {
 		const at = world();
 		const whole = "👨‍👩‍👧‍👦 ❤️ ❤️‍🔥 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🏳️‍🌈 👩🏽‍🚀 می‌خواهم क्‍ष 葛󠄀";
 		put(at, "s-1", [message("a", null, user(whole))]);
-		for (const command of ["show", "list", "tree", "export"]) expect((await run(at, command.split(" "), { COLUMNS: "500" })).out).toContain(whole);
+		for (const command of ["show", "list", "tree", "export"])
+			expect((await run(at, command.split(" "), { COLUMNS: "500" })).out).toContain(whole);
 	});
 });
 
 test("a reader that leaves early is not a failure: pi-sessions … | head", async () => {
 	const at = world();
-	put(at, "s-1", Array.from({ length: 30_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index}`))));
+	put(
+		at,
+		"s-1",
+		Array.from({ length: 30_000 }, (_, index) =>
+			message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index}`)),
+		),
+	);
 	for (const command of ["show", "tree --limit all", "tree --json", "export", "show --json"]) {
 		const line = `set -o pipefail; '${process.execPath}' '${bin}' ${command} | head -n 1`;
 		expect(await runProgram("bash", ["-c", line], at), command).toMatchObject({ code: 0, err: "" });
@@ -182,8 +267,19 @@ describe("what a session says never acts on the terminal", () => {
 	const lines: Json[] = [
 		message(evil, null, user(evil)),
 		message("b", evil, { ...assistant(evil), provider: evil, model: evil, errorMessage: evil }),
-		message("c", "b", { role: "toolResult", toolName: evil, content: [{ type: "text", text: evil }, { type: "image", mimeType: evil, data: evil }], isError: true }),
-		message("d", "c", { role: evil, content: [{ type: "toolCall", name: evil, arguments: { [evil]: evil } }, { type: evil }] }),
+		message("c", "b", {
+			role: "toolResult",
+			toolName: evil,
+			content: [
+				{ type: "text", text: evil },
+				{ type: "image", mimeType: evil, data: evil },
+			],
+			isError: true,
+		}),
+		message("d", "c", {
+			role: evil,
+			content: [{ type: "toolCall", name: evil, arguments: { [evil]: evil } }, { type: evil }],
+		}),
 		entry(evil, "e", "d", { field: evil }),
 		entry("label", "f", "e", { targetId: "d", label: evil }),
 		message("g", "f", user("x"), { timestamp: evil }),
@@ -194,10 +290,26 @@ describe("what a session says never acts on the terminal", () => {
 	const allowed = new RegExp(`${ESC}\\[(?:\\d+(?:;\\d+)*m|\\?25[lh]|\\?7[lh]|\\d*[GKJ])|${ESC}[78]`, "g");
 	const bad = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e]/;
 
-	test.each(["list", "list --all", "show", "show --full", "tree", "stats", "export", "export --format jsonl", "show --json", "tree --json", "list --json", "stats --json"])("%s", async (command) => {
+	test.each([
+		"list",
+		"list --all",
+		"show",
+		"show --full",
+		"tree",
+		"stats",
+		"export",
+		"export --format jsonl",
+		"show --json",
+		"tree --json",
+		"list --json",
+		"stats --json",
+	])("%s", async (command) => {
 		const at = world();
 		put(at, `id${evil}`, lines, { header: { cwd: at.cwd, id: `id${evil}`, timestamp: evil }, name: "s.jsonl" });
-		for (const { out, err } of [await run(at, command.split(" ")), await runInTerminal(at, [...command.split(" ")], { PAGER: "cat" })]) {
+		for (const { out, err } of [
+			await run(at, command.split(" ")),
+			await runInTerminal(at, [...command.split(" ")], { PAGER: "cat" }),
+		]) {
 			expect(out.length).toBeGreaterThan(10);
 			expect(`${out}${err}`.replace(allowed, "").match(bad)).toBeNull();
 		}
@@ -208,7 +320,12 @@ describe("what a session says never acts on the terminal", () => {
 		put(at, `id${evil}`, lines, { name: "s.jsonl" });
 		put(at, `id${evil}2`, lines, { name: "t.jsonl" });
 		put(at, "other", lines, { name: "u.jsonl" });
-		for (const args of [["show", "id"], ["show", evil.replaceAll("\u0000", "")], ["show", "./no\u001b[31m.jsonl"], ["complete", "pi-sessions", "show", ""]]) {
+		for (const args of [
+			["show", "id"],
+			["show", evil.replaceAll("\u0000", "")],
+			["show", "./no\u001b[31m.jsonl"],
+			["complete", "pi-sessions", "show", ""],
+		]) {
 			const { out, err } = await run(at, args);
 			expect(`${out}${err}`).not.toBe("");
 			expect(`${out}${err}`.match(bad)).toBeNull();
@@ -220,8 +337,25 @@ describe("use", () => {
 	test("--help of every command has examples that the command line accepts", async () => {
 		const at = world();
 		const { out } = await run(at, ["--help"]);
-		const names = [...out.matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
-		expect(names).toEqual(["list", "show", "tree", "search", "stats", "rename", "delete", "move", "verify", "repair", "redact", "fork", "export", "completion"]);
+		const names = [...out.matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)]
+			.map(([, name]) => name as string)
+			.filter((name) => name !== "help");
+		expect(names).toEqual([
+			"list",
+			"show",
+			"tree",
+			"search",
+			"stats",
+			"rename",
+			"delete",
+			"move",
+			"verify",
+			"repair",
+			"redact",
+			"fork",
+			"export",
+			"completion",
+		]);
 		for (const name of names) {
 			const help = await run(at, [name, "--help"]);
 			expect(help.code).toBe(0);
@@ -232,7 +366,9 @@ describe("use", () => {
 	// Regression: the last line was written as it is.
 	test("--help is as wide as the terminal", async () => {
 		for (const COLUMNS of ["60", "80", "100"]) {
-			const wide = (await run(world(), ["--help"], { COLUMNS })).out.split("\n").filter((line) => line.length > Number(COLUMNS));
+			const wide = (await run(world(), ["--help"], { COLUMNS })).out
+				.split("\n")
+				.filter((line) => line.length > Number(COLUMNS));
 			expect({ COLUMNS, wide }).toEqual({ COLUMNS, wide: [] });
 		}
 	});
@@ -241,27 +377,56 @@ describe("use", () => {
 	test("an option that names something must not be empty", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		for (const line of ["list --cwd", "list --dir", "show --leaf", "fork --into", "fork --entry", "export --output", "export --leaf", "redact s-1 --entry"]) {
+		for (const line of [
+			"list --cwd",
+			"list --dir",
+			"show --leaf",
+			"fork --into",
+			"fork --entry",
+			"export --output",
+			"export --leaf",
+			"redact s-1 --entry",
+		]) {
 			const { code, err } = await run(at, [...line.split(" "), ""]);
-			expect({ line, code, err }).toEqual({ line, code: 2, err: expect.stringMatching(/^error: option .* It must not be empty\./) });
+			expect({ line, code, err }).toEqual({
+				line,
+				code: 2,
+				err: expect.stringMatching(/^error: option .* It must not be empty\./),
+			});
 		}
 	});
 
 	test("exit codes: 0 good, 1 failed, 2 usage error", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		const codes = async (...all: string[][]): Promise<unknown[]> => Promise.all(all.map(async (args) => (await run(at, args)).code));
+		const codes = async (...all: string[][]): Promise<unknown[]> =>
+			Promise.all(all.map(async (args) => (await run(at, args)).code));
 		expect(await codes(["list"], ["--help"], ["help", "show"], ["--version"])).toEqual([0, 0, 0, 0]);
 		expect(await codes(["show", "nothing"], ["tree", "./nothing.jsonl"])).toEqual([1, 1]);
 		expect(await codes(["help"], ["help", "ls"])).toEqual([0, 0]);
 		expect((await run(at, ["help", "ls"])).out).toBe((await run(at, ["list", "--help"])).out);
-		expect(await codes([], ["nothing"], ["show", "a", "b"], ["list", "--limit", "many"], ["search"], ["search", " "], ["repair"], ["show", "--nothing"], ["completion", "tcsh"], ["help", "nothing"])).toEqual(Array(10).fill(2));
+		expect(
+			await codes(
+				[],
+				["nothing"],
+				["show", "a", "b"],
+				["list", "--limit", "many"],
+				["search"],
+				["search", " "],
+				["repair"],
+				["show", "--nothing"],
+				["completion", "tcsh"],
+				["help", "nothing"],
+			),
+		).toEqual(Array(10).fill(2));
 	});
 
 	test("an error is one line, JSON where output is", async () => {
 		const at = world();
 		expect((await run(at, ["show", "nothing"])).err).toMatch(/^Error: .*\n$/);
-		expect(JSON.parse((await run(at, ["show", "nothing", "--json"])).err)).toEqual({ error: { message: expect.stringContaining("nothing") } });
+		expect(JSON.parse((await run(at, ["show", "nothing", "--json"])).err)).toEqual({
+			error: { message: expect.stringContaining("nothing") },
+		});
 	});
 
 	// Regression: a usage error with --json was told in plain text.
@@ -274,10 +439,15 @@ describe("use", () => {
 		};
 		expect(await told("show", "--json", "--bogus")).toEqual({ error: { message: "unknown option '--bogus'" } });
 		expect(await told("repair", "--json")).toEqual({ error: { message: "missing required argument 'session'" } });
-		expect(await told("list", "--json", "--limit", "many")).toEqual({ error: { message: expect.stringContaining("A whole number or all is needed") } });
+		expect(await told("list", "--json", "--limit", "many")).toEqual({
+			error: { message: expect.stringContaining("A whole number or all is needed") },
+		});
 		expect(await told("nothing", "--json")).toEqual({ error: { message: "unknown command 'nothing'" } });
-		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(see pi-sessions show --help)\n");
-		for (const name of ["move", "rename"]) expect((await run(at, [name])).err).toContain(`(see pi-sessions ${name} --help)`);
+		expect((await run(at, ["show", "--bogus"])).err).toBe(
+			"error: unknown option '--bogus'\n(see pi-sessions show --help)\n",
+		);
+		for (const name of ["move", "rename"])
+			expect((await run(at, [name])).err).toContain(`(see pi-sessions ${name} --help)`);
 		// An argument that only looks like it.
 		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
 	});
@@ -286,7 +456,12 @@ describe("use", () => {
 	test("stats and verify --all refuse the name of a session", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		for (const command of ["stats", "verify"]) expect(await run(at, [command, "nope", "--all"])).toMatchObject({ code: 2, out: "", err: expect.stringMatching(/^Error: --all cannot be combined with/) });
+		for (const command of ["stats", "verify"])
+			expect(await run(at, [command, "nope", "--all"])).toMatchObject({
+				code: 2,
+				out: "",
+				err: expect.stringMatching(/^Error: --all cannot be combined with/),
+			});
 	});
 
 	test("--version is the package's", async () => {

@@ -2,12 +2,17 @@
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { anyManager, lockedOut, message, text, user } from "../../support/scratch.js";
 import { branched, put, run, world } from "../../support/cli.js";
+import { anyManager, lockedOut, message, text, user } from "../../support/scratch.js";
 
 /** A file with a damaged line, an orphan, an id that occurs twice, and a last line without an end. */
 function damaged(at: ReturnType<typeof world>): string {
-	const path = put(at, "s-bad", [message("a", null), message("b", "gone"), '{"type":"mess', message("a", "b", user("again"))]);
+	const path = put(at, "s-bad", [
+		message("a", null),
+		message("b", "gone"),
+		'{"type":"mess',
+		message("a", "b", user("again")),
+	]);
 	writeFileSync(path, readFileSync(path, "utf8").slice(0, -1));
 	return path;
 }
@@ -38,7 +43,11 @@ describe("verify", () => {
 		expect(code).toBe(1);
 		expect(JSON.parse(out)).toEqual([JSON.parse(JSON.stringify(anyManager.verify(path)))]);
 		const all = await run(at, ["verify", "--all", "--json"]);
-		expect(JSON.parse(all.out).map(({ sessionId, ok }: any) => `${sessionId} ${ok}`).sort()).toEqual(["s-bad false", "s-good true"]);
+		expect(
+			JSON.parse(all.out)
+				.map(({ sessionId, ok }: any) => `${sessionId} ${ok}`)
+				.sort(),
+		).toEqual(["s-bad false", "s-good true"]);
 	});
 });
 
@@ -61,7 +70,10 @@ describe("repair", () => {
 		const at = world();
 		const path = damaged(at);
 		const before = readFileSync(path, "utf8");
-		expect(await run(at, ["repair", path, "--dry-run"])).toMatchObject({ code: 1, out: expect.stringContaining("line 4 is damaged") });
+		expect(await run(at, ["repair", path, "--dry-run"])).toMatchObject({
+			code: 1,
+			out: expect.stringContaining("line 4 is damaged"),
+		});
 		expect(readFileSync(path, "utf8")).toBe(before);
 		expect(existsSync(join(`${path}.bak`))).toBe(false);
 	});
@@ -71,7 +83,12 @@ describe("repair", () => {
 		const path = damaged(at);
 		const { code, out } = await run(at, ["repair", path, "--json"]);
 		expect(code).toBe(0);
-		expect(JSON.parse(out)).toMatchObject({ path, before: { ok: false }, after: { ok: true }, backup: expect.stringContaining(path) });
+		expect(JSON.parse(out)).toMatchObject({
+			path,
+			before: { ok: false },
+			after: { ok: true },
+			backup: expect.stringContaining(path),
+		});
 	});
 });
 
@@ -97,13 +114,18 @@ describe("the most damaged files", () => {
 		const { at, bad, good } = damagedStore();
 		const { code, out, err } = await run(at, ["verify", "--all"]);
 		expect({ code, err }).toEqual({ code: 1, err: "" });
-		const named = [...out.matchAll(/^(?:faulty {2}|  )(\/[^\s:]+)/gm)].map(([, path]) => path);
+		const named = [...out.matchAll(/^(?:faulty {2}| {2})(\/[^\s:]+)/gm)].map(([, path]) => path);
 		expect(named.sort()).toEqual(bad);
 		expect(out).toContain("4 session files: 2 good, 2 faulty, 0 unreadable\n2 other files, not pi sessions:\n");
 		// Good ones, which may be thousands, are only counted.
 		expect(out).not.toMatch(/^good/m);
 		const reports = JSON.parse((await run(at, ["verify", "--all", "--json"])).out);
-		expect(reports.filter(({ ok }: any) => !ok).map(({ path }: any) => path).sort()).toEqual(bad);
+		expect(
+			reports
+				.filter(({ ok }: any) => !ok)
+				.map(({ path }: any) => path)
+				.sort(),
+		).toEqual(bad);
 		expect(JSON.parse((await run(at, ["verify", "--all", "--json", "--dir", dirname(good)])).out)).toHaveLength(4);
 	});
 
@@ -119,7 +141,10 @@ describe("the most damaged files", () => {
 		expect(out).toContain("4 session files: 1 good, 1 faulty, 2 unreadable");
 		const sums = await lockedOut(locked, () => run(at, ["stats", "--all"]));
 		expect(sums.out).toContain("1 session, 11 entries");
-		expect(sums).toMatchObject({ code: 1, err: expect.stringContaining(`EACCES: permission denied, scandir '${locked}'`) });
+		expect(sums).toMatchObject({
+			code: 1,
+			err: expect.stringContaining(`EACCES: permission denied, scandir '${locked}'`),
+		});
 	});
 
 	// Regression: stats --all left them out and did not say so.
@@ -127,7 +152,9 @@ describe("the most damaged files", () => {
 		const { at, bad } = damagedStore();
 		const { code, out, err } = await run(at, ["stats", "--all"]);
 		expect(code).toBe(1);
-		expect(out.replace(/\s+/g, " ")).toMatch(/^2 sessions, 22 entries, .* Not added: .*4 files or directories that cannot be read or are not sessions\./);
+		expect(out.replace(/\s+/g, " ")).toMatch(
+			/^2 sessions, 22 entries, .* Not added: .*4 files or directories that cannot be read or are not sessions\./,
+		);
 		expect(err.split("\n").filter(Boolean)).toHaveLength(4);
 		for (const path of bad) expect(err).toContain(path);
 		const told = JSON.parse((await run(at, ["stats", "--all", "--json"])).out);
@@ -146,10 +173,18 @@ test("files of other programs are no damaged sessions", async () => {
 	writeFileSync(bare, '{"id":"x"}\n');
 	const all = await run(at, ["verify", "--all"]);
 	expect(all).toMatchObject({ code: 0, err: "" });
-	expect(all.out).toContain(`2 other files, not pi sessions:\n  ${bare}: a file without a header or an entry of pi's\n  ${format4}: a session of pi-agent-core in format 4\n`);
-	expect(await run(at, ["verify", format4])).toMatchObject({ code: 1, out: expect.stringContaining(`not a pi session  ${format4}: `) });
+	expect(all.out).toContain(
+		`2 other files, not pi sessions:\n  ${bare}: a file without a header or an entry of pi's\n  ${format4}: a session of pi-agent-core in format 4\n`,
+	);
+	expect(await run(at, ["verify", format4])).toMatchObject({
+		code: 1,
+		out: expect.stringContaining(`not a pi session  ${format4}: `),
+	});
 	const before = readFileSync(format4, "utf8");
-	expect(await run(at, ["repair", format4])).toMatchObject({ code: 1, err: expect.stringContaining("not a valid pi session but a session of pi-agent-core in format 4") });
+	expect(await run(at, ["repair", format4])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("not a valid pi session but a session of pi-agent-core in format 4"),
+	});
 	expect(readFileSync(format4, "utf8")).toBe(before);
 	expect(existsSync(`${format4}.bak`)).toBe(false);
 });
@@ -167,7 +202,13 @@ test("a repair, a migration and a new name keep the file's time", async () => {
 	const named = aged(put(at, "s-named", branched));
 	expect(await run(at, ["rename", named, "a name"])).toMatchObject({ code: 0 });
 	const old = put(at, "s-old", []);
-	writeFileSync(old, text([{ type: "session", id: "s-old", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/" }, { type: "message", timestamp: "2025-01-01T00:00:00.000Z", message: user("x") }]));
+	writeFileSync(
+		old,
+		text([
+			{ type: "session", id: "s-old", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/" },
+			{ type: "message", timestamp: "2025-01-01T00:00:00.000Z", message: user("x") },
+		]),
+	);
 	expect(await run(at, ["rename", aged(old), "another"])).toMatchObject({ code: 0 });
 	expect(existsSync(`${old}.v1.bak`)).toBe(true);
 	expect([bad, named, old].map((path) => statSync(path).mtimeMs)).toEqual([1, 1, 1].map(() => lastYear.getTime()));
@@ -175,11 +216,23 @@ test("a repair, a migration and a new name keep the file's time", async () => {
 
 test("verify notes a tool call without a result, which is no damage", async () => {
 	const at = world();
-	const call = { role: "assistant", content: [{ type: "toolCall", id: "call_1", name: "bash", arguments: {} }], stopReason: "toolUse", timestamp: 1 };
+	const call = {
+		role: "assistant",
+		content: [{ type: "toolCall", id: "call_1", name: "bash", arguments: {} }],
+		stopReason: "toolUse",
+		timestamp: 1,
+	};
 	const path = put(at, "s-call", [message("a", null, user("x")), message("b", "a", call)]);
 	const { code, out } = await run(at, ["verify", path]);
-	expect([code, out]).toEqual([0, expect.stringContaining("  note: line 3 has a tool call without a result in the context, call_1; a provider may refuse it\n")]);
-	expect((await run(at, ["verify", "--all"])).out).toContain("0 unreadable\n1 session with notes, which verify of one session shows\n");
+	expect([code, out]).toEqual([
+		0,
+		expect.stringContaining(
+			"  note: line 3 has a tool call without a result in the context, call_1; a provider may refuse it\n",
+		),
+	]);
+	expect((await run(at, ["verify", "--all"])).out).toContain(
+		"0 unreadable\n1 session with notes, which verify of one session shows\n",
+	);
 });
 
 // Regression: verify a b nope dropped the reports of a and b.
@@ -190,9 +243,19 @@ test("verify a b nope gives the reports of a and b", async () => {
 	const { code, out, err } = await run(at, ["verify", "s-good", "nope", bad]);
 	expect({ code, err }).toEqual({ code: 1, err: "" });
 	expect(out).toContain(`good  ${good}`);
-	expect(out).toContain('unreadable  nope: No session has an id that begins with "nope", or that name; pi-sessions list --all shows them\n');
+	expect(out).toContain(
+		'unreadable  nope: No session has an id that begins with "nope", or that name; pi-sessions list --all shows them\n',
+	);
 	expect(out).toContain(`faulty  ${bad}`);
 	const reports = JSON.parse((await run(at, ["verify", "s-good", "nope", bad, "--json"])).out);
-	expect(reports.map(({ path, ok }: any) => [path, ok])).toEqual([[good, true], ["nope", false], [bad, false]]);
-	expect(await run(at, ["verify", "nope"])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("Error: No session") });
+	expect(reports.map(({ path, ok }: any) => [path, ok])).toEqual([
+		[good, true],
+		["nope", false],
+		[bad, false],
+	]);
+	expect(await run(at, ["verify", "nope"])).toMatchObject({
+		code: 1,
+		out: "",
+		err: expect.stringContaining("Error: No session"),
+	});
 });

@@ -1,5 +1,5 @@
 // The code blocks of the documentation.
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../../support/scratch.js";
 
@@ -54,4 +54,5 @@ export function blocksOf(page: string): Block[] {
 export const allBlocks: Block[] = pages.flatMap(blocksOf);
 export const placeOf = ({ file, line }: Block): string => `${file}:${line}`;
 /** What a block says it prints: `// → text`, line by line. */
-export const printed = (code: string): string[] => [...code.matchAll(/\/\/ → (.*)$/gm)].map(([, text]) => (text as string).trimEnd());
+export const printed = (code: string): string[] =>
+	[...code.matchAll(/\/\/ → (.*)$/gm)].map(([, text]) => (text as string).trimEnd());

@@ -1,16 +1,16 @@
 // The documentation says what is so: every block of code in it runs, every link leads somewhere, and the pages that are
 // made from the sources are fresh.
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type SessionModule, loadReference, loadSubject } from "../../support/reference.js";
+import { loadReference, loadSubject, type SessionModule } from "../../support/reference.js";
 import { api, read, root, scratch } from "../../support/scratch.js";
 import { allBlocks, blocksOf, pages, placeOf, textOf } from "./blocks.js";
-import { Project, put } from "./project.js";
 import { unknown } from "./known.js";
+import { Project, put } from "./project.js";
 import { runShell } from "./shell.js";
 
 const run = promisify(execFile);
@@ -18,7 +18,8 @@ const declarations = read(join(root, "index.d.ts"));
 const inLanguage = (...languages: string[]) => allBlocks.filter(({ language }) => languages.includes(language));
 const code = inLanguage("ts", "js");
 // pi's own package needs a newer Node than this one may be.
-const nodeFor = (text: string): string => (text.includes("@earendil-works/") ? join(root, "scripts/reference/node_modules/node/bin/node") : process.execPath);
+const nodeFor = (text: string): string =>
+	text.includes("@earendil-works/") ? join(root, "scripts/reference/node_modules/node/bin/node") : process.execPath;
 
 const project = new Project();
 beforeAll(async () => {
@@ -33,7 +34,22 @@ test("the pages are those that the README leads to", () => {
 		"CHANGELOG.md",
 		"CONTRIBUTING.md",
 		"README.md",
-		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "extension", "file-format", "moving-from-pi", "pi-releases", "platforms", "recipes", "security", "takeover"].map((name) => `docs/${name}.md`),
+		...[
+			"api",
+			"benchmarks",
+			"catalog-and-search",
+			"cli",
+			"durability",
+			"environment",
+			"extension",
+			"file-format",
+			"moving-from-pi",
+			"pi-releases",
+			"platforms",
+			"recipes",
+			"security",
+			"takeover",
+		].map((name) => `docs/${name}.md`),
 		...["README", "docs/store-adapters", "docs/stores"].map((name) => `packages/sync/${name}.md`),
 	]);
 });
@@ -43,7 +59,8 @@ test("every block is in a language that is tried here", () => {
 	const others = allBlocks.filter(({ language }) => !tried.includes(language));
 	// Pictures are held against the sources in rooms.spec.ts.
 	expect(others.filter(({ language }) => language !== "mermaid").map(placeOf)).toEqual([]);
-	for (const language of ["ts", "js", "sh", "console", "jsonl"]) expect(inLanguage(language).length, language).toBeGreaterThan(0);
+	for (const language of ["ts", "js", "sh", "console", "jsonl"])
+		expect(inLanguage(language).length, language).toBeGreaterThan(0);
 });
 
 describe("code", () => {
@@ -51,14 +68,17 @@ describe("code", () => {
 		expect(project.typeErrors(inLanguage("ts"))).toEqual([]);
 	});
 
-	test.each(code.map((block) => [placeOf(block), block] as const))("%s runs and prints what it says", async (_, block) => {
-		const { expected, lines, err, code } = await project.run(block, nodeFor(block.code));
-		expect({ err, code }).toEqual({ err: "", code: 0 });
-		// A line that says nothing about it may print as well.
-		let at = 0;
-		for (const line of lines) if (line === expected[at]) at++;
-		expect({ printed: lines, missing: expected.slice(at) }).toEqual({ printed: lines, missing: [] });
-	});
+	test.each(code.map((block) => [placeOf(block), block] as const))(
+		"%s runs and prints what it says",
+		async (_, block) => {
+			const { expected, lines, err, code } = await project.run(block, nodeFor(block.code));
+			expect({ err, code }).toEqual({ err: "", code: 0 });
+			// A line that says nothing about it may print as well.
+			let at = 0;
+			for (const line of lines) if (line === expected[at]) at++;
+			expect({ printed: lines, missing: expected.slice(at) }).toEqual({ printed: lines, missing: [] });
+		},
+	);
 });
 
 describe("data", () => {
@@ -66,16 +86,22 @@ describe("data", () => {
 		expect(() => JSON.parse(block.code)).not.toThrow();
 	});
 
-	test.each(inLanguage("jsonl").map((block) => [placeOf(block), block] as const))("%s opens as a session", (_, block) => {
-		const lines = block.code.trimEnd().split("\n");
-		const header = JSON.parse(lines[0] as string).type === "session" ? [] : ['{"type":"session","version":3,"id":"docs","timestamp":"2025-06-01T12:00:00.000Z","cwd":"/"}'];
-		const all = [...header, ...lines];
-		const values = all.map((line) => JSON.parse(line));
-		const manager = api.SessionManager.open(put(scratch(), "session.jsonl", `${all.join("\n")}\n`));
-		// Before version 3 opening migrates.
-		if ((values[0].version ?? 1) < 3) expect(manager.getEntryCount()).toBe(all.length - 1);
-		else expect([manager.getHeader(), ...manager.getEntries()]).toEqual(values);
-	});
+	test.each(inLanguage("jsonl").map((block) => [placeOf(block), block] as const))(
+		"%s opens as a session",
+		(_, block) => {
+			const lines = block.code.trimEnd().split("\n");
+			const header =
+				JSON.parse(lines[0] as string).type === "session"
+					? []
+					: ['{"type":"session","version":3,"id":"docs","timestamp":"2025-06-01T12:00:00.000Z","cwd":"/"}'];
+			const all = [...header, ...lines];
+			const values = all.map((line) => JSON.parse(line));
+			const manager = api.SessionManager.open(put(scratch(), "session.jsonl", `${all.join("\n")}\n`));
+			// Before version 3 opening migrates.
+			if ((values[0].version ?? 1) < 3) expect(manager.getEntryCount()).toBe(all.length - 1);
+			else expect([manager.getHeader(), ...manager.getEntries()]).toEqual(values);
+		},
+	);
 });
 
 describe("commands", () => {
@@ -87,10 +113,16 @@ describe("commands", () => {
 test("commands in the text name scripts, files, options, cases and runtimes that are there", () => {
 	const spans = pages.flatMap((page) => {
 		const prose = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
-		return [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:npm (?:run|start|test)\b|npx vitest|node (?:scripts|bench|reference)\/)[^`]*)`/g)].map(([, span]) => ({ page, command: (span as string).replace(/\s+/g, " ") }));
+		return [
+			...prose.matchAll(
+				/`((?:[A-Z_]+=\S+ )*(?:npm (?:run|start|test)\b|npx vitest|node (?:scripts|bench|reference)\/)[^`]*)`/g,
+			),
+		].map(([, span]) => ({ page, command: (span as string).replace(/\s+/g, " ") }));
 	});
 	expect(spans.length).toBeGreaterThan(30);
-	const wrong = spans.filter(({ command }) => command !== "npm run").flatMap(({ page, command }) => (unknown(command) ? [`${page}: ${command}: ${unknown(command)}`] : []));
+	const wrong = spans
+		.filter(({ command }) => command !== "npm run")
+		.flatMap(({ page, command }) => (unknown(command) ? [`${page}: ${command}: ${unknown(command)}`] : []));
 	expect(wrong).toEqual([]);
 });
 
@@ -110,19 +142,25 @@ test.each([
 });
 
 test("every example in the help of pi-sessions does what it should", async () => {
-	const help = async (...args: string[]): Promise<string> => (await run(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--help"])).stdout;
-	const names = [...(await help()).matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
+	const help = async (...args: string[]): Promise<string> =>
+		(await run(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--help"])).stdout;
+	const names = [...(await help()).matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)]
+		.map(([, name]) => name as string)
+		.filter((name) => name !== "help");
 	expect(names.length).toBeGreaterThan(8);
 	for (const name of names) {
 		const examples = [...(await help(name)).matchAll(/^ {2}\$ (.*)$/gm)].map(([, example]) => example as string);
 		expect(examples.length, name).toBeGreaterThan(0);
-		for (const code of examples) expect(await runShell({ file: `${name} --help`, line: 0, language: "sh", code })).toEqual([]);
+		for (const code of examples)
+			expect(await runShell({ file: `${name} --help`, line: 0, language: "sh", code })).toEqual([]);
 	}
 });
 
 describe("pages", () => {
 	test.each(pages)("%s: links lead to files and headings that are there", (page) => {
-		const text = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "").replace(/`[^`\n]*`/g, "");
+		const text = textOf(page)
+			.replace(/^(`{3,})[\s\S]*?^\1$/gm, "")
+			.replace(/`[^`\n]*`/g, "");
 		for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
 			if (/^[a-z]+:/.test(target as string)) continue;
 			const [path = "", anchor] = (target as string).split("#");
@@ -147,7 +185,9 @@ describe("pages", () => {
 				if (message) shown.add(`role ${message.role}`);
 			}
 		}
-		const kinds = [...declarations.matchAll(/extends SessionEntryBase \{\s*type: "(\w+)"/g)].map(([, kind]) => kind as string);
+		const kinds = [...declarations.matchAll(/extends SessionEntryBase \{\s*type: "(\w+)"/g)].map(
+			([, kind]) => kind as string,
+		);
 		const roles = [...declarations.matchAll(/^\trole: "(\w+)"/gm)].map(([, role]) => role as string);
 		expect(kinds.length).toBeGreaterThan(10);
 		// Summaries' messages are made for the context and never written.
@@ -159,14 +199,17 @@ describe("pages", () => {
 	test("the file format's page names every field of pi's own types", () => {
 		const pi = (path: string): string => join(root, "scripts/reference/pi-packages", path);
 		const published: Record<string, RegExp> = {
-			[join(root, "scripts/reference/pi/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
+			[join(root, "scripts/reference/pi/dist/core/session-manager.d.ts")]:
+				/^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
 			[join(root, "scripts/reference/pi/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
 			[pi("pi-ai/dist/types.d.ts")]:
 				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig|NestedToolCall(s|Record))$/,
 			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,
 		};
 		const prose = textOf("docs/file-format.md").replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
-		const named = new Set([...prose.matchAll(/`([^`\n]+)`/g)].flatMap(([, span]) => (span as string).match(/\w+/g) ?? []));
+		const named = new Set(
+			[...prose.matchAll(/`([^`\n]+)`/g)].flatMap(([, span]) => (span as string).match(/\w+/g) ?? []),
+		);
 		const missing: string[] = [];
 		let fields = 0;
 		for (const [file, wanted] of Object.entries(published)) {
@@ -192,7 +235,9 @@ describe("pages", () => {
 
 	test("the page of environment variables has each of pi's and of this package's that the sources read, and no other", () => {
 		const variables = (text: string): string[] => [...new Set(text.match(/\bPI_[A-Z]+(?:_[A-Z]+)*\b/g))].sort();
-		const sources = ["crates/session-core/src", "src", "lib", "bin", "register.mjs"].flatMap((path) => filesBelow(join(root, path))).filter((file) => !/[\\/]tests?[\\/.]|\.md$/.test(file));
+		const sources = ["crates/session-core/src", "src", "lib", "bin", "register.mjs"]
+			.flatMap((path) => filesBelow(join(root, path)))
+			.filter((file) => !/[\\/]tests?[\\/.]|\.md$/.test(file));
 		expect(sources.length).toBeGreaterThan(200);
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
 	});
@@ -202,13 +247,25 @@ describe("pages", () => {
 
 	test("the page on moving over names every member of the class and every function that pi does not have, and no other", async () => {
 		const [pi, ours] = [await loadReference(), await loadSubject()] as const;
-		const functionsOf = (holder: object): string[] => Object.getOwnPropertyNames(holder).filter((name) => !["arguments", "caller", ...INTERNAL].includes(name) && typeof (holder as Record<string, unknown>)[name] === "function");
+		const functionsOf = (holder: object): string[] =>
+			Object.getOwnPropertyNames(holder).filter(
+				(name) =>
+					!["arguments", "caller", ...INTERNAL].includes(name) &&
+					typeof (holder as Record<string, unknown>)[name] === "function",
+			);
 		const more = (of: (module: SessionModule) => object): string[] => {
 			const known = new Set(functionsOf(of(pi)));
-			return functionsOf(of(ours)).filter((name) => !known.has(name)).sort();
+			return functionsOf(of(ours))
+				.filter((name) => !known.has(name))
+				.sort();
 		};
-		const told = /\*\*What pi does not have\*\*: the statics (.*?);(.*?); the functions (.*?);/s.exec(textOf("docs/moving-from-pi.md")) ?? [];
-		const [statics, methods, functions] = told.slice(1).map((list) => [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name as string).sort());
+		const told =
+			/\*\*What pi does not have\*\*: the statics (.*?);(.*?); the functions (.*?);/s.exec(
+				textOf("docs/moving-from-pi.md"),
+			) ?? [];
+		const [statics, methods, functions] = told
+			.slice(1)
+			.map((list) => [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name as string).sort());
 		expect({ statics, methods, functions }).toEqual({
 			statics: more(({ SessionManager }) => SessionManager),
 			methods: more(({ SessionManager }) => SessionManager.prototype as unknown as object),
@@ -218,15 +275,22 @@ describe("pages", () => {
 
 	test("the catalog's file has the same name on every page and in the command's help", () => {
 		const name = /FILE_NAME: &str = "(.*)"/.exec(read(join(root, "crates/session-core/src/catalog/file.rs")))?.[1];
-		const told = [...pages.map(textOf), read(join(root, "lib/cli/program.mjs"))].flatMap((text) => text.match(/session-catalog[\w-]*\.sqlite/g) ?? []);
+		const told = [...pages.map(textOf), read(join(root, "lib/cli/program.mjs"))].flatMap(
+			(text) => text.match(/session-catalog[\w-]*\.sqlite/g) ?? [],
+		);
 		expect(told.length).toBeGreaterThan(4);
 		expect([...new Set(told)]).toEqual([name]);
 	});
 
 	test("the page on taking over says of each of its files what it does", () => {
 		const files = ["lib/takeover", "lib/register"].flatMap((folder) => readdirSync(join(root, folder)));
-		const named = [...textOf("docs/takeover.md").matchAll(/^\| (`[^|]*\.mjs`[^|]*) \|/gm)].flatMap(([, cell]) => (cell as string).match(/[\w*-]+\.mjs/g) ?? []);
-		const isNamed = (file: string) => named.some((name) => name === file || (name.endsWith("*.mjs") && file.startsWith(name.slice(0, -"*.mjs".length))));
+		const named = [...textOf("docs/takeover.md").matchAll(/^\| (`[^|]*\.mjs`[^|]*) \|/gm)].flatMap(
+			([, cell]) => (cell as string).match(/[\w*-]+\.mjs/g) ?? [],
+		);
+		const isNamed = (file: string) =>
+			named.some(
+				(name) => name === file || (name.endsWith("*.mjs") && file.startsWith(name.slice(0, -"*.mjs".length))),
+			);
 		expect(files.length).toBeGreaterThan(4);
 		expect(files.filter((file) => !isNamed(file))).toEqual([]);
 		expect(named.filter((name) => !name.includes("*") && !files.includes(name))).toEqual([]);
@@ -234,14 +298,16 @@ describe("pages", () => {
 
 	// Regression: pi was left with the path of an extension that was gone.
 	test("removing everything undoes each installing command of the README", () => {
-		const section = /^## Removing everything$([^]*?)^## /m.exec(textOf("docs/moving-from-pi.md"))?.[1] ?? "";
+		const section = /^## Removing everything$([\s\S]*?)^## /m.exec(textOf("docs/moving-from-pi.md"))?.[1] ?? "";
 		const undone: [command: RegExp, undo: (...groups: string[]) => string][] = [
 			[/^git clone \S+ (\S+)/, (clone) => `rm -rf ${clone}`],
 			[/^npm install --global \./, () => "npm uninstall --global pi-session-native"],
 			[/^pi install (\S+)/, (path) => `pi remove ${path}`],
 			[/^npm install \S+\.tgz/, () => "npm uninstall pi-session-native"],
 		];
-		const blocks = blocksOf("README.md").filter(({ language }) => language === "sh").map(({ code }) => code);
+		const blocks = blocksOf("README.md")
+			.filter(({ language }) => language === "sh")
+			.map(({ code }) => code);
 		const spans = [...textOf("README.md").matchAll(/`([^`\n]+)`/g)].map(([, span]) => span as string);
 		const commands = [...blocks.join("\n").split("\n"), ...spans];
 		for (const [command, undo] of undone) {
@@ -293,14 +359,24 @@ function anchorsOf(page: string): string[] {
 
 describe("index.d.ts", () => {
 	/** The comment above each export, and above each method of the class. */
-	const documented = [...declarations.matchAll(/(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^(?:export (?:declare )?(?:class|function|const|interface|type) | {2}(?:static )?(?=\w+[<(]))(\w+)/gm)]
+	const documented = [
+		...declarations.matchAll(
+			/(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^(?:export (?:declare )?(?:class|function|const|interface|type) | {2}(?:static )?(?=\w+[<(]))(\w+)/gm,
+		),
+	]
 		.map(([, comment, name]) => ({ name: name as string, comment: comment ?? "" }))
 		.filter(({ name }) => name !== "__napiBindingTarget");
 
 	test("has a description and an example for every export and every method", () => {
 		expect(documented.length).toBeGreaterThan(100);
-		expect(documented.filter(({ comment }) => !/\w{3}/.test(comment.split("@")[0] ?? "")).map(({ name }) => name)).toEqual([]);
-		expect(documented.filter(({ comment }) => !comment.includes("@example") && !comment.includes("@deprecated")).map(({ name }) => name)).toEqual([]);
+		expect(
+			documented.filter(({ comment }) => !/\w{3}/.test(comment.split("@")[0] ?? "")).map(({ name }) => name),
+		).toEqual([]);
+		expect(
+			documented
+				.filter(({ comment }) => !comment.includes("@example") && !comment.includes("@deprecated"))
+				.map(({ name }) => name),
+		).toEqual([]);
 	});
 
 	test("says of every number and every date what it counts, and in what", () => {
@@ -322,11 +398,22 @@ describe("index.d.ts", () => {
 
 	// Regression: a test's own message type stood there among pi's.
 	test("is all that docs/api.md is made from", () => {
-		const declared = new Set([...declarations.matchAll(/^export (?:declare )?(?:interface|class|function|const|type) (\w+)/gm)].map(([, name]) => name));
-		const shown = [...textOf("docs/api.md").matchAll(/^### (.*?)(?:\(\))?$/gm)].map(([, name]) => (name as string).replaceAll("\\", ""));
+		const declared = new Set(
+			[...declarations.matchAll(/^export (?:declare )?(?:interface|class|function|const|type) (\w+)/gm)].map(
+				([, name]) => name,
+			),
+		);
+		const shown = [...textOf("docs/api.md").matchAll(/^### (.*?)(?:\(\))?$/gm)].map(([, name]) =>
+			(name as string).replaceAll("\\", ""),
+		);
 		expect(shown.length).toBeGreaterThan(60);
 		expect(shown.filter((name) => !declared.has(name))).toEqual([]);
-		const custom = /^### CustomAgentMessages$[^]*?^\*\*\*$/m.exec(textOf("docs/api.md"))?.[0] ?? "";
-		expect([...custom.matchAll(/^\|.*?`(\w+)\??` \|/gm)].map(([, name]) => name)).toEqual(["bashExecution", "custom", "branchSummary", "compactionSummary"]);
+		const custom = /^### CustomAgentMessages$[\s\S]*?^\*\*\*$/m.exec(textOf("docs/api.md"))?.[0] ?? "";
+		expect([...custom.matchAll(/^\|.*?`(\w+)\??` \|/gm)].map(([, name]) => name)).toEqual([
+			"bashExecution",
+			"custom",
+			"branchSummary",
+			"compactionSummary",
+		]);
 	});
 });

@@ -16,7 +16,12 @@ const OTHERS = ["git", "cd", "rm", "apt-get", "sudo", "export"];
 /** What is wrong with a command; nothing if all that it names is there. */
 export function unknown(command: string): string | undefined {
 	for (const part of command.split(/\s+&&\s+/)) {
-		const problem = unknownPart(part.trim().replace(/^(?:[A-Z_]+=\S+ )+/, "").split(/\s+/));
+		const problem = unknownPart(
+			part
+				.trim()
+				.replace(/^(?:[A-Z_]+=\S+ )+/, "")
+				.split(/\s+/),
+		);
 		if (problem) return problem;
 	}
 	return undefined;
@@ -37,7 +42,9 @@ function unknownPart([program = "", ...args]: string[]): string | undefined {
 			return unknownArguments(first, rest);
 		// __test__/end-to-end/extension installs and removes the package with pi.
 		case "pi":
-			return ["install", "remove", "-e"].includes(first) && existsSync(join(root, pack.pi.extensions[0])) ? undefined : `pi ${first} is not one of ours`;
+			return ["install", "remove", "-e"].includes(first) && existsSync(join(root, pack.pi.extensions[0]))
+				? undefined
+				: `pi ${first} is not one of ours`;
 		case "cargo":
 			return CARGO.includes(first) ? undefined : `cargo ${first} is not one of ours`;
 		default:
@@ -53,7 +60,9 @@ function unknownScript([name = "", dashes, ...args]: string[]): string | undefin
 	// npm would keep them for itself.
 	if (dashes !== "--") return `npm run ${name} takes what follows -- alone`;
 	const file = /^node (\S+\.mjs)/.exec(line)?.[1];
-	return file === undefined ? `the script ${name} is no file of ours, which takes ${args.join(" ")}` : unknownArguments(file, args);
+	return file === undefined
+		? `the script ${name} is no file of ours, which takes ${args.join(" ")}`
+		: unknownArguments(file, args);
 }
 
 /** The options that a file of ours takes, as its `optionsOf` or its look at `process.argv` says, and what they may be. */

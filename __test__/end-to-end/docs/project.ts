@@ -3,13 +3,19 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import ts from "typescript";
-import { root } from "../../support/scratch.js";
 import { runProgram } from "../../support/cli.js";
+import { root } from "../../support/scratch.js";
 import { type Block, placeOf, printed } from "./blocks.js";
 
 const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
 /** Every name that the package exports, types too; one that is declared twice once. */
-const names = [...new Set([...declarations.matchAll(/^export (?:declare )?(?:class|function|const|interface|type) (\w+)/gm)].map(([, name]) => name as string))];
+const names = [
+	...new Set(
+		[...declarations.matchAll(/^export (?:declare )?(?:class|function|const|interface|type) (\w+)/gm)].map(
+			([, name]) => name as string,
+		),
+	),
+];
 
 /** What the API page's head says its examples take as given. */
 const PRELUDE = `import { ${names.join(", ")} } from "pi-session-native";
@@ -45,8 +51,12 @@ export class Project {
 		mkdirSync(join(this.dir, "node_modules/@earendil-works"), { recursive: true });
 		symlinkSync(root, join(this.dir, "node_modules/pi-session-native"));
 		symlinkSync(join(root, "packages/sync"), join(this.dir, "node_modules/pi-session-sync"));
-		symlinkSync(join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"), join(this.dir, "node_modules/@earendil-works/pi-coding-agent"));
-		for (const name of ["esbuild", "vitest"]) symlinkSync(join(root, "node_modules", name), join(this.dir, "node_modules", name));
+		symlinkSync(
+			join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"),
+			join(this.dir, "node_modules/@earendil-works/pi-coding-agent"),
+		);
+		for (const name of ["esbuild", "vitest"])
+			symlinkSync(join(root, "node_modules", name), join(this.dir, "node_modules", name));
 		writeFileSync(join(this.dir, "package.json"), '{ "type": "module" }\n');
 	}
 
@@ -76,7 +86,11 @@ export class Project {
 			skipLibCheck: true,
 			types: ["node"],
 			typeRoots: [join(root, "node_modules/@types")],
-			paths: { "@earendil-works/pi-coding-agent": [join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent/dist/index.d.ts")] },
+			paths: {
+				"@earendil-works/pi-coding-agent": [
+					join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent/dist/index.d.ts"),
+				],
+			},
 		});
 		return ts.getPreEmitDiagnostics(program).map((problem) => {
 			const block = files.get(problem.file?.fileName ?? "");
@@ -87,16 +101,27 @@ export class Project {
 	}
 
 	/** Runs a block. Gives what it should print and what it printed. */
-	async run(block: Block, node: string): Promise<{ expected: string[]; lines: string[]; err: string; code: number | null }> {
+	async run(
+		block: Block,
+		node: string,
+	): Promise<{ expected: string[]; lines: string[]; err: string; code: number | null }> {
 		const dir = this.folder(block);
 		const source = moduleOf(block).replaceAll("/path/to/", `${dir}/`);
-		const { outputText } = ts.transpileModule(source, { compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext } });
+		const { outputText } = ts.transpileModule(source, {
+			compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+		});
 		const isTest = /from "vitest"/.test(source);
 		const file = join(dir, isTest ? "block.spec.mjs" : "block.mjs");
 		writeFileSync(file, outputText);
 		const home = join(dir, "home");
 		mkdirSync(home, { recursive: true });
-		const env = { PATH: process.env.PATH, HOME: home, PI_CODING_AGENT_DIR: join(home, "agent"), PI_OFFLINE: "1", NO_COLOR: "1" };
+		const env = {
+			PATH: process.env.PATH,
+			HOME: home,
+			PI_CODING_AGENT_DIR: join(home, "agent"),
+			PI_OFFLINE: "1",
+			NO_COLOR: "1",
+		};
 		const args = isTest ? [join(root, "node_modules/vitest/vitest.mjs"), "run", "--root", dir] : [file];
 		const { out, err, code } = await runProgram(node, args, { cwd: dir, env });
 		return { expected: printed(block.code), lines: out.split("\n").slice(0, -1), err, code };

@@ -1,5 +1,5 @@
 // The session that the command's page shows. Ids and times are fixed, so that what is printed is what the page says.
-import { type Json, entry } from "../../support/scratch.js";
+import { entry, type Json } from "../../support/scratch.js";
 
 const at = (minute: number): string => `2025-06-01T12:${String(minute).padStart(2, "0")}:00.000Z`;
 const time = (minute: number): number => Date.parse(at(minute));
@@ -7,19 +7,38 @@ const cost = { input: 0.003, output: 0.011, cacheRead: 0.002, cacheWrite: 0, tot
 const usage = { input: 1020, output: 740, cacheRead: 6100, cacheWrite: 0, totalTokens: 7860, cost };
 
 let minute = 0;
-const one = (type: string, id: string, parentId: string | null, fields: Json): Json => ({ ...entry(type, id, parentId), timestamp: at(++minute), ...fields });
-const user = (id: string, parentId: string | null, content: string): Json => one("message", id, parentId, { message: { role: "user", content, timestamp: time(minute + 1) } });
+const one = (type: string, id: string, parentId: string | null, fields: Json): Json => ({
+	...entry(type, id, parentId),
+	timestamp: at(++minute),
+	...fields,
+});
+const user = (id: string, parentId: string | null, content: string): Json =>
+	one("message", id, parentId, { message: { role: "user", content, timestamp: time(minute + 1) } });
 const answer = (id: string, parentId: string, text: string, ...calls: Json[]): Json =>
 	one("message", id, parentId, {
 		message: {
 			role: "assistant",
 			content: [{ type: "text", text }, ...calls],
-			...{ api: "messages", provider: "acme", model: "large", usage, stopReason: calls.length > 0 ? "toolUse" : "stop", timestamp: time(minute + 1) },
+			...{
+				api: "messages",
+				provider: "acme",
+				model: "large",
+				usage,
+				stopReason: calls.length > 0 ? "toolUse" : "stop",
+				timestamp: time(minute + 1),
+			},
 		},
 	});
 const result = (id: string, parentId: string, toolCallId: string, text: string): Json =>
 	one("message", id, parentId, {
-		message: { role: "toolResult", toolCallId, toolName: "bash", content: [{ type: "text", text }], isError: false, timestamp: time(minute + 1) },
+		message: {
+			role: "toolResult",
+			toolCallId,
+			toolName: "bash",
+			content: [{ type: "text", text }],
+			isError: false,
+			timestamp: time(minute + 1),
+		},
 	});
 
 export const session = {
@@ -28,7 +47,12 @@ export const session = {
 	entries: [
 		one("model_change", "c0ffee00", null, { provider: "acme", modelId: "large" }),
 		user("1f2e3d4c", "c0ffee00", "Why does the checkout test fail now and then?"),
-		answer("2a3b4c5d", "1f2e3d4c", "I run it until it fails.", { type: "toolCall", id: "call_1", name: "bash", arguments: { command: "npm test -- checkout" } }),
+		answer("2a3b4c5d", "1f2e3d4c", "I run it until it fails.", {
+			type: "toolCall",
+			id: "call_1",
+			name: "bash",
+			arguments: { command: "npm test -- checkout" },
+		}),
 		result("3b4c5d6e", "2a3b4c5d", "call_1", "14 runs good\nexpected 'paid', got 'pending'"),
 		answer("4c5d6e7f", "3b4c5d6e", "It reads the order too early. There are two ways."),
 		user("5d6e7f80", "4c5d6e7f", "Wait longer in the test"),

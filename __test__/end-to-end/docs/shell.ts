@@ -3,8 +3,8 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isolatedEnv, nodeBin, piPackage } from "../../../scripts/demo/pi.mjs";
+import { bin, put as putSession, type Result, runProgram, world } from "../../support/cli.js";
 import { root } from "../../support/scratch.js";
-import { type Result, bin, put as putSession, runProgram, world } from "../../support/cli.js";
 import type { Block } from "./blocks.js";
 import { unknown } from "./known.js";
 import { put } from "./project.js";
@@ -15,7 +15,8 @@ const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "ut
 
 const OWN = /(^|[|;&(]\s*|<\()pi-(?:sessions|sync)\b/;
 /** A line that starts pi on this manager: as a package, from within a clone, or from the clone that the README names. */
-const PI = /^(?:pi-native|node (?:--import (?:pi-session-native\/register|~\/pi-session-native\/register\.mjs)|(?:~\/pi-session-native\/)?bin\/pi-native\.mjs))(?: |$)/;
+const PI =
+	/^(?:pi-native|node (?:--import (?:pi-session-native\/register|~\/pi-session-native\/register\.mjs)|(?:~\/pi-session-native\/)?bin\/pi-native\.mjs))(?: |$)/;
 
 /** What is wrong with a block of commands. */
 export async function runShell(block: Block): Promise<string[]> {
@@ -25,8 +26,11 @@ export async function runShell(block: Block): Promise<string[]> {
 	for (const { command, output } of steps) {
 		if (PI.test(command)) {
 			const { code, out, err } = await startPi(command);
-			const isReplaced = err.includes(`the session manager of @earendil-works/pi-coding-agent ${version}`) && err.includes("is replaced");
-			if (code !== 0 || out !== `${version}\n` || !isReplaced) problems.push(`${command} --version: exit code ${code}, ${out}${err}`);
+			const isReplaced =
+				err.includes(`the session manager of @earendil-works/pi-coding-agent ${version}`) &&
+				err.includes("is replaced");
+			if (code !== 0 || out !== `${version}\n` || !isReplaced)
+				problems.push(`${command} --version: exit code ${code}, ${out}${err}`);
 			continue;
 		}
 		if (!OWN.test(command)) {
@@ -75,7 +79,10 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	for (const file of [path, join(at.cwd, "session.jsonl")]) utimesSync(file, 1e9, 1e9);
 	for (const name of ["project", "other-project"]) mkdirSync(join(at.env.HOME as string, name), { recursive: true });
 	mkdirSync(join(at.env.HOME as string, ".config/fish/completions"), { recursive: true });
-	for (const [name, path] of [["pi-sessions", bin], ["pi-sync", join(root, "packages/sync/bin/pi-sync.mjs")]]) {
+	for (const [name, path] of [
+		["pi-sessions", bin],
+		["pi-sync", join(root, "packages/sync/bin/pi-sync.mjs")],
+	]) {
 		chmodSync(put(at.cwd, `.bin/${name}`, `#!/bin/sh\nexec '${process.execPath}' '${path}' "$@"\n`), 0o755);
 	}
 	return { cwd: at.cwd, env: { ...at.env, PI_SYNC_PROJECT: "shop", PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
@@ -100,5 +107,8 @@ async function startPi(command: string): Promise<Result> {
 	symlinkSync(join(piPackage, "dist/bundle/cli.js"), join(home, "bin/pi"));
 	symlinkSync(join(root, "bin/pi-native.mjs"), join(home, "bin/pi-native"));
 	const PATH = `${join(home, "bin")}:${dirname(nodeBin)}:/usr/bin:/bin`;
-	return runProgram("bash", ["-c", `${command} --version`], { cwd: at.cwd, env: { ...isolatedEnv(home), PATH, PI_SESSION_NATIVE_VERBOSE: "1" } });
+	return runProgram("bash", ["-c", `${command} --version`], {
+		cwd: at.cwd,
+		env: { ...isolatedEnv(home), PATH, PI_SESSION_NATIVE_VERBOSE: "1" },
+	});
 }

@@ -2,10 +2,10 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Json, assistant, root, user } from "../../support/scratch.js";
+import { assistant, type Json, root, user } from "../../support/scratch.js";
 import { inRpc, inTerminal, put, said, stderrOf, withoutAddon, world } from "./pi.js";
 
-const closed = /^(?![^]*Find {2}(?:this|all))/;
+const closed = /^(?![\s\S]*Find {2}(?:this|all))/;
 
 test("a catalog that cannot be written costs time, and no session", async () => {
 	const at = await world();
@@ -30,7 +30,7 @@ test("without any session every command says that there is none", async () => {
 	await terminal.enter("/costs");
 	await terminal.shows("0 sessions; 0 model calls, $0.00");
 	terminal.press("Escape");
-	await terminal.shows(/^(?![^]*Costs {2}day)/);
+	await terminal.shows(/^(?![\s\S]*Costs {2}day)/);
 	await terminal.enter("/resume");
 	await terminal.shows("Resume Session", /No sessions/);
 });
@@ -54,7 +54,8 @@ test("a class that another extension changed before is left to pi, and a message
 
 test("letters typed faster than a search ends, and a search that is left, leave nothing behind", async () => {
 	const at = await world();
-	for (let n = 0; n < 30; n++) put(at, `0194-${n}`, [said(`a${n}`, null, user(`${"word ".repeat(20_000)} quince ${n}`))]);
+	for (let n = 0; n < 30; n++)
+		put(at, `0194-${n}`, [said(`a${n}`, null, user(`${"word ".repeat(20_000)} quince ${n}`))]);
 	const stderr = join(at.root, "stderr");
 	const terminal = await inTerminal(at, { stderr });
 	await terminal.enter("/find");
@@ -75,7 +76,11 @@ test("letters typed faster than a search ends, and a search that is left, leave 
 // Regression: the hits of the query before stay until new ones come, and these keys acted on them.
 test("a word or a filter, and a key that goes to a hit, typed at once, go to a hit of what was typed, or nowhere", async () => {
 	const at = await world([{ text: "Unused." }]);
-	for (let n = 0; n < 30; n++) put(at, `0194-${n}`, [said("a", null, user(`quince question ${n}`), n + 1), said("b", "a", assistant(`${"word ".repeat(20_000)} quince pear${n}end`), n + 1)]);
+	for (let n = 0; n < 30; n++)
+		put(at, `0194-${n}`, [
+			said("a", null, user(`quince question ${n}`), n + 1),
+			said("b", "a", assistant(`${"word ".repeat(20_000)} quince pear${n}end`), n + 1),
+		]);
 	const terminal = await inTerminal(at);
 	const search = async (): Promise<void> => {
 		await terminal.enter("/find quince");
@@ -108,15 +113,22 @@ test("without the addon /find and /costs say what is missing, in a terminal and 
 	await terminal.enter("/find quince");
 	await terminal.shows(/Warning: pi-session-native: \S/);
 	await terminal.enter("/costs");
-	await terminal.shows(/Warning: pi-session-native: [^]*Warning: pi-session-native: /);
-	await inRpc(at, async (client) => {
-		for (const message of ["/find quince", "/costs"]) {
-			client.records.length = 0;
-			await client.send({ type: "prompt", message });
-			const notified = client.records.find((record: Json) => record.method === "notify");
-			expect(notified).toMatchObject({ notifyType: "warning", message: expect.stringMatching(/^pi-session-native: \S/) });
-		}
-	}, { extension });
+	await terminal.shows(/Warning: pi-session-native: [\s\S]*Warning: pi-session-native: /);
+	await inRpc(
+		at,
+		async (client) => {
+			for (const message of ["/find quince", "/costs"]) {
+				client.records.length = 0;
+				await client.send({ type: "prompt", message });
+				const notified = client.records.find((record: Json) => record.method === "notify");
+				expect(notified).toMatchObject({
+					notifyType: "warning",
+					message: expect.stringMatching(/^pi-session-native: \S/),
+				});
+			}
+		},
+		{ extension },
+	);
 });
 
 test("a session whose directory is gone is asked about by pi, as in /resume", async () => {

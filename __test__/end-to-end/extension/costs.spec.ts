@@ -3,20 +3,50 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Json, api, assistant, header, root, setEnv, text, user } from "../../support/scratch.js";
-import { inRpc, inTerminal, print, put, said, world, type World } from "./pi.js";
+import { api, assistant, header, type Json, root, setEnv, text, user } from "../../support/scratch.js";
+import { inRpc, inTerminal, print, put, said, type World, world } from "./pi.js";
 
 const spent = (cost: number, model: string, cache = 0): Json =>
-	assistant("done", { provider: "acme", model, usage: { input: 1000, output: 20, cacheRead: 3 * cache, cacheWrite: cache, totalTokens: 1020 + 4 * cache, cost: { input: 0, output: cost, cacheRead: 0, cacheWrite: 0, total: cost } } });
+	assistant("done", {
+		provider: "acme",
+		model,
+		usage: {
+			input: 1000,
+			output: 20,
+			cacheRead: 3 * cache,
+			cacheWrite: cache,
+			totalTokens: 1020 + 4 * cache,
+			cost: { input: 0, output: cost, cacheRead: 0, cacheWrite: 0, total: cost },
+		},
+	});
 
 /** A session of $2 with a subagent's of $7, which the tool's result reports, too, and one of another project of $3, whose file it gives. */
 function fill(at: World): string {
 	const run = join(at.here, "0194-main", "abc", "run-0");
-	const reported: Json = { role: "toolResult", toolCallId: "t", toolName: "subagent", content: [], isError: false, details: { results: [{ sessionFile: join(run, "session.jsonl") }] } };
-	put(at, "0194-main", [said("a", null, user("Plan the garden"), 50), said("b", "a", spent(2, "large"), 50), said("c", "b", { ...reported, usage: spent(7, "small", 1_000_000).usage }, 48)]);
+	const reported: Json = {
+		role: "toolResult",
+		toolCallId: "t",
+		toolName: "subagent",
+		content: [],
+		isError: false,
+		details: { results: [{ sessionFile: join(run, "session.jsonl") }] },
+	};
+	put(at, "0194-main", [
+		said("a", null, user("Plan the garden"), 50),
+		said("b", "a", spent(2, "large"), 50),
+		said("c", "b", { ...reported, usage: spent(7, "small", 1_000_000).usage }, 48),
+	]);
 	mkdirSync(run, { recursive: true });
-	writeFileSync(join(run, "session.jsonl"), text([header({ id: "sub", cwd: at.work }), said("x", null, spent(7, "small", 1_000_000), 49)]));
-	return put(at, "0194-other", [said("a", null, user("\u001b[2J\u202eevil"), 3), said("b", "a", spent(3, "large"), 3)], { cwd: "/other" });
+	writeFileSync(
+		join(run, "session.jsonl"),
+		text([header({ id: "sub", cwd: at.work }), said("x", null, spent(7, "small", 1_000_000), 49)]),
+	);
+	return put(
+		at,
+		"0194-other",
+		[said("a", null, user("\u001b[2J\u202eevil"), 3), said("b", "a", spent(3, "large"), 3)],
+		{ cwd: "/other" },
+	);
 }
 
 const total = "2 sessions, 1 session of subagents; 3 model calls, $12.00";
@@ -29,35 +59,51 @@ test("/costs --repository adds up this project, outside of a repository the work
 	expect(stdout).toMatch(/^1 session in this project, 1 session of subagents; 2 model calls, \$9\.00/);
 	expect(stdout).toMatch(/MODEL/);
 	// Of two worktrees, all that is in them.
-	const git = (...args: string[]): void => void execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x", ...args], { cwd: at.work, stdio: "pipe" });
+	const git = (...args: string[]): void =>
+		void execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x", ...args], { cwd: at.work, stdio: "pipe" });
 	git("init", "-q");
 	git("commit", "-q", "--allow-empty", "-m", "one");
 	const worktree = join(at.root, "feature");
 	git("worktree", "add", "-q", worktree);
-	put(at, "0194-feature", [said("a", null, user("In the worktree"), 2), said("b", "a", spent(4, "large"), 2)], { cwd: worktree });
+	put(at, "0194-feature", [said("a", null, user("In the worktree"), 2), said("b", "a", spent(4, "large"), 2)], {
+		cwd: worktree,
+	});
 	expect((await print(at, "/costs --repository")).stdout).toMatch(/^2 sessions in this project.* \$13\.00/);
 	expect((await print(at, "/find worktree")).stdout).toContain("0194-feature");
 });
 
-test.each([{ hooked: false }, { hooked: true }])("/costs shows a table for each grouping, a session with its subagents (hooked: $hooked)", async ({ hooked }) => {
-	const at = await world();
-	fill(at);
-	const terminal = await inTerminal(at, { hooked });
-	await terminal.enter("/costs");
-	await terminal.shows(total, "DAY", /^› \d{4}-\d\d-\d\d +1 .* \$3\.00 +█/m, "tab shows the next table");
-	terminal.press("Tab");
-	await terminal.shows("WEEK OF", /\d{4}-\d\d-\d\d +\d .* \$\d+\.00 +█/m);
-	terminal.press("Tab");
-	await terminal.shows("MONTH", /\d{4}-\d\d +\d .* \$\d+\.00 +█/m);
-	terminal.press("Tab");
-	await terminal.shows("MODEL", /acme\/small +1 +1,000 +20 +3,000,000 +1,000,000 +\$7\.00$/m, /acme\/large +2 +2,000 +40 +0 +0 +\$5\.00$/m, /^ +total +3 .* \$12\.00$/m);
-	terminal.press("Tab");
-	await terminal.shows("PROJECT", /work +2 .* \$9\.00$/m, /\/other +1 .* \$3\.00$/m);
-	terminal.press("Tab");
-	await terminal.shows("SESSION", /^› Plan the garden \(\+1 subagent\) +2 .* \$9\.00/m, /\\u202eevil +1 .* \$3\.00/m, "enter opens the session");
-	terminal.press("Escape");
-	await terminal.shows("scripted • medium");
-});
+test.each([{ hooked: false }, { hooked: true }])(
+	"/costs shows a table for each grouping, a session with its subagents (hooked: $hooked)",
+	async ({ hooked }) => {
+		const at = await world();
+		fill(at);
+		const terminal = await inTerminal(at, { hooked });
+		await terminal.enter("/costs");
+		await terminal.shows(total, "DAY", /^› \d{4}-\d\d-\d\d +1 .* \$3\.00 +█/m, "tab shows the next table");
+		terminal.press("Tab");
+		await terminal.shows("WEEK OF", /\d{4}-\d\d-\d\d +\d .* \$\d+\.00 +█/m);
+		terminal.press("Tab");
+		await terminal.shows("MONTH", /\d{4}-\d\d +\d .* \$\d+\.00 +█/m);
+		terminal.press("Tab");
+		await terminal.shows(
+			"MODEL",
+			/acme\/small +1 +1,000 +20 +3,000,000 +1,000,000 +\$7\.00$/m,
+			/acme\/large +2 +2,000 +40 +0 +0 +\$5\.00$/m,
+			/^ +total +3 .* \$12\.00$/m,
+		);
+		terminal.press("Tab");
+		await terminal.shows("PROJECT", /work +2 .* \$9\.00$/m, /\/other +1 .* \$3\.00$/m);
+		terminal.press("Tab");
+		await terminal.shows(
+			"SESSION",
+			/^› Plan the garden \(\+1 subagent\) +2 .* \$9\.00/m,
+			/\\u202eevil +1 .* \$3\.00/m,
+			"enter opens the session",
+		);
+		terminal.press("Escape");
+		await terminal.shows("scripted • medium");
+	},
+);
 
 // Regression: Enter closed the table.
 test("enter on a session's row opens it; on another row it does nothing; one that is gone is a message", async () => {
@@ -84,7 +130,11 @@ test("enter on a session's row opens it; on another row it does nothing; one tha
 
 const statsOf = (at: World, ...args: string[]): string => {
 	const env = { ...process.env, HOME: at.home, PI_CODING_AGENT_DIR: join(at.home, "agent"), COLUMNS: "120" };
-	return execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), "stats", "--all", ...args], { encoding: "utf8", env, cwd: at.work });
+	return execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), "stats", "--all", ...args], {
+		encoding: "utf8",
+		env,
+		cwd: at.work,
+	});
 };
 
 // Regression: /costs added what was read from the cache, and written to it, to INPUT.
@@ -94,24 +144,38 @@ test("the sums of usage, stats and /costs are equal, with the same words, in eve
 	const { stdout, code } = await print(at, "/costs");
 	expect(code).toBe(0);
 	expect(stdout).toContain(total);
-	for (const title of titles) expect(stdout).toMatch(new RegExp(`^${title} +CALLS +INPUT +OUTPUT +CACHE READ +CACHE WRITE +COST`, "m"));
+	for (const title of titles)
+		expect(stdout).toMatch(new RegExp(`^${title} +CALLS +INPUT +OUTPUT +CACHE READ +CACHE WRITE +COST`, "m"));
 	setEnv({ HOME: at.home, PI_CODING_AGENT_DIR: join(at.home, "agent") });
 	const by = ["day", "week", "month", "model", "project", "session"] as const;
 	const catalog = await api.SessionManager.usage({ by });
 	setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 	const files = await api.SessionManager.usage({ by });
 	expect(files).toEqual(catalog);
-	expect(files.total).toEqual({ calls: 3, input: 3000, output: 60, cacheRead: 3_000_000, cacheWrite: 1_000_000, cost: 12 });
+	expect(files.total).toEqual({
+		calls: 3,
+		input: 3000,
+		output: 60,
+		cacheRead: 3_000_000,
+		cacheWrite: 1_000_000,
+		cost: 12,
+	});
 	for (const grouping of by) {
 		const json = JSON.parse(statsOf(at, "--json", "--by", grouping));
 		expect(json.total).toEqual(files.total);
-		expect(json.rows).toMatchObject(files.by[grouping].map(({ key, models: _, ...sum }) => ({ [grouping]: key, ...sum })));
+		expect(json.rows).toMatchObject(
+			files.by[grouping].map(({ key, models: _, ...sum }) => ({ [grouping]: key, ...sum })),
+		);
 		// Periods stand in their order there, the newest first in /costs.
 		const lines = statsOf(at, "--by", grouping).trimEnd().split("\n");
 		const from = lines.findIndex((line) => line.includes(" CACHE WRITE "));
 		const spaces = (line: string): string => line.replace(/ +█.*/, "").replace(/ {2,}/g, "  ");
 		const told = lines.slice(from).map(spaces);
-		const table = stdout.split("\n\n").map((part) => part.trimEnd().split("\n").map(spaces)).find(([head]) => head === told[0]) ?? [];
+		const table =
+			stdout
+				.split("\n\n")
+				.map((part) => part.trimEnd().split("\n").map(spaces))
+				.find(([head]) => head === told[0]) ?? [];
 		expect([...table].sort()).toEqual([...told].sort());
 		expect(table).toHaveLength(files.by[grouping].length + 2);
 	}
@@ -128,9 +192,14 @@ test("in print mode and RPC /costs is text; what it does not know is an error", 
 		const notified = async (message: string): Promise<Json | undefined> => {
 			const before = client.records.length;
 			await client.send({ type: "prompt", message });
-			return client.records.slice(before).find((record: Json) => record.type === "extension_ui_request" && record.method === "notify");
+			return client.records
+				.slice(before)
+				.find((record: Json) => record.type === "extension_ui_request" && record.method === "notify");
 		};
-		expect(await notified("/costs model")).toMatchObject({ message: expect.stringContaining(total), notifyType: "info" });
+		expect(await notified("/costs model")).toMatchObject({
+			message: expect.stringContaining(total),
+			notifyType: "info",
+		});
 		expect(await notified("/costs everything")).toMatchObject({ message: told, notifyType: "error" });
 	});
 });
@@ -157,11 +226,20 @@ test("a session that costs nothing, and no session at all, are shown as such", a
 // Regression: the number of rows was told nowhere, and at 40 columns numbers were cut.
 test("a small terminal shows which rows of how many, and whole numbers", async () => {
 	const at = await world();
-	for (let n = 0; n < 28; n++) put(at, `0194-${n}`, [said("a", null, user(`Session ${n}`), 50 + n), said("b", "a", spent(1000 + n, "large"), 50 + n)]);
+	for (let n = 0; n < 28; n++)
+		put(at, `0194-${n}`, [
+			said("a", null, user(`Session ${n}`), 50 + n),
+			said("b", "a", spent(1000 + n, "large"), 50 + n),
+		]);
 	const terminal = await inTerminal(at);
 	terminal.resize(40, 24);
 	await terminal.enter("/costs session");
-	await terminal.shows(/1 to \d+ of 28/, /^› Session 27 +1 +20 +\$1,027\.00$/m, /^ +total +28 +560 +\$28,378\.00$/m, "(no room for");
+	await terminal.shows(
+		/1 to \d+ of 28/,
+		/^› Session 27 +1 +20 +\$1,027\.00$/m,
+		/^ +total +28 +560 +\$28,378\.00$/m,
+		"(no room for",
+	);
 	for (let n = 0; n < 27; n++) terminal.press("Down");
 	await terminal.shows(/to 28 of 28/, /^› Session 0 +1 +20 +\$1,000\.00$/m);
 });

@@ -3,20 +3,35 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, wr
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
-import { type Json, assistant, jsonLines, root, toolResult, user } from "../../support/scratch.js";
-import { inRpc, inTerminal, print, put, said, world, type World } from "./pi.js";
+import { assistant, type Json, jsonLines, root, toolResult, user } from "../../support/scratch.js";
+import { inRpc, inTerminal, print, put, said, type World, world } from "./pi.js";
 
 /** Sessions of this project and of another; one is hostile to a terminal, one is a fork. */
 function fill(at: World): { here: string; fork: string; there: string } {
-	const shared = [said("a", null, user("How do we bake the quince pie?"), 50), said("b", "a", assistant("Bake the quince pie at 180 degrees."), 50)];
-	const here = put(at, "0194-here", [...shared, said("c", "b", user("And the crust?"), 49), said("d", "c", assistant("Butter and flour."), 49)]);
+	const shared = [
+		said("a", null, user("How do we bake the quince pie?"), 50),
+		said("b", "a", assistant("Bake the quince pie at 180 degrees."), 50),
+	];
+	const here = put(at, "0194-here", [
+		...shared,
+		said("c", "b", user("And the crust?"), 49),
+		said("d", "c", assistant("Butter and flour."), 49),
+	]);
 	const fork = put(at, "0194-fork", [...shared, said("e", "b", user("Another question"), 3)]);
-	const there = put(at, "0194-there", [said("a", null, user("\u001b[2J\u001b]0;evil\u0007quince \u202e elsewhere"), 70 * 24), said("t", "a", toolResult("quince output"), 70 * 24)], { cwd: at.root });
+	const there = put(
+		at,
+		"0194-there",
+		[
+			said("a", null, user("\u001b[2J\u001b]0;evil\u0007quince \u202e elsewhere"), 70 * 24),
+			said("t", "a", toolResult("quince output"), 70 * 24),
+		],
+		{ cwd: at.root },
+	);
 	return { here, fork, there };
 }
 
 /** The overlay is no longer there. */
-const closed = /^(?![^]*Find {2}(?:this|all))/;
+const closed = /^(?![\s\S]*Find {2}(?:this|all))/;
 const find = "Find  this project · messages · any time";
 
 test.each([
@@ -30,15 +45,30 @@ test.each([
 	await terminal.shows(find, "f1 shows the keys");
 	await terminal.type("quince");
 	// What the fork copied is shown once, for the newest session; the message of the first hit is below.
-	const screen = await terminal.shows("2 hits in 1 session", /^How do we bake/m, "› ", "assistant  Bake the quince pie");
+	const screen = await terminal.shows(
+		"2 hits in 1 session",
+		/^How do we bake/m,
+		"› ",
+		"assistant  Bake the quince pie",
+	);
 	expect(screen).not.toContain("0194-");
 	terminal.press("Tab");
 	await terminal.shows("Find  all sessions", "3 hits in 2 sessions", /^quince .u202e elsewhere/m);
 	terminal.press("C-r");
 	await terminal.shows("all sessions · user", "2 hits in 2 sessions");
 	terminal.press("C-t");
-	await terminal.shows("user · today", "nothing found", "Not searched: texts other than user (ctrl+r), times before today (ctrl+t).");
-	for (const [key, shown] of [["C-t", "7 days"], ["C-t", "30 days"], ["C-t", "any time"], ["C-r", "assistant"], ["C-r", "tools"]] as const) {
+	await terminal.shows(
+		"user · today",
+		"nothing found",
+		"Not searched: texts other than user (ctrl+r), times before today (ctrl+t).",
+	);
+	for (const [key, shown] of [
+		["C-t", "7 days"],
+		["C-t", "30 days"],
+		["C-t", "any time"],
+		["C-r", "assistant"],
+		["C-r", "tools"],
+	] as const) {
 		terminal.press(key);
 		await terminal.shows(shown);
 	}
@@ -137,14 +167,20 @@ test("ctrl+x puts a user's message into the editor and the leaf before it; the l
 		return parent.id.length === 1 ? parent.id : before(parent);
 	};
 	const sent = lines.filter(({ id, message }) => id.length > 1 && message?.role === "user");
-	expect(sent.map((one) => [before(one), one.message.content[0].text])).toEqual([["b", "And the crust?"], ["d", "And sugar?"]]);
+	expect(sent.map((one) => [before(one), one.message.content[0].text])).toEqual([
+		["b", "And the crust?"],
+		["d", "And sugar?"],
+	]);
 });
 
 test("a user's message that is gone to stands below what is in the editor", async () => {
 	const at = await world();
 	fill(at);
 	const other = join(at.root, "other.mjs");
-	writeFileSync(other, `export default (api) => api.on("session_start", (event, ctx) => event.reason === "resume" && ctx.ui.setEditorText("A draft"));\n`);
+	writeFileSync(
+		other,
+		`export default (api) => api.on("session_start", (event, ctx) => event.reason === "resume" && ctx.ui.setEditorText("A draft"));\n`,
+	);
 	const terminal = await inTerminal(at, { extension: other, args: ["-e", root] });
 	await terminal.enter("/find crust");
 	await terminal.shows("1 hit in 1 session");
@@ -155,11 +191,21 @@ test("a user's message that is gone to stands below what is in the editor", asyn
 // Regression: what was found there had no preview, could not be copied, and was said to be gone.
 test("a hit in a version 1 session, whose entries have no ids, is shown, copied and gone to", async () => {
 	const at = await world();
-	const entries = [user("old quince words"), assistant("old answer"), user("another question"), assistant("another answer")];
-	put(at, "0194-old", entries.map((message, n) => ({ type: "message", timestamp: new Date(1.7e12 + n).toISOString(), message })), { version: undefined });
+	const entries = [
+		user("old quince words"),
+		assistant("old answer"),
+		user("another question"),
+		assistant("another answer"),
+	];
+	put(
+		at,
+		"0194-old",
+		entries.map((message, n) => ({ type: "message", timestamp: new Date(1.7e12 + n).toISOString(), message })),
+		{ version: undefined },
+	);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find old quince");
-	await terminal.shows("1 hit in 1 session", /user +old quince words[^]*\n *old quince words/);
+	await terminal.shows("1 hit in 1 session", /user +old quince words[\s\S]*\n *old quince words/);
 	terminal.press("C-g");
 	await terminal.shows(closed, /^ *old quince words$/m);
 	terminal.press("C-c");
@@ -190,11 +236,18 @@ test("of more hits than are shown it says so, and finds more as one goes down", 
 test("of a long session three hits are shown; ctrl+s shows all of it, and the first again", async () => {
 	const at = await world();
 	put(at, "0194-short", [said("a", null, user("A quince alone"))]);
-	const entries = Array.from({ length: 250 }, (_, n) => said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`quince number ${n}`)));
+	const entries = Array.from({ length: 250 }, (_, n) =>
+		said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`quince number ${n}`)),
+	);
 	put(at, "0194-long", entries);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
-	await terminal.shows("251 hits in 2 sessions", /^quince number 0 {2}247 more · /m, "quince number 247", "A quince alone");
+	await terminal.shows(
+		"251 hits in 2 sessions",
+		/^quince number 0 {2}247 more · /m,
+		"quince number 247",
+		"A quince alone",
+	);
 	terminal.press("Down");
 	await terminal.shows(/› .*quince number 248/);
 	terminal.press("C-s");
@@ -213,7 +266,10 @@ test("sessions of subagents are found below the session they belong to", async (
 	const main = put(at, "0194-main", [said("a", null, user("Bake something")), said("b", "a", assistant("Done."))]);
 	const below = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
 	mkdirSync(below, { recursive: true });
-	renameSync(put(at, "0194-helper", [said("a", null, user("Look for the quince")), said("b", "a", assistant("Nowhere."))]), join(below, "session.jsonl"));
+	renameSync(
+		put(at, "0194-helper", [said("a", null, user("Look for the quince")), said("b", "a", assistant("Nowhere."))]),
+		join(below, "session.jsonl"),
+	);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
 	await terminal.shows("1 hit in 1 session", /^Bake something {2}.*\n↳ Look for the quince {2}.*\n› .*quince/m);
@@ -221,7 +277,9 @@ test("sessions of subagents are found below the session they belong to", async (
 	await terminal.shows(closed, "Look for the quince", "Nowhere.");
 	await terminal.enter("/find --no-subagents quince");
 	await terminal.shows("this project without subagents", "nothing found");
-	expect((await print(at, "/find quince")).stdout).toMatch(/^0194-main {2}Bake something {2}.*\n {2}↳ 0194-helper {2}Look for the quince {2}/);
+	expect((await print(at, "/find quince")).stdout).toMatch(
+		/^0194-main {2}Bake something {2}.*\n {2}↳ 0194-helper {2}Look for the quince {2}/,
+	);
 });
 
 // Regression: one had to move the session's leaf to read what was around a hit.
@@ -233,7 +291,12 @@ test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
 	await terminal.enter("/find crust");
 	await terminal.shows("1 hit in 1 session");
 	terminal.press("C-l");
-	await terminal.shows("Bake the quince pie at 180 degrees.", /^user · .*\n *And the crust\?/m, /^assistant · .*\n *Butter and flour\./m, "scroll");
+	await terminal.shows(
+		"Bake the quince pie at 180 degrees.",
+		/^user · .*\n *And the crust\?/m,
+		/^assistant · .*\n *Butter and flour\./m,
+		"scroll",
+	);
 	terminal.press("Escape");
 	await terminal.shows(find, "1 hit in 1 session");
 	terminal.press("C-l");
@@ -241,7 +304,9 @@ test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
 	expect(readFileSync(here, "utf8")).toBe(before);
 	terminal.press("Enter");
 	await terminal.shows(closed, "Butter and flour.");
-	const long = Array.from({ length: 200 }, (_, n) => said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(n === 100 ? "the medlar" : `line ${n}`)));
+	const long = Array.from({ length: 200 }, (_, n) =>
+		said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(n === 100 ? "the medlar" : `line ${n}`)),
+	);
 	put(at, "0194-scroll", long);
 	await terminal.enter("/find medlar");
 	await terminal.shows("1 hit in 1 session");
@@ -254,24 +319,40 @@ test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
 });
 
 // Regression: four lines of help and three empty ones left four hits at 24 lines, one without its session at 12, and none at 8.
-test.each([{ rows: 24, columns: 80, hits: 9 }, { rows: 12, columns: 80, hits: 3 }, { rows: 8, columns: 30, hits: 3 }])("at $columns columns and $rows lines there are $hits hits, below their session's title", async ({ rows, columns, hits }) => {
-	const at = await world();
-	for (let n = 0; n < 6; n++) put(at, `0194-${n}`, [said("a", null, user(`About ${n}`)), ...Array.from({ length: 3 }, (_, m) => said(`e${m}`, "a", assistant(`quince ${n} ${m}\nsecond\nthird\nfourth`)))]);
-	const terminal = await inTerminal(at);
-	terminal.resize(columns, rows);
-	await terminal.enter("/find quince");
-	const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
-	expect(screen.match(/^[› ].* quince \d \d/gm)).toHaveLength(hits);
-	for (let n = 0; n < 17; n++) terminal.press("Down");
-	// The title stays, however few lines there are, and no line is left empty.
-	await terminal.shows(/› .*quince 0 0/, /^About 0/m);
-	expect(terminal.screen()).not.toMatch(/\n\n/);
-});
+test.each([
+	{ rows: 24, columns: 80, hits: 9 },
+	{ rows: 12, columns: 80, hits: 3 },
+	{ rows: 8, columns: 30, hits: 3 },
+])(
+	"at $columns columns and $rows lines there are $hits hits, below their session's title",
+	async ({ rows, columns, hits }) => {
+		const at = await world();
+		for (let n = 0; n < 6; n++)
+			put(at, `0194-${n}`, [
+				said("a", null, user(`About ${n}`)),
+				...Array.from({ length: 3 }, (_, m) =>
+					said(`e${m}`, "a", assistant(`quince ${n} ${m}\nsecond\nthird\nfourth`)),
+				),
+			]);
+		const terminal = await inTerminal(at);
+		terminal.resize(columns, rows);
+		await terminal.enter("/find quince");
+		const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
+		expect(screen.match(/^[› ].* quince \d \d/gm)).toHaveLength(hits);
+		for (let n = 0; n < 17; n++) terminal.press("Down");
+		// The title stays, however few lines there are, and no line is left empty.
+		await terminal.shows(/› .*quince 0 0/, /^About 0/m);
+		expect(terminal.screen()).not.toMatch(/\n\n/);
+	},
+);
 
 // Regression: only hits were marked, and a word that a colour interrupts was not found.
 test("words that were found are marked in the hits and in the message, whatever their colours were", async () => {
 	const at = await world();
-	put(at, "0194-colours", [said("a", null, user("Run it")), said("t", "a", toolResult("\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m"))]);
+	put(at, "0194-colours", [
+		said("a", null, user("Run it")),
+		said("t", "a", toolResult("\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m")),
+	]);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find 33MS");
 	await terminal.shows("nothing found", "Not searched: other projects (tab), tool calls and their output (ctrl+r).");
@@ -289,7 +370,11 @@ test("an option that is not known is refused, and pasted lines are words", async
 	const at = await world();
 	fill(at);
 	const usage = "Usage: /find [--all] [--no-subagents] [--session ID] [--] words";
-	for (const [text, told] of [["--al x", `There is no option --al. ${usage}`], ["", usage], ["--session", `--session needs the beginning of a session's id. ${usage}`]]) {
+	for (const [text, told] of [
+		["--al x", `There is no option --al. ${usage}`],
+		["", usage],
+		["--session", `--session needs the beginning of a session's id. ${usage}`],
+	]) {
 		expect(await print(at, `/find ${text}`.trim())).toMatchObject({ code: 1, stdout: `${told}\n` });
 	}
 	expect((await print(at, "/find -- --al x")).stdout).toContain("Nothing found for --al x");
@@ -316,7 +401,8 @@ test("today is the day of the clock, not 24 hours", async () => {
 
 test("previews leave no session file open", async () => {
 	const at = await world();
-	for (let n = 0; n < 12; n++) put(at, `0194-${n}`, [said("a", null, user(`Question ${n}`)), said("b", "a", assistant(`quince answer ${n}`))]);
+	for (let n = 0; n < 12; n++)
+		put(at, `0194-${n}`, [said("a", null, user(`Question ${n}`)), said("b", "a", assistant(`quince answer ${n}`))]);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
 	await terminal.shows("12 hits in 12 sessions");
@@ -350,8 +436,12 @@ test.each([
 	await terminal.shows(closed);
 	await terminal.enter("/costs");
 	await terminal.shows(`1 session in ${dir}; 0 model calls`);
-	expect((await print(at, "/find quince", options)).stdout).toContain(`Searched: the sessions of this project in ${dir}.`);
-	expect((await print(at, "/find --all crust", options)).stdout).toMatch(`Nothing found for crust in all sessions in ${dir}. `);
+	expect((await print(at, "/find quince", options)).stdout).toContain(
+		`Searched: the sessions of this project in ${dir}.`,
+	);
+	expect((await print(at, "/find --all crust", options)).stdout).toMatch(
+		`Nothing found for crust in all sessions in ${dir}. `,
+	);
 	expect((await print(at, "/costs", options)).stdout).toContain(`in ${dir}; `);
 });
 
@@ -408,7 +498,10 @@ test("a session that is gone when it is opened is a message, not the end of pi",
 test("a key that the user has given to /find in keybindings.json opens it, and pi shows the extension's name", async () => {
 	const at = await world();
 	fill(at);
-	writeFileSync(join(at.home, "agent/keybindings.json"), JSON.stringify({ "pi-session-native.find": ["ctrl+shift+f", "f8"] }));
+	writeFileSync(
+		join(at.home, "agent/keybindings.json"),
+		JSON.stringify({ "pi-session-native.find": ["ctrl+shift+f", "f8"] }),
+	);
 	const terminal = await inTerminal(at);
 	// Regression: it was index.mjs.
 	await terminal.shows(/\[Extensions\]\n *pi-session-native\.mjs$/m);
@@ -423,7 +516,10 @@ test("a key that the user has given to /find in keybindings.json opens it, and p
 test("the user's own keys move, and close", async () => {
 	const at = await world();
 	fill(at);
-	writeFileSync(join(at.home, "agent/keybindings.json"), JSON.stringify({ "tui.select.cancel": "ctrl+x", "tui.select.down": "ctrl+n" }));
+	writeFileSync(
+		join(at.home, "agent/keybindings.json"),
+		JSON.stringify({ "tui.select.cancel": "ctrl+x", "tui.select.down": "ctrl+n" }),
+	);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
 	await terminal.shows("2 hits in 1 session", "ctrl+x closes");
@@ -434,26 +530,48 @@ test("the user's own keys move, and close", async () => {
 	await terminal.shows(closed);
 });
 
-test.each([{ hooked: false }, { hooked: true }])("in print, JSON and RPC mode /find answers in text (hooked: $hooked)", async ({ hooked }) => {
-	const at = await world();
-	fill(at);
-	const printed = await print(at, "/find quince", { hooked });
-	expect(printed).toMatchObject({ code: 0 });
-	expect(printed.stdout).toMatch(/^0194-fork {2}How do we bake the quince pie\? {2}\/.*\n {2}\S+ 2d (assistant|user): .*quince pie.*\n/);
-	expect(printed.stdout).not.toContain("0194-there");
-	expect((await print(at, "/find --all quince elsewhere", { hooked })).stdout).toContain("quince \\u202e elsewhere");
-	expect((await print(at, "/find nowhere", { hooked })).stdout).toBe("Nothing found for nowhere in the sessions of this project; /find --all searches all. Not searched: what tools were given and gave, thoughts, what extensions wrote.\n");
-	expect((await print(at, "/find", { hooked })).stdout).toMatch(/^Usage: \/find /);
-	const json = await print(at, "/find crust", { hooked, args: ["--mode", "json"] });
-	const lines = json.stdout.trim().split("\n").map((line) => JSON.parse(line) as Json);
-	expect(lines).toContainEqual({ type: "extension_message", extension: "pi-session-native", text: expect.stringContaining("And the crust?") });
-	await inRpc(at, async (client) => {
-		await client.send({ type: "prompt", message: "/find crust" });
-		// The answer comes before the command's end.
-		const notified = client.records.find((record: Json) => record.type === "extension_ui_request" && record.method === "notify");
-		expect(notified).toMatchObject({ message: expect.stringContaining("And the crust?") });
-		// It says what it does until it is done.
-		const statuses = client.records.filter((record: Json) => record.method === "setStatus" && record.statusKey === "pi-session-native").map(({ statusText }: Json) => statusText);
-		expect([statuses[0], statuses.at(-1)]).toEqual(["searching", undefined]);
-	}, { hooked });
-});
+test.each([{ hooked: false }, { hooked: true }])(
+	"in print, JSON and RPC mode /find answers in text (hooked: $hooked)",
+	async ({ hooked }) => {
+		const at = await world();
+		fill(at);
+		const printed = await print(at, "/find quince", { hooked });
+		expect(printed).toMatchObject({ code: 0 });
+		expect(printed.stdout).toMatch(
+			/^0194-fork {2}How do we bake the quince pie\? {2}\/.*\n {2}\S+ 2d (assistant|user): .*quince pie.*\n/,
+		);
+		expect(printed.stdout).not.toContain("0194-there");
+		expect((await print(at, "/find --all quince elsewhere", { hooked })).stdout).toContain("quince \\u202e elsewhere");
+		expect((await print(at, "/find nowhere", { hooked })).stdout).toBe(
+			"Nothing found for nowhere in the sessions of this project; /find --all searches all. Not searched: what tools were given and gave, thoughts, what extensions wrote.\n",
+		);
+		expect((await print(at, "/find", { hooked })).stdout).toMatch(/^Usage: \/find /);
+		const json = await print(at, "/find crust", { hooked, args: ["--mode", "json"] });
+		const lines = json.stdout
+			.trim()
+			.split("\n")
+			.map((line) => JSON.parse(line) as Json);
+		expect(lines).toContainEqual({
+			type: "extension_message",
+			extension: "pi-session-native",
+			text: expect.stringContaining("And the crust?"),
+		});
+		await inRpc(
+			at,
+			async (client) => {
+				await client.send({ type: "prompt", message: "/find crust" });
+				// The answer comes before the command's end.
+				const notified = client.records.find(
+					(record: Json) => record.type === "extension_ui_request" && record.method === "notify",
+				);
+				expect(notified).toMatchObject({ message: expect.stringContaining("And the crust?") });
+				// It says what it does until it is done.
+				const statuses = client.records
+					.filter((record: Json) => record.method === "setStatus" && record.statusKey === "pi-session-native")
+					.map(({ statusText }: Json) => statusText);
+				expect([statuses[0], statuses.at(-1)]).toEqual(["searching", undefined]);
+			},
+			{ hooked },
+		);
+	},
+);

@@ -1,18 +1,23 @@
 // The package as pi installs it: from a folder, and from what is published, with the addon of the platform in a package of its own.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { assistant, root, user } from "../../support/scratch.js";
-import { type World, print, put, said, world } from "./pi.js";
+import { print, put, said, type World, world } from "./pi.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 /** Runs a command of pi's package manager. */
 function packages(at: World, ...args: string[]): string {
 	const cli = join(pi.referencePackage, "dist/bundle/cli.js");
-	return execFileSync(pi.nodeBin, [cli, ...args], { cwd: at.work, env: pi.isolatedEnv(at.home), encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+	return execFileSync(pi.nodeBin, [cli, ...args], {
+		cwd: at.work,
+		env: pi.isolatedEnv(at.home),
+		encoding: "utf8",
+		stdio: ["ignore", "pipe", "pipe"],
+	});
 }
 
 const settings = (at: World): any => JSON.parse(readFileSync(join(at.home, "agent/settings.json"), "utf8"));
@@ -32,12 +37,16 @@ test("pi install adds the package to an unchanged pi, pi remove takes it away", 
 test("the packed package works with the package of its platform, and says what is missing without it", async () => {
 	const at = await world();
 	put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
-	const tarball = execFileSync(process.execPath, [join(root, "scripts/pack.mjs"), at.root], { encoding: "utf8" }).trim().split("\n").at(-1) as string;
+	const tarball = execFileSync(process.execPath, [join(root, "scripts/pack.mjs"), at.root], { encoding: "utf8" })
+		.trim()
+		.split("\n")
+		.at(-1) as string;
 	execFileSync("tar", ["-xzf", tarball, "-C", at.root]);
 	const installed = join(at.root, "node_modules/pi-session-native");
 	mkdirSync(join(at.root, "node_modules"));
 	cpSync(join(at.root, "package"), installed, { recursive: true });
-	for (const name of Object.keys(manifest.dependencies)) symlinkSync(join(root, "node_modules", name), join(at.root, "node_modules", name));
+	for (const name of Object.keys(manifest.dependencies))
+		symlinkSync(join(root, "node_modules", name), join(at.root, "node_modules", name));
 	const addon = readdirSync(installed).find((name) => name.endsWith(".node")) as string;
 	const platform = /\.([^.]+)\.node$/.exec(addon)?.[1] as string;
 	expect((await print(at, "/find quince", { extension: installed })).stdout).toContain("Quince pie");

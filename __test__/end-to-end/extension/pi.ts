@@ -1,6 +1,15 @@
 // The reference pi with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	realpathSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -8,7 +17,7 @@ import { type ScriptedStep, startModelServer } from "../../../scripts/demo/model
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
 import { remove } from "../../support/remove.js";
-import { type Json, header, message, root, text, user } from "../../support/scratch.js";
+import { header, type Json, message, root, text, user } from "../../support/scratch.js";
 import { Terminal } from "../register/terminal.js";
 
 /** The releases that the extension is tried in, by their directories. */
@@ -57,10 +66,20 @@ export interface PiOptions {
 	stderr?: string;
 }
 
-function command(at: World, { extension = root, hooked, release = pi.referencePackage, args = [], env = {} }: PiOptions, more: string[] = []) {
+function command(
+	at: World,
+	{ extension = root, hooked, release = pi.referencePackage, args = [], env = {} }: PiOptions,
+	more: string[] = [],
+) {
 	return {
 		command: pi.nodeBin,
-		args: [...(hooked ? ["--import", register] : []), join(release, "dist/bundle/cli.js"), ...(extension === false ? [] : ["-e", extension]), ...args, ...more],
+		args: [
+			...(hooked ? ["--import", register] : []),
+			join(release, "dist/bundle/cli.js"),
+			...(extension === false ? [] : ["-e", extension]),
+			...args,
+			...more,
+		],
 		cwd: at.work,
 		env: { ...pi.isolatedEnv(at.home), XDG_CACHE_HOME: join(at.root, "cache"), ...env },
 	};
@@ -76,7 +95,11 @@ export async function inTerminal(at: World, options: PiOptions = {}): Promise<Te
 }
 
 /** pi in print mode (or with `--mode json`), to its end. */
-export function print(at: World, prompt: string, options: PiOptions = {}): Promise<{ code: number | null; stdout: string; stderr: string }> {
+export function print(
+	at: World,
+	prompt: string,
+	options: PiOptions = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
 	const { command: program, args, cwd, env } = command(at, options, ["-p", prompt]);
 	return new Promise((resolve, reject) => {
 		const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 500_000 });
@@ -89,7 +112,11 @@ export function print(at: World, prompt: string, options: PiOptions = {}): Promi
 }
 
 /** pi in RPC mode. */
-export async function inRpc(at: World, talk: (client: RpcClient) => Promise<void>, options: PiOptions = {}): Promise<void> {
+export async function inRpc(
+	at: World,
+	talk: (client: RpcClient) => Promise<void>,
+	options: PiOptions = {},
+): Promise<void> {
 	const { command: program, args, cwd, env } = command(at, options, ["--mode", "rpc"]);
 	const client = startRpc({ command: program, args, env }, { cwd });
 	try {
@@ -102,7 +129,8 @@ export async function inRpc(at: World, talk: (client: RpcClient) => Promise<void
 /** The package without its addon. */
 export function withoutAddon(at: World): string {
 	const copy = join(at.root, "package");
-	for (const part of ["package.json", "lib", "skills", "index.js", "index.mjs"]) cpSync(join(root, part), join(copy, part), { recursive: true });
+	for (const part of ["package.json", "lib", "skills", "index.js", "index.mjs"])
+		cpSync(join(root, part), join(copy, part), { recursive: true });
 	return copy;
 }
 

@@ -1,19 +1,30 @@
 // `/resume` in the real pi, with the extension and without it.
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { assistant, root, user } from "../../support/scratch.js";
 import { DEADLINE_MS, type Terminal } from "../register/terminal.js";
-import { type PiOptions, RELEASES, type World, inRpc, inTerminal, put, said, withoutAddon, world } from "./pi.js";
+import { inRpc, inTerminal, type PiOptions, put, RELEASES, said, type World, withoutAddon, world } from "./pi.js";
 
 /** What loads the addon: pi's own lists need none of these. */
-const catalogs = (at: World): string[] => readdirSync(join(at.home, "agent")).filter((name) => name.startsWith("session-catalog"));
+const catalogs = (at: World): string[] =>
+	readdirSync(join(at.home, "agent")).filter((name) => name.startsWith("session-catalog"));
 
 /** Sessions, some of them hostile to a terminal, in two projects. */
 function fill(at: World, count = 12): void {
 	for (let n = 0; n < count; n++) {
-		const entries = [said("a", null, user(`question ${n} \u001b[2J\u202egnirts`), 2 * n + 2), said("b", "a", assistant(`answer ${n} pear${n}end`), 2 * n + 2)];
-		if (n % 5 === 1) entries.push({ type: "session_info", id: "n", parentId: "b", timestamp: "x", name: `\u001b]0;title\u0007Name ${n} \u{1f468}‍\u{1f469}` });
+		const entries = [
+			said("a", null, user(`question ${n} \u001b[2J\u202egnirts`), 2 * n + 2),
+			said("b", "a", assistant(`answer ${n} pear${n}end`), 2 * n + 2),
+		];
+		if (n % 5 === 1)
+			entries.push({
+				type: "session_info",
+				id: "n",
+				parentId: "b",
+				timestamp: "x",
+				name: `\u001b]0;title\u0007Name ${n} \u{1f468}‍\u{1f469}`,
+			});
 		put(at, `0194-${String(n).padStart(2, "0")}`, entries, n % 4 === 3 ? { cwd: "/other" } : {});
 	}
 	writeFileSync(join(at.here, "broken.jsonl"), "not a session\n");
@@ -22,7 +33,7 @@ function fill(at: World, count = 12): void {
 }
 
 const listed = /Resume Session/;
-const closed = /^(?![^]*Resume Session)[^]*scripted • medium/;
+const closed = /^(?![\s\S]*Resume Session)[\s\S]*scripted • medium/;
 /** The keys that take a word back. */
 const erased = (word: string): string[] => [...word].map(() => "BSpace");
 
@@ -34,7 +45,10 @@ class Both {
 	) {}
 
 	static async start(at: World, beside: World, options: PiOptions): Promise<Both> {
-		return new Both(await inTerminal(at, { ...options, extension: false, hooked: false }), await inTerminal(beside, options));
+		return new Both(
+			await inTerminal(at, { ...options, extension: false, hooked: false }),
+			await inTerminal(beside, options),
+		);
 	}
 
 	async do(act: (terminal: Terminal) => unknown): Promise<void> {
@@ -48,7 +62,8 @@ class Both {
 	/** Waits until both show what is wanted, and the same list. */
 	async see(...wanted: (string | RegExp)[]): Promise<string> {
 		// Dates and paths of the two homes are as long.
-		const list = (screen: string): string => screen.slice(screen.search(listed)).replaceAll(/psn-extension-\w+/g, "home");
+		const list = (screen: string): string =>
+			screen.slice(screen.search(listed)).replaceAll(/psn-extension-\w+/g, "home");
 		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
 			const [expected, shown] = await Promise.all([this.own.shows(...wanted), this.ours.shows(...wanted)]);
 			if (list(shown) === list(expected)) return list(shown);
@@ -78,125 +93,164 @@ const ways = RELEASES.flatMap(({ version, release }) => [
 	{ version, release, how: "the extension on this package's manager", hooked: true },
 ]);
 
-test.each(ways)("in pi $version with $how /resume shows line by line what pi's own shows, here and everywhere, and after /reload", async ({ hooked, release }) => {
-	const at = await world();
-	fill(at);
-	const both = await Both.start(at, at, { hooked, release });
-	const resume = async (): Promise<void> => {
-		await both.do((terminal) => terminal.enter("/resume"));
-		await both.see(listed, "question 0", "question 10");
-		both.press("Tab");
-		await both.see(listed, "/other", "(1/12)");
-		await both.do((terminal) => terminal.type("pear3end"));
-		await both.see(listed, /› question 3 .*\/other/);
-		both.press("Escape");
-		await both.do((terminal) => terminal.shows(closed));
-	};
-	await resume();
-	// Only then was the addon loaded.
-	expect(catalogs(at)).not.toEqual([]);
-	await both.ours.enter("/reload");
-	await both.ours.shows(/Reloaded/);
-	await resume();
-});
+test.each(ways)(
+	"in pi $version with $how /resume shows line by line what pi's own shows, here and everywhere, and after /reload",
+	async ({ hooked, release }) => {
+		const at = await world();
+		fill(at);
+		const both = await Both.start(at, at, { hooked, release });
+		const resume = async (): Promise<void> => {
+			await both.do((terminal) => terminal.enter("/resume"));
+			await both.see(listed, "question 0", "question 10");
+			both.press("Tab");
+			await both.see(listed, "/other", "(1/12)");
+			await both.do((terminal) => terminal.type("pear3end"));
+			await both.see(listed, /› question 3 .*\/other/);
+			both.press("Escape");
+			await both.do((terminal) => terminal.shows(closed));
+		};
+		await resume();
+		// Only then was the addon loaded.
+		expect(catalogs(at)).not.toEqual([]);
+		await both.ours.enter("/reload");
+		await both.ours.shows(/Reloaded/);
+		await resume();
+	},
+);
 
 // Regression: pi 1.6.0 selects the best match of a query, and this package then selected the row that had been selected before.
-test.each(ways)("in pi $version with $how a query selects the row, and Enter opens the session, that pi's own does", async ({ hooked, release }) => {
-	const at = await world();
-	for (let n = 0; n < 12; n++) {
-		const word = n % 3 === 1 ? `needle${n}` : n % 3 === 2 ? `n e e d l e ${n}` : "other";
-		put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"answer ".repeat(n)} ${word} needs an answer ${n}`), n + 1)]);
-	}
-	const both = await Both.start(at, at, { hooked, release });
-	/** Steps of keys: between the steps both lists must be the same, within one nothing is looked at. */
-	const cases: string[][][] = [
-		[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
-		[["Down", "Down", "Down"], ["n"], ["BSpace"], ["Enter"]],
-		[[..."needle4", "Enter"]],
-		[[..."need"], ["Down", "Down"], [..."l"], ["Enter"]],
-		[[..."need"], ["Down", "Down", ..."le"], ["Down"], ["Enter"]],
-		[[..."needle7"], erased("needle7"), ["Down"], ["Enter"]],
-		[[..."eedle", "Home", "n", "End", "1"], ["Left", "0", "Right"], ["BSpace", "BSpace"], ["Enter"]],
-		[[..."needle", "Left", "Left", "Right", "x"], ["BSpace"], ["Enter"]],
-	];
-	for (const steps of cases) {
-		await both.resume(12);
-		for (const [at, keys] of steps.entries()) {
-			both.press(...keys);
-			if (at < steps.length - 1) await both.see(listed);
+test.each(ways)(
+	"in pi $version with $how a query selects the row, and Enter opens the session, that pi's own does",
+	async ({ hooked, release }) => {
+		const at = await world();
+		for (let n = 0; n < 12; n++) {
+			const word = n % 3 === 1 ? `needle${n}` : n % 3 === 2 ? `n e e d l e ${n}` : "other";
+			put(at, `0194-${n}`, [
+				said("a", null, user(`question ${n}`), n + 1),
+				said("b", "a", assistant(`${"answer ".repeat(n)} ${word} needs an answer ${n}`), n + 1),
+			]);
 		}
-		await both.opened();
-	}
-});
+		const both = await Both.start(at, at, { hooked, release });
+		/** Steps of keys: between the steps both lists must be the same, within one nothing is looked at. */
+		const cases: string[][][] = [
+			[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
+			[["Down", "Down", "Down"], ["n"], ["BSpace"], ["Enter"]],
+			[[..."needle4", "Enter"]],
+			[[..."need"], ["Down", "Down"], [..."l"], ["Enter"]],
+			[[..."need"], ["Down", "Down", ..."le"], ["Down"], ["Enter"]],
+			[[..."needle7"], erased("needle7"), ["Down"], ["Enter"]],
+			[[..."eedle", "Home", "n", "End", "1"], ["Left", "0", "Right"], ["BSpace", "BSpace"], ["Enter"]],
+			[[..."needle", "Left", "Left", "Right", "x"], ["BSpace"], ["Enter"]],
+		];
+		for (const steps of cases) {
+			await both.resume(12);
+			for (const [at, keys] of steps.entries()) {
+				both.press(...keys);
+				if (at < steps.length - 1) await both.see(listed);
+			}
+			await both.opened();
+		}
+	},
+);
 
-test.each(ways)("in pi $version with $how a query, a deletion and a name given while the list comes in pieces do what they do in pi's own", async ({ hooked, release }) => {
-	const worlds = [await world(), await world()] as const;
-	const paths = worlds.map((at) => Array.from({ length: 150 }, (_, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), 150 - n), said("b", "a", assistant(`${"many words ".repeat(8_000)} pear${n}end answer`), 150 - n)])));
-	const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
-	const both = await Both.start(...worlds, { hooked, release });
-	// The first row is the newest session in a part of the list, too.
-	await both.do((terminal) => terminal.enter("/resume"));
-	await both.do((terminal) => terminal.shows(listed, "› question 149"));
-	both.press("C-d");
-	await both.do((terminal) => terminal.shows("Delete session?"));
-	both.press("Enter");
-	await both.see(listed, "› question 148", "/149)");
-	expect(gone()).toEqual([[149], [149]]);
-	both.press("Escape");
-	// A key that comes at once with Escape is one key with it: Alt and that key.
-	await both.do((terminal) => terminal.shows(closed));
-	await both.do((terminal) => terminal.enter("/resume"));
-	both.press(..."pear137end");
-	await both.see(listed, "› question 137 ");
-	both.press("C-r");
-	await both.do((terminal) => terminal.shows("Rename Session"));
-	both.press(..."Quince", "Enter");
-	await both.see(listed, "› Quince ");
-	both.press("C-d", "Enter");
-	await both.see(listed, "pear137end", "No sessions in current folder", "◉ Current Folder");
-	expect(gone()).toEqual([[137, 149], [137, 149]]);
-	// Typed at once, whatever is read by then.
-	both.press(...erased("pear137end"), ..."pear138end", "Enter");
-	expect(await both.opened()).toContain("pear138end");
-});
+test.each(ways)(
+	"in pi $version with $how a query, a deletion and a name given while the list comes in pieces do what they do in pi's own",
+	async ({ hooked, release }) => {
+		const worlds = [await world(), await world()] as const;
+		const paths = worlds.map((at) =>
+			Array.from({ length: 150 }, (_, n) =>
+				put(at, `0194-${n}`, [
+					said("a", null, user(`question ${n}`), 150 - n),
+					said("b", "a", assistant(`${"many words ".repeat(8_000)} pear${n}end answer`), 150 - n),
+				]),
+			),
+		);
+		const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
+		const both = await Both.start(...worlds, { hooked, release });
+		// The first row is the newest session in a part of the list, too.
+		await both.do((terminal) => terminal.enter("/resume"));
+		await both.do((terminal) => terminal.shows(listed, "› question 149"));
+		both.press("C-d");
+		await both.do((terminal) => terminal.shows("Delete session?"));
+		both.press("Enter");
+		await both.see(listed, "› question 148", "/149)");
+		expect(gone()).toEqual([[149], [149]]);
+		both.press("Escape");
+		// A key that comes at once with Escape is one key with it: Alt and that key.
+		await both.do((terminal) => terminal.shows(closed));
+		await both.do((terminal) => terminal.enter("/resume"));
+		both.press(..."pear137end");
+		await both.see(listed, "› question 137 ");
+		both.press("C-r");
+		await both.do((terminal) => terminal.shows("Rename Session"));
+		both.press(..."Quince", "Enter");
+		await both.see(listed, "› Quince ");
+		both.press("C-d", "Enter");
+		await both.see(listed, "pear137end", "No sessions in current folder", "◉ Current Folder");
+		expect(gone()).toEqual([
+			[137, 149],
+			[137, 149],
+		]);
+		// Typed at once, whatever is read by then.
+		both.press(...erased("pear137end"), ..."pear138end", "Enter");
+		expect(await both.opened()).toContain("pear138end");
+	},
+);
 
-test.each(RELEASES)("in pi $version sessions that the extension opens, makes and forks are on this package's manager; the first is pi's own", async ({ release }) => {
-	const at = await world([{ text: "An answer." }, { text: "An answer." }]);
-	const path = put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
-	const notes = join(at.root, "notes");
-	const observer = join(at.root, "observer.mjs");
-	writeFileSync(
-		observer,
-		`import { appendFileSync } from "node:fs";
+test.each(RELEASES)(
+	"in pi $version sessions that the extension opens, makes and forks are on this package's manager; the first is pi's own",
+	async ({ release }) => {
+		const at = await world([{ text: "An answer." }, { text: "An answer." }]);
+		const path = put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
+		const notes = join(at.root, "notes");
+		const observer = join(at.root, "observer.mjs");
+		writeFileSync(
+			observer,
+			`import { appendFileSync } from "node:fs";
 		import { SessionManager } from "@earendil-works/pi-coding-agent";
 		export default (pi) => pi.on("session_start", (event, { sessionManager: one }) => appendFileSync(${JSON.stringify(notes)}, [event.reason, "getDiagnostics" in one, one instanceof SessionManager].join(" ") + "\\n"));\n`,
-	);
-	await inRpc(at, async (client) => {
-		await client.send({ type: "switch_session", sessionPath: path });
-		await client.send({ type: "fork", entryId: "a" });
-		await client.send({ type: "new_session" });
-	}, { release, args: ["-e", observer] });
-	// RPC mode starts some sessions twice.
-	expect([...new Set(readFileSync(notes, "utf8").trim().split("\n"))]).toEqual(["startup false true", "resume true true", "fork true true", "new true true"]);
-});
+		);
+		await inRpc(
+			at,
+			async (client) => {
+				await client.send({ type: "switch_session", sessionPath: path });
+				await client.send({ type: "fork", entryId: "a" });
+				await client.send({ type: "new_session" });
+			},
+			{ release, args: ["-e", observer] },
+		);
+		// RPC mode starts some sessions twice.
+		expect([...new Set(readFileSync(notes, "utf8").trim().split("\n"))]).toEqual([
+			"startup false true",
+			"resume true true",
+			"fork true true",
+			"new true true",
+		]);
+	},
+);
 
 test.each([
 	{ how: "pi alone", extension: false as const },
 	{ how: "pi with the extension", extension: root },
-])("in $how a session that another process deletes while it is in the list is an empty one when it is chosen; the filter finds the others", async ({ extension }) => {
-	const at = await world();
-	const paths = ["first", "second", "third"].map((word, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${word}`), n + 1)]));
-	const terminal = await inTerminal(at, { extension });
-	await terminal.enter("/resume");
-	await terminal.shows(listed, /question first[^]*question third/);
-	for (const path of paths.slice(0, 2)) rmSync(path);
-	await terminal.type("third");
-	await terminal.shows(listed, "› question third");
-	terminal.press(...erased("third"));
-	await terminal.shows("› question first", "question third");
-	terminal.press("Enter");
-	await terminal.shows(/^(?![^]*Resume Session)(?![^]*question)[^]*Resumed session/, "scripted • medium");
-});
+])(
+	"in $how a session that another process deletes while it is in the list is an empty one when it is chosen; the filter finds the others",
+	async ({ extension }) => {
+		const at = await world();
+		const paths = ["first", "second", "third"].map((word, n) =>
+			put(at, `0194-${n}`, [said("a", null, user(`question ${word}`), n + 1)]),
+		);
+		const terminal = await inTerminal(at, { extension });
+		await terminal.enter("/resume");
+		await terminal.shows(listed, /question first[\s\S]*question third/);
+		for (const path of paths.slice(0, 2)) rmSync(path);
+		await terminal.type("third");
+		await terminal.shows(listed, "› question third");
+		terminal.press(...erased("third"));
+		await terminal.shows("› question first", "question third");
+		terminal.press("Enter");
+		await terminal.shows(/^(?![\s\S]*Resume Session)(?![\s\S]*question)[\s\S]*Resumed session/, "scripted • medium");
+	},
+);
 
 test("pi starts, and works, without the addon being loaded", async () => {
 	const at = await world([{ text: "An answer." }]);

@@ -1,9 +1,10 @@
 // The tools and the skill in the real pi: off until they are turned on, then called by a model.
 import { expect, test } from "vitest";
-import { type Json, assistant, user } from "../../support/scratch.js";
-import { type World, print, put, said, world } from "./pi.js";
+import { assistant, type Json, user } from "../../support/scratch.js";
+import { print, put, said, type World, world } from "./pi.js";
 
-const toolNames = (at: World): string[] => ((at.server.requests[0]?.body.tools ?? []) as Json[]).map((tool) => (tool.function as Json).name as string);
+const toolNames = (at: World): string[] =>
+	((at.server.requests[0]?.body.tools ?? []) as Json[]).map((tool) => (tool.function as Json).name as string);
 
 // Regression: the skill, which tells of the tools, was in every system prompt.
 test("without the setting the model has no tool of the extension, and no skill", async () => {
@@ -13,23 +14,31 @@ test("without the setting the model has no tool of the extension, and no skill",
 	expect(JSON.stringify(at.server.requests[0]?.body)).not.toContain("session-search");
 });
 
-test.each([{ hooked: false }, { hooked: true }])("with it the model searches earlier sessions and reads around a hit (hooked: $hooked)", async ({ hooked }) => {
-	const steps = [
-		{ toolCalls: [{ id: "call-1", name: "search_sessions", arguments: { query: "quince" } }] },
-		{ toolCalls: [{ id: "call-2", name: "read_session", arguments: { session: "0194-pie", entry: "b" } }] },
-		{ toolCalls: [{ id: "call-3", name: "read_session", arguments: { session: "0194-none", entry: "b" } }] },
-		{ text: "At 180 degrees." },
-	];
-	const at = await world(steps, { "pi-session-native": { tools: true } });
-	put(at, "0194-pie", [said("a", null, user("How do we bake the quince pie?"), 50), said("b", "a", assistant("Bake it at 180 degrees."), 50)]);
-	const { stdout, code } = await print(at, "At what heat do we bake the quince pie?", { hooked });
-	expect({ stdout, code }).toEqual({ stdout: "At 180 degrees.\n", code: 0 });
-	expect(toolNames(at)).toEqual(expect.arrayContaining(["search_sessions", "read_session"]));
-	expect(JSON.stringify(at.server.requests[0]?.body)).toContain("session-search/SKILL.md");
-	const results = (at.server.requests[3]?.body.messages as Json[]).filter(({ role }) => role === "tool").map(({ content }) => JSON.stringify(content));
-	expect(results[0]).toContain('session 0194-pie \\"How do we bake the quince pie?\\"\\n  entry a');
-	// The present session asks the same, and is left out.
-	expect(results[0]).not.toContain("At what heat");
-	expect(results[1]).toContain("Bake it at 180 degrees.");
-	expect(results[2]).toContain("There is no session 0194-none");
-});
+test.each([{ hooked: false }, { hooked: true }])(
+	"with it the model searches earlier sessions and reads around a hit (hooked: $hooked)",
+	async ({ hooked }) => {
+		const steps = [
+			{ toolCalls: [{ id: "call-1", name: "search_sessions", arguments: { query: "quince" } }] },
+			{ toolCalls: [{ id: "call-2", name: "read_session", arguments: { session: "0194-pie", entry: "b" } }] },
+			{ toolCalls: [{ id: "call-3", name: "read_session", arguments: { session: "0194-none", entry: "b" } }] },
+			{ text: "At 180 degrees." },
+		];
+		const at = await world(steps, { "pi-session-native": { tools: true } });
+		put(at, "0194-pie", [
+			said("a", null, user("How do we bake the quince pie?"), 50),
+			said("b", "a", assistant("Bake it at 180 degrees."), 50),
+		]);
+		const { stdout, code } = await print(at, "At what heat do we bake the quince pie?", { hooked });
+		expect({ stdout, code }).toEqual({ stdout: "At 180 degrees.\n", code: 0 });
+		expect(toolNames(at)).toEqual(expect.arrayContaining(["search_sessions", "read_session"]));
+		expect(JSON.stringify(at.server.requests[0]?.body)).toContain("session-search/SKILL.md");
+		const results = ((at.server.requests[3]?.body.messages ?? []) as Json[])
+			.filter(({ role }) => role === "tool")
+			.map(({ content }) => JSON.stringify(content));
+		expect(results[0]).toContain('session 0194-pie \\"How do we bake the quince pie?\\"\\n  entry a');
+		// The present session asks the same, and is left out.
+		expect(results[0]).not.toContain("At what heat");
+		expect(results[1]).toContain("Bake it at 180 degrees.");
+		expect(results[2]).toContain("There is no session 0194-none");
+	},
+);

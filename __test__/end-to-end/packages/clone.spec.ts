@@ -14,16 +14,25 @@ const REMEDY = /npm install && npm run build/;
 function clone(isInstalled: boolean): string {
 	const dir = join(scratch(), "clone");
 	mkdirSync(dir);
-	for (const name of ["bin", "lib", "packages", "skills", "index.js", "index.mjs", "package.json", "register.mjs"]) cpSync(join(root, name), join(dir, name), { recursive: true, filter: (path) => !path.endsWith(".node") && !path.includes("node_modules") });
+	for (const name of ["bin", "lib", "packages", "skills", "index.js", "index.mjs", "package.json", "register.mjs"])
+		cpSync(join(root, name), join(dir, name), {
+			recursive: true,
+			filter: (path) => !path.endsWith(".node") && !path.includes("node_modules"),
+		});
 	if (isInstalled) symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
 	return dir;
 }
 
 // Regression: a stack trace.
-test.each([["nothing was installed", false], ["nothing was built", true]])("pi-sessions, where %s", (_, isInstalled) => {
+test.each([
+	["nothing was installed", false],
+	["nothing was built", true],
+])("pi-sessions, where %s", (_, isInstalled) => {
 	const dir = clone(isInstalled);
 	for (const args of [["list"], ["show", "x"], ["search", "x"]]) {
-		const { status, stdout, stderr } = spawnSync(process.execPath, [join(dir, "bin/pi-sessions.mjs"), ...args], { encoding: "utf8" });
+		const { status, stdout, stderr } = spawnSync(process.execPath, [join(dir, "bin/pi-sessions.mjs"), ...args], {
+			encoding: "utf8",
+		});
 		expect({ args, status: status !== 0, stdout }).toEqual({ args, status: true, stdout: "" });
 		expect(stderr).toMatch(REMEDY);
 		expect(stderr.match(/pi-session-native: /g)).toHaveLength(1);
@@ -32,7 +41,10 @@ test.each([["nothing was installed", false], ["nothing was built", true]])("pi-s
 });
 
 // Regression: "Cannot find module 'string-width'" and a list of files, or the package's name twice.
-test.each([["nothing was installed", false], ["nothing was built", true]])("the extension, where %s", async (_, isInstalled) => {
+test.each([
+	["nothing was installed", false],
+	["nothing was built", true],
+])("the extension, where %s", async (_, isInstalled) => {
 	const at = await world();
 	const extension = clone(isInstalled);
 	for (const command of ["/find x", "/costs"]) {
@@ -52,7 +64,10 @@ test("pi-native and --import, where nothing was installed", async () => {
 	const at = await world([{ text: "hello" }]);
 	const cli = join(pi.referencePackage, "dist/bundle/cli.js");
 	for (const args of [[join(dir, "bin/pi-native.mjs")], ["--import", join(dir, "register.mjs"), cli]]) {
-		const { err: stderr } = await runProgram(pi.nodeBin, [...args, "-p", "hi"], { cwd: at.work, env: { ...pi.isolatedEnv(at.home), PI_SESSION_NATIVE_PACKAGE: pi.referencePackage } });
+		const { err: stderr } = await runProgram(pi.nodeBin, [...args, "-p", "hi"], {
+			cwd: at.work,
+			env: { ...pi.isolatedEnv(at.home), PI_SESSION_NATIVE_PACKAGE: pi.referencePackage },
+		});
 		const [line = ""] = stderr.split("\n").filter((text) => text.includes("pi-session-native"));
 		expect(line, stderr).toMatch(REMEDY);
 		expect(stderr).not.toMatch(/Require stack|^ +at /m);

@@ -5,21 +5,21 @@ import {
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
-	readFileSync,
 	readdirSync,
+	readFileSync,
 	rmSync,
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
-import { type Server, createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseTriple } from "@napi-rs/cli";
 import { type BuildOptions, build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fakePi, moduleDir } from "../register/fake-pi.js";
 import { root } from "../../support/scratch.js";
+import { fakePi, moduleDir } from "../register/fake-pi.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const targets = (manifest.napi.targets as string[]).map((triple) => parseTriple(triple));
@@ -65,7 +65,9 @@ const checked = (result: SpawnSyncReturns<string>): string => {
 
 /** The folders of the packages that one needs to run, and of those that they need. npm would list those of the workspaces, too. */
 function dependenciesOf(dir: string, found = new Set<string>()): string[] {
-	const { dependencies = {} } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as { dependencies?: Record<string, string> };
+	const { dependencies = {} } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as {
+		dependencies?: Record<string, string>;
+	};
 	for (const name of Object.keys(dependencies)) {
 		const folder = [join(dir, "node_modules", name), join(root, "node_modules", name)].find((one) => existsSync(one));
 		if (folder === undefined) throw new Error(`${dir} needs ${name}, which is not installed`);
@@ -79,8 +81,13 @@ function dependenciesOf(dir: string, found = new Set<string>()): string[] {
 /** Packs folders; gives of each the tarball and the files in it. */
 function pack(...dirs: string[]): { tarball: string; files: string[] }[] {
 	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs, ...dirs];
-	const packed: { filename: string; files: { path: string }[] }[] = JSON.parse(checked(spawnSync("npm", args, { cwd: scratch, encoding: "utf8" })));
-	return packed.map(({ filename, files }) => ({ tarball: join(tarballs, filename), files: files.map(({ path }) => path).sort() }));
+	const packed: { filename: string; files: { path: string }[] }[] = JSON.parse(
+		checked(spawnSync("npm", args, { cwd: scratch, encoding: "utf8" })),
+	);
+	return packed.map(({ filename, files }) => ({
+		tarball: join(tarballs, filename),
+		files: files.map(({ path }) => path).sort(),
+	}));
 }
 
 const clone = join(scratch, "clone");
@@ -191,7 +198,9 @@ test("the workflows build every platform and run every runtime", async () => {
 
 // Regression: the page said that one command is all that CI does.
 test("the contributor's page names each command of CI", () => {
-	const commands = [...readFileSync(join(root, ".github/workflows/ci.yml"), "utf8").matchAll(/^ {6}- run: (.*)$/gm)].map(([, one]) => one as string);
+	const commands = [
+		...readFileSync(join(root, ".github/workflows/ci.yml"), "utf8").matchAll(/^ {6}- run: (.*)$/gm),
+	].map(([, one]) => one as string);
 	expect(commands.length).toBeGreaterThan(8);
 	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
 	// What a machine needs is installed by `.ci/run` elsewhere.
@@ -253,12 +262,18 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		expect(smoke).toMatchObject({ code: 0, stderr: "" });
 	});
 
-
 	// Regression: conditions of one's own, and Bun's bundler, got a module whose addon they could not see.
 	test.each<[string, BuildOptions]>([
 		["by default", {}],
 		["with conditions of one's own", { conditions: ["own"] }],
-		["of modules", { conditions: ["own"], format: "esm", banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' } }],
+		[
+			"of modules",
+			{
+				conditions: ["own"],
+				format: "esm",
+				banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+			},
+		],
 	])("it works in a bundle that takes its JavaScript in and leaves the addon external, %s", async (_, options) => {
 		const source = `import { SessionManager } from "pi-session-native";\nconsole.log(SessionManager.inMemory("/x").getEntryCount());\n`;
 		writeFileSync(join(dir, "source.mjs"), source);
@@ -301,7 +316,11 @@ test("a dry run of a release packs the main package and those of the platforms t
 	const [addons, folder] = [join(scratch, "built"), join(scratch, "dry-run")];
 	// One runs here; the other stands in for one that was built for another platform.
 	const built = [here, platforms.find((name) => name !== here) as string];
-	for (const name of built) cpSync(join(scratch, "artifacts", `pi-session-native.${name}.node`), join(addons, `pi-session-native.${name}.node`));
+	for (const name of built)
+		cpSync(
+			join(scratch, "artifacts", `pi-session-native.${name}.node`),
+			join(addons, `pi-session-native.${name}.node`),
+		);
 	const args = [join(root, "scripts/release.mjs"), "--dry-run", folder, addons];
 	const said = checked(spawnSync(process.execPath, args, { encoding: "utf8" }));
 	const others = platforms.filter((name) => !built.includes(name)).sort();
@@ -312,7 +331,9 @@ test("a dry run of a release packs the main package and those of the platforms t
 	const packed = join(scratch, "of-another-platform");
 	mkdirSync(packed);
 	checked(spawnSync("tar", ["-xzf", join(folder, tarball(names[1] as string)), "-C", packed], { encoding: "utf8" }));
-	expect(readFileSync(join(packed, "package", `pi-session-native.${built[1]}.node`), "utf8")).toBe("the addon of another platform\n");
+	expect(readFileSync(join(packed, "package", `pi-session-native.${built[1]}.node`), "utf8")).toBe(
+		"the addon of another platform\n",
+	);
 	const mine = ["pi-session-native", `pi-session-native-${here}`].map((name) => join(folder, tarball(name)));
 	const dir = await project("dry", ...mine, ...dependencies);
 	const installed = JSON.parse(readFileSync(join(dir, "node_modules/pi-session-native/package.json"), "utf8"));
@@ -326,13 +347,17 @@ test("beside any release of pi it is installed, and pi not for its sake", async 
 	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
 	const name = "@earendil-works/pi-coding-agent";
 	expect(manifest.peerDependencies[name]).toBe("*");
-	for (const peer of Object.keys(manifest.peerDependencies)) expect(manifest.peerDependenciesMeta[peer], peer).toEqual({ optional: true });
+	for (const peer of Object.keys(manifest.peerDependencies))
+		expect(manifest.peerDependenciesMeta[peer], peer).toEqual({ optional: true });
 	const alone = await project("without-pi", main.tarball, platform.tarball, ...dependencies);
 	expect(readdirSync(join(alone, "node_modules")).filter((one) => one.startsWith("@earendil"))).toEqual([]);
 	const [pi] = pack(fakePi(join(scratch, "pi")));
 	const dir = await project("with-pi", pi?.tarball as string, main.tarball, platform.tarball, ...dependencies);
 	expect(JSON.parse(readFileSync(join(moduleDir(dir), "package.json"), "utf8")).version).toBe("9.9.9");
-	expect(await run("npm", ["ls", name], dir)).toMatchObject({ code: 0, stdout: expect.stringContaining(`${name}@9.9.9`) });
+	expect(await run("npm", ["ls", name], dir)).toMatchObject({
+		code: 0,
+		stdout: expect.stringContaining(`${name}@9.9.9`),
+	});
 });
 
 test("without its platform's package it installs, and says what is missing when it is loaded", async () => {
@@ -352,7 +377,9 @@ describe("a clone that is packed for a program, as the README says", () => {
 	let dir: string;
 	beforeAll(async () => {
 		const packed = join(scratch, "packed");
-		const tarball = checked(spawnSync(process.execPath, [join(root, "scripts/pack.mjs"), packed], { encoding: "utf8" })).trim();
+		const tarball = checked(
+			spawnSync(process.execPath, [join(root, "scripts/pack.mjs"), packed], { encoding: "utf8" }),
+		).trim();
 		expect(readdirSync(packed)).toEqual([`pi-session-native-${manifest.version}.tgz`]);
 		for (const page of ["README.md", "docs/moving-from-pi.md"]) {
 			expect(readFileSync(join(root, page), "utf8")).toContain(`/pi-session-native-${manifest.version}.tgz\``);
@@ -360,7 +387,10 @@ describe("a clone that is packed for a program, as the README says", () => {
 		dir = await project("program", tarball, ...dependencies);
 		// pi, as the project has it.
 		mkdirSync(join(dir, "node_modules/@earendil-works"), { recursive: true });
-		symlinkSync(join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"), join(dir, "node_modules/@earendil-works/pi-coding-agent"));
+		symlinkSync(
+			join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"),
+			join(dir, "node_modules/@earendil-works/pi-coding-agent"),
+		);
 		symlinkSync(join(root, "node_modules/@types"), join(dir, "node_modules/@types"));
 	});
 
@@ -370,16 +400,33 @@ describe("a clone that is packed for a program, as the README says", () => {
 	});
 
 	// Regression: with a link in node_modules everything of `pi-session-native/pi` was `any`.
-	test.each(["pi-session-native", "pi-session-native/pi"])("%s is typed: a method that is not there is an error", (entry) => {
-		const program = (call: string) => `import { SessionManager } from "${entry}";\nconst manager = SessionManager.inMemory();\n${call};\nexport {};\n`;
-		const check = (call: string): string => {
-			writeFileSync(join(dir, "program.mts"), program(call));
-			const tsc = join(root, "node_modules/typescript-native/bin/tsc");
-			const flags = ["--noEmit", "--strict", "--skipLibCheck", "--exactOptionalPropertyTypes", "--target", "es2022", "--module", "nodenext", "--types", "node"];
-			return spawnSync(process.execPath, [tsc, ...flags, "program.mts"], { cwd: dir, encoding: "utf8" }).stdout;
-		};
-		expect(check("manager.onAppend(() => {})")).toBe("");
-		expect(check("manager.thisDoesNotExist(1)")).toMatch(/program\.mts.*error TS2339: Property 'thisDoesNotExist' does not exist on type/);
-		expect(check("manager.appendMessage(1)")).toContain("error TS");
-	});
+	test.each(["pi-session-native", "pi-session-native/pi"])(
+		"%s is typed: a method that is not there is an error",
+		(entry) => {
+			const program = (call: string) =>
+				`import { SessionManager } from "${entry}";\nconst manager = SessionManager.inMemory();\n${call};\nexport {};\n`;
+			const check = (call: string): string => {
+				writeFileSync(join(dir, "program.mts"), program(call));
+				const tsc = join(root, "node_modules/typescript-native/bin/tsc");
+				const flags = [
+					"--noEmit",
+					"--strict",
+					"--skipLibCheck",
+					"--exactOptionalPropertyTypes",
+					"--target",
+					"es2022",
+					"--module",
+					"nodenext",
+					"--types",
+					"node",
+				];
+				return spawnSync(process.execPath, [tsc, ...flags, "program.mts"], { cwd: dir, encoding: "utf8" }).stdout;
+			};
+			expect(check("manager.onAppend(() => {})")).toBe("");
+			expect(check("manager.thisDoesNotExist(1)")).toMatch(
+				/program\.mts.*error TS2339: Property 'thisDoesNotExist' does not exist on type/,
+			);
+			expect(check("manager.appendMessage(1)")).toContain("error TS");
+		},
+	);
 });

@@ -1,7 +1,7 @@
 // How a release is made: what may be tagged, what the packages say then, and how they are published, to a registry that
 // is a small server here.
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -37,7 +37,11 @@ function clone(): { dir: string; addons: string; manifests: string[] } {
 	const addons = join(dir, "artifacts");
 	const platforms = readdirSync(join(dir, "npm"));
 	for (const name of platforms) write(join(addons, `pi-session-native.${name}.node`), "an addon\n");
-	return { dir, addons, manifests: [...platforms.map((name) => join(dir, "npm", name, "package.json")), join(dir, "package.json")] };
+	return {
+		dir,
+		addons,
+		manifests: [...platforms.map((name) => join(dir, "npm", name, "package.json")), join(dir, "package.json")],
+	};
 }
 
 test("a tag is of the version of every manifest, and the changelog has a section on it", () => {
@@ -62,13 +66,17 @@ test("a tag with another version in Cargo.toml is refused", () => {
 	const crate = join(dir, "Cargo.toml");
 	const text = readFileSync(crate, "utf8");
 	write(crate, text.replace(`version = "${version}"`, 'version = "0.0.7"'));
-	expect(caught(() => checkTag(dir, `v${version}`)).message).toBe(`The tag v${version} is not of this version: ${crate} says 0.0.7`);
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toBe(
+		`The tag v${version} is not of this version: ${crate} says 0.0.7`,
+	);
 	write(crate, text.replace(`version = "${version}"\n`, ""));
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${crate} says undefined`);
 });
 
 test("the notices are those of the crates that are compiled in: node scripts/notices.mjs", () => {
-	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/notices.mjs"), "--check"], { encoding: "utf8" });
+	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/notices.mjs"), "--check"], {
+		encoding: "utf8",
+	});
 	expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: "" });
 });
 
@@ -79,7 +87,10 @@ describe("the packages of a release", () => {
 		expect(manifests).toHaveLength(9);
 		stage(dir, addons, { GITHUB_REPOSITORY: "somebody/of-theirs", GITHUB_SERVER_URL: "https://example.org" });
 		for (const file of manifests) {
-			expect(json(file).repository, file).toEqual({ type: "git", url: "git+https://example.org/somebody/of-theirs.git" });
+			expect(json(file).repository, file).toEqual({
+				type: "git",
+				url: "git+https://example.org/somebody/of-theirs.git",
+			});
 		}
 		expect(Object.keys(json(join(dir, "package.json")).optionalDependencies)).toHaveLength(8);
 	});
@@ -127,7 +138,8 @@ describe("publishing", () => {
 			request.setEncoding("utf8").on("data", (text) => (body += text));
 			request.on("end", () => {
 				if (self.down) return answer(503, { error: "not now" });
-				if (request.method !== "PUT") return stored.has(name) ? answer(200, stored.get(name)) : answer(404, { error: "Not found" });
+				if (request.method !== "PUT")
+					return stored.has(name) ? answer(200, stored.get(name)) : answer(404, { error: "Not found" });
 				if (self.failing.has(name)) return answer(500, { error: "no" });
 				const value = JSON.parse(body);
 				const [version] = Object.keys(value.versions) as [string];
@@ -157,11 +169,20 @@ describe("publishing", () => {
 		const dir = scratch();
 		const platforms = ["linux-x64-gnu", "win32-x64-msvc"].map((name) => `pi-session-native-${name}`);
 		const optionalDependencies = Object.fromEntries(platforms.map((name) => [name, version]));
-		const manifests = [{ name: "pi-session-native", version, optionalDependencies }, ...platforms.map((name) => ({ name, version }))];
+		const manifests = [
+			{ name: "pi-session-native", version, optionalDependencies },
+			...platforms.map((name) => ({ name, version })),
+		];
 		mkdirSync(join(dir, "packages"));
 		for (const one of manifests) {
 			write(join(dir, "package/package.json"), JSON.stringify(one));
-			const { code, output } = await run("tar", ["-czf", join(dir, "packages", `${one.name}-${version}.tgz`), "-C", dir, "package"]);
+			const { code, output } = await run("tar", [
+				"-czf",
+				join(dir, "packages", `${one.name}-${version}.tgz`),
+				"-C",
+				dir,
+				"package",
+			]);
 			expect(code, output).toBe(0);
 		}
 		return join(dir, "packages");
@@ -171,13 +192,15 @@ describe("publishing", () => {
 		return new Promise((resolve, reject) => {
 			const child = spawn(command, args, { env, cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
 			let output = "";
-			for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+			for (const stream of [child.stdout, child.stderr])
+				stream.setEncoding("utf8").on("data", (text) => (output += text));
 			child.on("error", reject);
 			child.on("close", (code) => resolve({ code, output }));
 		});
 	}
 
-	const publish = (dir: string, { env }: Registry) => run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
+	const publish = (dir: string, { env }: Registry) =>
+		run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
 
 	// Regression: a release that stopped half way could not be run again.
 	test("goes on when it is run again: what is published is skipped, the main package comes last", async () => {
@@ -199,8 +222,17 @@ describe("publishing", () => {
 		);
 		// And once more, from another build.
 		const other = await tarballs("1.2.3");
-		writeFileSync(join(other, "../package/package.json"), JSON.stringify({ ...json(join(other, "../package/package.json")), os: ["win32"] }));
-		await run("tar", ["-czf", join(other, "pi-session-native-win32-x64-msvc-1.2.3.tgz"), "-C", join(other, ".."), "package"]);
+		writeFileSync(
+			join(other, "../package/package.json"),
+			JSON.stringify({ ...json(join(other, "../package/package.json")), os: ["win32"] }),
+		);
+		await run("tar", [
+			"-czf",
+			join(other, "pi-session-native-win32-x64-msvc-1.2.3.tgz"),
+			"-C",
+			join(other, ".."),
+			"package",
+		]);
 		const again = await publish(other, server);
 		expect(again.code, again.output).toBe(0);
 		expect(again.output).toContain("pi-session-native-win32-x64-msvc@1.2.3 is published already, from another build\n");
@@ -225,7 +257,9 @@ describe("publishing", () => {
 		server.down = true;
 		const silent = await publish(dir, server);
 		expect(silent.code).toBe(1);
-		expect(silent.output).toContain("Whether pi-session-native-linux-x64-gnu@1.2.3 is published, the registry did not say");
+		expect(silent.output).toContain(
+			"Whether pi-session-native-linux-x64-gnu@1.2.3 is published, the registry did not say",
+		);
 		server.down = false;
 		rmSync(join(dir, "pi-session-native-win32-x64-msvc-1.2.3.tgz"));
 		const lacking = await publish(dir, server);
@@ -256,7 +290,8 @@ describe("the release workflow", () => {
 	});
 
 	test("gives its secret to the publishing job alone", () => {
-		for (const [name, text] of jobs) expect([name, /secrets\.|id-token/.test(text)]).toEqual([name, name === "publish"]);
+		for (const [name, text] of jobs)
+			expect([name, /secrets\.|id-token/.test(text)]).toEqual([name, name === "publish"]);
 		expect(jobs.get("publish")).toContain("startsWith(github.ref, 'refs/tags/')");
 	});
 });

@@ -11,7 +11,9 @@ import { testIf } from "../../support/windows.js";
 function after(dir: string, code: string, script: string): string {
 	const stub = join(dir, "stub.cjs");
 	writeFileSync(stub, code);
-	const { status, stdout, stderr } = spawnSync(process.execPath, [`--import=${pathToFileURL(stub)}`, script], { encoding: "utf8" });
+	const { status, stdout, stderr } = spawnSync(process.execPath, [`--import=${pathToFileURL(stub)}`, script], {
+		encoding: "utf8",
+	});
 	expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 	return stdout;
 }
@@ -29,8 +31,14 @@ test("on Windows npm is started by a shell, which alone can start it", () => {
 		require("node:module").syncBuiltinESMExports();`;
 	expect(after(dir, windows, join(dir, "scripts/install.mjs"))).toBe("npm install true\n");
 	expect(existsSync(join(dir, "node_modules/.stamp"))).toBe(true);
-	for (const script of ["scripts/publish.mjs", "scripts/demo/prepare.mjs", "scripts/reference/setup.mjs", "scripts/runtimes/setup.mjs"]) {
-		for (const [call] of read(join(root, script)).matchAll(/^.*(?:spawnSync|execFileSync)\("npm",.*$/gm)) expect(call, script).toMatch(/\bshell\b|\.\.\.common\b/);
+	for (const script of [
+		"scripts/publish.mjs",
+		"scripts/demo/prepare.mjs",
+		"scripts/reference/setup.mjs",
+		"scripts/runtimes/setup.mjs",
+	]) {
+		for (const [call] of read(join(root, script)).matchAll(/^.*(?:spawnSync|execFileSync)\("npm",.*$/gm))
+			expect(call, script).toMatch(/\bshell\b|\.\.\.common\b/);
 	}
 });
 
@@ -60,16 +68,30 @@ test("an option of a script that is no number is refused", () => {
 		["bench/cli", "rounds", "0", "a number of at least 1"],
 		["bench/generate", "images", "90", "a share from 0 to 1"],
 	] as const) {
-		const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, `${script}.mjs`), `--${option}=${value}`], { encoding: "utf8" });
-		expect([status, stdout, stderr.split("\n")[0]]).toEqual([2, "", `--${option} is ${said}, not ${JSON.stringify(value)}`]);
+		const { status, stdout, stderr } = spawnSync(
+			process.execPath,
+			[join(root, `${script}.mjs`), `--${option}=${value}`],
+			{ encoding: "utf8" },
+		);
+		expect([status, stdout, stderr.split("\n")[0]]).toEqual([
+			2,
+			"",
+			`--${option} is ${said}, not ${JSON.stringify(value)}`,
+		]);
 	}
-	for (const target of readdirSync(join(root, "crates/session-core/fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
+	for (const target of readdirSync(join(root, "crates/session-core/fuzz/corpus")))
+		expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
 });
 
 // Regression: a script that was given an option it has not said so in a stack of its own lines alone.
 test("an option that a script does not have is refused in a line", () => {
-	for (const name of ["bench/run", "bench/generate", ...["differential", "fuzz", "kills", "leaks", "release", "runtimes"].map((one) => `scripts/${one}`)]) {
-		const run = (option: string) => spawnSync(process.execPath, [join(root, `${name}.mjs`), option], { encoding: "utf8" });
+	for (const name of [
+		"bench/run",
+		"bench/generate",
+		...["differential", "fuzz", "kills", "leaks", "release", "runtimes"].map((one) => `scripts/${one}`),
+	]) {
+		const run = (option: string) =>
+			spawnSync(process.execPath, [join(root, `${name}.mjs`), option], { encoding: "utf8" });
 		const wrong = run("--nothing");
 		expect([wrong.status, wrong.stdout], name).toEqual([2, ""]);
 		expect(wrong.stderr, name).toMatch(/^Unknown option '--nothing'/);
@@ -90,7 +112,12 @@ const report = (): Promise<Report> => import(pathToFileURL(join(root, "scripts/r
 // Regression: what failed before or after the tests of a file was not named.
 test("what fails before or after the tests of a file is named; each failure says how to repeat it", async () => {
 	const { reported } = await report();
-	const file = (name: string, status: string, message: string, tests: [name: string, status: string, message?: string][]) => ({
+	const file = (
+		name: string,
+		status: string,
+		message: string,
+		tests: [name: string, status: string, message?: string][],
+	) => ({
 		name: join(root, name),
 		status,
 		message,
@@ -103,10 +130,19 @@ test("what fails before or after the tests of a file is named; each failure says
 	});
 	const testResults = [
 		file("a.spec.ts", "failed", "No browser", [["one", "skipped"]]),
-		file("b.spec.ts", "failed", "", [["it's (two)", "failed", "Error: no\nat x"], ["three", "passed"]]),
+		file("b.spec.ts", "failed", "", [
+			["it's (two)", "failed", "Error: no\nat x"],
+			["three", "passed"],
+		]),
 		file("c.spec.ts", "failed", "Cannot find module", []),
-		file("d.spec.ts", "passed", "", [["four", "passed"], ["five", "skipped", "fish is missing: apt-get install -y fish"], ["six", "skipped"]]),
-		file("e.spec.ts", "failed", "", [["seven", "failed", "differ, seed 12\nRun it again: npm run differential -- --case x:12\nc\nd\ne"]]),
+		file("d.spec.ts", "passed", "", [
+			["four", "passed"],
+			["five", "skipped", "fish is missing: apt-get install -y fish"],
+			["six", "skipped"],
+		]),
+		file("e.spec.ts", "failed", "", [
+			["seven", "failed", "differ, seed 12\nRun it again: npm run differential -- --case x:12\nc\nd\ne"],
+		]),
 	];
 	const run = (report: object, code: number) =>
 		reported(
@@ -133,17 +169,47 @@ test("what fails before or after the tests of a file is named; each failure says
 		passes: ["b.spec.ts > three", "d.spec.ts > four"],
 		missing: ["fish is missing: apt-get install -y fish"],
 	});
-	const crashed = [file("g.spec.ts", "passed", "", [["ten", "passed"], ["eleven", "pending"], ["twelve", "pending"]])];
+	const crashed = [
+		file("g.spec.ts", "passed", "", [
+			["ten", "passed"],
+			["eleven", "pending"],
+			["twelve", "pending"],
+		]),
+	];
 	expect(await run({ numPassedTests: 1, testResults: crashed }, 1)).toMatchObject({
 		failed: 1,
-		names: [`g.spec.ts, its process ended before its tests did:\n      not run to the end: eleven, twelve\n      ${before} g.spec.ts`],
+		names: [
+			`g.spec.ts, its process ended before its tests did:\n      not run to the end: eleven, twelve\n      ${before} g.spec.ts`,
+		],
 	});
 	// The whole file needs it, as its `beforeAll` says.
-	const lacks = [file("f.spec.ts", "failed", "Error: initdb is missing: apt-get install -y postgresql\nat x", [["eight", "skipped"], ["nine", "skipped"]])];
-	expect(await run({ numPassedTests: 0, testResults: lacks }, 1)).toMatchObject({ code: 0, failed: 0, notRun: 2, names: [], missing: Array(2).fill("initdb is missing: apt-get install -y postgresql") });
+	const lacks = [
+		file("f.spec.ts", "failed", "Error: initdb is missing: apt-get install -y postgresql\nat x", [
+			["eight", "skipped"],
+			["nine", "skipped"],
+		]),
+	];
+	expect(await run({ numPassedTests: 0, testResults: lacks }, 1)).toMatchObject({
+		code: 0,
+		failed: 0,
+		notRun: 2,
+		names: [],
+		missing: Array(2).fill("initdb is missing: apt-get install -y postgresql"),
+	});
 	const good = [file("d.spec.ts", "passed", "", [["four", "passed"]])];
-	expect(await run({ numPassedTests: 1, testResults: good }, 1)).toMatchObject({ failed: 1, names: ["outside of the tests: exit code 1"] });
-	expect(await run({ numPassedTests: 1, testResults: good }, 0)).toEqual({ code: 0, passed: 1, failed: 0, notRun: 0, names: [], passes: ["d.spec.ts > four"], missing: [] });
+	expect(await run({ numPassedTests: 1, testResults: good }, 1)).toMatchObject({
+		failed: 1,
+		names: ["outside of the tests: exit code 1"],
+	});
+	expect(await run({ numPassedTests: 1, testResults: good }, 0)).toEqual({
+		code: 0,
+		passed: 1,
+		failed: 0,
+		notRun: 0,
+		names: [],
+		passes: ["d.spec.ts > four"],
+		missing: [],
+	});
 	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
 });
 
@@ -151,12 +217,22 @@ test("what fails before or after the tests of a file is named; each failure says
 test.each(["", "../clone/"])("a failed spec of a package is named with its folder (below %j)", async (clone) => {
 	const { reported } = await report();
 	const specs = ["packages/sync/__test__/unit/a.spec.ts", "__test__/unit/b.spec.ts"];
-	const testResults = specs.map((name) => ({ name: join(root, clone, name), status: "failed", message: "no", assertionResults: [] }));
+	const testResults = specs.map((name) => ({
+		name: join(root, clone, name),
+		status: "failed",
+		message: "no",
+		assertionResults: [],
+	}));
 	const start = async (reporters: string[]) => {
-		writeFileSync(reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string, JSON.stringify({ numPassedTests: 0, testResults }));
+		writeFileSync(
+			reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string,
+			JSON.stringify({ numPassedTests: 0, testResults }),
+		);
 		return 1;
 	};
-	expect(await reported(start, { env: {} })).toMatchObject({ names: specs.map((path) => `${path}, not one of its tests:\n      no\n      again: npx vitest run ${path}`) });
+	expect(await reported(start, { env: {} })).toMatchObject({
+		names: specs.map((path) => `${path}, not one of its tests:\n      no\n      again: npx vitest run ${path}`),
+	});
 });
 
 test("a test of the core that failed is named, with its panic and how to repeat it", async () => {
@@ -185,50 +261,86 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 // Regression: tests of the core that crashed or never ended were not told from a build that failed.
 test("tests of the core that crash or never end are told from a build that fails", async () => {
 	const { reportedByCargo } = await report();
-	const crash = "test core::a ... ok\nerror: test failed, to rerun pass `--lib`\n\nCaused by:\n  process didn't exit successfully: `target/debug/deps/x-1 --test-threads=8` (signal: 6, SIGABRT: process abort signal)\n";
+	const crash =
+		"test core::a ... ok\nerror: test failed, to rerun pass `--lib`\n\nCaused by:\n  process didn't exit successfully: `target/debug/deps/x-1 --test-threads=8` (signal: 6, SIGABRT: process abort signal)\n";
 	expect(reportedByCargo(101, crash, {})).toMatchObject({
 		failed: 1,
-		names: [expect.stringMatching(/^cargo test: the process ended in the middle\n      signal: 6, SIGABRT: process abort signal;.*\n      again: cargo test -p pi-session-core --lib -- --test-threads=1$/)],
+		names: [
+			expect.stringMatching(
+				/^cargo test: the process ended in the middle\n {6}signal: 6, SIGABRT: process abort signal;.*\n {6}again: cargo test -p pi-session-core --lib -- --test-threads=1$/,
+			),
+		],
 	});
 	const long = (name: string) => `test ${name} has been running for over 60 seconds\n`;
 	expect(reportedByCargo(1, `${long("core::slow")}${long("core::stuck")}test core::slow ... ok\n`, {})).toMatchObject({
 		failed: 1,
-		names: ["cargo test core::stuck\n      did not end\n      again: cargo test -p pi-session-core --lib -- --exact core::stuck"],
+		names: [
+			"cargo test core::stuck\n      did not end\n      again: cargo test -p pi-session-core --lib -- --exact core::stuck",
+		],
 	});
 });
 
 // Regression: of tests that were killed because one hung, those that had passed did not count, and a build that failed had no failure.
 test("tests of the core that passed count when the others are killed; a step that fails without a test has failed", async () => {
 	const { reportedByCargo, compared } = await report();
-	const killed = reportedByCargo(1, "test core::a ... ok\ntest core::stuck has been running for over 60 seconds\ntest core::b ... FAILED\n", {});
+	const killed = reportedByCargo(
+		1,
+		"test core::a ... ok\ntest core::stuck has been running for over 60 seconds\ntest core::b ... FAILED\n",
+		{},
+	);
 	expect(killed).toMatchObject({ passed: 1, failed: 2, passes: ["cargo test core::a"] });
-	expect(compared([killed], ["cargo test core::stuck", "cargo test core::b"])).toMatchObject({ passed: 1, failed: 0, known: 2, names: [] });
+	expect(compared([killed], ["cargo test core::stuck", "cargo test core::b"])).toMatchObject({
+		passed: 1,
+		failed: 0,
+		known: 2,
+		names: [],
+	});
 	const unbuilt = reportedByCargo(101, "error[E0425]: cannot find value\n", {});
-	expect(compared([unbuilt], [])).toMatchObject({ passed: 0, failed: 1, known: 0, names: ["a step without a failed test: exit code 101"] });
+	expect(compared([unbuilt], [])).toMatchObject({
+		passed: 0,
+		failed: 1,
+		known: 0,
+		names: ["a step without a failed test: exit code 101"],
+	});
 });
 
-testIf(process.platform === "linux", "emulators run on Linux")("a command that hangs is killed when its time is over, with what it started", async () => {
-	const { runBounded } = await import(join(root, "scripts/bounded.mjs"));
-	const file = join(scratch(), "output");
-	const run = (script: string, minutes: number) => runBounded(file, "sh", ["-c", script], { minutes });
-	expect(run("echo done; exit 3", 1)).toEqual({ code: 3, output: "done\n" });
-	const { code, output } = run('sleep 100000 & echo "$!"; sleep 100000', 0.1);
-	expect(code).toBe(1);
-	expect(output).toMatch(/^\d+\n.*killed after 0\.1 minutes\n$/s);
-	// It may still be there as long as nobody has waited for it.
-	const child = `/proc/${parseInt(output)}/stat`;
-	await expect.poll(() => (existsSync(child) ? read(child) : ") Z "), { timeout: 300_000 }).toContain(") Z ");
-});
+testIf(process.platform === "linux", "emulators run on Linux")(
+	"a command that hangs is killed when its time is over, with what it started",
+	async () => {
+		const { runBounded } = await import(join(root, "scripts/bounded.mjs"));
+		const file = join(scratch(), "output");
+		const run = (script: string, minutes: number) => runBounded(file, "sh", ["-c", script], { minutes });
+		expect(run("echo done; exit 3", 1)).toEqual({ code: 3, output: "done\n" });
+		const { code, output } = run('sleep 100000 & echo "$!"; sleep 100000', 0.1);
+		expect(code).toBe(1);
+		expect(output).toMatch(/^\d+\n.*killed after 0\.1 minutes\n$/s);
+		// It may still be there as long as nobody has waited for it.
+		const child = `/proc/${parseInt(output, 10)}/stat`;
+		await expect.poll(() => (existsSync(child) ? read(child) : ") Z "), { timeout: 300_000 }).toContain(") Z ");
+	},
+);
 
 test("of tests that are known to fail on a platform, those that fail count for nothing, and those that pass or are gone are failures", async () => {
 	const { compared } = await report();
-	const [listed, gone, fixed, other] = ["a.spec.ts > listed", "a.spec.ts > gone", "cargo test fixed", "a.spec.ts > other"];
+	const [listed, gone, fixed, other] = [
+		"a.spec.ts > listed",
+		"a.spec.ts > gone",
+		"cargo test fixed",
+		"a.spec.ts > other",
+	];
 	const results = [
-		{ passed: 3, failed: 2, notRun: 2, names: [`${listed}\n      said this`, `${other}\n      said that`], passes: ["a.spec.ts > good"] },
+		{
+			passed: 3,
+			failed: 2,
+			notRun: 2,
+			names: [`${listed}\n      said this`, `${other}\n      said that`],
+			passes: ["a.spec.ts > good"],
+		},
 		// One failed that nothing names.
 		{ passed: 1, failed: 1, notRun: 0, names: [], passes: [fixed] },
 	];
-	const wrong = (name: string, why: string) => `${name}\n      ${why}, and is in the list of those that are known to fail: take it out`;
+	const wrong = (name: string, why: string) =>
+		`${name}\n      ${why}, and is in the list of those that are known to fail: take it out`;
 	expect(compared(results, [listed, gone, fixed])).toEqual({
 		passed: 4,
 		failed: 4,
@@ -238,7 +350,13 @@ test("of tests that are known to fail on a platform, those that fail count for n
 	});
 	// Of some files alone.
 	expect(compared(results, [listed, gone], false)).toMatchObject({ failed: 2, names: [`${other}\n      said that`] });
-	expect(compared([{ passed: 2, failed: 0, notRun: 0, names: [], passes: [] }], [])).toEqual({ passed: 2, failed: 0, known: 0, notRun: 0, names: [] });
+	expect(compared([{ passed: 2, failed: 0, notRun: 0, names: [], passes: [] }], [])).toEqual({
+		passed: 2,
+		failed: 0,
+		known: 0,
+		notRun: 0,
+		names: [],
+	});
 });
 
 // Regression: the registry of a new wine prefix was lost when its first program ended within 30 seconds, and the prefix counted as ready.
@@ -246,7 +364,13 @@ test("a part of the setup that does not work is made again", async () => {
 	const { once } = await import(join(root, "scripts/platforms/once.mjs"));
 	const dir = scratch();
 	const made: string[] = [];
-	const part = (works: boolean): string => once("part", (path: string) => void made.push(path), () => works, dir);
+	const part = (works: boolean): string =>
+		once(
+			"part",
+			(path: string) => void made.push(path),
+			() => works,
+			dir,
+		);
 	expect(() => part(false)).toThrow(/part was made, but does not work/);
 	expect(() => part(false)).toThrow(/part was made, but does not work/);
 	expect(part(true)).toBe(join(dir, "part"));
@@ -255,7 +379,9 @@ test("a part of the setup that does not work is made again", async () => {
 });
 
 test("each test that is known to fail on a platform is there, and has a reason", async () => {
-	const known: Record<string, { reason: string; tests: string[] }[]> = JSON.parse(read(join(root, "scripts/platforms/known.json")));
+	const known: Record<string, { reason: string; tests: string[] }[]> = JSON.parse(
+		read(join(root, "scripts/platforms/known.json")),
+	);
 	const { PLATFORMS } = await import(join(root, "scripts/platforms/setup.mjs"));
 	for (const [platform, groups] of Object.entries(known)) {
 		expect(Object.keys(PLATFORMS)).toContain(platform);

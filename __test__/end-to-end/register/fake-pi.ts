@@ -90,14 +90,25 @@ export interface FakePi {
 }
 
 /** Writes a fake pi into `dir`, with a bundle that is made as pi's is, and gives `dir`. */
-export function fakePi(dir: string, { name = "@earendil-works/pi-coding-agent", piConfig = { configDir: ".pi" }, files = {}, manager = (text) => text }: FakePi = {}) {
+export function fakePi(
+	dir: string,
+	{
+		name = "@earendil-works/pi-coding-agent",
+		piConfig = { configDir: ".pi" },
+		files = {},
+		manager = (text) => text,
+	}: FakePi = {},
+) {
 	const exports = { ".": { import: "./dist/index.js" }, "./rpc-entry": { import: "./dist/bundle/rpc-entry.js" } };
 	const manifest = { name, version: "9.9.9", type: "module", piConfig, bin: { pi: "dist/bundle/cli.js" }, exports };
 	write(join(dir, "package.json"), JSON.stringify(manifest));
-	for (const [path, text] of Object.entries(FILES)) write(join(dir, path), path.endsWith("session-manager.js") ? manager(text) : text);
+	for (const [path, text] of Object.entries(FILES))
+		write(join(dir, path), path.endsWith("session-manager.js") ? manager(text) : text);
 	const entryPoints = { "cli-runtime": "cli", index: "index", "rpc-entry": "cli" };
 	buildSync({
-		entryPoints: Object.fromEntries(Object.entries(entryPoints).map(([to, from]) => [to, join(dir, `dist/${from}.js`)])),
+		entryPoints: Object.fromEntries(
+			Object.entries(entryPoints).map(([to, from]) => [to, join(dir, `dist/${from}.js`)]),
+		),
 		outdir: join(dir, "dist/bundle"),
 		chunkNames: "chunks/chunk-[hash]",
 		bundle: true,
@@ -108,7 +119,9 @@ export function fakePi(dir: string, { name = "@earendil-works/pi-coding-agent", 
 		minifySyntax: true,
 		minifyWhitespace: true,
 	});
-	for (const [path, text] of Object.entries(files)) if (text === null) rmSync(join(dir, path)); else write(join(dir, path), text);
+	for (const [path, text] of Object.entries(files))
+		if (text === null) rmSync(join(dir, path));
+		else write(join(dir, path), text);
 	return dir;
 }
 

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isolatedEnv, nodeBin, root } from "../../../scripts/demo/pi.mjs";
-import { type Outcome, fakePi, moduleDir, node, piNative, register, scratch, write } from "./fake-pi.js";
+import { fakePi, moduleDir, node, type Outcome, piNative, register, scratch, write } from "./fake-pi.js";
 
 const VERBOSE = { PI_SESSION_NATIVE_VERBOSE: "1" };
 
@@ -111,15 +111,21 @@ describe("pi-native starts", () => {
 		cpSync("/bin/echo", join(cwd, "bin/pi"));
 		const { code, stdout, stderr } = run(cwd, bare(join(cwd, "bin")));
 		expect({ code, stdout }).toEqual({ code: 0, stdout: "one two words\n" });
-		expect(stderr).toMatch(/^pi-session-native: it runs on its own session manager, because .*bin\/pi is a single-binary build of pi, .*\n$/);
+		expect(stderr).toMatch(
+			/^pi-session-native: it runs on its own session manager, because .*bin\/pi is a single-binary build of pi, .*\n$/,
+		);
 	});
 
 	it("a pi that is not as expected, on its own manager", () => {
 		const cwd = scratch();
-		const dir = fakePi(join(cwd, "later"), { manager: (text) => text.replace("static open", "static teleport() {} static open") });
+		const dir = fakePi(join(cwd, "later"), {
+			manager: (text) => text.replace("static open", "static teleport() {} static open"),
+		});
 		const { code, stdout, stderr } = run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir });
 		expect({ code, stdout: stdout.split("\n")[0] }).toEqual({ code: 0, stdout: "pi starts" });
-		expect(stderr).toBe("pi-session-native: pi 9.9.9 runs on its own session manager, because SessionManager.teleport is not known\n");
+		expect(stderr).toBe(
+			"pi-session-native: pi 9.9.9 runs on its own session manager, because SessionManager.teleport is not known\n",
+		);
 	});
 
 	it("the pi that is set, by directory or by name", () => {
@@ -205,9 +211,15 @@ describe("pi-native starts nothing", () => {
 	it("that lies in the working directory under the name of a variable of the user's own launcher", () => {
 		const cwd = scratch();
 		const evil = 'console.log("a stranger\'s code runs");\n';
-		fakePi(moduleDir(join(cwd, "$HOME/.x")), { files: { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil } });
+		fakePi(moduleDir(join(cwd, "$HOME/.x")), {
+			files: { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil },
+		});
 		const bin = scratch();
-		write(join(bin, "pi"), `#!/bin/sh\nexec node "$HOME/.x/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" "$@"\n`, 0o755);
+		write(
+			join(bin, "pi"),
+			`#!/bin/sh\nexec node "$HOME/.x/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" "$@"\n`,
+			0o755,
+		);
 		refused(run(cwd, bare(bin)), "no pi is installed");
 	});
 
@@ -236,7 +248,10 @@ describe("pi-native starts nothing", () => {
 		refused(set(join(cwd, "missing")), "a folder that does not exist");
 		mkdirSync(join(cwd, "empty"));
 		refused(set(join(cwd, "empty")), "a folder without a package.json");
-		refused(set(fakePi(join(cwd, "empty-dist"), { files: { "dist/cli.js": null, "dist/bundle/cli.js": null } })), "has no dist/cli.js to start");
+		refused(
+			set(fakePi(join(cwd, "empty-dist"), { files: { "dist/cli.js": null, "dist/bundle/cli.js": null } })),
+			"has no dist/cli.js to start",
+		);
 		refused(set("@acme/tau"), "no pi is installed (@acme/tau)");
 	});
 });

@@ -1,22 +1,14 @@
 // The published pi under the hook: started in each of its ways, and its extensions, which are loaded in a way of their
 // own (jiti).
 import { spawn } from "node:child_process";
-import {
-	cpSync,
-	mkdirSync,
-	readFileSync,
-	readdirSync,
-	renameSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { DirectoryStore } from "../../../packages/sync/lib/index.js";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { startRpc } from "../../../scripts/demo/rpc-client.mjs";
-import { DirectoryStore } from "../../../packages/sync/lib/index.js";
 import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
 /** The unbundled modules of the last two lack their dependencies here. */
@@ -123,17 +115,25 @@ describe.each(PIS)("the bundle of $version", (one) => {
 	it("starts with the code that V8 compiled for pi's own command", async () => {
 		const cwd = scratch();
 		for (const name of ["home", "tmp"]) mkdirSync(join(cwd, name));
-		const env = { ...pi.isolatedEnv(join(cwd, "home")), TMPDIR: join(cwd, "tmp"), NODE_DEBUG_NATIVE: "COMPILE_CACHE", PI_SESSION_NATIVE_PACKAGE: dir };
+		const env = {
+			...pi.isolatedEnv(join(cwd, "home")),
+			TMPDIR: join(cwd, "tmp"),
+			NODE_DEBUG_NATIVE: "COMPILE_CACHE",
+			PI_SESSION_NATIVE_PACKAGE: dir,
+		};
 		const first = await run([cli, "--version"], cwd, env);
 		expect(first.stdout.trim().split("\n").at(-1)).toBe(version);
 		const compiledAnew = async (command: string[]) => {
 			const { stdout, stderr } = await run([...command, "--version"], cwd, env);
-			const compiled = (stdout + stderr).split("\n").filter((line) => line.includes(`${dir}/dist/bundle/`) && /cache for .* was /.test(line));
+			const compiled = (stdout + stderr)
+				.split("\n")
+				.filter((line) => line.includes(`${dir}/dist/bundle/`) && /cache for .* was /.test(line));
 			expect(compiled).not.toEqual([]);
 			return compiled.filter((line) => !line.includes("was accepted"));
 		};
 		// Its index, one chunk more, and the command, which pi's own start does not cache.
-		for (const command of [["--import", register, cli], [piNative]]) expect((await compiledAnew(command)).length).toBeLessThan(4);
+		for (const command of [["--import", register, cli], [piNative]])
+			expect((await compiledAnew(command)).length).toBeLessThan(4);
 		for (const command of [["--import", register, cli], [piNative]]) expect(await compiledAnew(command)).toEqual([]);
 	});
 
@@ -145,7 +145,8 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		const renamedDir = join(modules, "@acme/tau");
 		mkdirSync(join(modules, "@acme"), { recursive: true });
 		for (const name of readdirSync(join(pi.root, "scripts/reference/node_modules"))) {
-			if (!name.startsWith(".")) symlinkSync(join(pi.root, "scripts/reference/node_modules", name), join(modules, name));
+			if (!name.startsWith("."))
+				symlinkSync(join(pi.root, "scripts/reference/node_modules", name), join(modules, name));
 		}
 		cpSync(dir, renamedDir, { recursive: true, dereference: true });
 		const manifest = JSON.parse(readFileSync(join(renamedDir, "package.json"), "utf8"));
@@ -164,7 +165,15 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		const foreign = join(home, ".pi/agent");
 		mkdirSync(foreign, { recursive: true });
 		writeFileSync(join(foreign, "session-store.json"), JSON.stringify({ store: stores[1] }), { mode: 0o600 });
-		const command = ["--import", register, join(renamedDir, "dist/bundle/cli.js"), "-e", join(pi.root, "packages/sync"), "-p", "Good evening"];
+		const command = [
+			"--import",
+			register,
+			join(renamedDir, "dist/bundle/cli.js"),
+			"-e",
+			join(pi.root, "packages/sync"),
+			"-p",
+			"Good evening",
+		];
 		for (const [agent, extra, more] of [
 			[join(home, ".tau/agent"), {}, {}],
 			[join(cwd, "moved"), { TAU_CODING_AGENT_DIR: join(cwd, "moved") }, { private: [cwd] }],
@@ -173,18 +182,29 @@ describe.each(PIS)("the bundle of $version", (one) => {
 			writeFileSync(join(agent, "session-store.json"), JSON.stringify({ store: stores[0], ...more }), { mode: 0o600 });
 			const outcome = await run(command, cwd, { ...env, ...extra });
 			// On a busy machine the store has the session after pi's end, which a second line says.
-			const lines = outcome.stderr.trimEnd().split("\n").filter((line) => !line.startsWith("pi-sync: not all of this session is stored yet"));
-			expect(lines).toEqual([expect.stringContaining(`the session manager of @acme/tau ${version} (${renamedDir}) is replaced`)]);
+			const lines = outcome.stderr
+				.trimEnd()
+				.split("\n")
+				.filter((line) => !line.startsWith("pi-sync: not all of this session is stored yet"));
+			expect(lines).toEqual([
+				expect.stringContaining(`the session manager of @acme/tau ${version} (${renamedDir}) is replaced`),
+			]);
 			expect(outcome.stdout, outcome.stderr).toBe("Good evening.\n");
 			const folders = readdirSync(join(agent, "sessions"));
 			expect(folders).toEqual([`--${cwd.slice(1).replaceAll("/", "-")}--`]);
 			expect(readdirSync(join(agent, "sessions", folders[0]))).toHaveLength(1);
 			// The process beside pi has ended its work, and its notes are the build's, too.
-			const pending = () => readdirSync(join(agent, "session-stores/open"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+			const pending = () =>
+				readdirSync(join(agent, "session-stores/open"), { recursive: true, encoding: "utf8" }).filter((name) =>
+					name.endsWith(".jsonl"),
+				);
 			await vi.waitFor(() => expect(pending()).toEqual([]), { timeout: 120_000, interval: 50 });
 		}
 		expect(readdirSync(foreign)).toEqual(["session-store.json"]);
-		const stored = stores.map(async (path) => (await new DirectoryStore({ path, host: "reader" }).list().catch(() => ({ sessions: [] }))).sessions.length);
+		const stored = stores.map(
+			async (path) =>
+				(await new DirectoryStore({ path, host: "reader" }).list().catch(() => ({ sessions: [] }))).sessions.length,
+		);
 		expect(await Promise.all(stored)).toEqual([1, 0]);
 	});
 });

@@ -4,7 +4,7 @@ import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/demo/pi.mjs";
-import { type FakePi, type Outcome, fakePi, moduleDir, node, own, register, scratch, write } from "./fake-pi.js";
+import { type FakePi, fakePi, moduleDir, node, type Outcome, own, register, scratch, write } from "./fake-pi.js";
 
 const [BUNDLE, UNBUNDLED, RPC] = ["dist/bundle/cli.js", "dist/cli.js", "dist/bundle/rpc-entry.js"] as const;
 
@@ -48,7 +48,9 @@ describe("a pi that is started", () => {
 
 	it("says so in one line, if it is asked to", () => {
 		const { dir, outcome } = start({}, BUNDLE, [], { PI_SESSION_NATIVE_VERBOSE: "1" });
-		expect(outcome.stderr).toBe(`${own}: the session manager of @earendil-works/pi-coding-agent 9.9.9 (${dir}) is replaced\n`);
+		expect(outcome.stderr).toBe(
+			`${own}: the session manager of @earendil-works/pi-coding-agent 9.9.9 (${dir}) is replaced\n`,
+		);
 		expect(start({}, BUNDLE, [], { PI_SESSION_NATIVE_VERBOSE: "0" }).outcome.stderr).toBe("");
 	});
 
@@ -60,15 +62,51 @@ describe("a pi that is started", () => {
 	});
 
 	const differences: [string, FakePi, string | RegExp][] = [
-		["lacks a static", { manager: (text) => text.replace(/static findById.*/, "") }, "because SessionManager.findById is not as expected"],
-		["has one static more", { manager: (text) => text.replace("static open", "static teleport() {} static open") }, "because SessionManager.teleport is not known"],
-		["has a static with another argument", { manager: (text) => text.replace("open(path,", "open(store, path,") }, "because SessionManager.open is not as expected"],
-		["has a frozen class", { manager: (text) => `${text}Object.freeze(SessionManager);` }, "because SessionManager cannot be changed"],
-		["has another version of sessions", { manager: (text) => text.replace("VERSION = 3", "VERSION = 4") }, "because its sessions have version 4"],
-		["keeps sessions elsewhere", { manager: (text) => text.replace("return true", "return false") }, /because it does not keep its sessions in .*--x--/],
-		["has a method that we do not have", { manager: (text) => text.replace("_persist", "rewriteHistory") }, "because its managers have a rewriteHistory that this package's do not have"],
-		["has an accessor that we do not have", { manager: (text) => text.replace("_persist", "get live") }, "because its managers have a live that"],
-		["exports no class", { files: { "dist/bundle/index.js": "export const VERSION = '9.9.9';" } }, "pi 9.9.9 runs on its own session manager, because it exports no class SessionManager"],
+		[
+			"lacks a static",
+			{ manager: (text) => text.replace(/static findById.*/, "") },
+			"because SessionManager.findById is not as expected",
+		],
+		[
+			"has one static more",
+			{ manager: (text) => text.replace("static open", "static teleport() {} static open") },
+			"because SessionManager.teleport is not known",
+		],
+		[
+			"has a static with another argument",
+			{ manager: (text) => text.replace("open(path,", "open(store, path,") },
+			"because SessionManager.open is not as expected",
+		],
+		[
+			"has a frozen class",
+			{ manager: (text) => `${text}Object.freeze(SessionManager);` },
+			"because SessionManager cannot be changed",
+		],
+		[
+			"has another version of sessions",
+			{ manager: (text) => text.replace("VERSION = 3", "VERSION = 4") },
+			"because its sessions have version 4",
+		],
+		[
+			"keeps sessions elsewhere",
+			{ manager: (text) => text.replace("return true", "return false") },
+			/because it does not keep its sessions in .*--x--/,
+		],
+		[
+			"has a method that we do not have",
+			{ manager: (text) => text.replace("_persist", "rewriteHistory") },
+			"because its managers have a rewriteHistory that this package's do not have",
+		],
+		[
+			"has an accessor that we do not have",
+			{ manager: (text) => text.replace("_persist", "get live") },
+			"because its managers have a live that",
+		],
+		[
+			"exports no class",
+			{ files: { "dist/bundle/index.js": "export const VERSION = '9.9.9';" } },
+			"pi 9.9.9 runs on its own session manager, because it exports no class SessionManager",
+		],
 		["has no index", { files: { "dist/bundle/index.js": null } }, "because its dist/bundle/index.js cannot be loaded"],
 	];
 	it.each(differences)("runs on its own manager where it %s", (_, fake, why) => theirs(start(fake).outcome, why));
@@ -76,10 +114,16 @@ describe("a pi that is started", () => {
 	it("runs on its own manager where our addon does not load", () => {
 		const cwd = scratch();
 		const copy = join(cwd, "copy");
-		for (const part of ["package.json", "lib", "packages/sync/lib", "register.mjs", "index.js"].filter((part) => existsSync(join(root, part)))) cpSync(join(root, part), join(copy, part), { recursive: true });
+		for (const part of ["package.json", "lib", "packages/sync/lib", "register.mjs", "index.js"].filter((part) =>
+			existsSync(join(root, part)),
+		))
+			cpSync(join(root, part), join(copy, part), { recursive: true });
 		symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
 		const dir = fakePi(moduleDir(cwd));
-		theirs(node(["--import", join(copy, "register.mjs"), join(dir, BUNDLE)], { cwd }), "runs on its own session manager, because");
+		theirs(
+			node(["--import", join(copy, "register.mjs"), join(dir, BUNDLE)], { cwd }),
+			"runs on its own session manager, because",
+		);
 	});
 
 	it("runs on its own manager where its source is started", () => {
@@ -94,14 +138,20 @@ describe("a pi that is started", () => {
 		symlinkSync(binary, join(cwd, "pi"));
 		const { code, stdout, stderr } = node(["--import", register, join(cwd, "pi"), "--some", "argument"], { cwd });
 		expect({ code, stdout }).toEqual({ code: 0, stdout: "--some argument\n" });
-		expect(stderr).toBe(`pi-session-native: it runs on its own session manager, because ${binary} is a single-binary build of pi, whose session manager is compiled in\n`);
+		expect(stderr).toBe(
+			`pi-session-native: it runs on its own session manager, because ${binary} is a single-binary build of pi, whose session manager is compiled in\n`,
+		);
 	});
 
 	// Regression: Node said nothing but SyntaxError.
 	it("is stopped, when a package manager's shell script starts it", () => {
 		const cwd = scratch();
 		const modules = "global/5/node_modules/@earendil-works/pi-coding-agent";
-		const launcher = write(join(cwd, "bin/pi"), `#!/bin/sh\nbasedir=$(dirname "$0")\nexec node "$basedir/../${modules}/dist/bundle/cli.js" "$@"\n`, 0o755);
+		const launcher = write(
+			join(cwd, "bin/pi"),
+			`#!/bin/sh\nbasedir=$(dirname "$0")\nexec node "$basedir/../${modules}/dist/bundle/cli.js" "$@"\n`,
+			0o755,
+		);
 		const outcome = node(["--import", register, launcher], { cwd });
 		stopped(outcome, `${launcher} is a shell script that starts pi`);
 		expect(outcome.stderr).toContain(`Start pi-native, or ${join(cwd, modules, BUNDLE)}`);
@@ -125,7 +175,14 @@ describe("a program that has nothing to do with pi", () => {
 		const binary = write(join(cwd, "pi"), "\x7fELF and so on", 0o755);
 		for (const argument of [process.execPath, binary]) {
 			const runs = (...options: string[]) => node(["--import", register, ...options, argument], { cwd });
-			for (const options of [["-e", "console.log(1)"], ["--eval", "console.log(1)"], ["--eval=console.log(1)"], ["-p", "1"], ["-pe", "1"], ["--print", "1"]])
+			for (const options of [
+				["-e", "console.log(1)"],
+				["--eval", "console.log(1)"],
+				["--eval=console.log(1)"],
+				["-p", "1"],
+				["-pe", "1"],
+				["--print", "1"],
+			])
 				expect(runs(...options), options[0]).toEqual({ code: 0, stdout: "1\n", stderr: "" });
 		}
 	});
@@ -146,13 +203,19 @@ describe("a renamed build", () => {
 
 	it("runs on its own manager until its name is set", () => {
 		const { outcome } = start(tau);
-		theirs(outcome, /@acme\/tau .* looks like a renamed build of pi .* set PI_SESSION_NATIVE_PACKAGE=@acme\/tau to run/);
+		theirs(
+			outcome,
+			/@acme\/tau .* looks like a renamed build of pi .* set PI_SESSION_NATIVE_PACKAGE=@acme\/tau to run/,
+		);
 	});
 
 	it("is served under its own name, directory and variables", () => {
 		const env = { ...named, PI_CODING_AGENT_DIR: "/not/this" };
 		const { cwd, outcome } = start(tau, BUNDLE, [], env);
-		expect(ours(outcome)).toMatchObject({ agent: join(cwd, "home/.tau/agent"), dir: join(cwd, "home/.tau/agent/sessions/--x--") });
+		expect(ours(outcome)).toMatchObject({
+			agent: join(cwd, "home/.tau/agent"),
+			dir: join(cwd, "home/.tau/agent/sessions/--x--"),
+		});
 		const moved = start(tau, BUNDLE, [], { ...env, TAU_CODING_AGENT_DIR: join(cwd, "moved") });
 		expect(ours(moved.outcome).dir).toBe(join(cwd, "moved/sessions/--x--"));
 	});
@@ -185,7 +248,9 @@ describe("a renamed build", () => {
 		fakePi(moduleDir(cwd, "@acme/tau"), tau);
 		const run = node(["--import", register, both(cwd)], { cwd, env: named });
 		expect(run.stdout).toBe("pi starts\npi starts\n0 true false\n1 false true\n");
-		expect(run.stderr).toMatch(/^pi-session-native: .* because this process already serves a pi that keeps its sessions in .*\.pi\/agent, not in .*\.tau\/agent\n$/);
+		expect(run.stderr).toMatch(
+			/^pi-session-native: .* because this process already serves a pi that keeps its sessions in .*\.pi\/agent, not in .*\.tau\/agent\n$/,
+		);
 		expect(dir).toContain(cwd);
 	});
 
@@ -193,7 +258,11 @@ describe("a renamed build", () => {
 		const cwd = scratch();
 		fakePi(moduleDir(cwd));
 		fakePi(moduleDir(cwd, "@acme/tau"), { name: "@acme/tau" });
-		expect(node(["--import", register, both(cwd)], { cwd, env: named })).toEqual({ code: 0, stdout: "pi starts\npi starts\n0 true true\n0 true true\n", stderr: "" });
+		expect(node(["--import", register, both(cwd)], { cwd, env: named })).toEqual({
+			code: 0,
+			stdout: "pi starts\npi starts\n0 true true\n0 true true\n",
+			stderr: "",
+		});
 	});
 });
 
@@ -211,7 +280,11 @@ describe("a script that uses the SDK", () => {
 	});
 
 	it("gets it from the bundle, and by running an entry of pi's", () => {
-		expect(sdk(`import { SessionManager } from "./node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js";\n${SHOW}`)).toEqual(replaced);
+		expect(
+			sdk(
+				`import { SessionManager } from "./node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js";\n${SHOW}`,
+			),
+		).toEqual(replaced);
 		ours(sdk(`await import("@earendil-works/pi-coding-agent/rpc-entry");`));
 	});
 
@@ -230,18 +303,30 @@ describe("a script that uses the SDK", () => {
 	});
 
 	it("gets pi's own, and a line, where the class is not as expected", () => {
-		const outcome = sdk(`import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`, { manager: (text) => text.replace("static open", "static teleport() {} static open") });
+		const outcome = sdk(`import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`, {
+			manager: (text) => text.replace("static open", "static teleport() {} static open"),
+		});
 		expect(outcome).toMatchObject({ code: 0, stdout: "pi starts\n1 true\n" });
-		expect(outcome.stderr).toMatch(/^pi-session-native: pi 9\.9\.9 runs on its own session manager, because SessionManager\.teleport is not known\n$/);
+		expect(outcome.stderr).toMatch(
+			/^pi-session-native: pi 9\.9\.9 runs on its own session manager, because SessionManager\.teleport is not known\n$/,
+		);
 	});
 
 	it("gets pi's own, and a line, on a Node without module hooks", () => {
 		const cwd = scratch();
 		fakePi(moduleDir(cwd));
-		const without = write(join(cwd, "without.mjs"), `import module from "node:module";\ndelete module.registerHooks;\n`);
-		const script = write(join(cwd, "script.mjs"), `import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`);
+		const without = write(
+			join(cwd, "without.mjs"),
+			`import module from "node:module";\ndelete module.registerHooks;\n`,
+		);
+		const script = write(
+			join(cwd, "script.mjs"),
+			`import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`,
+		);
 		const outcome = node(["--import", without, "--import", register, script], { cwd });
 		expect(outcome).toMatchObject({ code: 0, stdout: "pi starts\n1 true\n" });
-		expect(outcome.stderr).toMatch(/^pi-session-native: scripts that import pi get pi's own session manager, .* Node 22\.15 has\n$/);
+		expect(outcome.stderr).toMatch(
+			/^pi-session-native: scripts that import pi get pi's own session manager, .* Node 22\.15 has\n$/,
+		);
 	});
 });

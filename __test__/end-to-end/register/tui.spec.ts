@@ -8,9 +8,9 @@ import { expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { Normaliser } from "../../support/agent/normalise.js";
+import { remove } from "../../support/remove.js";
 import { piNative, register } from "./fake-pi.js";
 import { DEADLINE_MS, Terminal } from "./terminal.js";
-import { remove } from "../../support/remove.js";
 
 const ANSWERS = [
 	{ text: "Answer number one." },
@@ -34,9 +34,7 @@ class Visit {
 	readonly root = realpathSync(mkdtempSync(join(tmpdir(), "psn-tui-")));
 	readonly home = join(this.root, "home");
 
-	private constructor(
-		readonly server: Awaited<ReturnType<typeof startModelServer>>,
-	) {}
+	private constructor(readonly server: Awaited<ReturnType<typeof startModelServer>>) {}
 
 	terminal!: Terminal;
 
@@ -46,7 +44,13 @@ class Visit {
 		const work = join(root, "work");
 		mkdirSync(work);
 		pi.writeAgentDir(home, visit.server.baseUrl, SETTINGS);
-		const program = { command, args, cwd: work, env: { ...pi.isolatedEnv(home), ...env }, stderr: join(root, "stderr") };
+		const program = {
+			command,
+			args,
+			cwd: work,
+			env: { ...pi.isolatedEnv(home), ...env },
+			stderr: join(root, "stderr"),
+		};
 		visit.terminal = Terminal.start(root, program);
 		onTestFinished(async () => {
 			visit.terminal.close();
@@ -65,7 +69,9 @@ class Visit {
 	left(): { sessions: string[]; stderr: string; requests: string[] } {
 		const normal = new Normaliser(this.root);
 		const sessions = join(pi.agentDirOf(this.home), "sessions");
-		const files = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+		const files = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) =>
+			name.endsWith(".jsonl"),
+		);
 		const stderr = join(this.root, "stderr");
 		return {
 			// By time, which their names begin with.
@@ -163,18 +169,21 @@ it.each([
 	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
 	{ version: pi.earlierVersion, dir: pi.earlierPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
 	{ version: pi.referenceVersion, dir: pi.referencePackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
-])("pi $version $how shows the same screens and leaves the same sessions on our session manager as on its own", async (one) => {
-	const cli = join(one.dir, one.entry);
-	const settings = { PI_SESSION_NATIVE_PACKAGE: one.dir, PI_SESSION_NATIVE_VERBOSE: "1" };
-	const command = one.how === "unbundled" ? ["--import", register, cli] : [piNative];
-	const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, command, settings)] as const;
-	await talk(new Both(visits));
-	expect(await Promise.all(visits.map(({ terminal }) => terminal.exit()))).toEqual([0, 0]);
-	const [own, ours] = visits.map((visit) => visit.left());
-	expect(own?.stderr).toBe("");
-	expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of .* is replaced\n$/);
-	expect(ours?.stderr).toContain(`${one.version} (${one.dir})`);
-	expect(ours?.sessions).toEqual(own?.sessions);
-	expect(ours?.requests).toEqual(own?.requests);
-	expect(own?.sessions).toHaveLength(2);
-});
+])(
+	"pi $version $how shows the same screens and leaves the same sessions on our session manager as on its own",
+	async (one) => {
+		const cli = join(one.dir, one.entry);
+		const settings = { PI_SESSION_NATIVE_PACKAGE: one.dir, PI_SESSION_NATIVE_VERBOSE: "1" };
+		const command = one.how === "unbundled" ? ["--import", register, cli] : [piNative];
+		const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, command, settings)] as const;
+		await talk(new Both(visits));
+		expect(await Promise.all(visits.map(({ terminal }) => terminal.exit()))).toEqual([0, 0]);
+		const [own, ours] = visits.map((visit) => visit.left());
+		expect(own?.stderr).toBe("");
+		expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of .* is replaced\n$/);
+		expect(ours?.stderr).toContain(`${one.version} (${one.dir})`);
+		expect(ours?.sessions).toEqual(own?.sessions);
+		expect(ours?.requests).toEqual(own?.requests);
+		expect(own?.sessions).toHaveLength(2);
+	},
+);

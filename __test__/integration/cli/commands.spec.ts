@@ -1,18 +1,27 @@
 // What each command of `pi-sessions` gives, in a pipe.
-import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, message, modeOf, root, user } from "../../support/scratch.js";
-import { isWindows } from "../../support/windows.js";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
+import { api, assistant, entry, type Json, message, modeOf, root, user } from "../../support/scratch.js";
+import { isWindows } from "../../support/windows.js";
 
 describe("list", () => {
 	test("is a table of this directory's sessions, the newest activity first", async () => {
 		const at = world();
 		const hour = 3_600_000;
-		put(at, "0194aaaa-1111-7000-8000-000000000001", [message("a", null, user("first words", { timestamp: Date.now() - 3 * hour }))]);
-		put(at, "0194aaaa-1112-7000-8000-000000000002", branched.map((one) => ({ ...one, message: one.message && { ...(one.message as Json), timestamp: Date.now() - 50 * hour } })));
+		put(at, "0194aaaa-1111-7000-8000-000000000001", [
+			message("a", null, user("first words", { timestamp: Date.now() - 3 * hour })),
+		]);
+		put(
+			at,
+			"0194aaaa-1112-7000-8000-000000000002",
+			branched.map((one) => ({
+				...one,
+				message: one.message && { ...(one.message as Json), timestamp: Date.now() - 50 * hour },
+			})),
+		);
 		put(at, "elsewhere", [message("a", null, user("another folder"))], { cwd: "/other" });
 		const [head, ...rows] = lines(await good(at, ["list"]));
 		expect(head).toMatch(/^ID +AGE +SIZE +MSGS +NAME OR FIRST MESSAGE$/);
@@ -35,7 +44,10 @@ describe("list", () => {
 		expect(limited[2]).toBe("1 older session not shown; --limit all shows all");
 		expect(await goodJson(at, ["list", "--all", "--limit", "0"])).toEqual([]);
 		expect(await goodJson(at, ["list", "--all", "--limit", "all"])).toHaveLength(2);
-		expect(await run(at, ["list", "--limit", "some"])).toMatchObject({ code: 2, err: expect.stringContaining("A whole number or all is needed.") });
+		expect(await run(at, ["list", "--limit", "some"])).toMatchObject({
+			code: 2,
+			err: expect.stringContaining("A whole number or all is needed."),
+		});
 	});
 
 	test("--dir, and pi's own variable, name another session directory", async () => {
@@ -50,7 +62,14 @@ describe("list", () => {
 		const at = world();
 		const path = put(at, "s-json", branched);
 		const [session] = await goodJson(at, ["list"]);
-		expect(session).toMatchObject({ path, id: "s-json", cwd: at.cwd, name: "The parser", messageCount: 7, firstMessage: "What is wrong with the parser?" });
+		expect(session).toMatchObject({
+			path,
+			id: "s-json",
+			cwd: at.cwd,
+			name: "The parser",
+			messageCount: 7,
+			firstMessage: "What is wrong with the parser?",
+		});
 		expect(session.bytes).toBe(statSync(path).size);
 		expect(await goodJson(world(), ["list"])).toEqual([]);
 	});
@@ -68,7 +87,18 @@ describe("list", () => {
 		writeFileSync(guard, code);
 		const env = { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
 		const [session] = await goodJson(at, ["list", "--all"], env);
-		expect(Object.keys(session)).toEqual(["path", "id", "cwd", "name", "created", "modified", "messageCount", "firstMessage", "bytes", "subagents"]);
+		expect(Object.keys(session)).toEqual([
+			"path",
+			"id",
+			"cwd",
+			"name",
+			"created",
+			"modified",
+			"messageCount",
+			"firstMessage",
+			"bytes",
+			"subagents",
+		]);
 		expect(await good(at, ["list", "--all"], env)).toContain("The parser");
 	});
 
@@ -87,7 +117,8 @@ describe("a session is named", () => {
 		const at = world();
 		const path = put(at, "0194bbbb-1111", branched);
 		put(at, "0194cccc-1111", [message("a", null, user("not this"))], { cwd: "/other" });
-		for (const name of [[path], ["0194b"], ["0194bbbb-1111"], []]) expect(await good(at, ["show", ...name])).toContain("What is wrong with the parser?");
+		for (const name of [[path], ["0194b"], ["0194bbbb-1111"], []])
+			expect(await good(at, ["show", ...name])).toContain("What is wrong with the parser?");
 	});
 
 	// Regression: without an argument the file that was touched last was taken, and list put the other one first.
@@ -122,7 +153,11 @@ describe("a session is named", () => {
 		put(at, "0194-two", [message("a", null, user("the other"))], { cwd: "/other" });
 		const { code, out, err } = await run(at, ["show", "0194"]);
 		expect({ code, out }).toEqual({ code: 1, out: "" });
-		expect(lines(err)).toEqual(['Error: "0194" is the beginning of 2 session ids:', expect.stringMatching(/^ {2}0194-/), expect.stringMatching(/^ {2}0194-/)]);
+		expect(lines(err)).toEqual([
+			'Error: "0194" is the beginning of 2 session ids:',
+			expect.stringMatching(/^ {2}0194-/),
+			expect.stringMatching(/^ {2}0194-/),
+		]);
 		expect(err).toContain("0194-one  The parser");
 		const told = JSON.parse((await run(at, ["show", "0194", "--json"])).err);
 		expect(told.error.candidates).toContainEqual({ id: "0194-one", path: one });
@@ -145,12 +180,24 @@ describe("a session is named", () => {
 	test("what is not there is an error that says so", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		expect(await run(at, ["show", "zzz"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz", or that name; pi-sessions list --all shows them\n' });
-		expect(await run(at, ["show", "./zzz.jsonl"])).toMatchObject({ code: 1, err: "Error: No such file: ./zzz.jsonl\n" });
+		expect(await run(at, ["show", "zzz"])).toMatchObject({
+			code: 1,
+			err: 'Error: No session has an id that begins with "zzz", or that name; pi-sessions list --all shows them\n',
+		});
+		expect(await run(at, ["show", "./zzz.jsonl"])).toMatchObject({
+			code: 1,
+			err: "Error: No such file: ./zzz.jsonl\n",
+		});
 		expect(await run(at, ["show", "./"])).toMatchObject({ code: 1, err: "Error: Not a file: ./\n" });
-		expect(await run(at, ["show", "--cwd", "/nowhere"])).toMatchObject({ code: 1, err: expect.stringContaining(`No session for ${resolve(at.cwd, "/nowhere")}`) });
+		expect(await run(at, ["show", "--cwd", "/nowhere"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining(`No session for ${resolve(at.cwd, "/nowhere")}`),
+		});
 		writeFileSync(join(at.cwd, "poem.jsonl"), "no session\n");
-		expect(await run(at, ["show", "poem.jsonl"])).toMatchObject({ code: 1, err: expect.stringContaining("is not a valid pi session") });
+		expect(await run(at, ["show", "poem.jsonl"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("is not a valid pi session"),
+		});
 	});
 });
 
@@ -172,14 +219,24 @@ describe("show", () => {
 		const out = await good(at, ["show"]);
 		expect(lines(out)[0]).toBe("The parser");
 		expect(out).toContain("assistant e2 2025-01-01T00:00:00.000Z [before mending]\nTwo things. Shall I mend them?\n");
-		expect(out).toContain("← read\n  line 1 of the log\n  line 2 of the log\n  line 3 of the log\n  line 4 of the log\n    … 26 more lines (--full)\n");
+		expect(out).toContain(
+			"← read\n  line 1 of the log\n  line 2 of the log\n  line 3 of the log\n  line 4 of the log\n    … 26 more lines (--full)\n",
+		);
 		expect(out).not.toContain("Only the first");
 		expect(await good(at, ["show", "--full"])).toContain("  line 30 of the log\n");
 	});
 
 	test("counts the lines that it folds, whatever ends them", async () => {
 		const at = world();
-		const output = (id: string, parent: string | null, text: string): Json => message(id, parent, { role: "toolResult", toolCallId: "c", toolName: "read", content: [{ type: "text", text }], isError: false, timestamp: 1 });
+		const output = (id: string, parent: string | null, text: string): Json =>
+			message(id, parent, {
+				role: "toolResult",
+				toolCallId: "c",
+				toolName: "read",
+				content: [{ type: "text", text }],
+				isError: false,
+				timestamp: 1,
+			});
 		put(at, "s-lines", [
 			output("1", null, "one\r\ntwo\r\nthree\r\n\u001b[31mfour\u001b[0m\r\nfive\r\nsix\r\n"),
 			output("2", "1", "a\nb\u2028c\u2029d\ne\n"),
@@ -200,33 +257,76 @@ describe("show", () => {
 		expect(short).toContain("Earlier entries are not shown; --limit all shows all");
 		expect(short).toContain("Both are mended");
 		expect(short).not.toContain("Both, please");
-		expect(await run(at, ["show", "--leaf", "e"])).toMatchObject({ code: 1, err: expect.stringContaining('"e" is the beginning of 11 entry ids') });
+		expect(await run(at, ["show", "--leaf", "e"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining('"e" is the beginning of 11 entry ids'),
+		});
 	});
 
 	test("a branch that is made in several batches is shown whole and in order, also where ids repeat or are empty", async () => {
 		const at = world();
-		const long = Array.from({ length: 300 }, (_, index) => message(`e${index}`, index === 0 ? null : `e${index - 1}`, user(`text ${index}`)));
+		const long = Array.from({ length: 300 }, (_, index) =>
+			message(`e${index}`, index === 0 ? null : `e${index - 1}`, user(`text ${index}`)),
+		);
 		const told = async (name: string, all: Json[]) => {
 			const path = put(at, name, all);
-			const ids = api.SessionManager.open(path).getBranch().map(({ id }) => id);
+			const ids = api.SessionManager.open(path)
+				.getBranch()
+				.map(({ id }) => id);
 			expect((await goodJson(at, ["show", path])).entries.map(({ id }: { id: string }) => id)).toEqual(ids);
 			const texts = lines(await good(at, ["show", path])).filter((line) => line.startsWith("text "));
 			expect(texts).toHaveLength(ids.length);
 			return texts;
 		};
 		expect(await told("long", long)).toEqual(long.map((_, index) => `text ${index}`));
-		expect((await told("repeated", [...long, message("e40", "e100", user("text again")), message("end", "e60", user("text end"))])).at(-1)).toBe("text end");
-		await told("empty", [...long.slice(0, 50), message("", "e49", user("text empty")), message("last", "", user("text last"))]);
+		expect(
+			(
+				await told("repeated", [
+					...long,
+					message("e40", "e100", user("text again")),
+					message("end", "e60", user("text end")),
+				])
+			).at(-1),
+		).toBe("text end");
+		await told("empty", [
+			...long.slice(0, 50),
+			message("", "e49", user("text empty")),
+			message("last", "", user("text last")),
+		]);
 	});
 
 	test("shows every kind of entry and of content, whatever its fields hold", async () => {
 		const at = world();
 		const odd: Json[] = [
 			message("1", null, { role: "user", content: null }),
-			message("2", "1", { role: "assistant", content: [{ type: "thinking", thinking: "let me think" }, { type: "toolCall", id: "c", name: "bash", arguments: { command: "ls" } }, null, 7, { type: "new" }], stopReason: "error", errorMessage: "overloaded" }),
-			message("3", "2", { role: "toolResult", toolName: "bash", content: [{ type: "text", text: "no such file" }, { type: "image", mimeType: "image/png", data: "AAAA" }], isError: true }),
+			message("2", "1", {
+				role: "assistant",
+				content: [
+					{ type: "thinking", thinking: "let me think" },
+					{ type: "toolCall", id: "c", name: "bash", arguments: { command: "ls" } },
+					null,
+					7,
+					{ type: "new" },
+				],
+				stopReason: "error",
+				errorMessage: "overloaded",
+			}),
+			message("3", "2", {
+				role: "toolResult",
+				toolName: "bash",
+				content: [
+					{ type: "text", text: "no such file" },
+					{ type: "image", mimeType: "image/png", data: "AAAA" },
+				],
+				isError: true,
+			}),
 			message("4", "3", { role: "bashExecution", command: "make", output: "done", exitCode: 0 }),
-			message("5", "4", { role: "system", content: "", sections: { tools: "read, write", skills: null }, toolsAdded: [{ name: "grep" }] }),
+			message("5", "4", {
+				role: "system",
+				content: "",
+				sections: { tools: "read, write", skills: null },
+				toolsAdded: [{ name: "grep" }],
+			}),
 			entry("compaction", "6", "5", { summary: "All before.", firstKeptEntryId: "6", tokensBefore: 1234 }),
 			entry("custom", "7", "6", { customType: "ext", data: { count: 1 } }),
 			entry("custom_message", "8", "7", { customType: "ext", content: "for the model", display: true }),
@@ -240,8 +340,30 @@ describe("show", () => {
 		];
 		put(at, "s-odd", odd);
 		const out = await good(at, ["show"]);
-		for (const text of ["let me think", '→ bash {"command":"ls"}', "overloaded", "← bash failed\n  no such file", "[image/png, 3 B]", "$ make", "read, write", "(taken away)", "tools added: grep"]) expect(out).toContain(text);
-		for (const text of ["1234 tokens became a summary", "All before.", 'ext {"count":1}', "for the model", "leaves 1 out of the context", "warm: acme/large", "thinking level high", '{"field":{"deep":[1]}}', '{"not":"text"}']) expect(out).toContain(text);
+		for (const text of [
+			"let me think",
+			'→ bash {"command":"ls"}',
+			"overloaded",
+			"← bash failed\n  no such file",
+			"[image/png, 3 B]",
+			"$ make",
+			"read, write",
+			"(taken away)",
+			"tools added: grep",
+		])
+			expect(out).toContain(text);
+		for (const text of [
+			"1234 tokens became a summary",
+			"All before.",
+			'ext {"count":1}',
+			"for the model",
+			"leaves 1 out of the context",
+			"warm: acme/large",
+			"thinking level high",
+			'{"field":{"deep":[1]}}',
+			'{"not":"text"}',
+		])
+			expect(out).toContain(text);
 		for (const command of ["tree", "stats", "export"]) await good(at, [command]);
 		expect((await goodJson(at, ["show"])).entries).toEqual(odd.map((one) => JSON.parse(JSON.stringify(one))));
 	});
@@ -268,7 +390,11 @@ describe("tree", () => {
 	test("--user draws the user messages alone, on their branches", async () => {
 		const at = world();
 		put(at, "s-tree", branched);
-		expect(lines(await good(at, ["tree", "--user"]))).toEqual(["● e1 user What is wrong with the parser?", "├─○ e3 user Only the first", "● e7 user Both, please"]);
+		expect(lines(await good(at, ["tree", "--user"]))).toEqual([
+			"● e1 user What is wrong with the parser?",
+			"├─○ e3 user Only the first",
+			"● e7 user Both, please",
+		]);
 		expect(await good(at, ["tree", "--user", "--limit", "1"])).toContain("e7");
 		put(at, "s-none", [message("a", null, assistant("hello"))], { cwd: "/other" });
 		expect(await good(at, ["tree", "--user", "s-none"])).toBe("No user messages yet\n");
@@ -278,7 +404,17 @@ describe("tree", () => {
 	// Regression: of 77 folded user messages nothing said how to see them.
 	test("says how to see user messages that were folded", async () => {
 		const at = world();
-		put(at, "s-talk", Array.from({ length: 100 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, index % 2 === 0 ? user(`question ${index}`) : assistant("answer"))));
+		put(
+			at,
+			"s-talk",
+			Array.from({ length: 100 }, (_, index) =>
+				message(
+					`m${index}`,
+					index === 0 ? null : `m${index - 1}`,
+					index % 2 === 0 ? user(`question ${index}`) : assistant("answer"),
+				),
+			),
+		);
 		const out = lines(await good(at, ["tree"]));
 		// The newest, as far as the limit goes.
 		expect(out.filter((line) => line.includes("question"))).toHaveLength(11);
@@ -289,12 +425,20 @@ describe("tree", () => {
 	test("folds long runs and keeps what matters in them; --limit all shows all", async () => {
 		const at = world();
 		const run: Json[] = [message("m0", null, user("begin"))];
-		for (let index = 1; index < 100; index++) run.push(message(`m${index}`, `m${index - 1}`, index % 20 === 0 ? user(`question ${index}`) : assistant(`answer ${index}`)));
+		for (let index = 1; index < 100; index++)
+			run.push(
+				message(
+					`m${index}`,
+					`m${index - 1}`,
+					index % 20 === 0 ? user(`question ${index}`) : assistant(`answer ${index}`),
+				),
+			);
 		run.push(entry("label", "l", "m99", { targetId: "m33", label: "here" }));
 		put(at, "s-long", run);
 		const out = lines(await good(at, ["tree", "--limit", "8"]));
 		expect(out.filter((line) => !line.startsWith("⋮"))).toHaveLength(9);
-		for (const shown of ["m0 user begin", "question 80", "m33 assistant answer 33 [here]", "◀ leaf"]) expect(out.join("\n")).toContain(shown);
+		for (const shown of ["m0 user begin", "question 80", "m33 assistant answer 33 [here]", "◀ leaf"])
+			expect(out.join("\n")).toContain(shown);
 		expect(out[1]).toBe("⋮ 19 entries: 19 assistant");
 		expect(out.at(-1)).toBe("93 entries folded; --limit all shows all");
 		expect(lines(await good(at, ["tree", "--limit", "all"]))).toHaveLength(101);
@@ -302,9 +446,20 @@ describe("tree", () => {
 
 	test("a fork of hundreds of branches becomes a line and the newest of them", async () => {
 		const at = world();
-		put(at, "s-wide", [message("r", null, user("root")), ...Array.from({ length: 300 }, (_, index) => message(`w${index}`, "r", user(`try ${index}`)))]);
+		put(at, "s-wide", [
+			message("r", null, user("root")),
+			...Array.from({ length: 300 }, (_, index) => message(`w${index}`, "r", user(`try ${index}`))),
+		]);
 		const out = lines(await good(at, ["tree", "--limit", "3"]));
-		expect(out).toEqual(["● r user root", "├─⋮ 296 older branches, 296 entries", "├─○ w296 user try 296", "├─○ w297 user try 297", "├─○ w298 user try 298", "● w299 user try 299 ◀ leaf", "296 entries folded; --limit all shows all, --user the user messages alone"]);
+		expect(out).toEqual([
+			"● r user root",
+			"├─⋮ 296 older branches, 296 entries",
+			"├─○ w296 user try 296",
+			"├─○ w297 user try 297",
+			"├─○ w298 user try 298",
+			"● w299 user try 299 ◀ leaf",
+			"296 entries folded; --limit all shows all, --user the user messages alone",
+		]);
 	});
 
 	// Regression: only runs were looked through, not the branches that were left out.
@@ -312,10 +467,19 @@ describe("tree", () => {
 		const said = (role: "user" | "assistant") => {
 			const at = world();
 			const wide = Array.from({ length: 8 }, (_, index) => message(`w${index}`, "r", assistant(`try ${index}`)));
-			put(at, "s-wide", [message("r", null, user("root")), ...wide, message("x", "w0", assistant("on")), message("y", "w0", assistant("aside")), message("z", "x", { ...user("deep"), role }), message("leaf", "w7", assistant("here"))]);
+			put(at, "s-wide", [
+				message("r", null, user("root")),
+				...wide,
+				message("x", "w0", assistant("on")),
+				message("y", "w0", assistant("aside")),
+				message("z", "x", { ...user("deep"), role }),
+				message("leaf", "w7", assistant("here")),
+			]);
 			return good(at, ["tree", "--limit", "2"]);
 		};
-		expect(lines(await said("user")).at(-1)).toBe("8 entries folded; --limit all shows all, --user the user messages alone");
+		expect(lines(await said("user")).at(-1)).toBe(
+			"8 entries folded; --limit all shows all, --user the user messages alone",
+		);
 		expect(lines(await said("assistant")).at(-1)).toBe("8 entries folded; --limit all shows all");
 	});
 
@@ -324,8 +488,28 @@ describe("tree", () => {
 		put(at, "s-tree", branched);
 		const { leafId, entries } = await goodJson(at, ["tree"]);
 		expect(leafId).toBe("e10");
-		expect(entries.map(({ id }: Json) => id)).toEqual(["e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8", "e9", "e10"]);
-		expect(entries[2]).toMatchObject({ parentId: "e1", role: "assistant", depth: 0, children: 2, active: true, leaf: false, label: "before mending" });
+		expect(entries.map(({ id }: Json) => id)).toEqual([
+			"e0",
+			"e1",
+			"e2",
+			"e3",
+			"e4",
+			"e5",
+			"e6",
+			"e7",
+			"e8",
+			"e9",
+			"e10",
+		]);
+		expect(entries[2]).toMatchObject({
+			parentId: "e1",
+			role: "assistant",
+			depth: 0,
+			children: 2,
+			active: true,
+			leaf: false,
+			label: "before mending",
+		});
 		expect(entries[3]).toMatchObject({ depth: 1, active: false, text: "Only the first" });
 	});
 
@@ -358,7 +542,11 @@ describe("fork", () => {
 		const at = world();
 		const source = put(at, "s-fork", branched);
 		const path = lines(await good(at, ["fork", source, "--entry", "e4"]))[0] as string;
-		expect(api.SessionManager.open(path).getEntries().map(({ id, type }) => (type === "label" ? type : id))).toEqual(["e0", "e1", "e2", "e3", "e4", "label"]);
+		expect(
+			api.SessionManager.open(path)
+				.getEntries()
+				.map(({ id, type }) => (type === "label" ? type : id)),
+		).toEqual(["e0", "e1", "e2", "e3", "e4", "label"]);
 	});
 
 	// Regression: a name with a mistake in it made a session that pi cannot go on with.
@@ -366,16 +554,26 @@ describe("fork", () => {
 		const at = world();
 		const source = put(at, "s-fork", branched);
 		writeFileSync(join(at.cwd, "file"), "");
-		for (const into of ["/nonexistent/dir", "file"]) expect(await run(at, ["fork", source, "--into", into])).toMatchObject({ code: 1, out: "", err: `Error: No such directory: ${into}\n` });
+		for (const into of ["/nonexistent/dir", "file"])
+			expect(await run(at, ["fork", source, "--into", into])).toMatchObject({
+				code: 1,
+				out: "",
+				err: `Error: No such directory: ${into}\n`,
+			});
 		expect(readdirSync(join(at.agent, "sessions"))).toHaveLength(1);
 	});
 
 	test("refuses what would make no session", async () => {
 		const at = world();
 		put(at, "s-fork", branched);
-		expect(await run(at, ["fork", "s-fork", "--entry", "e0"])).toMatchObject({ code: 1, err: expect.stringContaining("no message of user or model yet") });
+		expect(await run(at, ["fork", "s-fork", "--entry", "e0"])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("no message of user or model yet"),
+		});
 		expect(await run(at, ["fork", "s-fork", "--entry", "e4", "--into", "/x"])).toMatchObject({ code: 2 });
-		const v1 = put(at, "old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("old") }], { header: { version: undefined } });
+		const v1 = put(at, "old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("old") }], {
+			header: { version: undefined },
+		});
 		expect(await run(at, ["fork", v1, "--entry", "x"])).toMatchObject({ code: 1 });
 		expect(readdirSync(dirname(v1)).filter((name) => name.includes("old"))).toHaveLength(1);
 	});
@@ -397,7 +595,11 @@ describe("export", () => {
 		const at = world();
 		put(at, "s-fence", [
 			message("a", null, user("go")),
-			message("b", "a", { role: "toolResult", toolName: "*x*", content: [{ type: "text", text: "```\n````\n# not a heading" }] }),
+			message("b", "a", {
+				role: "toolResult",
+				toolName: "*x*",
+				content: [{ type: "text", text: "```\n````\n# not a heading" }],
+			}),
 			entry("session_info", "c", "b", { name: "<b>*name*</b>" }),
 		]);
 		const out = await good(at, ["export"]);
@@ -426,10 +628,20 @@ describe("export", () => {
 		const source = put(at, "s-export", branched);
 		const out = join(at.cwd, "talk.md");
 		await good(at, ["export", source, "-o", out]);
-		expect(await run(at, ["export", source, "-o", out])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already") });
+		expect(await run(at, ["export", source, "-o", out])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("There is a file already"),
+		});
 		await good(at, ["export", source, "-o", out, "--force", "--full"]);
 		expect(readFileSync(out, "utf8")).toContain("line 30 of the log");
-		for (const args of [["--all"], ["--format", "md", "--json"], ["--all", "--leaf", "e4", "--format", "jsonl"], ["--format", "pdf"], ["--full", "--format", "jsonl"]]) expect((await run(at, ["export", source, ...args])).code).toBe(2);
+		for (const args of [
+			["--all"],
+			["--format", "md", "--json"],
+			["--all", "--leaf", "e4", "--format", "jsonl"],
+			["--format", "pdf"],
+			["--full", "--format", "jsonl"],
+		])
+			expect((await run(at, ["export", source, ...args])).code).toBe(2);
 	});
 
 	// Regression: Markdown was written into talk.html, with status 0.
@@ -442,6 +654,12 @@ describe("export", () => {
 			if (name.startsWith("talk.h")) expect(err).toContain("pi --export");
 		}
 		expect(readdirSync(at.cwd)).toEqual([]);
-		for (const args of [["-o", "talk.html", "--format", "md"], ["-o", "talk.txt"], ["-o", "talk"], ["-o", "talk.json", "--json"]]) await good(at, ["export", source, ...args]);
+		for (const args of [
+			["-o", "talk.html", "--format", "md"],
+			["-o", "talk.txt"],
+			["-o", "talk"],
+			["-o", "talk.json", "--json"],
+		])
+			await good(at, ["export", source, ...args]);
 	});
 });

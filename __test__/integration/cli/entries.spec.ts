@@ -15,7 +15,13 @@ test("a tool's calls of other tools are shown before what it gave back", () => {
 		{ id: "3", name: "run", arguments: {}, status: "error", error: "no such file" },
 		null,
 	];
-	const entry = said({ role: "toolResult", toolName: "script", content: [{ type: "text", text: "done" }], nestedCalls: { calls, complete: false }, isError: false });
+	const entry = said({
+		role: "toolResult",
+		toolName: "script",
+		content: [{ type: "text", text: "done" }],
+		nestedCalls: { calls, complete: false },
+		isError: false,
+	});
 	expect(partsOf(entry)).toEqual([
 		{ kind: "call", title: "read", text: '{"path":"pear"}', failed: false },
 		{ kind: "call", title: "write", text: "(70000 bytes)", failed: false },
@@ -25,10 +31,13 @@ test("a tool's calls of other tools are shown before what it gave back", () => {
 		{ kind: "output", title: "script", text: "done", failed: false },
 	]);
 	expect(preview(entry)).toContain('→ read({"path":"pear"})');
-	for (const nestedCalls of [null, 7, {}, { calls: "x" }]) expect(partsOf(said({ role: "toolResult", toolName: "x", content: [], nestedCalls }))).toEqual([]);
+	for (const nestedCalls of [null, 7, {}, { calls: "x" }])
+		expect(partsOf(said({ role: "toolResult", toolName: "x", content: [], nestedCalls }))).toEqual([]);
 });
 
 test("arguments that are no JSON are shown as the model gave them", () => {
 	const block = { type: "toolCall", id: "c", name: "read", arguments: {}, argumentsError: 'not JSON: {"path' };
-	expect(partsOf(said({ role: "assistant", content: [block] }))).toEqual([{ kind: "call", title: "read", text: 'not JSON: {"path', failed: true }]);
+	expect(partsOf(said({ role: "assistant", content: [block] }))).toEqual([
+		{ kind: "call", title: "read", text: 'not JSON: {"path', failed: true },
+	]);
 });

@@ -10,7 +10,12 @@ const sum = (cost: number) => ({ calls: 1, input: 10, output: 2, cacheRead: 30, 
 
 // Regression: the numbers of all rows were arguments of one call, which do not fit on the stack.
 test.each(["session", "project"])("a report of 200,000 rows by %s has its table", (by) => {
-	const rows = Array.from({ length: 200_000 }, (_, n) => ({ key: `/project-${n}`, id: `id-${n}`, title: `Session ${n}`, ...sum(n === 150_000 ? 1_234_567 : 1) }));
+	const rows = Array.from({ length: 200_000 }, (_, n) => ({
+		key: `/project-${n}`,
+		id: `id-${n}`,
+		title: `Session ${n}`,
+		...sum(n === 150_000 ? 1_234_567 : 1),
+	}));
 	const { head, rows: lines, total } = table({ by: { [by]: rows }, total: sum(9_999_999) }, by, 80);
 	expect(head).toMatch(/^(SESSION|PROJECT) +CALLS +INPUT +OUTPUT +CACHE READ +CACHE WRITE +COST$/);
 	expect(lines).toHaveLength(200_000);
@@ -24,7 +29,8 @@ describe("a narrow table", () => {
 		{ key: "acme/a-model-with-a-long-name", ...sum(12_345.5), input: 1_234_567_890 },
 		{ key: "acme/small", ...sum(0.0123) },
 	];
-	const drawn = (width: number): { head: string; rows: string[]; total: string; note: string[] } => table({ by: { model: rows }, total: { ...sum(12_345.5123), input: 1_234_567_900 } }, "model", width);
+	const drawn = (width: number): { head: string; rows: string[]; total: string; note: string[] } =>
+		table({ by: { model: rows }, total: { ...sum(12_345.5123), input: 1_234_567_900 } }, "model", width);
 
 	// Regression: at 40 columns numbers were cut.
 	test.each([120, 80, 60, 50, 40, 30])("leaves out columns and cuts no number (%i columns)", (width) => {

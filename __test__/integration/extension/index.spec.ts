@@ -6,8 +6,18 @@ import { loadReference } from "../../support/reference.js";
 import { root } from "../../support/scratch.js";
 
 const { SessionManager, CURRENT_SESSION_VERSION } = (await loadReference()) as any;
-vi.doMock("@earendil-works/pi-coding-agent", () => ({ SessionManager, VERSION: "1.6.0", CURRENT_SESSION_VERSION, getAgentDir: () => "/nowhere" }));
-vi.doMock("@earendil-works/pi-tui", () => ({ Input: class {}, matchesKey: () => false, truncateToWidth: String, wrapTextWithAnsi: (text: string) => [text] }));
+vi.doMock("@earendil-works/pi-coding-agent", () => ({
+	SessionManager,
+	VERSION: "1.6.0",
+	CURRENT_SESSION_VERSION,
+	getAgentDir: () => "/nowhere",
+}));
+vi.doMock("@earendil-works/pi-tui", () => ({
+	Input: class {},
+	matchesKey: () => false,
+	truncateToWidth: String,
+	wrapTextWithAnsi: (text: string) => [text],
+}));
 
 const { default: extension } = await import(pathToFileURL(join(root, "lib/extension/pi-session-native.mjs")).href);
 
@@ -15,7 +25,11 @@ const { default: extension } = await import(pathToFileURL(join(root, "lib/extens
 function registered(settings: unknown = {}) {
 	const commands: Record<string, { handler(args: string, ctx: unknown): Promise<void> }> = {};
 	const events: Record<string, (event: unknown, ctx: unknown) => Promise<void>> = {};
-	extension({ getSettings: () => settings, registerCommand: (name: string, command: any) => (commands[name] = command), on: (name: string, handler: any) => (events[name] = handler) });
+	extension({
+		getSettings: () => settings,
+		registerCommand: (name: string, command: any) => (commands[name] = command),
+		on: (name: string, handler: any) => (events[name] = handler),
+	});
 	return { commands, events };
 }
 
@@ -49,7 +63,12 @@ test("a class that is not as expected is pi's own, which is said once", async ()
 		await events.session_shutdown?.({}, {});
 	}
 	SessionManager.list = list;
-	expect(notify.mock.calls).toEqual([["pi-session-native: pi 1.6.0 runs on its own session manager, because SessionManager.list is not as expected", "warning"]]);
+	expect(notify.mock.calls).toEqual([
+		[
+			"pi-session-native: pi 1.6.0 runs on its own session manager, because SessionManager.list is not as expected",
+			"warning",
+		],
+	]);
 });
 
 test("a command that fails once its session has ended ends without an error", async () => {
@@ -64,7 +83,16 @@ test("a command that fails once its session has ended ends without an error", as
 test("a command that fails says why", async () => {
 	const { commands } = registered();
 	const notify = vi.fn();
-	const ctx = Object.defineProperties({ hasUI: true, ui: { notify } }, { mode: { get: () => { throw new Error("no mode"); } } });
+	const ctx = Object.defineProperties(
+		{ hasUI: true, ui: { notify } },
+		{
+			mode: {
+				get: () => {
+					throw new Error("no mode");
+				},
+			},
+		},
+	);
 	await commands.find?.handler("quince", ctx);
 	expect(notify).toHaveBeenCalledWith("pi-session-native: no mode", "warning");
 });

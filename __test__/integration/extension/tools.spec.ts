@@ -3,23 +3,51 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { agentDir } from "../../unit/catalog/agent-dir.js";
 import { openFilesOf } from "../../support/open-files.js";
-import { type Json, api, assistant, entry, header, message, root, scratch, snapshot, toolResult, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	entry,
+	header,
+	type Json,
+	message,
+	root,
+	scratch,
+	snapshot,
+	toolResult,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
+import { agentDir } from "../../unit/catalog/agent-dir.js";
 
-const { definitions, readSession, searchSessions } = await import(pathToFileURL(join(root, "lib/extension/tools.mjs")).href);
+const { definitions, readSession, searchSessions } = await import(
+	pathToFileURL(join(root, "lib/extension/tools.mjs")).href
+);
 
 afterEach(() => api.setAgentDir(undefined));
 
 const piOf = (agent: string) => ({ getAgentDir: () => agent });
-const ctx = (file?: string) => ({ cwd: "/project", sessionManager: { getSessionFile: () => file, getSessionId: () => "none", usesDefaultSessionDir: () => true, getSessionDir: () => "" } });
+const ctx = (file?: string) => ({
+	cwd: "/project",
+	sessionManager: {
+		getSessionFile: () => file,
+		getSessionId: () => "none",
+		usesDefaultSessionDir: () => true,
+		getSessionDir: () => "",
+	},
+});
 const textOf = (result: any): string => result.content[0].text;
-const search = async (agent: string, params: Json, file?: string): Promise<string> => textOf(await searchSessions(piOf(agent), params, undefined, ctx(file)));
+const search = async (agent: string, params: Json, file?: string): Promise<string> =>
+	textOf(await searchSessions(piOf(agent), params, undefined, ctx(file)));
 
 test("both definitions together are below 1,000 bytes, and say that the tools only read", () => {
-	const sent = Object.values<any>(definitions).map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } }));
+	const sent = Object.values<any>(definitions).map(({ name, description, parameters }) => ({
+		type: "function",
+		function: { name, description, parameters },
+	}));
 	expect(Buffer.byteLength(JSON.stringify(sent))).toBeLessThan(1000);
-	for (const { annotations } of Object.values<any>(definitions)) expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+	for (const { annotations } of Object.values<any>(definitions))
+		expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
 	expect(Buffer.byteLength(readFileSync(join(root, "skills/session-search/SKILL.md")))).toBeLessThan(2500);
 });
 
@@ -31,14 +59,20 @@ describe("search_sessions", () => {
 		const here = await search(agent, { query: "question" });
 		expect(here).toContain('session s-10 "question 10"\n  entry a 2025-01-01T00:00:00.000Z user: question 10');
 		expect(here).not.toContain("s-3 ");
-		expect(await search(agent, { query: "question", all: true })).toContain('session s-3 "question 3" in /other\n  entry a 2025-01-01T00:00:00.000Z user: question 3');
-		expect(await search(agent, { query: "question 10" }, join(dir, "10.jsonl"))).toBe("Nothing found in the sessions of this project; set all to search every project.");
+		expect(await search(agent, { query: "question", all: true })).toContain(
+			'session s-3 "question 3" in /other\n  entry a 2025-01-01T00:00:00.000Z user: question 3',
+		);
+		expect(await search(agent, { query: "question 10" }, join(dir, "10.jsonl"))).toBe(
+			"Nothing found in the sessions of this project; set all to search every project.",
+		);
 		expect(snapshot(join(agent, "sessions"))).toEqual(before);
 	});
 
 	test("answers in 6,000 characters at most, safe for a terminal", async () => {
 		const { agent, dir } = agentDir(1);
-		const hits = Array.from({ length: 60 }, (_, n) => message(`e${n}`, null, user(`needle \u001b[2J\u202e ${"long words ".repeat(50)} ${n}`)));
+		const hits = Array.from({ length: 60 }, (_, n) =>
+			message(`e${n}`, null, user(`needle \u001b[2J\u202e ${"long words ".repeat(50)} ${n}`)),
+		);
 		writeSession(dir, [header({ id: "long", cwd: "/project" }), ...hits], "long.jsonl");
 		const text = await search(agent, { query: "needle", session: "long" });
 		expect(text.length).toBeGreaterThan(4000);
@@ -51,14 +85,29 @@ describe("search_sessions", () => {
 	test("names each session and shows some of its hits, and more of one session", async () => {
 		const { agent, dir } = agentDir(3);
 		const hits = Array.from({ length: 40 }, (_, n) => message(`e${n}`, null, user(`question again ${n}`)));
-		writeSession(dir, [header({ id: "long", cwd: "/project" }), ...hits, entry("session_info", "n", null, { name: "A long\n\u001b[1mtalk" })], "long.jsonl");
+		writeSession(
+			dir,
+			[
+				header({ id: "long", cwd: "/project" }),
+				...hits,
+				entry("session_info", "n", null, { name: "A long\n\u001b[1mtalk" }),
+			],
+			"long.jsonl",
+		);
 		mkdirSync(join(dir, "long/run"), { recursive: true });
-		writeSession(join(dir, "long/run"), [header({ id: "helper", cwd: "/else" }), message("a", null, user("question of a helper"))]);
+		writeSession(join(dir, "long/run"), [
+			header({ id: "helper", cwd: "/else" }),
+			message("a", null, user("question of a helper")),
+		]);
 		const text = await search(agent, { query: "question" });
-		expect(text).toMatch(/^session long "A long talk"\n {2}entry e39 [^]*\n {2}entry e37 .*\n {2}\(37 more hits in this session; set session to see them\)\nsession helper "question of a helper", of a subagent of session long\n/);
+		expect(text).toMatch(
+			/^session long "A long talk"\n {2}entry e39 [\s\S]*\n {2}entry e37 .*\n {2}\(37 more hits in this session; set session to see them\)\nsession helper "question of a helper", of a subagent of session long\n/,
+		);
 		expect(text.match(/^session /gm)).toHaveLength(5);
 		expect((await search(agent, { query: "question", session: "lon" })).match(/^ {2}entry /gm)).toHaveLength(40);
-		await expect(search(agent, { query: "question", session: "nowhere" })).rejects.toThrow("There is no session nowhere");
+		await expect(search(agent, { query: "question", session: "nowhere" })).rejects.toThrow(
+			"There is no session nowhere",
+		);
 	});
 
 	test("an empty query is an error", async () => {
@@ -68,7 +117,9 @@ describe("search_sessions", () => {
 
 	test("can be aborted", async () => {
 		const { agent } = agentDir(1);
-		await expect(searchSessions(piOf(agent), { query: "question" }, AbortSignal.abort(new Error("stop")), ctx())).rejects.toThrow("stop");
+		await expect(
+			searchSessions(piOf(agent), { query: "question" }, AbortSignal.abort(new Error("stop")), ctx()),
+		).rejects.toThrow("stop");
 	});
 });
 
@@ -77,24 +128,54 @@ describe("read_session", () => {
 	test("reads what search_sessions found, also where pi was started with a session directory, and leaves no file open", async () => {
 		const { agent } = agentDir(1);
 		const dir = scratch();
-		const path = writeSession(dir, [header({ id: "0194-elsewhere", cwd: "/project" }), message("a", null, user("needle of elsewhere"))], "elsewhere.jsonl");
-		const elsewhere = { cwd: "/project", sessionManager: { getSessionFile: () => join(dir, "open.jsonl"), getSessionId: () => "none", usesDefaultSessionDir: () => false, getSessionDir: () => dir } };
-		expect(textOf(await searchSessions(piOf(agent), { query: "needle" }, undefined, elsewhere))).toContain('session 0194-elsewhere "needle of elsewhere"\n  entry a ');
-		expect(textOf(readSession(piOf(agent), { session: "0194-elsewhere", entry: "a" }, elsewhere))).toContain("needle of elsewhere");
-		expect(() => readSession(piOf(agent), { session: "0194-elsewhere", entry: "z" }, elsewhere)).toThrow("has no entry z");
-		expect(() => readSession(piOf(agent), { session: "s-0", entry: "a" }, elsewhere)).toThrow("There is no session s-0");
+		const path = writeSession(
+			dir,
+			[header({ id: "0194-elsewhere", cwd: "/project" }), message("a", null, user("needle of elsewhere"))],
+			"elsewhere.jsonl",
+		);
+		const elsewhere = {
+			cwd: "/project",
+			sessionManager: {
+				getSessionFile: () => join(dir, "open.jsonl"),
+				getSessionId: () => "none",
+				usesDefaultSessionDir: () => false,
+				getSessionDir: () => dir,
+			},
+		};
+		expect(textOf(await searchSessions(piOf(agent), { query: "needle" }, undefined, elsewhere))).toContain(
+			'session 0194-elsewhere "needle of elsewhere"\n  entry a ',
+		);
+		expect(textOf(readSession(piOf(agent), { session: "0194-elsewhere", entry: "a" }, elsewhere))).toContain(
+			"needle of elsewhere",
+		);
+		expect(() => readSession(piOf(agent), { session: "0194-elsewhere", entry: "z" }, elsewhere)).toThrow(
+			"has no entry z",
+		);
+		expect(() => readSession(piOf(agent), { session: "s-0", entry: "a" }, elsewhere)).toThrow(
+			"There is no session s-0",
+		);
 		expect(openFilesOf("self")).not.toContain(path);
 	});
 
 	test("gives the messages around an entry, in 12,000 characters at most", () => {
 		const { agent, dir } = agentDir(1);
 		const long = "word ".repeat(10_000);
-		const entries = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map((id, at, all) => message(id, all[at - 1] ?? null, at % 2 ? assistant(`${id}: ${long}`) : user(`${id}: ${long}\u001b[2J`)));
+		const entries = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map((id, at, all) =>
+			message(id, all[at - 1] ?? null, at % 2 ? assistant(`${id}: ${long}`) : user(`${id}: ${long}\u001b[2J`)),
+		);
 		writeSession(dir, [header({ id: "0194-long", cwd: "/project" }), ...entries], "long.jsonl");
 		const text = textOf(readSession(piOf(agent), { session: "0194-l", entry: "e" }, ctx()));
 		expect(text.length).toBeLessThanOrEqual(12_000);
 		expect(text.length).toBeGreaterThan(9_000);
-		expect([...text.matchAll(/^\[(\w+) (\w) /gm)].map(([, role, id]) => `${role} ${id}`)).toEqual(["assistant b", "user c", "assistant d", "user e", "assistant f", "user g", "assistant h"]);
+		expect([...text.matchAll(/^\[(\w+) (\w) /gm)].map(([, role, id]) => `${role} ${id}`)).toEqual([
+			"assistant b",
+			"user c",
+			"assistant d",
+			"user e",
+			"assistant f",
+			"user g",
+			"assistant h",
+		]);
 		expect(text).toMatch(/… \(\d+ characters more\)/);
 		expect(text).not.toContain("\u001b");
 	});
@@ -106,7 +187,11 @@ describe("read_session", () => {
 		expect(read("", "a")).toThrow("There is no session ");
 		expect(read("s-0", "z")).toThrow("Session s-0 has no entry z");
 		expect(read("s-", "a")).toThrow("Several sessions begin with s-: give the whole id");
-		writeSession(dir, [header({ id: "tool", cwd: "/project" }), message("a", null, toolResult("only output"))], "tool.jsonl");
+		writeSession(
+			dir,
+			[header({ id: "tool", cwd: "/project" }), message("a", null, toolResult("only output"))],
+			"tool.jsonl",
+		);
 		expect(textOf(readSession(piOf(agent), { session: "tool", entry: "a" }, ctx()))).toContain("only output");
 	});
 });

@@ -4,8 +4,20 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { earlierPackage, referencePackage } from "../../../scripts/demo/pi.mjs";
+import {
+	api,
+	assistant,
+	header,
+	lockedOut,
+	message,
+	root,
+	scratch,
+	setEnv,
+	text,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 import { agentDir, plain } from "../../unit/catalog/agent-dir.js";
-import { api, assistant, header, lockedOut, message, root, scratch, setEnv, text, user, writeSession } from "../../support/scratch.js";
 
 const native = (path: string): Promise<any> => import(/* @vite-ignore */ pathToFileURL(path).href);
 const { takeOver } = await native(join(root, "lib/takeover/take-over.mjs"));
@@ -18,7 +30,13 @@ let copies = 0;
 async function freshPi(dir = referencePackage, more: Record<string, unknown> = {}): Promise<any> {
 	const url = pathToFileURL(join(dir, "dist/core/session-manager.js")).href;
 	const { SessionManager, CURRENT_SESSION_VERSION } = await import(/* @vite-ignore */ `${url}?copy=${++copies}`);
-	return { SessionManager, CURRENT_SESSION_VERSION, VERSION: "1.6.0", getAgentDir: () => process.env.PI_CODING_AGENT_DIR, ...more };
+	return {
+		SessionManager,
+		CURRENT_SESSION_VERSION,
+		VERSION: "1.6.0",
+		getAgentDir: () => process.env.PI_CODING_AGENT_DIR,
+		...more,
+	};
 }
 
 /** Takes a pi over for the length of a test. */
@@ -30,7 +48,8 @@ function taken(pi: any, more: Record<string, unknown> = {}) {
 }
 
 const isOurs = (manager: unknown): boolean => manager instanceof api.SessionManager;
-const because = (reason: string): string => `pi-session-native: pi 1.6.0 runs on its own session manager, because ${reason}`;
+const because = (reason: string): string =>
+	`pi-session-native: pi 1.6.0 runs on its own session manager, because ${reason}`;
 
 afterEach(() => {
 	// Each line is said once in a process.
@@ -46,7 +65,13 @@ describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => 
 		const file = writeSession(scratch(), [header(), message("a", null, user())]);
 		const made = () => {
 			const { SessionManager: S } = pi;
-			return [S.create("/project"), S.open(file), S.continueRecent("/project"), S.inMemory(), S.forkFrom(file, "/project")];
+			return [
+				S.create("/project"),
+				S.open(file),
+				S.continueRecent("/project"),
+				S.inMemory(),
+				S.forkFrom(file, "/project"),
+			];
 		};
 		const before = made();
 		const { undo, lines } = taken(pi);
@@ -56,7 +81,12 @@ describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => 
 		for (const manager of [...before, ...ours]) expect(manager).toBeInstanceOf(pi.SessionManager);
 		expect(api.SessionManager).not.toBe(pi.SessionManager);
 		expect({}).not.toBeInstanceOf(pi.SessionManager);
-		for (const name of STATICS) expect([pi.SessionManager[name].name, pi.SessionManager[name].length, Object.keys(pi.SessionManager)]).toEqual([name, own[STATICS.indexOf(name)].length, []]);
+		for (const name of STATICS)
+			expect([pi.SessionManager[name].name, pi.SessionManager[name].length, Object.keys(pi.SessionManager)]).toEqual([
+				name,
+				own[STATICS.indexOf(name)].length,
+				[],
+			]);
 		undo();
 		expect(STATICS.map((name) => pi.SessionManager[name])).toEqual(own);
 		expect(made().map(isOurs)).toEqual([false, false, false, false, false]);
@@ -145,7 +175,8 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		undo();
 		if (typeof reason === "string") expect(lines()).toEqual([because(reason)]);
 		else expect(lines().join("\n")).toMatch(reason);
-		if (own) for (const name of STATICS) expect(Object.getOwnPropertyDescriptor(pi.SessionManager, name)).toEqual(own[name]);
+		if (own)
+			for (const name of STATICS) expect(Object.getOwnPropertyDescriptor(pi.SessionManager, name)).toEqual(own[name]);
 	}
 
 	test("where it exports no class", async () => {
@@ -175,7 +206,12 @@ describe("pi runs on its own manager, and one line says why,", () => {
 	});
 
 	test("where another program replaced a static before", async () => {
-		const replacements = [(cwd: string) => cwd, async (...args: unknown[]) => args, function list(_a: 1, _b: 2, _c: 3, _d: 4) {}, null];
+		const replacements = [
+			(cwd: string) => cwd,
+			async (...args: unknown[]) => args,
+			function list(_a: 1, _b: 2, _c: 3, _d: 4) {},
+			null,
+		];
 		for (const list of replacements) {
 			const pi = await freshPi();
 			pi.SessionManager.list = list;
@@ -239,7 +275,9 @@ test("a static that another program replaced since is left alone, calls pi's own
 	expect(pi.SessionManager.inMemory).toBe(wrapped);
 	expect(isOurs(pi.SessionManager.inMemory())).toBe(false);
 	expect(pi.SessionManager.create).toBe(own.create.value);
-	expect(lines()).toEqual(["pi-session-native: SessionManager.inMemory was replaced by another program and is left alone"]);
+	expect(lines()).toEqual([
+		"pi-session-native: SessionManager.inMemory was replaced by another program and is left alone",
+	]);
 	// The other program gives back what it found, which was ours: the next takeover does not call it.
 	pi.SessionManager.inMemory = ours;
 	const again = taken(pi);
@@ -252,7 +290,13 @@ describe("the texts of a list that is shown", () => {
 	/** How often files were opened to read a text is not seen from here: a file that is gone has no text any more. */
 	async function listed(show: boolean, meanwhile = (_pi: any) => {}) {
 		const { dir } = agentDir(0);
-		const paths = Array.from({ length: 100 }, (_, n) => writeSession(dir, [header({ id: `s-${n}`, cwd: "/project" }), message("a", null, user(`text ${n}`))], `${n}.jsonl`));
+		const paths = Array.from({ length: 100 }, (_, n) =>
+			writeSession(
+				dir,
+				[header({ id: `s-${n}`, cwd: "/project" }), message("a", null, user(`text ${n}`))],
+				`${n}.jsonl`,
+			),
+		);
 		const pi = await freshPi();
 		taken(pi);
 		const sessions = await pi.SessionManager.list("/project", undefined, show ? () => {} : undefined);

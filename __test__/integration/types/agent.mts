@@ -1,8 +1,8 @@
 // The agent takes the manager: by its own type through `pi-session-native/pi`, and as what extensions read from
 // either entry. The agent here is 0.87.1, whose class has a few methods less than the reference's.
 import {
-	createAgentSession,
 	type CreateAgentSessionOptions,
+	createAgentSession,
 	type ExtensionContext,
 	SessionManager as PiSessionManager,
 } from "@earendil-works/pi-coding-agent";

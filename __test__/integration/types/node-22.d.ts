@@ -1,7 +1,11 @@
 // What Node 22 has and the types of Node 20, the oldest that is supported, do not.
 declare module "module" {
 	namespace Module {
-		type LoadHookSync = (url: string, context: LoadHookContext, next: (url: string, context?: Partial<LoadHookContext>) => LoadFnOutput) => LoadFnOutput;
+		type LoadHookSync = (
+			url: string,
+			context: LoadHookContext,
+			next: (url: string, context?: Partial<LoadHookContext>) => LoadFnOutput,
+		) => LoadFnOutput;
 		function registerHooks(hooks: { load: LoadHookSync }): void;
 		function enableCompileCache(): void;
 	}
@@ -13,4 +17,5 @@ declare global {
 		}
 	}
 }
+
 export {};

@@ -1,5 +1,5 @@
 // The declarations by themselves: no pi package, no Node types, and every declaration file checked as well.
-import { CURRENT_SESSION_VERSION, type AgentMessage, type SessionHeader, SessionManager } from "pi-session-native";
+import { type AgentMessage, CURRENT_SESSION_VERSION, type SessionHeader, SessionManager } from "pi-session-native";
 
 const manager = SessionManager.create("/project", undefined, { id: "chosen" });
 const id: string = manager.appendMessage({ role: "user", content: "hello", timestamp: Date.now() });
@@ -13,7 +13,14 @@ if (entry?.type === "message" && entry.message.role === "assistant") {
 }
 
 // Headers of older files read as they are.
-const old: SessionHeader = { type: "session", id: "", timestamp: "", cwd: "", branchedFrom: "/old.jsonl", provider: "x" };
+const old: SessionHeader = {
+	type: "session",
+	id: "",
+	timestamp: "",
+	cwd: "",
+	branchedFrom: "/old.jsonl",
+	provider: "x",
+};
 const version: 3 = CURRENT_SESSION_VERSION;
 
 // Roles are open to the application, by declaration merging.

@@ -1,10 +1,21 @@
 // Whoever writes an adapter of their own has all the types for it, and is told what is missing.
-import { type Append, type Appended, type LineStore, StoreError, type StoreErrorCode, openStore } from "pi-session-sync";
+import {
+	type Append,
+	type Appended,
+	type LineStore,
+	openStore,
+	StoreError,
+	type StoreErrorCode,
+} from "pi-session-sync";
 import { conformanceCases } from "pi-session-sync/conformance";
 import { holds, type IsAny } from "./compare.mjs";
 
 const opened: LineStore = await openStore("/somewhere", { host: "laptop" });
-const { stored, cursor }: Appended = await opened.append("id", { header: new Uint8Array(), lines: [Buffer.from("{}")], after: "" });
+const { stored, cursor }: Appended = await opened.append("id", {
+	header: new Uint8Array(),
+	lines: [Buffer.from("{}")],
+	after: "",
+});
 const code: StoreErrorCode = new StoreError("full", "no room").code;
 const { lines, problems } = await opened.load("id", cursor);
 for (const { run } of conformanceCases) await run({ open: async (host) => openStore("/somewhere", { host }) });

@@ -83,7 +83,8 @@ describe("the declarations", () => {
 	it("are compared name by name, none left out", () => {
 		const compared = readFileSync(join(here, "exports.mts"), "utf8");
 		const missing = exportedNames(reference).filter(
-			(name) => name !== "SessionManager" && !compared.includes(`\t${name}: Mutual<`) && !compared.includes(`| "${name}"`),
+			(name) =>
+				name !== "SessionManager" && !compared.includes(`\t${name}: Mutual<`) && !compared.includes(`| "${name}"`),
 		);
 		expect(missing).toEqual([]);
 	});

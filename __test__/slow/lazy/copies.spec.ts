@@ -33,7 +33,9 @@ for (const looked of [false, true]) {
 			test(name, () => {
 				for (let at = 0; at < COUNT; at++) {
 					for (const ofMessage of [false, true]) {
-						const [ours, pis] = [openLazy, openReference].map((open) => branched(open(sampleFile()), at, ofMessage, change, looked));
+						const [ours, pis] = [openLazy, openReference].map((open) =>
+							branched(open(sampleFile()), at, ofMessage, change, looked),
+						);
 						expect(ours, `${at} ${ofMessage}`).toEqual(pis);
 					}
 				}

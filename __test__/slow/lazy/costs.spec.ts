@@ -1,10 +1,20 @@
 // What is read, written and kept, seen from outside: damage to what must not be read is not noticed, and the system
 // counts the calls.
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, readlinkSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Json, api, assistant, entry, header, message, scratch, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	entry,
+	header,
+	type Json,
+	message,
+	scratch,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 import { long, openLazy } from "../../unit/lazy/support.js";
 
 /** Overwrites the lines of these entries in place with what no reader takes. */
@@ -27,13 +37,24 @@ const chain = (): Json[] =>
 test("one entry is made by itself", () => {
 	const file = writeSession(scratch(), [header(), ...chain()]);
 	const manager = openLazy(file);
-	harm(file, ids.filter((id) => id !== "m7"));
-	expect(manager.getEntry("m7")).toMatchObject({ id: "m7", message: { content: [{ type: "text", text: long("m7") }] } });
+	harm(
+		file,
+		ids.filter((id) => id !== "m7"),
+	);
+	expect(manager.getEntry("m7")).toMatchObject({
+		id: "m7",
+		message: { content: [{ type: "text", text: long("m7") }] },
+	});
 	expect(() => manager.getEntry("m8")).toThrow("Session file changed underneath");
 });
 
 test("a branch is made without its siblings", () => {
-	const file = writeSession(scratch(), [header(), ...chain(), message("s", "m3", user("aside")), message("t", "s", user("on"))]);
+	const file = writeSession(scratch(), [
+		header(),
+		...chain(),
+		message("s", "m3", user("aside")),
+		message("t", "s", user("on")),
+	]);
 	const manager = openLazy(file);
 	harm(file, ids.slice(4));
 	expect(manager.getBranch("t").map((one) => one.id)).toEqual(["m0", "m1", "m2", "m3", "s", "t"]);
@@ -52,7 +73,11 @@ test("the context of a compacted session is made without what was compacted", ()
 	const manager = openLazy(file);
 	harm(file, ids.slice(0, 30));
 	const { messages } = manager.buildSessionContext();
-	expect(messages.map((one) => one.role)).toEqual(["compactionSummary", ...Array(5).fill(["user", "assistant"]).flat(), "user"]);
+	expect(messages.map((one) => one.role)).toEqual([
+		"compactionSummary",
+		...Array(5).fill(["user", "assistant"]).flat(),
+		"user",
+	]);
 	expect(manager.buildContextEntries()).toHaveLength(12);
 });
 
@@ -68,7 +93,8 @@ test("an append is one write to a file that stays open", () => {
 	expect(before).toHaveLength(1);
 	const writes = (): number => Number(/^syscw: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
 	const from = writes();
-	for (let at = 0; at < 1_000; at++) manager.appendMessage(user(`more ${at} ${at % 10 === 0 ? long("x", 10_000) : ""}`));
+	for (let at = 0; at < 1_000; at++)
+		manager.appendMessage(user(`more ${at} ${at % 10 === 0 ? long("x", 10_000) : ""}`));
 	// The engine may have woken a thread of its own meanwhile, which is a write, too.
 	const made = writes() - from;
 	expect(made).toBeGreaterThanOrEqual(1_000);
@@ -92,7 +118,10 @@ function measured(body: string, env: Record<string, string> = {}, before = ""): 
 		process.stdout.write(JSON.stringify((() => {${body}})()));`;
 	// Other runtimes have no such flag.
 	const node = process.versions.bun || process.versions.deno ? "node" : process.execPath;
-	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], { encoding: "utf8", env: { ...process.env, ...env } });
+	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], {
+		encoding: "utf8",
+		env: { ...process.env, ...env },
+	});
 	expect(stderr).toBe("");
 	return JSON.parse(stdout);
 }
@@ -117,7 +146,9 @@ test("an append makes no entry object; who reads it does", () => {
 
 test("what an open keeps is the index, not the file", () => {
 	const body = [{ type: "text", text: long("x", 100_000) }];
-	const lines = Array.from({ length: 600 }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, { ...user(""), content: body }));
+	const lines = Array.from({ length: 600 }, (_, at) =>
+		message(`m${at}`, at ? `m${at - 1}` : null, { ...user(""), content: body }),
+	);
 	const file = writeSession(scratch(), [header(), ...lines]);
 	const { opened, looked, peak, count } = measured(`
 		const rss = () => (gc(), gc(), process.memoryUsage.rss());
@@ -147,7 +178,10 @@ test("with laziness turned off large bodies are read in batches, not as one text
 	const size = 200_000;
 	const lines = Array.from({ length: 400 }, (_, at) =>
 		// Half of them numbers: little is left of their text.
-		message(`m${at}`, at ? `m${at - 1}` : null, { ...user(""), content: at % 2 ? "x".repeat(size) : [`${"1,".repeat(size / 2)}`] }),
+		message(`m${at}`, at ? `m${at - 1}` : null, {
+			...user(""),
+			content: at % 2 ? "x".repeat(size) : [`${"1,".repeat(size / 2)}`],
+		}),
 	);
 	const file = writeSession(scratch(), [header(), ...lines]);
 	const { whole, grown, count } = measured(
@@ -181,7 +215,8 @@ const LOOPS: Record<string, string> = {
 	"opened and dropped": "SessionManager.open(file).getEntryCount();",
 	"left for the next by one manager": "manager.setSessionFile(file); manager.getLeafEntry();",
 	"forked and dropped": "SessionManager.forkFrom(file, dir, dir).getLeafId();",
-	"made in memory and dropped": "const made = SessionManager.inMemory('/work'); for (let n = 0; n < 60_000; n++) made.appendCustomEntry('x');",
+	"made in memory and dropped":
+		"const made = SessionManager.inMemory('/work'); for (let n = 0; n < 60_000; n++) made.appendCustomEntry('x');",
 	"made of entries and dropped": "SessionManager.inMemory('/work', undefined, entries);",
 };
 
@@ -208,7 +243,9 @@ for (const [what, work] of Object.entries(LOOPS)) {
 }
 
 test("entries that outlive their manager read their bodies however many sessions were opened since", () => {
-	const lines = Array.from({ length: 200 }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user(long(`m${at}`))));
+	const lines = Array.from({ length: 200 }, (_, at) =>
+		message(`m${at}`, at ? `m${at - 1}` : null, user(long(`m${at}`))),
+	);
 	const file = writeSession(scratch(), [header(), ...lines]);
 	const { read, more } = measured(`
 		const file = ${JSON.stringify(file)};

@@ -33,7 +33,8 @@ const MILLION = 1_000_000;
 
 test("a million entries in one path open, take more, and give branch, context, tree and children", () => {
 	function* chain(): Iterable<string> {
-		for (let at = 0; at < MILLION; at++) yield message(`m${at}`, at === 0 ? null : `m${at - 1}`, at % 2 ? "assistant" : "user");
+		for (let at = 0; at < MILLION; at++)
+			yield message(`m${at}`, at === 0 ? null : `m${at - 1}`, at % 2 ? "assistant" : "user");
 	}
 	const manager = openLazy(sessionOf(chain()));
 	expect(manager.getEntryCount()).toBe(MILLION);
@@ -48,10 +49,20 @@ test("a million entries in one path open, take more, and give branch, context, t
 	expect(all).toHaveLength(MILLION + 20);
 	expect(differing(manager.getBranch(), all)).toBe(0);
 	const { messages } = manager.buildSessionContext();
-	expect(differing(messages, all.map((one: any) => one.message))).toBe(0);
+	expect(
+		differing(
+			messages,
+			all.map((one: any) => one.message),
+		),
+	).toBe(0);
 	expect(differing(manager.buildContextEntries(), all)).toBe(0);
 	const projection = manager.buildSessionProjection();
-	expect(differing(projection.entries.map((one) => one.sourceEntry), all)).toBe(0);
+	expect(
+		differing(
+			projection.entries.map((one) => one.sourceEntry),
+			all,
+		),
+	).toBe(0);
 	expect(manager.getEntry(added[19] as string)).toBe(all.at(-1));
 	// Down the tree, one child each.
 	let depth = 0;
@@ -133,9 +144,9 @@ test("many appends in memory, and their branch", () => {
 	for (let at = 0; at < 300_000; at++) manager.appendMessage(shared);
 	const branch = manager.getBranch();
 	expect(branch).toHaveLength(300_000);
-	expect(branch.every((one: any, at) => one.message === shared && (at === 0 || one.parentId === branch[at - 1]?.id))).toBe(
-		true,
-	);
+	expect(
+		branch.every((one: any, at) => one.message === shared && (at === 0 || one.parentId === branch[at - 1]?.id)),
+	).toBe(true);
 	expect(manager.buildSessionContext().messages).toHaveLength(300_000);
 	expect(differing(manager.getEntries(), branch)).toBe(0);
 });
@@ -143,7 +154,8 @@ test("many appends in memory, and their branch", () => {
 test("as many edits of the context as entries, and branches before and behind them", () => {
 	const [count, path] = [60_000, "m"];
 	function* lines(): Iterable<string> {
-		for (let at = 0; at < count; at++) yield message(`${path}${at}`, at === 0 ? null : `${path}${at - 1}`, at % 2 ? "assistant" : "user");
+		for (let at = 0; at < count; at++)
+			yield message(`${path}${at}`, at === 0 ? null : `${path}${at - 1}`, at % 2 ? "assistant" : "user");
 		for (let at = 0; at < count; at++) {
 			const parent = at === 0 ? `${path}${count - 1}` : `e${at - 1}`;
 			yield `{"type":"context_edit","id":"e${at}","parentId":"${parent}",${TIME},"targetId":"${path}${at}","replacement":${at % 3 ? '{"content":"x"}' : null}}`;

@@ -3,8 +3,8 @@ import { constants } from "node:buffer";
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { agentDir, run, session } from "../../unit/catalog/agent-dir.js";
 import { header, message, user } from "../../support/scratch.js";
+import { agentDir, run, session } from "../../unit/catalog/agent-dir.js";
 
 // Regression: a first message longer than a string may be kept a list from ever settling.
 test("a list settles where a first message is longer than a string may be", async () => {
@@ -20,6 +20,8 @@ test("a list settles where a first message is longer than a string may be", asyn
 	const script = `
 		process.on("exit", () => console.log("ended"));
 		SessionManager.listAll().then((list) => console.log(list.length, list.find((info) => info.id === "endless").firstMessage.length));`;
-	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_NATIVE_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
+	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_NATIVE_CATALOG: "off" })).toBe(
+		`2 ${1 << 20}\nended\n`,
+	);
 	rmSync(join(dir, "endless.jsonl"));
 });

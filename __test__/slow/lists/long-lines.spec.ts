@@ -8,17 +8,31 @@ describe("of one line of 90 MB, or four, a list and what it leaves to do held mo
 	const text = JSON.stringify({ type: "text", text: "look" });
 	// What begins the line, what ends it, and how many of the lists' texts are "look".
 	test.each([
-		["a pasted image", `"message":{"role":"user","content":[${text},{"type":"image","mimeType":"image/png","data":"`, '"}]}', 4],
+		[
+			"a pasted image",
+			`"message":{"role":"user","content":[${text},{"type":"image","mimeType":"image/png","data":"`,
+			'"}]}',
+			4,
+		],
 		["an answer's image", `"message":{"role":"assistant","content":[{"data":"`, `","type":"image"},${text}]}`, 4],
 		["a content before its role", '"message":{"content":"', '","role":"toolResult"}', 0],
 		["a key with an escape", '"k\\u0065y":1,"data":"', '"', 0],
 	] as const)("%s", async (_, begin, end, looks) => {
 		const at = agentDir(1);
 		const piece = Buffer.alloc(1 << 20, "x");
-		const head = JSON.stringify({ type: "session", version: 3, id: "huge", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" });
+		const head = JSON.stringify({
+			type: "session",
+			version: 3,
+			id: "huge",
+			timestamp: "2025-01-01T00:00:00.000Z",
+			cwd: "/project",
+		});
 		for (let n = 0; n < 4; n++) {
 			const file = openSync(join(at.dir, `huge${n}.jsonl`), "w");
-			writeFileSync(file, `${head}\n{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z",${begin}`);
+			writeFileSync(
+				file,
+				`${head}\n{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z",${begin}`,
+			);
 			for (let m = 0; m < 90; m++) writeFileSync(file, piece);
 			writeFileSync(file, `${end}}\n`);
 			closeSync(file);

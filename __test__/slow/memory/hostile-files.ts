@@ -4,7 +4,8 @@ export const header = (version: number): string =>
 export const message = (content: string): string =>
 	`{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user","content":"${content}"}}\n`;
 
-const lines = (count: number, line: (number: number) => string): string => Array.from({ length: count }, (_, at) => line(at)).join("");
+const lines = (count: number, line: (number: number) => string): string =>
+	Array.from({ length: count }, (_, at) => line(at)).join("");
 const id = (number: number): string => (number === 0 ? "root" : String(number).padStart(8, "0"));
 const below = (number: number): string => (number === 0 ? "null" : `"${id(number - 1)}"`);
 const time = (number: number): string => new Date(1_735_689_600_000 + 60_000 * number).toISOString();
@@ -16,7 +17,8 @@ export const manyDamagedLines = (count: number): string => `${header(3)}${ROOT}$
 export const manyFusedEntries = (count: number): string =>
 	`${header(3)}${lines(count, (at) => `{"type":"custom","id":"${id(at)}","parentId":${below(at)}}`)}{\n`;
 export const manyOldEntries = (count: number): string =>
-	header(1) + lines(count, (at) => `{"type":"message","timestamp":"${time(at)}","message":{"role":"user","content":"secret"}}\n`);
+	header(1) +
+	lines(count, (at) => `{"type":"message","timestamp":"${time(at)}","message":{"role":"user","content":"secret"}}\n`);
 export const deepTree = (count: number): string =>
 	header(3) +
 	lines(
@@ -27,7 +29,10 @@ export const deepTree = (count: number): string =>
 export const manyLabels = (count: number): string =>
 	header(3) +
 	ROOT +
-	lines(count, (at) => `{"type":"label","id":"${id(at + 1)}","parentId":"${id(at)}","targetId":"${id(at)}","label":"l"}\n`) +
+	lines(
+		count,
+		(at) => `{"type":"label","id":"${id(at + 1)}","parentId":"${id(at)}","targetId":"${id(at)}","label":"l"}\n`,
+	) +
 	`{"type":"custom","id":"end","parentId":"${id(count)}"}\n`;
 export const manyForks = (count: number): string =>
 	header(3) +
@@ -39,7 +44,9 @@ export const manyForks = (count: number): string =>
 		return `{"type":"message","id":"${id(at)}","parentId":${parent},"timestamp":"${time(1_440 * at)}","message":{"role":"${role}","content":"secret",${call}}}\n`;
 	});
 export const manyOrphans = (count: number): string =>
-	header(3) + ROOT + lines(count, (at) => `{"type":"custom","id":"${id(1 + (at >> 1))}","parentId":"gone${at}","data":${at}}\n`);
+	header(3) +
+	ROOT +
+	lines(count, (at) => `{"type":"custom","id":"${id(1 + (at >> 1))}","parentId":"gone${at}","data":${at}}\n`);
 /** Ids that end in half a character, an orphan, a cycle and a repeated one among their entries. */
 export const hugeIds = (length: number): string => {
 	const long = `${"i".repeat(length)}\\ud800`;

@@ -19,7 +19,10 @@ const stored = (file) => {
 const OPERATIONS = {
 	getLeafId: (file) => SessionManager.open(file).getLeafId(),
 	getEntries: (file) => SessionManager.open(file).getEntries(),
-	getTexts: (file) => SessionManager.open(file).getEntries().map((entry) => entry.message?.content.length),
+	getTexts: (file) =>
+		SessionManager.open(file)
+			.getEntries()
+			.map((entry) => entry.message?.content.length),
 	getTree: (file) => SessionManager.open(file).getTree(),
 	getBranch: (file) => SessionManager.open(file).getBranch(),
 	getOutline: (file) => SessionManager.open(file).getOutline(),
@@ -43,7 +46,8 @@ const OPERATIONS = {
 	/** What is found waits until the program, which is busy as long as threads look for it, takes it. */
 	searchBusy: (file) => {
 		const text = fs.readFileSync(file, "utf8");
-		for (let n = 0; n < 60; n++) fs.writeFileSync(path.join(path.dirname(file), `${n}.jsonl`), text.replaceAll('"id":"', `"id":"${n}-`));
+		for (let n = 0; n < 60; n++)
+			fs.writeFileSync(path.join(path.dirname(file), `${n}.jsonl`), text.replaceAll('"id":"', `"id":"${n}-`));
 		const threads = () => fs.readdirSync("/proc/self/task").length;
 		const before = threads();
 		const found = OPERATIONS.search(file);
@@ -72,7 +76,10 @@ const OPERATIONS = {
 		return SessionManager.merge(file, { session: "s", lines: stored(file) });
 	},
 	mergeOthers: (file) => {
-		const lines = Buffer.from(stored(file).toString("latin1").replaceAll('"type":"custom"', '"type":"custox"'), "latin1");
+		const lines = Buffer.from(
+			stored(file).toString("latin1").replaceAll('"type":"custom"', '"type":"custox"'),
+			"latin1",
+		);
 		return SessionManager.merge(file, { session: "s", lines });
 	},
 	redactText: (file) => SessionManager.redact(file, { text: "secret" }),

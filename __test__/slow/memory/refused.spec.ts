@@ -1,10 +1,10 @@
 // Memory that the system refuses is an error of the call: it never ends the process, and the file stays whole.
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { api, root, scratch } from "../../support/scratch.js";
 import { Random } from "../../stress/differential/random.js";
+import { api, root, scratch } from "../../support/scratch.js";
 import * as hostile from "./hostile-files.js";
 
 const { header, message } = hostile;
@@ -25,9 +25,28 @@ const LISTS = ["list", "search", "usage"];
 const WRITES = ["forkFrom", "repair", "getTree"];
 const SCANS = ["getLeafId", "verify", "repair"];
 /** These change the file. */
-const CHANGES = ["append", "branchWithSummary", "reload", "repair", "merge", "mergeOthers", "redactText", "redactEntries"];
+const CHANGES = [
+	"append",
+	"branchWithSummary",
+	"reload",
+	"repair",
+	"merge",
+	"mergeOthers",
+	"redactText",
+	"redactEntries",
+];
 const ALL = [
-	...["getLeafId", "getEntries", "getTree", "getBranch", "getOutline", "getChildren", "getLabel", "buildSessionContext", "getUsage"],
+	...[
+		"getLeafId",
+		"getEntries",
+		"getTree",
+		"getBranch",
+		"getOutline",
+		"getChildren",
+		"getLabel",
+		"buildSessionContext",
+		"getUsage",
+	],
 	...["getDiagnostics", "getSessionName", "loadEntriesFromFile", "openReadonly", "verify", "redactDry", "forkFrom"],
 	...["createBranchedSession", ...LISTS, "readTexts", ...CHANGES],
 ];
@@ -40,7 +59,12 @@ interface Run extends SpawnSyncReturns<string> {
 }
 
 /** Runs calls on a file in a process that may have so many MB of address space. Everything that they leave is checked. */
-function run(limit: number | "unlimited", file: string, calls: string[], environment: Record<string, string> = {}): Run {
+function run(
+	limit: number | "unlimited",
+	file: string,
+	calls: string[],
+	environment: Record<string, string> = {},
+): Run {
 	const dir = mkdtempSync(join(scratch(), "limit-"));
 	const env = { ...process.env, PI_SESSION_NATIVE_CATALOG: join(dir, "catalog.sqlite"), ...environment };
 	const command = `ulimit -v ${limit === "unlimited" ? limit : limit * 1_000} && exec "$0" "$@"`;
@@ -52,9 +76,12 @@ function run(limit: number | "unlimited", file: string, calls: string[], environ
 			.slice(1, -1)
 			.map((line) => line.split(" ", 2) as [string, string]),
 	);
-	for (const call of calls.filter((call) => existsSync(join(dir, call)))) checkFiles(join(dir, call), file, call, answers[call]);
+	for (const call of calls.filter((call) => existsSync(join(dir, call))))
+		checkFiles(join(dir, call), file, call, answers[call]);
 	rmSync(dir, { recursive: true });
-	const isEndedByEngine = !done.stdout.startsWith("loaded") || /V8|JavaScript heap|FATAL ERROR|Fatal process OOM|std::bad_alloc/.test(done.stderr);
+	const isEndedByEngine =
+		!done.stdout.startsWith("loaded") ||
+		/V8|JavaScript heap|FATAL ERROR|Fatal process OOM|std::bad_alloc/.test(done.stderr);
 	return { ...done, answers, isEndedByEngine };
 }
 
@@ -143,7 +170,9 @@ const isGlibc = "glibcVersionRuntime" in (process.report.getReport() as { header
 /** Builds `refuse.c`. */
 function refuseLibrary(): string {
 	const library = join(scratch(), "refuse.so");
-	const built = spawnSync("cc", ["-O1", "-shared", "-fPIC", "-o", library, join(__dirname, "refuse.c")], { encoding: "utf8" });
+	const built = spawnSync("cc", ["-O1", "-shared", "-fPIC", "-o", library, join(__dirname, "refuse.c")], {
+		encoding: "utf8",
+	});
 	if (built.error) throw new Error("No C compiler: apt-get install -y gcc libc6-dev");
 	expect(built.stderr).toBe("");
 	return library;
@@ -175,17 +204,20 @@ test.runIf(isGlibc).each(CASES)("$what, refused large allocations: values and er
 	expect(run("unlimited", file, calls).answers).toEqual(Object.fromEntries(calls.map((call) => [call, "value"])));
 });
 
-test.runIf(process.platform === "linux")("a text of 17,000,000 escapes, with more memory at a time: a value or an error", () => {
-	const file = join(scratch(), "session.jsonl");
-	writeFileSync(file, header(3) + message(escapes(17_000_000)));
-	for (let limit = 1_000; limit <= 1_400; limit += 100) {
-		const done = run(limit, file, OPENS);
-		if (done.isEndedByEngine) continue;
-		const { stdout, stderr, status, signal } = done;
-		expect({ limit, stdout, status, signal, stderr }).toEqual({ limit, stdout, status: 0, signal: null, stderr: "" });
-		expect(Object.keys(done.answers)).toEqual(OPENS);
-	}
-});
+test.runIf(process.platform === "linux")(
+	"a text of 17,000,000 escapes, with more memory at a time: a value or an error",
+	() => {
+		const file = join(scratch(), "session.jsonl");
+		writeFileSync(file, header(3) + message(escapes(17_000_000)));
+		for (let limit = 1_000; limit <= 1_400; limit += 100) {
+			const done = run(limit, file, OPENS);
+			if (done.isEndedByEngine) continue;
+			const { stdout, stderr, status, signal } = done;
+			expect({ limit, stdout, status, signal, stderr }).toEqual({ limit, stdout, status: 0, signal: null, stderr: "" });
+			expect(Object.keys(done.answers)).toEqual(OPENS);
+		}
+	},
+);
 
 // Regression: the process ended.
 test.runIf(isGlibc)("more hits than there is memory for, while the program is busy, are an error of the search", () => {

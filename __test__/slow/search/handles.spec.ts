@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { agentDir, namesIn, session, tick } from "../../unit/catalog/agent-dir.js";
 import { root } from "../../support/scratch.js";
+import { agentDir, namesIn, session, tick } from "../../unit/catalog/agent-dir.js";
 
 const MANY = 100;
 
@@ -16,7 +16,9 @@ function run(script: string, limit: number): string {
 		const list = () => count(SessionManager.listAll());
 		const search = () => count(SessionManager.search("question", { limit: 1000 }));
 		(async () => { ${script} })().catch((error) => { console.error(error); process.exit(1); });`;
-	const ran = spawnSync("bash", ["-c", `ulimit -n ${limit}; exec "$0" -e "$1"`, process.execPath, source], { encoding: "utf8" });
+	const ran = spawnSync("bash", ["-c", `ulimit -n ${limit}; exec "$0" -e "$1"`, process.execPath, source], {
+		encoding: "utf8",
+	});
 	expect(ran.stderr).toBe("");
 	return ran.stdout;
 }

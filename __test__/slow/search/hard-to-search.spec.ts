@@ -1,10 +1,21 @@
 // SessionManager.search over directories that are hard to search: full disks, files that keep changing, sessions that go away.
 import { spawn, spawnSync } from "node:child_process";
-import { appendFileSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	truncateSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { agentDir, namesIn, session, settled, tick } from "../../unit/catalog/agent-dir.js";
 import { api, entry, header, message, root, user, writeSession } from "../../support/scratch.js";
+import { agentDir, namesIn, session, settled, tick } from "../../unit/catalog/agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -84,7 +95,11 @@ test("no hit holds a copy of its session's first message", async () => {
 test("a text of 80 MB is found at its beginning and its end, and takes some times its size of memory", async () => {
 	const at = agentDir(0);
 	const giant = `needle ${"many words ".repeat(80 * 95_000)} straw`;
-	writeSession(at.dir, [header({ id: "giant" }), message("m", null, user([{ type: "text", text: giant }]))], "giant.jsonl");
+	writeSession(
+		at.dir,
+		[header({ id: "giant" }), message("m", null, user([{ type: "text", text: giant }]))],
+		"giant.jsonl",
+	);
 	const asked = `
 		const idle = process.resourceUsage().maxRSS;
 		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
@@ -99,16 +114,21 @@ test("a text of 80 MB is found at its beginning and its end, and takes some time
 // Regression: the parts of a long line ended the process where there was no memory for them.
 test.runIf(process.platform === "linux")("a long line ends no process", async () => {
 	const at = agentDir(0);
-	const line = (piece: string) => `{"type":"custom","id":"c","data":["needle"${piece.repeat((40 << 20) / piece.length)}]}\n`;
+	const line = (piece: string) =>
+		`{"type":"custom","id":"c","data":["needle"${piece.repeat((40 << 20) / piece.length)}]}\n`;
 	const asked = `
 		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 		SessionManager.search("needle", { in: ["custom"] }).then((hits) => console.log(hits.length), (why) => console.log(why.code));`;
 	for (const piece of [" ".repeat(100), `,"${"a b ".repeat(1_000)}"`, ',"ab"'.repeat(40)]) {
 		writeFileSync(join(at.dir, "long.jsonl"), `${JSON.stringify(header({ id: "long" }))}\n${line(piece)}`);
 		for (const limit of ["unlimited", "1000000"]) {
-			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], { encoding: "utf8" });
+			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], {
+				encoding: "utf8",
+			});
 			// Where memory is limited it depends on the engine how much is left.
-			expect(limit === "unlimited" ? ["1"] : ["1", "ENOMEM"], `${piece.slice(0, 20)}: ${ran.stderr}`).toContain(ran.stdout.trim());
+			expect(limit === "unlimited" ? ["1"] : ["1", "ENOMEM"], `${piece.slice(0, 20)}: ${ran.stderr}`).toContain(
+				ran.stdout.trim(),
+			);
 		}
 	}
 });
@@ -126,7 +146,9 @@ test.runIf(process.platform === "linux")("a message of many million parts ends n
 		const line = `{"type":"message","id":"m","message":{"role":"user","content":${content}}}`;
 		writeFileSync(join(at.dir, "parts.jsonl"), `${JSON.stringify(header({ id: "parts" }))}\n${line}\n`);
 		for (const limit of ["unlimited", "1000000"]) {
-			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], { encoding: "utf8" });
+			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], {
+				encoding: "utf8",
+			});
 			const [what, addedMB] = ran.stdout.trim().split(" ");
 			// The line is held, and the places of its texts.
 			expect(Number(addedMB), `${piece}, ${limit}: ${ran.stderr}`).toBeLessThan(150);
@@ -140,7 +162,10 @@ test.runIf(process.platform === "linux")("a message of many million parts ends n
 // Regression: the key of every hit was kept.
 test("memory does not grow with the hits in a session", async () => {
 	const at = agentDir(0);
-	const lines = Array.from({ length: 50_000 }, (_, n) => `{"type":"message","id":"${n}-","message":{"role":"user","content":"needle"}}\n`);
+	const lines = Array.from(
+		{ length: 50_000 },
+		(_, n) => `{"type":"message","id":"${n}-","message":{"role":"user","content":"needle"}}\n`,
+	);
 	const path = join(at.dir, "many.jsonl");
 	writeFileSync(path, `${JSON.stringify(header({ id: "many" }))}\n`);
 	// Each time under other ids.
@@ -162,7 +187,11 @@ test("sessions after a large one wait for it", async () => {
 	const texts = Array.from({ length: 60 }, (_, n) => message(`m${n}`, null, user(`needle ${n}`)));
 	const count = 2_000;
 	for (let n = 0; n < count; n++) {
-		const path = writeSession(at.dir, [header({ id: `s-${n}` }), ...texts.map((one) => ({ ...one, id: `${one.id}x${n}` }))], `${n}.jsonl`);
+		const path = writeSession(
+			at.dir,
+			[header({ id: `s-${n}` }), ...texts.map((one) => ({ ...one, id: `${one.id}x${n}` }))],
+			`${n}.jsonl`,
+		);
 		utimesSync(path, 1_000_000 + n, 1_000_000 + n);
 	}
 	// What tools say is not searched, but read.
@@ -176,7 +205,11 @@ test("sessions after a large one wait for it", async () => {
 	expect(most).toBeLessThan(1_000 / 40 + 8 + 2);
 	const reason = new Error("enough");
 	const controller = new AbortController();
-	const aborting = SessionManager.search("needle", { limit: 20, signal: controller.signal, onProgress: (searched) => void (searched > 0 && controller.abort(reason)) });
+	const aborting = SessionManager.search("needle", {
+		limit: 20,
+		signal: controller.signal,
+		onProgress: (searched) => void (searched > 0 && controller.abort(reason)),
+	});
 	await expect(aborting).rejects.toBe(reason);
 	await settled(at);
 });
@@ -184,8 +217,12 @@ test("sessions after a large one wait for it", async () => {
 test("names, labels and forks are searched as they are now", async () => {
 	const at = agentDir(1);
 	const file = join(at.dir, "0.jsonl");
-	const append = (...lines: unknown[]) => appendFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-	append(entry("session_info", "n1", "c", { name: "firstname" }), entry("label", "l1", "n1", { targetId: "a", label: "marked" }));
+	const append = (...lines: unknown[]) =>
+		appendFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+	append(
+		entry("session_info", "n1", "c", { name: "firstname" }),
+		entry("label", "l1", "n1", { targetId: "a", label: "marked" }),
+	);
 	await tick();
 	expect([await ids("firstname"), await ids("marked")]).toEqual([["s-0"], ["s-0"]]);
 	const manager = SessionManager.open(file);
@@ -198,7 +235,9 @@ test("names, labels and forks are searched as they are now", async () => {
 	expect([await ids("firstname"), await ids("marked")]).toEqual([["s-0"], ["s-0"]]);
 	const fork = SessionManager.forkFrom(file, "/elsewhere");
 	expect(await ids("question", false)).toEqual([fork.getSessionId(), "s-0"].sort());
-	expect((await SessionManager.search("question", { cwd: "/elsewhere" })).map((one) => one.path)).toEqual([fork.getSessionFile()]);
+	expect((await SessionManager.search("question", { cwd: "/elsewhere" })).map((one) => one.path)).toEqual([
+		fork.getSessionFile(),
+	]);
 	rmSync(fork.getSessionFile() as string);
 	expect(await ids("question")).toEqual(["s-0"]);
 });
@@ -242,7 +281,11 @@ test("ten thousand sessions are searched, the newest first", async () => {
 	for (let time = 0; time < 2; time++) {
 		const found = await SessionManager.search("needle");
 		expect(found.map((hit) => hit.id)).toEqual(want);
-		expect((await SessionManager.search("nothing", { limit: 3 })).map((hit) => hit.id)).toEqual(["s-9999", "s-9998", "s-9997"]);
+		expect((await SessionManager.search("nothing", { limit: 3 })).map((hit) => hit.id)).toEqual([
+			"s-9999",
+			"s-9998",
+			"s-9997",
+		]);
 		await SessionManager.listAll();
 	}
 });
@@ -250,10 +293,16 @@ test("ten thousand sessions are searched, the newest first", async () => {
 test("bad input is an answer or a clear error, and changes no file", async () => {
 	const at = agentDir(3);
 	writeFileSync(join(at.dir, "junk.jsonl"), "question, but not JSON\n");
-	writeFileSync(join(at.dir, "other.jsonl"), '{"type":"message","id":"x","message":{"role":"user","content":"question"}}\n');
+	writeFileSync(
+		join(at.dir, "other.jsonl"),
+		'{"type":"message","id":"x","message":{"role":"user","content":"question"}}\n',
+	);
 	spawnSync("mkfifo", [join(at.dir, "pipe.jsonl")]);
 	symlinkSync(join(at.dir, "nowhere"), join(at.dir, "link.jsonl"));
-	const bytes = () => readdirSync(at.dir).filter((name) => !/pipe|link/.test(name)).map((name) => readFileSync(join(at.dir, name), "utf8"));
+	const bytes = () =>
+		readdirSync(at.dir)
+			.filter((name) => !/pipe|link/.test(name))
+			.map((name) => readFileSync(join(at.dir, name), "utf8"));
 	const before = bytes();
 	for (const [query, count] of [
 		["", 0],
@@ -297,7 +346,14 @@ test("a query of thousands of terms is answered in time, and can be aborted", as
 	await tick();
 	expect(await ids(many.join(" "))).toEqual(["many"]);
 	expect(await ids(`${many.join(" ")} w5000`)).toEqual([]);
-	expect(await ids(many.slice(0, 300).map((word) => word.slice(1)).join(" "))).toEqual(["many"]);
+	expect(
+		await ids(
+			many
+				.slice(0, 300)
+				.map((word) => word.slice(1))
+				.join(" "),
+		),
+	).toEqual(["many"]);
 	const controller = new AbortController();
 	const promise = SessionManager.search(many.join(" "), { signal: controller.signal });
 	controller.abort("enough");

@@ -61,7 +61,7 @@ const ODD = {
 				return this.#hidden;
 			}
 		})(),
-	"sub-class of Array": (inner) => (class extends Array {}).of(inner as never, "v".repeat(300) as never),
+	"sub-class of Array": (inner) => class extends Array {}.of(inner as never, "v".repeat(300) as never),
 	proxy: (inner, log) =>
 		new Proxy({ inner, text: "u".repeat(300) } as object, {
 			get: (target, key, receiver) => (log.push(`get ${String(key)}`), Reflect.get(target, key, receiver)),
@@ -96,7 +96,10 @@ const ODD = {
 	}),
 	symbol: (inner) => ({ [Symbol("s")]: "o".repeat(300), inner, of: Symbol("t") }),
 	"boxed text": (inner) => ({ boxed: Object("n".repeat(300)), inner }),
-	"boxed number": (inner, log) => ({ boxed: Object.assign(Object(5), { valueOf: () => (log.push("valueOf"), 6) }), inner }),
+	"boxed number": (inner, log) => ({
+		boxed: Object.assign(Object(5), { valueOf: () => (log.push("valueOf"), 6) }),
+		inner,
+	}),
 	"boxed number that looks plain": (inner) => ({
 		boxed: Object.setPrototypeOf(Object.assign(Object(7), { text: "m".repeat(300) }), Object.prototype),
 		inner,
@@ -131,14 +134,52 @@ const ODD = {
 type Odd = keyof typeof ODD;
 
 const UNITS = [
-	...["a", "line of output, \"quoted\"\n", "\\", "\u0000", "\u001f\b\f\r\t", "\u007f", "\"\u007f", "\u0080é", "ß", "ÿĀ"],
-	...["日本語の文章\n", "߿ࠀ", "\u2028\u2029", "\ufeff", "\uffff", "🙂", "\ud83d", "\ude00", "\ude00\ud83d", "QUJDREVG+/=="],
+	...["a", 'line of output, "quoted"\n', "\\", "\u0000", "\u001f\b\f\r\t", "\u007f", '"\u007f', "\u0080é", "ß", "ÿĀ"],
+	...[
+		"日本語の文章\n",
+		"߿ࠀ",
+		"\u2028\u2029",
+		"\ufeff",
+		"\uffff",
+		"🙂",
+		"\ud83d",
+		"\ude00",
+		"\ude00\ud83d",
+		"QUJDREVG+/==",
+	],
 ];
 
-const KEYS = ["a", "content", "text", "data", "10", "2", "-1", "4294967295", "__proto__", "constructor", "é", "\u007f", "", "\ud83d", "length"];
+const KEYS = [
+	"a",
+	"content",
+	"text",
+	"data",
+	"10",
+	"2",
+	"-1",
+	"4294967295",
+	"__proto__",
+	"constructor",
+	"é",
+	"\u007f",
+	"",
+	"\ud83d",
+	"length",
+];
 
 const plain = fc.oneof(
-	fc.constantFrom(null, undefined, true, false, Number.NaN, Number.POSITIVE_INFINITY, -0, 1e21, 2 ** 53, Symbol.iterator),
+	fc.constantFrom(
+		null,
+		undefined,
+		true,
+		false,
+		Number.NaN,
+		Number.POSITIVE_INFINITY,
+		-0,
+		1e21,
+		2 ** 53,
+		Symbol.iterator,
+	),
 	fc.double(),
 	fc.integer(),
 	fc.string({ unit: "binary", maxLength: 8 }),
@@ -164,7 +205,12 @@ export const { value, json } = fc.letrec<{ value: Recipe; json: Recipe }>((tie) 
 	const leaves: fc.Arbitrary<Recipe>[] = [text, plain.map((value) => ({ kind: "plain" as const, value }))];
 	const odd = fc.record({ kind: fc.constantFrom(...(Object.keys(ODD) as Odd[])), inner: tie("value") });
 	return {
-		value: fc.oneof({ maxDepth: 5, depthSize: "small" }, ...leaves, ...containers(tie("value")), odd as fc.Arbitrary<Recipe>),
+		value: fc.oneof(
+			{ maxDepth: 5, depthSize: "small" },
+			...leaves,
+			...containers(tie("value")),
+			odd as fc.Arbitrary<Recipe>,
+		),
 		json: fc.oneof({ maxDepth: 5, depthSize: "small" }, ...leaves, ...containers(tie("json"))),
 	};
 });

@@ -1,11 +1,12 @@
 // What is appended is written as JSON.stringify writes it, whatever it is: the same bytes, or the same error, and the
 // caller's code run in the same order.
-import fc from "fast-check";
+
 import { closeSync, openSync, readSync } from "node:fs";
-import { afterEach, expect, onTestFinished, test } from "vitest";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
 import { count } from "../../support/counts.mjs";
 import { api, loose, scratch, user } from "../../support/scratch.js";
-import { type Recipe, build, json, value } from "./values.js";
+import { build, json, type Recipe, value } from "./values.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20250607);
 const numRuns = count("crossings");

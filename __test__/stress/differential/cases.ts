@@ -5,10 +5,10 @@ import { count } from "../../support/counts.mjs";
 import { differsOnPurpose, loadReference, loadSubject } from "../../support/reference.js";
 import { withFakeClock } from "./clock.js";
 import { caseSeed } from "./random.js";
-import { type CaseResult, type Modules, type Scenario, runCase } from "./run-case.js";
+import { type CaseResult, type Modules, runCase, type Scenario } from "./run-case.js";
 import { SCENARIOS } from "./scenarios.js";
 import { keepingProcess } from "./side.js";
-import { type Step, describe } from "./steps.js";
+import { describe, type Step } from "./steps.js";
 
 /** How many times a failing case may be run again to make it shorter. */
 const SHRINK_BUDGET = 400;

@@ -1,7 +1,7 @@
 // What the two sides left on disk.
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { Difference, attempt } from "./compare.js";
+import { attempt, Difference } from "./compare.js";
 import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";
 import { Random } from "./random.js";
 import type { Side } from "./side.js";
@@ -36,7 +36,8 @@ export function sessionFiles(side: Side): string[] {
 export function stampFiles(side: Side, seed: number): void {
 	const byName = new Map(sessionFiles(side).map((path) => [side.names.normalise(path), path]));
 	const order = new Random(seed).shuffle([...byName.keys()].sort());
-	order.forEach((name, i) => utimesSync(byName.get(name) as string, 1600000000 + i * 10, 1600000000 + i * 10));
+	for (const [i, name] of order.entries())
+		utimesSync(byName.get(name) as string, 1600000000 + i * 10, 1600000000 + i * 10);
 }
 
 /** After a failed call: folders that the reference made on its way to the error need not exist on our side, later ones must. */

@@ -5,7 +5,7 @@ import { textBlock } from "./messages.js";
 import { Random } from "./random.js";
 import type { Fields } from "./sessions.js";
 import type { Side } from "./side.js";
-import { type Step, literal, named } from "./steps.js";
+import { literal, named, type Step } from "./steps.js";
 import { text } from "./values.js";
 import type { World } from "./world.js";
 

@@ -21,7 +21,7 @@ const REWRITES: readonly ((r: Random, json: string, value: Fields) => string)[] 
 			: json,
 	(_, json) => json.replace('"type":"message"', '"type":"\\u006dessage"'),
 	// Repeated keys: the last one wins, at the place of the first.
-	(r, json, value) =>
+	(r, json) =>
 		`{${JSON.stringify(r.pick(Object.keys(JSON.parse(json) as object)))}:${r.pick(['"x"', "5", "null", "{}"])},${json.slice(1)}`,
 	(_, json) => json.replace('"role":', '"role":"assistant","role":'),
 	(_, json) => append(json, '"twice":1,"other":2,"twice":3'),

@@ -9,7 +9,7 @@
 // Kept out altogether: duplicate ids and cycles (the reference hangs), replacements of context edits that are no object and names
 // that are no string (the reference breaks on reading), `null`, `0`, `false` or `""` before the header (the reference skips them,
 // we do not), headers above 1 MiB.
-import { READABLE_TIMESTAMPS, mutateEntry, relink } from "./hostile-entries.js";
+import { mutateEntry, READABLE_TIMESTAMPS, relink } from "./hostile-entries.js";
 import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
 import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";
 import type { Random } from "./random.js";

@@ -4,7 +4,7 @@ import { attempt } from "./compare.js";
 import { sessionFiles, stampFiles } from "./files.js";
 import type { Fields } from "./sessions.js";
 import type { Side } from "./side.js";
-import { type Arg, type Step, literal, named } from "./steps.js";
+import { type Arg, literal, named, type Step } from "./steps.js";
 import type { World } from "./world.js";
 
 interface Info {
@@ -114,7 +114,8 @@ export function list(world: World): Step {
 	const skipsDir = all && !withDir && r.chance(0.5);
 	const run = async (side: Side) => {
 		// Aborted while it reads, the reference does reject, but its open streams throw past every catch as well.
-		const when = abort === "at the first progress" && (side.isReference || !world.traits.better) ? "after the call" : abort;
+		const when =
+			abort === "at the first progress" && (side.isReference || !world.traits.better) ? "after the call" : abort;
 		const controller = new AbortController();
 		const reason = new Error("the caller's reason");
 		if (when === "before") controller.abort(reason);

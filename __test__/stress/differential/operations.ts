@@ -2,7 +2,7 @@
 import { content, message, textBlock, usage } from "./messages.js";
 import type { Random } from "./random.js";
 import type { Side } from "./side.js";
-import { type Arg, type Step, literal, made } from "./steps.js";
+import { type Arg, literal, made, type Step } from "./steps.js";
 import { anything, plain, text, unwritable } from "./values.js";
 import type { World } from "./world.js";
 

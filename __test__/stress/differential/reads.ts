@@ -1,5 +1,5 @@
 // Every way to read a manager, on both sides, held against each other.
-import { Difference, type Outcome, attempt, compareOutcomes, compareValues } from "./compare.js";
+import { attempt, compareOutcomes, compareValues, Difference, type Outcome } from "./compare.js";
 import { Random } from "./random.js";
 import type { Side } from "./side.js";
 import type { ReadPlan } from "./steps.js";
@@ -124,5 +124,5 @@ export function snapshot(side: Side, slot: string): string {
 		(name) => manager[name]?.(),
 	);
 	side.dumper.startStep();
-	return side.dumper.dump([...scalars, ...(manager.getEntries?.() as unknown[])]);
+	return side.dumper.dump([...scalars, ...((manager.getEntries?.() ?? []) as unknown[])]);
 }

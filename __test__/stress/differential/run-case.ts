@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Manager, SessionModule } from "../../support/reference.js";
-import { Difference, type Outcome, attemptAsync, compareOutcomes, compareValues } from "./compare.js";
+import { attemptAsync, compareOutcomes, compareValues, Difference, type Outcome } from "./compare.js";
 import { compareFile, compareTrees, forgiveFolders } from "./files.js";
 import { Random } from "./random.js";
 import { compareReads, snapshot } from "./reads.js";

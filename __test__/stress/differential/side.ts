@@ -45,7 +45,8 @@ export class Side {
 		process.chdir(this.root);
 		process.env.HOME = join(this.root, "home");
 		// Else both sides would share the user's own.
-		if (homedir() !== process.env.HOME) throw new Error("the home directory does not move: on Bun, use `npm run runtimes -- bun`");
+		if (homedir() !== process.env.HOME)
+			throw new Error("the home directory does not move: on Bun, use `npm run runtimes -- bun`");
 		if (agentDir === undefined) delete process.env.PI_CODING_AGENT_DIR;
 		else process.env.PI_CODING_AGENT_DIR = this.names.resolve(agentDir);
 	}

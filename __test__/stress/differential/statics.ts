@@ -7,7 +7,7 @@ import { type HostileFile, render } from "./hostile.js";
 import { Random } from "./random.js";
 import { type Fields, session } from "./sessions.js";
 import type { Side } from "./side.js";
-import { type Arg, type Step, literal, made, named } from "./steps.js";
+import { type Arg, literal, made, named, type Step } from "./steps.js";
 import type { World } from "./world.js";
 
 /** Calls a static method, now and then detached from its class, as callers do that pass it around. */
@@ -65,7 +65,7 @@ function handedOver(world: World): Arg {
 			show: () => `[${slot}.getHeader(), ...${slot}.getBranch()]`,
 			get: (side) => {
 				const manager = side.managers.get(slot);
-				return manager ? [manager.getHeader?.(), ...(manager.getBranch?.() as unknown[])] : [];
+				return manager ? [manager.getHeader?.(), ...((manager.getBranch?.() ?? []) as unknown[])] : [];
 			},
 		};
 	}

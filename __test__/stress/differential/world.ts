@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Manager } from "../../support/reference.js";
 import type { Random } from "./random.js";
 import type { Side } from "./side.js";
-import { type Arg, type ReadPlan, literal, named } from "./steps.js";
+import { type Arg, literal, named, type ReadPlan } from "./steps.js";
 
 export interface Traits {
 	/** Content that keeps a session out of the reference's list, where it breaks on it: then this case lists nothing. */

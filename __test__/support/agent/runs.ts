@@ -16,10 +16,11 @@ import { expect } from "vitest";
 import { type ModelServer, type ScriptedStep, startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
-import { Normaliser } from "./normalise.js";
 import { remove } from "../remove.js";
+import { Normaliser } from "./normalise.js";
 
-if (!pi.isInstalled()) throw new Error("pi is not installed in scripts/reference: run `node scripts/reference/setup.mjs`");
+if (!pi.isInstalled())
+	throw new Error("pi is not installed in scripts/reference: run `node scripts/reference/setup.mjs`");
 if (!existsSync(pi.moduleUnderTest)) throw new Error(`The module under test is not built: ${pi.moduleUnderTest}`);
 
 const HANG_GUARD_MS = 500_000;

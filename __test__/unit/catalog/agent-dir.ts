@@ -4,7 +4,20 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import type { SessionInfo } from "../../../index.js";
 import { loadReference } from "../../support/reference.js";
-import { type Json, api, assistant, header, message, ownAgent, root, scratch, setEnv, toolResult, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	header,
+	type Json,
+	message,
+	ownAgent,
+	root,
+	scratch,
+	setEnv,
+	toolResult,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 
 export const reference = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
 
@@ -125,6 +138,8 @@ export function run(script: string, env: Record<string, string> = {}): Promise<s
 		child.stdout.on("data", (data) => (output += data));
 		child.stderr.on("data", (data) => (errors += data));
 		child.on("error", reject);
-		child.on("close", (code, signal) => (code === 0 ? resolve(output) : reject(new Error(`exit ${code ?? signal}: ${errors}`))));
+		child.on("close", (code, signal) =>
+			code === 0 ? resolve(output) : reject(new Error(`exit ${code ?? signal}: ${errors}`)),
+		);
 	});
 }

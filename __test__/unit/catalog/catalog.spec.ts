@@ -1,11 +1,43 @@
 // The catalog's file: where it is, who may read it, and that whatever becomes of it changes no answer.
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	rmSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../../support/scratch.js";
-import { type AgentDir, abandonThreads, agentDir, listed, listedByReference, namesIn, plain, run, session, settled, tick } from "./agent-dir.js";
+import {
+	api,
+	lockedOut,
+	message,
+	modeOf,
+	ownAgent,
+	root,
+	scratch,
+	setEnv,
+	snapshot,
+	user,
+} from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
+import {
+	type AgentDir,
+	abandonThreads,
+	agentDir,
+	listed,
+	listedByReference,
+	namesIn,
+	plain,
+	run,
+	session,
+	settled,
+	tick,
+} from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -76,7 +108,10 @@ describe("the answer is the same with a catalog that is", () => {
 			"there with another's log",
 			({ catalog }) => {
 				const bytes = readFileSync(`${catalog}-wal`);
-				writeFileSync(`${catalog}-wal`, bytes.map((byte, at) => (at < 32 ? byte : byte ^ (at % 7))));
+				writeFileSync(
+					`${catalog}-wal`,
+					bytes.map((byte, at) => (at < 32 ? byte : byte ^ (at % 7))),
+				);
 			},
 		],
 		["empty", ({ catalog }) => truncateSync(catalog, 0)],
@@ -269,8 +304,14 @@ test("no more than 64 results are handled in one turn of the event loop", async 
 test("memory does not grow with a file's size, nor with a line's", async () => {
 	const at = agentDir(1);
 	const path = join(at.dir, "huge.jsonl");
-	writeFileSync(path, `${JSON.stringify({ type: "session", version: 3, id: "huge", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" })}\n`);
-	appendFileSync(path, '{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"toolResult","content":"');
+	writeFileSync(
+		path,
+		`${JSON.stringify({ type: "session", version: 3, id: "huge", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" })}\n`,
+	);
+	appendFileSync(
+		path,
+		'{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"toolResult","content":"',
+	);
 	const piece = "z\\n".repeat(1 << 20);
 	for (let n = 0; n < 60; n++) appendFileSync(path, piece);
 	appendFileSync(path, '","timestamp":1}}\n');

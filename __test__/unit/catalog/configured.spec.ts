@@ -2,7 +2,19 @@
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { anyManager, api, assistant, enter, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import {
+	anyManager,
+	api,
+	assistant,
+	enter,
+	header,
+	message,
+	ownAgent,
+	scratch,
+	setEnv,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 import { dirName } from "../../support/windows.js";
 
 const { SessionManager, getConfiguredSessionDir, getDefaultSessionDir, setAgentDir } = api;
@@ -10,7 +22,11 @@ const { SessionManager, getConfiguredSessionDir, getDefaultSessionDir, setAgentD
 /** A session that says a word, in a directory that is made. */
 function put(dir: string, id: string, cwd: string): string {
 	mkdirSync(dir, { recursive: true });
-	return writeSession(dir, [header({ id, cwd }), message("a", null, user("parser")), message("b", "a", assistant("done"))], `${id}.jsonl`);
+	return writeSession(
+		dir,
+		[header({ id, cwd }), message("a", null, user("parser")), message("b", "a", assistant("done"))],
+		`${id}.jsonl`,
+	);
 }
 
 function settings(folder: string, value: unknown): void {
@@ -19,9 +35,17 @@ function settings(folder: string, value: unknown): void {
 }
 
 // The sessions hold equal entries, as forks do.
-const found = async (options?: object) => (await SessionManager.search("parser", { dedupe: false, ...options })).map(({ id }) => id).sort().join();
+const found = async (options?: object) =>
+	(await SessionManager.search("parser", { dedupe: false, ...options }))
+		.map(({ id }) => id)
+		.sort()
+		.join();
 const counted = async (options?: object) => (await SessionManager.usage(options)).sessions;
-const prefixed = (options?: object) => SessionManager.findByIdPrefix("", options).map(({ id }) => id).sort().join();
+const prefixed = (options?: object) =>
+	SessionManager.findByIdPrefix("", options)
+		.map(({ id }) => id)
+		.sort()
+		.join();
 
 describe("the configured session directory", () => {
 	test("is that of the environment, the project's settings or the agent's, and is looked through by search, usage and findByIdPrefix", async () => {
@@ -40,14 +64,29 @@ describe("the configured session directory", () => {
 			expect(prefixed(options)).toBe(await found(options));
 			return await found(options);
 		};
-		expect([getConfiguredSessionDir(), await all(), await all({ cwd: project })]).toEqual([undefined, "default,own", "own"]);
+		expect([getConfiguredSessionDir(), await all(), await all({ cwd: project })]).toEqual([
+			undefined,
+			"default,own",
+			"own",
+		]);
 		settings(agent, { sessionDir: "~/agent" });
-		expect([getConfiguredSessionDir(), await all(), await all({ cwd: project })]).toEqual([join(home, "agent"), "agent-here,agent-there", "agent-here"]);
+		expect([getConfiguredSessionDir(), await all(), await all({ cwd: project })]).toEqual([
+			join(home, "agent"),
+			"agent-here,agent-there",
+			"agent-here",
+		]);
 		settings(join(project, ".pi"), { sessionDir: join(home, "project") });
-		expect([getConfiguredSessionDir(), await all(), await all({ cwd: "/there" })]).toEqual([join(home, "project"), "project-here,project-there", "agent-there"]);
+		expect([getConfiguredSessionDir(), await all(), await all({ cwd: "/there" })]).toEqual([
+			join(home, "project"),
+			"project-here,project-there",
+			"agent-there",
+		]);
 		expect(getConfiguredSessionDir("/there")).toBe(join(home, "agent"));
 		setEnv({ PI_CODING_AGENT_SESSION_DIR: "~/environment" });
-		expect([getConfiguredSessionDir(), await all({ cwd: "/there" })]).toEqual([join(home, "environment"), "environment-there"]);
+		expect([getConfiguredSessionDir(), await all({ cwd: "/there" })]).toEqual([
+			join(home, "environment"),
+			"environment-there",
+		]);
 		// What is told comes first, and pi's own calls look where they always did.
 		expect(await all({ sessionDir: join(home, "project") })).toBe("project-here,project-there");
 		expect((await SessionManager.list(project)).map(({ id }) => id)).toEqual(["own"]);
@@ -60,13 +99,25 @@ describe("the configured session directory", () => {
 		const warnings: string[] = [];
 		const onWarning = (text: string) => warnings.push(text);
 		settings(agent, "{ not JSON");
-		expect([getConfiguredSessionDir("/x", { onWarning }), getConfiguredSessionDir("/x")]).toEqual([undefined, undefined]);
+		expect([getConfiguredSessionDir("/x", { onWarning }), getConfiguredSessionDir("/x")]).toEqual([
+			undefined,
+			undefined,
+		]);
 		settings(agent, { sessionDir: 7 });
 		getConfiguredSessionDir("/x", { onWarning });
 		const file = join(agent, "settings.json");
-		expect(warnings).toEqual([`Settings are ignored because they cannot be read: ${file}: it is not valid JSON`, `${file}: sessionDir is not a string and is ignored`]);
+		expect(warnings).toEqual([
+			`Settings are ignored because they cannot be read: ${file}: it is not valid JSON`,
+			`${file}: sessionDir is not a string and is ignored`,
+		]);
 		const why = new Error("stop");
-		expect(() => getConfiguredSessionDir("/x", { onWarning: () => { throw why; } })).toThrow(why);
+		expect(() =>
+			getConfiguredSessionDir("/x", {
+				onWarning: () => {
+					throw why;
+				},
+			}),
+		).toThrow(why);
 	});
 });
 
@@ -83,7 +134,9 @@ describe("findByIdPrefix", () => {
 		expect(SessionManager.findByIdPrefix("0193", { cwd: "/b" }).map(({ path }) => path)).toEqual([two]);
 		expect(SessionManager.findByIdPrefix("0194")).toEqual([]);
 		expect(() => anyManager.findByIdPrefix?.(5)).toThrow("idPrefix must be a string");
-		expect(() => anyManager.findByIdPrefix?.("x", { dir: "/a" })).toThrow('SessionManager.findByIdPrefix has no option "dir"');
+		expect(() => anyManager.findByIdPrefix?.("x", { dir: "/a" })).toThrow(
+			'SessionManager.findByIdPrefix has no option "dir"',
+		);
 	});
 });
 
@@ -124,10 +177,13 @@ describe("setAgentDir", () => {
 
 // Regression: a checkout whose settings are a link to a file without an end, or a sparse one, took all memory.
 test.skipIf(process.platform === "win32").each([
-	["a sparse file", (file: string) => {
-		writeFileSync(file, "");
-		truncateSync(file, 2 ** 40);
-	}],
+	[
+		"a sparse file",
+		(file: string) => {
+			writeFileSync(file, "");
+			truncateSync(file, 2 ** 40);
+		},
+	],
 	["a file of the system's without an end", (file: string) => symlinkSync("/proc/self/pagemap", file)],
 	["a device", (file: string) => symlinkSync("/dev/zero", file)],
 ])("settings that are %s are ignored", async (_, make) => {

@@ -29,23 +29,30 @@ test("findById finds by the headers that are there, whatever the files are calle
 	expect(SessionManager.findById("/project", "truth")).toBe(join(dir, "x_lies.jsonl"));
 });
 
-testIf(process.platform === "linux", "only Linux says what a process has read")("no whole file is read to find one", () => {
-	const dir = scratch();
-	for (let n = 0; n < 4; n++) {
-		const path = writeSession(dir, [header({ id: `s-${n}`, cwd: "/here" }), message("m", null, user("x"))], `${n}.jsonl`);
-		const file = openSync(path, "a");
-		writeSync(file, `${JSON.stringify(message("big", "m", user("y".repeat(8 << 20))))}\n`);
-		closeSync(file);
-		utimesSync(path, 1_700_000_000 + n, 1_700_000_000 + n);
-	}
-	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
-	const before = bytesRead();
-	expect(SessionManager.findById("/here", "s-2", dir)).toBe(join(dir, "2.jsonl"));
-	expect(SessionManager.findById("/here", "none", dir)).toBeUndefined();
-	expect(api.findMostRecentSession(dir)).toBe(join(dir, "3.jsonl"));
-	expect(api.findMostRecentSession(dir, "/elsewhere")).toBeNull();
-	expect(bytesRead() - before).toBeLessThan(1 << 20);
-});
+testIf(process.platform === "linux", "only Linux says what a process has read")(
+	"no whole file is read to find one",
+	() => {
+		const dir = scratch();
+		for (let n = 0; n < 4; n++) {
+			const path = writeSession(
+				dir,
+				[header({ id: `s-${n}`, cwd: "/here" }), message("m", null, user("x"))],
+				`${n}.jsonl`,
+			);
+			const file = openSync(path, "a");
+			writeSync(file, `${JSON.stringify(message("big", "m", user("y".repeat(8 << 20))))}\n`);
+			closeSync(file);
+			utimesSync(path, 1_700_000_000 + n, 1_700_000_000 + n);
+		}
+		const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+		const before = bytesRead();
+		expect(SessionManager.findById("/here", "s-2", dir)).toBe(join(dir, "2.jsonl"));
+		expect(SessionManager.findById("/here", "none", dir)).toBeUndefined();
+		expect(api.findMostRecentSession(dir)).toBe(join(dir, "3.jsonl"));
+		expect(api.findMostRecentSession(dir, "/elsewhere")).toBeNull();
+		expect(bytesRead() - before).toBeLessThan(1 << 20);
+	},
+);
 
 // Regression: the catalog, or a file's name, gave another file.
 test("where two files have one id pi's is given, whatever the catalog or a name says", async () => {
@@ -71,9 +78,14 @@ test("where two files have one id pi's is given, whatever the catalog or a name 
 	// Of another project: only a directory that is given is filtered.
 	expect(put("-.jsonl", "/other")).toBe(both());
 	const given = scratch();
-	for (const [name, cwd] of [["a", "/other"], ["b", "/project"], ["c_twice", "/project"]] as const) {
+	for (const [name, cwd] of [
+		["a", "/other"],
+		["b", "/project"],
+		["c_twice", "/project"],
+	] as const) {
 		writeSession(given, [header({ id: "twice", cwd })], `${name}.jsonl`);
 	}
 	expect(SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
-	if (runtime !== "bun") expect(reference.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
+	if (runtime !== "bun")
+		expect(reference.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
 });

@@ -1,12 +1,22 @@
 // Files among the sessions that are none, or odd ones: pipes, sockets, giants of zeros.
 import { execFileSync } from "node:child_process";
-import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	closeSync,
+	ftruncateSync,
+	mkdirSync,
+	openSync,
+	rmSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { api, header, lockedOut, scratch, setEnv, text } from "../../support/scratch.js";
-import { agentDir, listedByReference, run, session } from "./agent-dir.js";
 import { testWith } from "../../support/windows.js";
+import { agentDir, listedByReference, run, session } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -31,28 +41,31 @@ const everything = `
 	console.log(JSON.stringify(found));`;
 
 // Regression: a pipe, a socket or a device under a session's name kept findById and continueRecent forever.
-testWith("pipes")("a pipe, a socket or a device under a session's name does not keep findById and continueRecent", async () => {
-	const { dir } = agentDir(2);
-	const link = join(dir, "..", "elsewhere.jsonl");
-	writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
-	symlinkSync(link, join(dir, "link.jsonl"));
-	execFileSync("mkfifo", [join(dir, "a.jsonl"), join(dir, "z.jsonl")]);
-	symlinkSync(join(dir, "z.jsonl"), join(dir, "y.jsonl"));
-	symlinkSync("/dev/zero", join(dir, "zero.jsonl"));
-	const server = createServer().listen(join(dir, "socket.jsonl"));
-	onTestFinished(() => void server.close());
-	mkdirSync(join(dir, "folder.jsonl"));
-	const newest = newestSession(dir);
-	const found = JSON.parse(await run(everything, { PSN_DIR: dir }));
-	expect(found).toEqual({
-		all: ["linked", "s-0", "s-1"],
-		list: ["linked", "s-0", "s-1"],
-		search: ["s-1"],
-		id: newest,
-		recent: newest,
-	});
-	expect(SessionManager.findById("/project", "linked")).toBe(join(dir, "link.jsonl"));
-});
+testWith("pipes")(
+	"a pipe, a socket or a device under a session's name does not keep findById and continueRecent",
+	async () => {
+		const { dir } = agentDir(2);
+		const link = join(dir, "..", "elsewhere.jsonl");
+		writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
+		symlinkSync(link, join(dir, "link.jsonl"));
+		execFileSync("mkfifo", [join(dir, "a.jsonl"), join(dir, "z.jsonl")]);
+		symlinkSync(join(dir, "z.jsonl"), join(dir, "y.jsonl"));
+		symlinkSync("/dev/zero", join(dir, "zero.jsonl"));
+		const server = createServer().listen(join(dir, "socket.jsonl"));
+		onTestFinished(() => void server.close());
+		mkdirSync(join(dir, "folder.jsonl"));
+		const newest = newestSession(dir);
+		const found = JSON.parse(await run(everything, { PSN_DIR: dir }));
+		expect(found).toEqual({
+			all: ["linked", "s-0", "s-1"],
+			list: ["linked", "s-0", "s-1"],
+			search: ["s-1"],
+			id: newest,
+			recent: newest,
+		});
+		expect(SessionManager.findById("/project", "linked")).toBe(join(dir, "link.jsonl"));
+	},
+);
 
 // Regression: findById did so on the caller's own thread.
 test("a file without a newline is not read whole into memory", async () => {
@@ -80,7 +93,13 @@ test("a file without a newline is not read whole into memory", async () => {
 		${everything}
 		console.log(finding, process.resourceUsage().maxRSS - start[0]);`;
 	const [found, numbers] = (await run(script, { PSN_DIR: dir })).split("\n") as [string, string];
-	expect(JSON.parse(found)).toEqual({ all: ["s-0", "s-1"], list: ["s-0", "s-1"], search: ["s-1"], id: newest, recent: newest });
+	expect(JSON.parse(found)).toEqual({
+		all: ["s-0", "s-1"],
+		list: ["s-0", "s-1"],
+		search: ["s-1"],
+		id: newest,
+		recent: newest,
+	});
 	const [finding, growth] = numbers.split(" ").map(Number);
 	// findById gives up on each of the four after 64 MiB.
 	expect(finding).toBeLessThan(280 << 20);
@@ -136,7 +155,9 @@ test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
 			writeFileSync(odd, text([header({ id: "odd", cwd })]));
 			utimesSync(odd, 4_000_000_000, 4_000_000_000);
 			expect((await SessionManager.list("/project", dir)).map((info) => info.id)).toEqual(["s-1"]);
-			expect((await SessionManager.search("question", { cwd: "/project", sessionDir: dir })).map((hit) => hit.id)).toEqual(["s-1"]);
+			expect(
+				(await SessionManager.search("question", { cwd: "/project", sessionDir: dir })).map((hit) => hit.id),
+			).toEqual(["s-1"]);
 			expect(SessionManager.findById("/project", "odd", dir)).toBeUndefined();
 			expect(SessionManager.findById("/project", "s-1", dir)).toBe(here);
 			expect(api.findMostRecentSession(dir, "/project")).toBe(here);

@@ -16,8 +16,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
 import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
-import { type AgentDir, agentDir, listed, listedByReference, namesIn, session, settled, tick } from "./agent-dir.js";
 import { testIf, testWith } from "../../support/windows.js";
+import { type AgentDir, agentDir, listed, listedByReference, namesIn, session, settled, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -44,7 +44,8 @@ describe("the list is pi's", () => {
 		after(({ dir }) => {
 			appendFileSync(join(dir, "0.jsonl"), more("d"));
 			appendFileSync(join(dir, "1.jsonl"), line(entry("session_info", "n", "c", { name: "named" })));
-		}));
+		}),
+	);
 
 	test("after appends within a tick of the clock, to files just listed", () =>
 		after(async ({ dir }) => {
@@ -151,8 +152,14 @@ describe("the list is pi's", () => {
 // Regression: they were listed as JSON, or not at all.
 test("texts and parents that are no texts are listed as in pi", async () => {
 	const blocks = [5, -0, 1.5, 1e21, 1e-7, null, true, [], ["a", [1, [null, "b"]], {}], {}, { x: "}" }, "plain"];
-	const each = blocks.map((value, n) => message(`t${n}`, null, user([{ type: "text", text: value }], { timestamp: n + 1 })));
-	const all = message("all", null, user([...blocks.map((value) => ({ type: "text", text: value })), { type: "text" }], { timestamp: 50 }));
+	const each = blocks.map((value, n) =>
+		message(`t${n}`, null, user([{ type: "text", text: value }], { timestamp: n + 1 })),
+	);
+	const all = message(
+		"all",
+		null,
+		user([...blocks.map((value) => ({ type: "text", text: value })), { type: "text" }], { timestamp: 50 }),
+	);
 	await after(({ dir, other }) => {
 		writeSession(dir, [header({ id: "texts" }), all, ...each], "texts.jsonl");
 		for (const [n, one] of each.entries()) writeSession(other, [header({ id: `one-${n}` }), one], `one-${n}.jsonl`);
@@ -173,12 +180,23 @@ test("thousands of times that only JavaScript can read, and the newest of them",
 			(n) => [`2025-05-${String((n % 28) + 1)}`],
 			(n) => `no time ${n}`,
 		];
-		const at = (n: number, timestamp: unknown) => ({ ...message(`e${n}`, null, user("x", { timestamp: undefined })), timestamp });
+		const at = (n: number, timestamp: unknown) => ({
+			...message(`e${n}`, null, user("x", { timestamp: undefined })),
+			timestamp,
+		});
 		for (const [which, form] of forms.entries()) {
-			writeSession(dir, [header({ id: `odd-${which}` }), ...Array.from({ length: 700 }, (_, n) => at(n, form(n)))], `odd-${which}.jsonl`);
+			writeSession(
+				dir,
+				[header({ id: `odd-${which}` }), ...Array.from({ length: 700 }, (_, n) => at(n, form(n)))],
+				`odd-${which}.jsonl`,
+			);
 		}
 		const mixed = Array.from({ length: 600 }, (_, n) => at(n, forms[n % forms.length]?.(n)));
-		writeSession(other, [header({ id: "mixed" }), ...mixed, message("last", null, user("y", { timestamp: 7 }))], "mixed.jsonl");
+		writeSession(
+			other,
+			[header({ id: "mixed" }), ...mixed, message("last", null, user("y", { timestamp: 7 }))],
+			"mixed.jsonl",
+		);
 	}));
 
 test("a time that throws as one emptied the list", async () => {
@@ -205,27 +223,37 @@ testWith("modes")("an unreadable file is left out, and is back when it can be re
 	expect(await listed()).toEqual(whole);
 });
 
-testIf(process.platform === "linux", "only Linux says what a process has read")("what is unchanged is not read again, of what grew only the rest", async () => {
-	const at = agentDir(3);
-	const path = writeSession(at.dir, [header({ id: "large" }), ...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("y".repeat(50_000))))], "large.jsonl");
-	await tick();
-	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
-	const read = async () => {
-		// The texts that are taken in the background are read, too: alone, and nothing of what had been.
-		const before = bytesRead();
-		await SessionManager.list("/project");
-		return bytesRead() - before;
-	};
-	expect(await read()).toBeGreaterThan(19_000_000);
-	await settled(at);
-	// Of 20 MB. The catalog reads pages of its own, some MB where they come to be moved from its log just then.
-	expect(await read()).toBeLessThan(8_000_000);
-	await settled(at);
-	appendFileSync(path, more("z"));
-	expect(await read()).toBeLessThan(8_000_000);
-	const [newest] = await SessionManager.list("/project");
-	expect([newest?.id, newest?.messageCount]).toEqual(["large", 401]);
-});
+testIf(process.platform === "linux", "only Linux says what a process has read")(
+	"what is unchanged is not read again, of what grew only the rest",
+	async () => {
+		const at = agentDir(3);
+		const path = writeSession(
+			at.dir,
+			[
+				header({ id: "large" }),
+				...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("y".repeat(50_000)))),
+			],
+			"large.jsonl",
+		);
+		await tick();
+		const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+		const read = async () => {
+			// The texts that are taken in the background are read, too: alone, and nothing of what had been.
+			const before = bytesRead();
+			await SessionManager.list("/project");
+			return bytesRead() - before;
+		};
+		expect(await read()).toBeGreaterThan(19_000_000);
+		await settled(at);
+		// Of 20 MB. The catalog reads pages of its own, some MB where they come to be moved from its log just then.
+		expect(await read()).toBeLessThan(8_000_000);
+		await settled(at);
+		appendFileSync(path, more("z"));
+		expect(await read()).toBeLessThan(8_000_000);
+		const [newest] = await SessionManager.list("/project");
+		expect([newest?.id, newest?.messageCount]).toEqual(["large", 401]);
+	},
+);
 
 const MANY = count("listed_files");
 
@@ -235,7 +263,10 @@ test(`${MANY} files are listed, in order, and again`, async () => {
 	mkdirSync(dir);
 	for (let n = 0; n < MANY; n++) {
 		const id = String(n).padStart(6, "0");
-		writeFileSync(join(dir, `${id}.jsonl`), `{"type":"session","version":3,"id":"${id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/m"}\n`);
+		writeFileSync(
+			join(dir, `${id}.jsonl`),
+			`{"type":"session","version":3,"id":"${id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/m"}\n`,
+		);
 	}
 	for (let time = 0; time < 2; time++) {
 		const list = await SessionManager.listAll(dir);
@@ -249,7 +280,16 @@ test(`${MANY} files are listed, in order, and again`, async () => {
 	// Some change, some go, some are no sessions, and one name is odd.
 	for (let n = 0; n < 50; n++) rmSync(join(dir, `${String((n * MANY) / 100).padStart(6, "0")}.jsonl`));
 	writeFileSync(join(dir, "000001.jsonl"), "no session\n");
-	writeSession(dir, [header({ id: "odd" }), message("a", null, user("x", { timestamp: Date.UTC(2030, 0, 1) }))], "odd.jsonl");
+	writeSession(
+		dir,
+		[header({ id: "odd" }), message("a", null, user("x", { timestamp: Date.UTC(2030, 0, 1) }))],
+		"odd.jsonl",
+	);
 	const list = await SessionManager.listAll(dir);
-	expect([list.length, list[0]?.id, list[1]?.id, list.at(-1)?.id]).toEqual([MANY - 50, "odd", String(MANY - 1).padStart(6, "0"), "000002"]);
+	expect([list.length, list[0]?.id, list[1]?.id, list.at(-1)?.id]).toEqual([
+		MANY - 50,
+		"odd",
+		String(MANY - 1).padStart(6, "0"),
+		"000002",
+	]);
 }, 600_000);

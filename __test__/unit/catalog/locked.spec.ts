@@ -13,7 +13,9 @@ const { SessionManager } = api;
 /** Locks a database, in a process that has SQLite, until the test is over. */
 async function lock(path: string): Promise<void> {
 	// Installed by the reference's tests already, but for Linux and macOS alone.
-	const { nodeBin } = isWindows ? { nodeBin: process.execPath } : (await import(pathToFileURL(resolve(root, "scripts/reference/setup.mjs")).href)) as { nodeBin: string };
+	const { nodeBin } = isWindows
+		? { nodeBin: process.execPath }
+		: ((await import(pathToFileURL(resolve(root, "scripts/reference/setup.mjs")).href)) as { nodeBin: string });
 	const source = `const { DatabaseSync } = require("node:sqlite");
 		const db = new DatabaseSync(${JSON.stringify(path)});
 		db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE session SET name = name");

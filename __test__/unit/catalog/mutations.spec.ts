@@ -4,8 +4,8 @@ import {
 	existsSync,
 	linkSync,
 	mkdirSync,
-	readFileSync,
 	readdirSync,
+	readFileSync,
 	renameSync,
 	rmSync,
 	statSync,
@@ -18,9 +18,9 @@ import { expect, test } from "vitest";
 import type { SessionInfo } from "../../../index.js";
 import { Random } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
-import { api, message, header as head } from "../../support/scratch.js";
+import { api, header as head, message } from "../../support/scratch.js";
 import { expectSameList } from "../../support/times.js";
-import { agentDir, reference, plain } from "./agent-dir.js";
+import { agentDir, plain, reference } from "./agent-dir.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
@@ -40,7 +40,17 @@ class Changing {
 	}
 
 	private text(): string {
-		return this.random.pick(["hi", "", " ", "ünï \ud83d", "line\nbreak", "x".repeat(this.random.int(9_000)), "日本語", '"quote\\', "a\tb"]);
+		return this.random.pick([
+			"hi",
+			"",
+			" ",
+			"ünï \ud83d",
+			"line\nbreak",
+			"x".repeat(this.random.int(9_000)),
+			"日本語",
+			'"quote\\',
+			"a\tb",
+		]);
 	}
 
 	private content(): unknown {
@@ -56,7 +66,17 @@ class Changing {
 	}
 
 	private time(): unknown {
-		return this.random.pick<unknown>(["2025-01-01T00:00:00.000Z", "2024-02-03", "Jan 5 2031", "bogus", "", undefined, 12_345, null, "2025-06-01T10:00:00+02:00"]);
+		return this.random.pick<unknown>([
+			"2025-01-01T00:00:00.000Z",
+			"2024-02-03",
+			"Jan 5 2031",
+			"bogus",
+			"",
+			undefined,
+			12_345,
+			null,
+			"2025-06-01T10:00:00+02:00",
+		]);
 	}
 
 	private line(): string {
@@ -70,7 +90,15 @@ class Changing {
 			[12, () => JSON.stringify(message(id, null, { role, content, timestamp }, { timestamp: this.time() }))],
 			// Keys in another order.
 			[2, () => JSON.stringify({ message: body, id, timestamp: this.time(), type: "message" })],
-			[3, () => JSON.stringify({ type: "session_info", id, name: random.pick(["name", " pad ", "", undefined, "\ufeffbom", "a\nb"]) })],
+			[
+				3,
+				() =>
+					JSON.stringify({
+						type: "session_info",
+						id,
+						name: random.pick(["name", " pad ", "", undefined, "\ufeffbom", "a\nb"]),
+					}),
+			],
 			[1, () => "{torn"],
 			[1, () => ""],
 			[1, () => JSON.stringify({ type: "compaction", id, summary: "sum", firstKeptEntryId: "e1" })],
@@ -81,7 +109,12 @@ class Changing {
 	private file(): string {
 		const { random } = this;
 		const version = random.pick([3, 3, 2, undefined, 4]);
-		const header = head({ version, id: `s${this.ids++}`, timestamp: this.time(), cwd: random.pick(["/project", "/other", undefined, 5]) });
+		const header = head({
+			version,
+			id: `s${this.ids++}`,
+			timestamp: this.time(),
+			cwd: random.pick(["/project", "/other", undefined, 5]),
+		});
 		const junk = random.chance(0.2) ? ["{bad"] : [];
 		const lines = Array.from({ length: random.int(12) }, () => this.line());
 		return [...junk, JSON.stringify(header), ...lines].join("\n") + (random.chance(0.75) ? "\n" : "");
@@ -89,14 +122,20 @@ class Changing {
 
 	private name(): string {
 		const { random } = this;
-		return join(random.pick(this.dirs), `${random.pick(["a", "B", "ä", "Z", "10", "9", "_", "-", "é", "z.z"])}${random.int(6)}.jsonl`);
+		return join(
+			random.pick(this.dirs),
+			`${random.pick(["a", "B", "ä", "Z", "10", "9", "_", "-", "é", "z.z"])}${random.int(6)}.jsonl`,
+		);
 	}
 
 	change(): void {
 		const { random } = this;
 		const files = this.dirs.flatMap((dir) => readdirSync(dir).map((name) => join(dir, name)));
 		const file = files.length > 0 ? random.pick(files) : this.name();
-		if (!existsSync(file)) return writeFileSync(file, this.file());
+		if (!existsSync(file)) {
+			writeFileSync(file, this.file());
+			return;
+		}
 		const time = random.pick([1_700_000_000, 1_700_000_000.5, 0, 4e9]);
 		random.weighted<() => void>([
 			[3, () => writeFileSync(this.name(), this.file())],
@@ -170,7 +209,8 @@ test(`whatever happens to files, every list is pi's (seed ${seed}, ${rounds} rou
 		changing.listed();
 		const want = await lists(reference, theirs as [number, number][]);
 		expect(got).toHaveLength(want.length);
-		for (const [at, list] of want.entries()) expectSameList(got[at] as SessionInfo[], list, `round ${round}, list ${at}`);
+		for (const [at, list] of want.entries())
+			expectSameList(got[at] as SessionInfo[], list, `round ${round}, list ${at}`);
 		expect(ours).toEqual(theirs);
 	}
 });

@@ -1,11 +1,21 @@
 // Whose file the catalog's is: a setting may name any, and links lead anywhere.
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	chownSync,
+	lstatSync,
+	mkdirSync,
+	readFileSync,
+	readlinkSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { api, header, modeOf, scratch, setEnv, snapshot, text } from "../../support/scratch.js";
-import { agentDir, listed, listedByReference, namesIn, run, settled, tick } from "./agent-dir.js";
 import { testIf, testWith } from "../../support/windows.js";
+import { agentDir, listed, listedByReference, namesIn, run, settled, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -87,41 +97,47 @@ testWith("modes")("an empty file that is named becomes the catalog, and the owne
 const USER = 1000;
 
 // Regression: `sudo pi-sessions list` left a catalog that the user could not read, so that each later list read every file.
-testIf(process.getuid?.() === 0, "only root gives files to other users")("root makes no catalog in another user's directory, and uses that of the user no more than before", async () => {
-	const at = agentDir();
-	chownSync(at.agent, USER, USER);
-	await used();
-	expect(namesIn(at.agent)).toEqual(["sessions"]);
-	// Nor a directory for it, in one that is the user's.
-	const home = scratch();
-	chownSync(home, USER, USER);
-	setEnv({ PI_SESSION_NATIVE_CATALOG: join(home, "cache", "catalog") });
-	await used();
-	expect(namesIn(home)).toEqual([]);
-	// What the user has there stays as it is.
-	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
-	writeFileSync(at.catalog, "", { mode: 0o600 });
-	chownSync(at.catalog, USER, USER);
-	const before = snapshot(at.agent);
-	await used();
-	expect(snapshot(at.agent)).toEqual(before);
-});
+testIf(process.getuid?.() === 0, "only root gives files to other users")(
+	"root makes no catalog in another user's directory, and uses that of the user no more than before",
+	async () => {
+		const at = agentDir();
+		chownSync(at.agent, USER, USER);
+		await used();
+		expect(namesIn(at.agent)).toEqual(["sessions"]);
+		// Nor a directory for it, in one that is the user's.
+		const home = scratch();
+		chownSync(home, USER, USER);
+		setEnv({ PI_SESSION_NATIVE_CATALOG: join(home, "cache", "catalog") });
+		await used();
+		expect(namesIn(home)).toEqual([]);
+		// What the user has there stays as it is.
+		setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
+		writeFileSync(at.catalog, "", { mode: 0o600 });
+		chownSync(at.catalog, USER, USER);
+		const before = snapshot(at.agent);
+		await used();
+		expect(snapshot(at.agent)).toEqual(before);
+	},
+);
 
-testIf(process.getuid?.() === 0, "only root gives files to other users")("a user's own catalog is made in the user's directory, and in root's if the user may write there", async () => {
-	const at = agentDir();
-	for (const one of namesIn(at.dir)) chmodSync(join(at.dir, one), 0o644);
-	for (const one of [at.agent, join(at.agent, "sessions"), at.dir, at.other]) chmodSync(one, 0o755);
-	for (const owner of [USER, 0]) {
-		const dir = scratch();
-		chownSync(dir, owner, owner);
-		chmodSync(dir, 0o777);
-		const path = join(dir, "catalog");
-		const script = `process.setgroups?.([]); process.setgid(${USER}); process.setuid(${USER}); await SessionManager.listAll(); console.log(process.getuid());`;
-		setEnv({ PI_SESSION_NATIVE_CATALOG: path });
-		expect(await run(script)).toBe(`${USER}\n`);
-		expect([formOf(path), statSync(path).uid]).toEqual([expect.any(Number), USER]);
-	}
-});
+testIf(process.getuid?.() === 0, "only root gives files to other users")(
+	"a user's own catalog is made in the user's directory, and in root's if the user may write there",
+	async () => {
+		const at = agentDir();
+		for (const one of namesIn(at.dir)) chmodSync(join(at.dir, one), 0o644);
+		for (const one of [at.agent, join(at.agent, "sessions"), at.dir, at.other]) chmodSync(one, 0o755);
+		for (const owner of [USER, 0]) {
+			const dir = scratch();
+			chownSync(dir, owner, owner);
+			chmodSync(dir, 0o777);
+			const path = join(dir, "catalog");
+			const script = `process.setgroups?.([]); process.setgid(${USER}); process.setuid(${USER}); await SessionManager.listAll(); console.log(process.getuid());`;
+			setEnv({ PI_SESSION_NATIVE_CATALOG: path });
+			expect(await run(script)).toBe(`${USER}\n`);
+			expect([formOf(path), statSync(path).uid]).toEqual([expect.any(Number), USER]);
+		}
+	},
+);
 
 // Regression: the agent's own catalog had the mode of the file that was there before.
 testWith("modes")("the agent's own catalog does not have the mode of the file that was there before", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { runtime } from "../../support/runtime.js";
-import { api, header, root, scratch, user, writeSession, message } from "../../support/scratch.js";
+import { api, header, message, root, scratch, user, writeSession } from "../../support/scratch.js";
 import { isWindows } from "../../support/windows.js";
 import { agentDir, reference, run } from "./agent-dir.js";
 
@@ -40,15 +40,56 @@ test("a process's first list loaded the runtime's sorting rules, and sorted all 
 			const during = calls.slice();
 			console.log(JSON.stringify({ during, ids: list.map((info) => info.id) }));
 		});`;
-	const said = execFileSync(process.execPath, ["-e", script], { encoding: "utf8", env: { ...process.env, PSN_DIR: dir } });
+	const said = execFileSync(process.execPath, ["-e", script], {
+		encoding: "utf8",
+		env: { ...process.env, PSN_DIR: dir },
+	});
 	expect(JSON.parse(said)).toEqual({ during: [], ids: times.sort().reverse() });
 });
 
 /** Names that are sorted otherwise in one language or another. */
 function oddNames(random: Random, count: number): string[] {
 	const part = () =>
-		random.pick(["2025-01-0", "2025-01-1", "a", "A", "aa", "Aa", "b", "ch", "cz", "dd", "ff", "z", "Z", "y", "i", "_", "-", ".", " ", "ä", "å", "é", "e\u0301", "ı", "10", "9", "0", "th", "ว", "語"]);
-	const all = [...new Set(Array.from({ length: count }, () => `${part()}${part()}${random.chance(0.3) ? part() : ""}${random.int(12)}.jsonl`))];
+		random.pick([
+			"2025-01-0",
+			"2025-01-1",
+			"a",
+			"A",
+			"aa",
+			"Aa",
+			"b",
+			"ch",
+			"cz",
+			"dd",
+			"ff",
+			"z",
+			"Z",
+			"y",
+			"i",
+			"_",
+			"-",
+			".",
+			" ",
+			"ä",
+			"å",
+			"é",
+			"e\u0301",
+			"ı",
+			"10",
+			"9",
+			"0",
+			"th",
+			"ว",
+			"語",
+		]);
+	const all = [
+		...new Set(
+			Array.from(
+				{ length: count },
+				() => `${part()}${part()}${random.chance(0.3) ? part() : ""}${random.int(12)}.jsonl`,
+			),
+		),
+	];
 	// To Windows names are one that differ in case alone.
 	const names = isWindows ? [...new Map(all.map((name) => [name.toUpperCase(), name])).values()] : all;
 	// Between names that are the same to every language pi keeps what it read: sorted by bytes in Node, as ours are, in Bun

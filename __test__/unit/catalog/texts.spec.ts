@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { api, header, message, user, writeSession } from "../../support/scratch.js";
-import { type AgentDir, agentDir, reference, run, session, tick } from "./agent-dir.js";
+import { type AgentDir, agentDir, reference, session, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
@@ -28,7 +28,11 @@ test("all texts in the list's order, in the other one, every second one, and aga
 	const ours = await SessionManager.listAll();
 	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
 	expect(want.size).toBe(60);
-	for (const order of [(list: typeof ours) => list, (list: typeof ours) => [...list].reverse(), (list: typeof ours) => list.filter((_, n) => n % 2 === 0)]) {
+	for (const order of [
+		(list: typeof ours) => list,
+		(list: typeof ours) => [...list].reverse(),
+		(list: typeof ours) => list.filter((_, n) => n % 2 === 0),
+	]) {
 		for (const info of order(await SessionManager.listAll())) expect(info.allMessagesText).toBe(want.get(info.id));
 	}
 	// Two lists at once, one behind the other.
@@ -55,9 +59,11 @@ test(`whatever happens to files meanwhile, each text is what was listed, or noth
 			if (next && random.chance(0.1)) {
 				touched.add(next.path);
 				if (random.chance(0.3)) rmSync(next.path, { force: true });
-				else if (random.chance(0.3)) rmSync(at.catalog, { force: true });
-				else if (random.chance(0.5)) writeFileSync(next.path, `${JSON.stringify(header({ id: next.id, cwd: "/project" }))}\n`);
-				else if (existsSync(next.path)) appendFileSync(next.path, `${JSON.stringify(message("z", "a", user("later")))}\n`);
+				else if (random.chance(0.31)) rmSync(at.catalog, { force: true });
+				else if (random.chance(0.5))
+					writeFileSync(next.path, `${JSON.stringify(header({ id: next.id, cwd: "/project" }))}\n`);
+				else if (existsSync(next.path))
+					appendFileSync(next.path, `${JSON.stringify(message("z", "a", user("later")))}\n`);
 			}
 			if (touched.has(info.path)) expect([want.get(info.id), ""]).toContain(info.allMessagesText);
 			else expect(info.allMessagesText).toBe(want.get(info.id));
@@ -73,7 +79,10 @@ test("a text of one list is not given to the next one, which has found the file 
 	const line = (word: string): string => JSON.stringify(message("b", "a", user(`the word is ${word}`)));
 	const around = (n: number): string => JSON.stringify(message(`x${n}`, null, user("y".repeat(6_000))));
 	const write = (n: number, word: string): void =>
-		writeFileSync(join(at.dir, `${n}.jsonl`), `${[JSON.stringify(header({ id: `s${n}`, cwd: "/project" })), around(1), line(word), around(2)].join("\n")}\n`);
+		writeFileSync(
+			join(at.dir, `${n}.jsonl`),
+			`${[JSON.stringify(header({ id: `s${n}`, cwd: "/project" })), around(1), line(word), around(2)].join("\n")}\n`,
+		);
 	for (let n = 0; n < 4; n++) write(n, "old");
 	await tick();
 	await SessionManager.search("word");

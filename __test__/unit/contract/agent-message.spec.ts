@@ -3,12 +3,12 @@
 import { existsSync, statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
-	type Json,
 	api,
 	assistant,
 	caught,
 	entry,
 	header,
+	type Json,
 	loose,
 	message,
 	opened,

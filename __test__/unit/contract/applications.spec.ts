@@ -52,7 +52,13 @@ test("what a listener throws is uncaught, and the append stands", async () => {
 	} finally {
 		for (const listener of before) process.on("uncaughtException", listener);
 	}
-	expect(() => manager.onAppend(5 as any)).toThrow(expect.objectContaining({ name: "TypeError", code: "ERR_INVALID_ARGUMENT", message: "listener must be a function" }));
+	expect(() => manager.onAppend(5 as any)).toThrow(
+		expect.objectContaining({
+			name: "TypeError",
+			code: "ERR_INVALID_ARGUMENT",
+			message: "listener must be a function",
+		}),
+	);
 });
 
 test("a limit gives the end of a branch", () => {
@@ -68,7 +74,13 @@ test("a limit gives the end of a branch", () => {
 	expect(window("unknown", 3)).toEqual([]);
 	for (const limit of [-1, 1.5, Number.NaN, "3", null]) {
 		const wrong = () => manager.getBranch(undefined, { limit: limit as any });
-		expect(wrong).toThrow(expect.objectContaining({ name: "TypeError", code: "ERR_INVALID_ARGUMENT", message: "options.limit must be a whole number from 0 on" }));
+		expect(wrong).toThrow(
+			expect.objectContaining({
+				name: "TypeError",
+				code: "ERR_INVALID_ARGUMENT",
+				message: "options.limit must be a whole number from 0 on",
+			}),
+		);
 	}
 });
 

@@ -3,13 +3,13 @@
 import { dirname, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-	type Loose,
 	anyManager,
 	api,
 	caught,
 	failing,
 	header,
 	inMemory,
+	type Loose,
 	loose,
 	message,
 	opened,
@@ -34,10 +34,26 @@ const STATICS: Record<string, Wrong> = {
 	"create, sessionDir": ["sessionDir", (bad) => anyManager.create?.("/x", bad), NO_TEXT],
 	"open, path": ["path", (bad) => anyManager.open?.(bad), everywhere],
 	// An object is the options.
-	"open, sessionDir": ["sessionDir", (bad) => anyManager.open?.("/none/such.jsonl", bad), NO_TEXT.filter((bad) => Array.isArray(bad) || typeof bad !== "object")],
-	"open, sessionDir of the options": ["sessionDir", (bad) => anyManager.open?.("/none/such.jsonl", { sessionDir: bad }), NO_TEXT],
-	"open, cwd of the options": ["options.cwd", (bad) => anyManager.open?.("/none/such.jsonl", { cwd: bad, sessionDir: scratch() }), NO_TEXT],
-	"open, readonly": ["options.readonly", (bad) => anyManager.open?.("/none/such.jsonl", { readonly: bad }), [0, 1, "yes", {}]],
+	"open, sessionDir": [
+		"sessionDir",
+		(bad) => anyManager.open?.("/none/such.jsonl", bad),
+		NO_TEXT.filter((bad) => Array.isArray(bad) || typeof bad !== "object"),
+	],
+	"open, sessionDir of the options": [
+		"sessionDir",
+		(bad) => anyManager.open?.("/none/such.jsonl", { sessionDir: bad }),
+		NO_TEXT,
+	],
+	"open, cwd of the options": [
+		"options.cwd",
+		(bad) => anyManager.open?.("/none/such.jsonl", { cwd: bad, sessionDir: scratch() }),
+		NO_TEXT,
+	],
+	"open, readonly": [
+		"options.readonly",
+		(bad) => anyManager.open?.("/none/such.jsonl", { readonly: bad }),
+		[0, 1, "yes", {}],
+	],
 	"open, cwdOverride": ["cwdOverride", (bad) => anyManager.open?.("/none/such.jsonl", scratch(), bad), NO_TEXT],
 	"continueRecent, cwd": ["cwd", (bad) => anyManager.continueRecent?.(bad, scratch()), everywhere],
 	"continueRecent, sessionDir": ["sessionDir", (bad) => anyManager.continueRecent?.("/x", bad), NO_TEXT],

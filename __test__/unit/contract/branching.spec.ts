@@ -55,7 +55,12 @@ test("a branched session holds the path to the entry, under a new header that na
 	const path = manager.createBranchedSession("b") as string;
 	expect(manager.getSessionFile()).toBe(path);
 	expect(basename(path)).toBe(`2025-06-07T08-09-10-111Z_${manager.getSessionId()}.jsonl`);
-	const expected = header({ id: manager.getSessionId(), timestamp: "2025-06-07T08:09:10.111Z", cwd: resolve("/somewhere"), parentSession: file });
+	const expected = header({
+		id: manager.getSessionId(),
+		timestamp: "2025-06-07T08:09:10.111Z",
+		cwd: resolve("/somewhere"),
+		parentSession: file,
+	});
 	expect(shape(manager.getHeader())).toBe(shape(expected));
 	expect(jsonLines(path)).toEqual([expected, message("a", null), message("b", "a")]);
 	expect(manager.getLeafId()).toBe("b");
@@ -209,7 +214,9 @@ test("a fork holds every entry of the source, on all branches, under a header th
 	expect(fork.getLeafId()).toBe("c");
 	expect([fork.getCwd(), fork.getSessionDir(), fork.getSessionId()]).toEqual([resolve("/target"), dir, "my-fork"]);
 	expect(shape(fork.getHeader())).toBe(
-		shape(header({ id: "my-fork", timestamp: fork.getHeader()?.timestamp, cwd: resolve("/target"), parentSession: file })),
+		shape(
+			header({ id: "my-fork", timestamp: fork.getHeader()?.timestamp, cwd: resolve("/target"), parentSession: file }),
+		),
 	);
 });
 

@@ -1,13 +1,13 @@
 // What the model sees. Every rule is shown on a manager and on the functions over plain lists.
 import { describe, expect, test } from "vitest";
 import {
-	type Json,
 	api,
 	assistant,
 	caught,
 	entry,
 	ids,
 	inMemory,
+	type Json,
 	loose,
 	message,
 	opened,
@@ -158,7 +158,7 @@ describe("identity:", () => {
 			const own = projection.entries.flatMap((one) => one.messages);
 			expect(projection.messages).toHaveLength(own.length);
 			for (const [at, one] of own.entries()) expect(projection.messages[at]).toBe(one);
-			expect(projection.messages.at(-1)).toBe((projection.entries.at(-1)?.sourceEntry as any).message);
+			expect(projection.messages.at(-1)).toBe((projection.entries.at(-1) as any).sourceEntry.message);
 			expect(Object.keys(projection)).toEqual(["entries", "messages", "thinkingLevel", "model"]);
 		}
 	});

@@ -14,7 +14,9 @@ JSON.parse = (text: string, ...rest: []) => {
 	return parse(text, ...rest);
 };
 // The addon takes the engine's functions when it is loaded.
-const { api, assistant, linesOf, loose, message, opened, scratch, toolResult, user } = await import("../../support/scratch.js");
+const { api, assistant, linesOf, loose, message, opened, scratch, toolResult, user } = await import(
+	"../../support/scratch.js"
+);
 
 /** Which texts the engine's JSON makes and takes during an action: "short", or "long" if a long string of the value's is in it. */
 function crossings(work: () => void): { written: string[]; parsed: string[] } {
@@ -25,11 +27,14 @@ function crossings(work: () => void): { written: string[]; parsed: string[] } {
 	return { written: texts.written.map(size), parsed: texts.parsed.map(size) };
 }
 
-const LONG = "line of output, \"quoted\"\n".repeat(400);
+const LONG = 'line of output, "quoted"\n'.repeat(400);
 const MESSAGES = [
 	toolResult(LONG),
 	toolResult("日本語の文章\n".repeat(400)),
-	user([{ type: "text", text: "look" }, { type: "image", data: "QUJDREVG+/==".repeat(9000), mimeType: "image/png" }]),
+	user([
+		{ type: "text", text: "look" },
+		{ type: "image", data: "QUJDREVG+/==".repeat(9000), mimeType: "image/png" },
+	]),
 	assistant("", {
 		content: [
 			{ type: "thinking", thinking: LONG, thinkingSignature: "abc" },
@@ -48,13 +53,18 @@ test("messages as pi appends them are written the fast way, and to the byte", ()
 	});
 	expect(written).toEqual(MESSAGES.map(() => "short"));
 	const lines = linesOf(manager.getSessionFile() as string).slice(-MESSAGES.length);
-	for (const [at, line] of lines.entries()) expect(line.endsWith(`,"message":${JSON.stringify(MESSAGES[at])}}`)).toBe(true);
+	for (const [at, line] of lines.entries())
+		expect(line.endsWith(`,"message":${JSON.stringify(MESSAGES[at])}}`)).toBe(true);
 });
 
 test("a value with code in it is left to the engine", () => {
 	const manager = api.SessionManager.create("/somewhere", scratch());
 	manager.appendMessage(user());
-	const odd = [{ toJSON: () => LONG }, new Proxy({ text: LONG }, {}), Object.assign(Object.create(null), { text: LONG })];
+	const odd = [
+		{ toJSON: () => LONG },
+		new Proxy({ text: LONG }, {}),
+		Object.assign(Object.create(null), { text: LONG }),
+	];
 	const { written } = crossings(() => {
 		for (const data of odd) loose(manager).appendCustomEntry?.("t", data);
 	});

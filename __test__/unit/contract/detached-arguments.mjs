@@ -31,8 +31,15 @@ const transfer = (buffer) => {
 /** The kinds of memory: makes some of a size with a view of it, and takes it away. */
 const MEMORY = {
 	transferred: { make: (size) => new ArrayBuffer(size), takeAway: transfer },
-	resized: { make: (size) => new ArrayBuffer(size, { maxByteLength: size + 8 }), takeAway: (buffer) => buffer.resize(0) },
-	"resized, followed": { make: (size) => new ArrayBuffer(size, { maxByteLength: size + 8 }), takeAway: (buffer) => buffer.resize(0), follows: true },
+	resized: {
+		make: (size) => new ArrayBuffer(size, { maxByteLength: size + 8 }),
+		takeAway: (buffer) => buffer.resize(0),
+	},
+	"resized, followed": {
+		make: (size) => new ArrayBuffer(size, { maxByteLength: size + 8 }),
+		takeAway: (buffer) => buffer.resize(0),
+		follows: true,
+	},
 	shared: { make: (size) => new SharedArrayBuffer(size), takeAway: (buffer) => new Uint8Array(buffer).fill(0x58) },
 };
 
@@ -61,7 +68,8 @@ function takeAway() {
 // ---- What is called --------------------------------------------------------------------------------------------
 
 const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/here"}';
-const entry = (id, size) => `{"type":"custom","id":"${id}","parentId":null,"customType":"x","data":"${"z".repeat(size)}"}`;
+const entry = (id, size) =>
+	`{"type":"custom","id":"${id}","parentId":null,"customType":"x","data":"${"z".repeat(size)}"}`;
 const usage = () => ({ input: 1, output: 2, cost: { total: 0.5 }, more: bytes("more") });
 const content = (size) => [{ type: "text", text: "z".repeat(size), more: bytes("more") }];
 const message = (size) => ({ role: "user", content: content(size), timestamp: 1 });
@@ -72,7 +80,14 @@ const entries = (size) => [
 ];
 const byId = (list) => new Map(list.map((one) => [one.id, one]));
 const fileOptions = () => ({ durability: "os", lock: "none", ids: "long" });
-const options = () => ({ id: "given", parentSession: "/p", durability: "os", lock: "none", ids: "long", more: bytes("more") });
+const options = () => ({
+	id: "given",
+	parentSession: "/p",
+	durability: "os",
+	lock: "none",
+	ids: "long",
+	more: bytes("more"),
+});
 
 /** A fresh directory with a session file, and a manager that has it open. */
 function world(size) {
@@ -117,7 +132,15 @@ const STATICS = {
 	"redact, lines": (size, { file }) => {
 		const [, old = ""] = readFileSync(file, "utf8").split("\n");
 		const hash = createHash("sha256").update(old).digest("hex");
-		return [file, { lines: [{ hash, line: bytes(entry("a", size / 2)) }, { hash: "0".repeat(64), line: bytes(entry("x", size)), session: "other" }] }];
+		return [
+			file,
+			{
+				lines: [
+					{ hash, line: bytes(entry("a", size / 2)) },
+					{ hash: "0".repeat(64), line: bytes(entry("x", size)), session: "other" },
+				],
+			},
+		];
 	},
 	search: (_, { dir }) => ["z", { sessionDir: dir, limit: 2, signal: new AbortController().signal }],
 	usage: (_, { dir }) => [{ sessionDir: dir, by: ["day", "model"], signal: new AbortController().signal }],
@@ -130,13 +153,27 @@ const FUNCTIONS = {
 	getDefaultSessionDir: (_, { dir }) => ["/here", dir, { create: false }],
 	getLatestCompactionEntry: (size) => [entries(size)],
 	migrateSessionEntries: (size) => [[{ type: "session", id: "s" }, ...entries(size).slice(1)]],
-	redactLines: (size, { file }) => [[bytes(entry("a", size)), bytes(entry("b", size))], { text: "z", entries: ["a"], replacement: "y", dryRun: false }, file],
-	"redactLines, lines": (size) => [[bytes(entry("a", size))], { lines: [{ hash: "0".repeat(64), line: bytes(entry("a", size / 2)), session: "other" }] }],
-	projectContextEntry: (size) => [entries(size)[1], { type: "context_edit", targetId: "a", replacement: { content: content(size) } }],
+	redactLines: (size, { file }) => [
+		[bytes(entry("a", size)), bytes(entry("b", size))],
+		{ text: "z", entries: ["a"], replacement: "y", dryRun: false },
+		file,
+	],
+	"redactLines, lines": (size) => [
+		[bytes(entry("a", size))],
+		{ lines: [{ hash: "0".repeat(64), line: bytes(entry("a", size / 2)), session: "other" }] },
+	],
+	projectContextEntry: (size) => [
+		entries(size)[1],
+		{ type: "context_edit", targetId: "a", replacement: { content: content(size) } },
+	],
 	sessionEntryToContextMessages: (size) => [entries(size)[1]],
 };
 /** What reads the numbers of typed arrays itself. */
-const READ = [...Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines"), "redactLines", "redactLines, lines"];
+const READ = [
+	...Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines"),
+	"redactLines",
+	"redactLines, lines",
+];
 /** They take text, numbers, a listener or nothing. */
 const WITHOUT_OBJECTS = `
 	appendLabelChange appendModelChange appendSessionInfo appendThinkingLevelChange branch buildContextEntries
@@ -147,7 +184,14 @@ const WITHOUT_OBJECTS = `
 	loadEntriesFromFile parseSessionEntries setAgentDir setParentSession tryLockFile`.split(/\s+/);
 
 const kinds = [
-	["method", METHODS, Object.getOwnPropertyNames(SessionManager.prototype), (name, { manager }) => (...args) => manager[name](...args)],
+	[
+		"method",
+		METHODS,
+		Object.getOwnPropertyNames(SessionManager.prototype),
+		(name, { manager }) =>
+			(...args) =>
+				manager[name](...args),
+	],
 	["static", STATICS, Object.getOwnPropertyNames(SessionManager), (name) => SessionManager[name]],
 	["function", FUNCTIONS, Object.keys(api), (name) => api[name]],
 ];
@@ -155,7 +199,8 @@ const NOT_CALLS = ["constructor", "SessionManager", "prototype"];
 /** Exports that no call above names, and calls that name no export. */
 const unknown = kinds.flatMap(([kind, calls, names, found]) => {
 	const tried = Object.keys(calls).map((name) => name.split(",")[0]);
-	const isCall = (name) => !NOT_CALLS.includes(name) && typeof found(name, { manager: SessionManager.prototype }) === "function";
+	const isCall = (name) =>
+		!NOT_CALLS.includes(name) && typeof found(name, { manager: SessionManager.prototype }) === "function";
 	const missing = names.filter((name) => !tried.includes(name) && !WITHOUT_OBJECTS.includes(name) && isCall(name));
 	return [...missing, ...tried.filter((name) => !names.includes(name))].map((name) => `${kind} ${name}`);
 });
@@ -201,7 +246,10 @@ const text = (value) => {
 		return "";
 	}
 };
-const contentsOf = (dir) => readdirSync(dir).filter((name) => name.endsWith(".jsonl")).map((name) => [name, readFileSync(join(dir, name), "latin1")]);
+const contentsOf = (dir) =>
+	readdirSync(dir)
+		.filter((name) => name.endsWith(".jsonl"))
+		.map((name) => [name, readFileSync(join(dir, name), "latin1")]);
 
 async function attempt(title, [, , , found], name, args, here) {
 	count.trials++;
@@ -218,7 +266,8 @@ async function attempt(title, [, , , found], name, args, here) {
 		if (text(contentsOf(here.dir)) !== before) count.wrong.push(`${title}: a call that failed changed a file`);
 	}
 	// No other thread may write to what is read here.
-	if (READ.includes(name) && memory === MEMORY.shared && !told.includes("SharedArrayBuffer")) count.wrong.push(`${title}: ${told}`);
+	if (READ.includes(name) && memory === MEMORY.shared && !told.includes("SharedArrayBuffer"))
+		count.wrong.push(`${title}: ${told}`);
 	for (const [file, content] of [["the result", told], ...contentsOf(here.dir)]) {
 		if (content.includes(SPOILED)) count.wrong.push(`${title}: ${file} has what was put into freed memory`);
 	}

@@ -32,16 +32,23 @@ test("an unknown entry", () => {
 		() => manager.createBranchedSession("nope"),
 		() => manager.appendContextEdit("nope", null),
 		() => manager.branchWithSummary("nope", "summary"),
-	]) expect(told(work)).toEqual({ code: "ERR_ENTRY_NOT_FOUND", path: undefined });
+	])
+		expect(told(work)).toEqual({ code: "ERR_ENTRY_NOT_FOUND", path: undefined });
 });
 
 test("an entry that a context edit cannot apply to", () => {
 	const { manager } = session();
 	const [first] = manager.getEntries();
 	const custom = manager.appendCustomEntry("note");
-	expect(told(() => manager.appendContextEdit(custom, null))).toEqual({ code: "ERR_ENTRY_NOT_EDITABLE", path: undefined });
+	expect(told(() => manager.appendContextEdit(custom, null))).toEqual({
+		code: "ERR_ENTRY_NOT_EDITABLE",
+		path: undefined,
+	});
 	manager.branch(first?.id as string);
-	expect(told(() => manager.appendContextEdit(custom, null))).toEqual({ code: "ERR_ENTRY_NOT_EDITABLE", path: undefined });
+	expect(told(() => manager.appendContextEdit(custom, null))).toEqual({
+		code: "ERR_ENTRY_NOT_EDITABLE",
+		path: undefined,
+	});
 });
 
 test("arguments that cannot be used", () => {
@@ -60,14 +67,18 @@ test("arguments that cannot be used", () => {
 test("a file that is not a session", () => {
 	const path = join(scratch(), "x.jsonl");
 	writeFileSync(path, '{"type":"other"}\n');
-	for (const work of [() => SessionManager.open(path), () => SessionManager.forkFrom(path, "/elsewhere", scratch())]) expect(told(work)).toEqual({ code: "ERR_SESSION_INVALID", path });
+	for (const work of [() => SessionManager.open(path), () => SessionManager.forkFrom(path, "/elsewhere", scratch())])
+		expect(told(work)).toEqual({ code: "ERR_SESSION_INVALID", path });
 });
 
 test("a session that another manager has locked", () => {
 	const { manager, file } = session();
 	manager.close();
 	const holder = SessionManager.open(file, { lock: "exclusive" });
-	expect(told(() => SessionManager.open(file, { lock: "exclusive" }))).toEqual({ code: "ERR_SESSION_LOCKED", path: file });
+	expect(told(() => SessionManager.open(file, { lock: "exclusive" }))).toEqual({
+		code: "ERR_SESSION_LOCKED",
+		path: file,
+	});
 	holder.close();
 });
 
@@ -84,7 +95,10 @@ test("errors of the operating system have Node's codes", () => {
 	const path = join(dir, "missing.jsonl");
 	expect(caught(() => SessionManager.verify(path))).toMatchObject({ code: "ENOENT", path, syscall: "open", errno: -2 });
 	mkdirSync(join(dir, "folder.jsonl"));
-	expect(caught(() => SessionManager.open(join(dir, "folder.jsonl")))).toMatchObject({ code: "EISDIR", path: join(dir, "folder.jsonl") });
+	expect(caught(() => SessionManager.open(join(dir, "folder.jsonl")))).toMatchObject({
+		code: "EISDIR",
+		path: join(dir, "folder.jsonl"),
+	});
 });
 
 /** Calls of every static and function with an argument that cannot be used; `dir` is a directory. */
@@ -130,12 +144,19 @@ const WRONG: Record<string, (dir: string) => unknown[]> = {
 
 test("every static and function: a wrong argument is an error with a code", async () => {
 	const holders: Record<string, any>[] = [api, SessionManager as any];
-	const all = holders.flatMap((holder) => Object.getOwnPropertyNames(holder).filter((name) => typeof holder[name] === "function"));
+	const all = holders.flatMap((holder) =>
+		Object.getOwnPropertyNames(holder).filter((name) => typeof holder[name] === "function"),
+	);
 	const calls = all.filter((name) => !["SessionManager", "prototype"].includes(name));
 	expect(Object.keys(WRONG)).toEqual(calls.sort());
 	for (const [name, args] of Object.entries(WRONG)) {
 		const call = holders.map((holder) => holder[name]).find((value) => value !== undefined);
-		const error = await Promise.resolve().then(() => call(...args(scratch()))).then(() => undefined, (reason: unknown) => reason);
+		const error = await Promise.resolve()
+			.then(() => call(...args(scratch())))
+			.then(
+				() => undefined,
+				(reason: unknown) => reason,
+			);
 		expect(error, name).toBeInstanceOf(name === "assertValidSessionId" ? Error : TypeError);
 		expect(error, name).toMatchObject({ code: "ERR_INVALID_ARGUMENT" });
 	}
@@ -149,7 +170,10 @@ test("every method: on anything but a manager it is a TypeError with a code", ()
 		const error = caught(() => Reflect.apply(prototype[name], {}, []));
 		expect(error, name).toMatchObject({ name: "TypeError", code: "ERR_INVALID_ARGUMENT" });
 	}
-	expect(caught(() => new (SessionManager as any)())).toMatchObject({ name: "TypeError", code: "ERR_INVALID_ARGUMENT" });
+	expect(caught(() => new (SessionManager as any)())).toMatchObject({
+		name: "TypeError",
+		code: "ERR_INVALID_ARGUMENT",
+	});
 });
 
 test("every method that writes: a read-only session is an error with a code and the path", () => {
@@ -178,7 +202,11 @@ test("every method that writes: a read-only session is an error with a code and 
 });
 
 test("the codes are those of the declarations", () => {
-	const declared = [...(/export type SessionErrorCode =([^;]*);/.exec(readFileSync(join(root, "index.d.ts"), "utf8"))?.[1] ?? "").matchAll(/"(ERR_\w+)"/g)].map(([, code]) => code);
+	const declared = [
+		...(
+			/export type SessionErrorCode =([^;]*);/.exec(readFileSync(join(root, "index.d.ts"), "utf8"))?.[1] ?? ""
+		).matchAll(/"(ERR_\w+)"/g),
+	].map(([, code]) => code);
 	const core = readFileSync(join(root, "crates/session-core/src/base/error.rs"), "utf8");
 	const named = [...core.matchAll(/= "(ERR_\w+)"/g)].map(([, code]) => code);
 	expect(declared.length).toBeGreaterThan(5);

@@ -4,14 +4,14 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-	type Json,
-	type Loose,
 	api,
 	assistant,
 	caught,
 	failing,
 	header,
+	type Json,
 	jsonLines,
+	type Loose,
 	lastLine,
 	linesOf,
 	loose,

@@ -238,7 +238,11 @@ test("setSessionFile keeps working directory and session directory; one that fai
 	expect(failing(manager, dir, () => manager.setSessionFile(notes)).message).toContain(notes);
 	expect(failing(manager, dir, () => manager.setSessionFile(dir)).message).toContain(dir);
 	expect(loose(manager).setSessionFile?.(other)).toBeUndefined();
-	expect([manager.getSessionId(), manager.getCwd(), manager.getSessionDir()]).toEqual(["s-1", resolve("/somewhere"), dir]);
+	expect([manager.getSessionId(), manager.getCwd(), manager.getSessionDir()]).toEqual([
+		"s-1",
+		resolve("/somewhere"),
+		dir,
+	]);
 	expect(manager.getSessionFile()).toBe(other);
 	manager.appendCustomEntry("x");
 	expect(linesOf(other)).toHaveLength(3);

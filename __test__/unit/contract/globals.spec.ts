@@ -4,21 +4,45 @@ import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scriptCommand, scriptFile } from "../../support/runtime.js";
-import { assistant, entry, header, message, root, scratch, system, toolResult, user, writeSession } from "../../support/scratch.js";
+import {
+	assistant,
+	entry,
+	header,
+	message,
+	root,
+	scratch,
+	system,
+	toolResult,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 
-const LONG = "long, \"quoted\"\n".repeat(2_000);
-const at = (minute: number): { timestamp: string } => ({ timestamp: new Date(Date.UTC(2025, 0, 1, 0, minute)).toISOString() });
+const LONG = 'long, "quoted"\n'.repeat(2_000);
+const at = (minute: number): { timestamp: string } => ({
+	timestamp: new Date(Date.UTC(2025, 0, 1, 0, minute)).toISOString(),
+});
 
 const LINES = [
 	header(),
-	message("p", null, system({ content: "You help.", sections: { rules: "Be brief." }, toolsAdded: [{ name: "read" }] }), at(1)),
+	message(
+		"p",
+		null,
+		system({ content: "You help.", sections: { rules: "Be brief." }, toolsAdded: [{ name: "read" }] }),
+		at(1),
+	),
 	message("a", "p", user("a question"), at(2)),
 	message("b", "a", assistant("an answer"), at(3)),
 	message("c", "b", toolResult(LONG), at(4)),
 	// Siblings that do not stand in the order of their times.
 	message("d", "a", user("later"), at(9)),
 	message("e", "a", user("earlier"), at(5)),
-	entry("custom_message", "f", "c", { customType: "note", content: LONG, display: true, details: { long: LONG }, ...at(6) }),
+	entry("custom_message", "f", "c", {
+		customType: "note",
+		content: LONG,
+		display: true,
+		details: { long: LONG },
+		...at(6),
+	}),
 	entry("custom", "g", "f", { customType: "state", data: { long: LONG }, ...at(7) }),
 	entry("label", "h", "g", { targetId: "b", label: "here", ...at(8) }),
 	entry("context_edit", "i", "h", { targetId: "c", replacement: { content: "shorter" }, ...at(10) }),
@@ -120,7 +144,11 @@ const script = (change: string): string => `
 function results(change: string): string {
 	const [dir, listed] = [scratch(), scratch()];
 	writeSession(dir, LINES);
-	for (const [name, time] of [["one", 1], ["two", 2], ["three", 3]] as const) {
+	for (const [name, time] of [
+		["one", 1],
+		["two", 2],
+		["three", 3],
+	] as const) {
 		const file = writeSession(listed, [header({ id: `s${time}` }), ...LINES.slice(1)], `${name}.jsonl`);
 		// Searches go by it.
 		utimesSync(file, time, time);

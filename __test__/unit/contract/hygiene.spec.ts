@@ -21,7 +21,11 @@ test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {
 		const listed = /`unsafe` only in (.*?)(?:, each|;| \|)/.exec(row)?.[1] ?? "";
 		// Files, and folders, which end with a slash.
 		const named = [...listed.matchAll(/`([^`]+(?:\.rs|\/))`/g)].map(([, name]) => `${folder}/${name}`);
-		const found = rust.filter((file) => file.path.startsWith(`${folder}/`) && shipped(file).some(([, line]) => /\bunsafe\b/.test(code(line)))).map(({ path }) => path);
+		const found = rust
+			.filter(
+				(file) => file.path.startsWith(`${folder}/`) && shipped(file).some(([, line]) => /\bunsafe\b/.test(code(line))),
+			)
+			.map(({ path }) => path);
 		expect(found.filter((path) => !named.some((name) => path.startsWith(name)))).toEqual([]);
 		expect(named.filter((name) => !found.some((path) => path.startsWith(name)))).toEqual([]);
 	}
@@ -29,7 +33,11 @@ test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {
 
 // `FromNapiValue` gives a handle of any lifetime: what keeps one from being kept is that no function asks for it.
 test("no function takes or gives a handle that is good for ever", () => {
-	const found = rust.flatMap((file) => shipped(file).filter(([, line]) => /\bJs(?:Val|Env)<'static>/.test(code(line))).map(([number]) => `${file.path}:${number}`));
+	const found = rust.flatMap((file) =>
+		shipped(file)
+			.filter(([, line]) => /\bJs(?:Val|Env)<'static>/.test(code(line)))
+			.map(([number]) => `${file.path}:${number}`),
+	);
 	expect(found).toEqual([]);
 });
 

@@ -321,21 +321,40 @@ describe("an aborted signal", () => {
 	/** A signal of the caller's own, which need not keep to the rules. */
 	const ownSignal = (more: object) => {
 		const listeners: (() => void)[] = [];
-		const signal = { aborted: false, reason: undefined, addEventListener: (_: string, listener: () => void) => listeners.push(listener), removeEventListener: () => {} };
+		const signal = {
+			aborted: false,
+			reason: undefined,
+			addEventListener: (_: string, listener: () => void) => listeners.push(listener),
+			removeEventListener: () => {},
+		};
 		// A spread would call getters and keep what they gave.
 		Object.defineProperties(signal, Object.getOwnPropertyDescriptors(more));
-		return { signal: signal as unknown as AbortSignal, fire: () => listeners.forEach((listener) => listener()) };
+		return {
+			signal: signal as unknown as AbortSignal,
+			fire: () => {
+				for (const listener of listeners) listener();
+			},
+		};
 	};
 
 	// Regression: they were empty.
 	test.each([
-		["throws", { removeEventListener: () => { throw new Error("removed"); } }],
+		[
+			"throws",
+			{
+				removeEventListener: () => {
+					throw new Error("removed");
+				},
+			},
+		],
 		["is missing", { removeEventListener: undefined }],
 	])("whose removeEventListener %s leaves a list and a search as they are", async (_what, more) => {
 		const dir = sessions(3);
 		for (let round = 0; round < 2; round++) {
 			expect(await SessionManager.list("/somewhere", dir, undefined, ownSignal(more).signal)).toHaveLength(3);
-			expect(await SessionManager.search("nothing like it", { sessionDir: dir, signal: ownSignal(more).signal })).toEqual([]);
+			expect(
+				await SessionManager.search("nothing like it", { sessionDir: dir, signal: ownSignal(more).signal }),
+			).toEqual([]);
 			const { signal, fire } = ownSignal(more);
 			const promise = SessionManager.list("/somewhere", dir, undefined, signal);
 			Object.assign(signal, { aborted: true, reason });
@@ -349,14 +368,21 @@ describe("an aborted signal", () => {
 		const dir = sessions(1);
 		const starts = [
 			(signal: AbortSignal, onProgress: () => void) => SessionManager.list("/somewhere", dir, onProgress, signal),
-			(signal: AbortSignal, onProgress: () => void) => SessionManager.search("x", { sessionDir: dir, onProgress, signal }),
+			(signal: AbortSignal, onProgress: () => void) =>
+				SessionManager.search("x", { sessionDir: dir, onProgress, signal }),
 		];
-		const given = await Promise.all(starts.map(async (start) => {
-			const { signal } = ownSignal({ addEventListener: () => { throw reason; } });
-			const onProgress = () => expect.unreachable("nothing was listed");
-			expect(await rejection(start(signal, onProgress))).toBe(reason);
-			return [new WeakRef(signal), new WeakRef(onProgress)];
-		}));
+		const given = await Promise.all(
+			starts.map(async (start) => {
+				const { signal } = ownSignal({
+					addEventListener: () => {
+						throw reason;
+					},
+				});
+				const onProgress = () => expect.unreachable("nothing was listed");
+				expect(await rejection(start(signal, onProgress))).toBe(reason);
+				return [new WeakRef(signal), new WeakRef(onProgress)];
+			}),
+		);
 		const left = () => given.flat().filter((one) => one.deref() !== undefined).length;
 		for (let turn = 0; turn < 200 && left() > 0; turn++) {
 			await new Promise((done) => setImmediate(done));

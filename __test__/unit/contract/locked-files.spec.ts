@@ -58,8 +58,13 @@ test("what cannot be locked is an error with a code and the path", () => {
 		const { code, path: about } = caught(() => tryLockFile(path as string)) as { code?: string; path?: string };
 		return [code, about];
 	};
-	const getters = { get toString() { throw new Error("it was called"); } };
-	for (const path of [undefined, null, 5, {}, [], getters, "a\0b"]) expect(told(path)).toEqual(["ERR_INVALID_ARGUMENT", undefined]);
+	const getters = {
+		get toString() {
+			throw new Error("it was called");
+		},
+	};
+	for (const path of [undefined, null, 5, {}, [], getters, "a\0b"])
+		expect(told(path)).toEqual(["ERR_INVALID_ARGUMENT", undefined]);
 	mkdirSync(join(dir, "folder"));
 	expect(told(join(dir, "nowhere", "lock"))).toEqual(["ENOENT", join(dir, "nowhere", "lock")]);
 	expect(caught(() => tryLockFile(join(dir, "folder")))).toMatchObject({ path: join(dir, "folder") });
@@ -73,12 +78,15 @@ testWith("links")("a symbolic link is not followed", () => {
 
 test("a process that is killed leaves no lock, and one that was started meanwhile does not have it", async () => {
 	const path = join(scratch(), "lock");
-	const child = start(`
+	const child = start(
+		`
 		const { tryLockFile } = require(${JSON.stringify(MODULE)});
 		globalThis.kept = tryLockFile(args[0]);
 		const sleeper = require("node:child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"], { stdio: "ignore" });
 		say("holding " + sleeper.pid);
-		setInterval(() => {}, 1000);`, [path]);
+		setInterval(() => {}, 1000);`,
+		[path],
+	);
 	const sleeper = Number((await saying(child, "holding")).split(" ")[1]);
 	try {
 		expect(tryLockFile(path)).toBeNull();
@@ -101,30 +109,36 @@ test("a lock that is released while processes are started is free at once", asyn
 	}
 });
 
-testIf(runtime !== "deno", "Deno does not say that a thread is terminated")("a thread that is terminated leaves no lock", async () => {
-	const path = join(scratch(), "lock");
-	for (let round = 0; round < 3; round++) {
-		const code = `
+testIf(runtime !== "deno", "Deno does not say that a thread is terminated")(
+	"a thread that is terminated leaves no lock",
+	async () => {
+		const path = join(scratch(), "lock");
+		for (let round = 0; round < 3; round++) {
+			const code = `
 			const { parentPort, workerData } = require("node:worker_threads");
 			globalThis.kept = require(${JSON.stringify(MODULE)}).tryLockFile(workerData);
 			parentPort.postMessage(typeof globalThis.kept);
 			setInterval(() => {}, 1000);`;
-		const worker = new Worker(code, { eval: true, workerData: path });
-		expect(await new Promise((resolve) => worker.once("message", resolve))).toBe("function");
-		expect(tryLockFile(path)).toBeNull();
-		await worker.terminate();
-		expect(await isFree(path)).toBe(true);
-	}
-});
+			const worker = new Worker(code, { eval: true, workerData: path });
+			expect(await new Promise((resolve) => worker.once("message", resolve))).toBe("function");
+			expect(tryLockFile(path)).toBeNull();
+			await worker.terminate();
+			expect(await isFree(path)).toBe(true);
+		}
+	},
+);
 
-testIf(runtime === "node", "other engines collect when they like")("a lock that nobody can release is released when it is collected", async () => {
-	const path = join(scratch(), "lock");
-	locked(path);
-	for (let tries = 0; tries < 100; tries++) {
-		gc();
-		await new Promise((resolve) => setImmediate(resolve));
-		const release = tryLockFile(path);
-		if (release) return release();
-	}
-	throw new Error("it is still locked");
-});
+testIf(runtime === "node", "other engines collect when they like")(
+	"a lock that nobody can release is released when it is collected",
+	async () => {
+		const path = join(scratch(), "lock");
+		locked(path);
+		for (let tries = 0; tries < 100; tries++) {
+			gc();
+			await new Promise((resolve) => setImmediate(resolve));
+			const release = tryLockFile(path);
+			if (release) return release();
+		}
+		throw new Error("it is still locked");
+	},
+);

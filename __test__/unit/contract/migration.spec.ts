@@ -1,16 +1,16 @@
 // Files of versions 1 and 2.
-import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { loadReference } from "../../support/reference.js";
 import {
-	type Json,
 	anyManager,
 	api,
 	assistant,
 	caught,
 	header,
+	type Json,
 	jsonLines,
 	linesOf,
 	lockedOut,

@@ -3,7 +3,18 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join, toNamespacedPath } from "node:path";
 import { expect, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
-import { type Api, api, assistant, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import {
+	type Api,
+	api,
+	assistant,
+	header,
+	message,
+	ownAgent,
+	scratch,
+	setEnv,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 import { isWindows } from "../../support/windows.js";
 
 const pi = (await loadReference()) as unknown as Api;
@@ -18,7 +29,10 @@ function outcomeOf(work: () => unknown): unknown {
 }
 
 /** What a module makes of a name below a directory of its own. */
-async function outcomes({ SessionManager, loadEntriesFromFile, findMostRecentSession }: Api, name: string): Promise<Record<string, unknown>> {
+async function outcomes(
+	{ SessionManager, loadEntriesFromFile, findMostRecentSession }: Api,
+	name: string,
+): Promise<Record<string, unknown>> {
 	const dir = scratch();
 	const path = join(dir, name);
 	const opened = outcomeOf(() => {
@@ -43,7 +57,9 @@ async function outcomes({ SessionManager, loadEntriesFromFile, findMostRecentSes
 		}),
 		listedBeside: (await SessionManager.listAll(dir)).map((info) => basename(info.path)),
 		// What is still open keeps a temporary name under wine.
-		files: readdirSync(dir).filter((file) => !file.startsWith(".pi-session-")).sort(),
+		files: readdirSync(dir)
+			.filter((file) => !file.startsWith(".pi-session-"))
+			.sort(),
 	};
 }
 
@@ -75,14 +91,18 @@ test.each([
 });
 
 // Regression: SQLite, which takes paths as users write them, was given another file there than the one that had been looked at.
-test.each(["a.", "a "])("on Windows there is no catalog in a directory whose name is %j, and lists do without", async (name) => {
-	ownAgent();
-	const dir = scratch();
-	const agent = join(dir, name);
-	setEnv({ PI_CODING_AGENT_DIR: agent });
-	const project = join(agent, "sessions", "--project--");
-	mkdirSync(project, { recursive: true });
-	writeSession(project, [header({ cwd: "/project" }), message("a", null, user("hello"))], "s.jsonl");
-	for (let times = 0; times < 2; times++) expect(await api.SessionManager.listAll()).toMatchObject([{ firstMessage: "hello" }]);
-	expect([readdirSync(dir), existsSync(join(agent, "session-catalog.sqlite"))]).toEqual([[name], !isWindows]);
-});
+test.each(["a.", "a "])(
+	"on Windows there is no catalog in a directory whose name is %j, and lists do without",
+	async (name) => {
+		ownAgent();
+		const dir = scratch();
+		const agent = join(dir, name);
+		setEnv({ PI_CODING_AGENT_DIR: agent });
+		const project = join(agent, "sessions", "--project--");
+		mkdirSync(project, { recursive: true });
+		writeSession(project, [header({ cwd: "/project" }), message("a", null, user("hello"))], "s.jsonl");
+		for (let times = 0; times < 2; times++)
+			expect(await api.SessionManager.listAll()).toMatchObject([{ firstMessage: "hello" }]);
+		expect([readdirSync(dir), existsSync(join(agent, "session-catalog.sqlite"))]).toEqual([[name], !isWindows]);
+	},
+);

@@ -2,7 +2,7 @@
 // gives another answer than was asked for. pi's own calls ignore such options, and so does this package there.
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { type Loose, anyManager, api, header, loose, message, opened, scratch, setEnv } from "../../support/scratch.js";
+import { anyManager, api, header, type Loose, loose, message, opened, scratch, setEnv } from "../../support/scratch.js";
 
 /** A manager of a session with two entries. */
 const two = () => opened([header(), message("a", null), message("b", "a")]).manager;
@@ -10,15 +10,39 @@ const two = () => opened([header(), message("a", null), message("b", "a")]).mana
 test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	["SessionManager.search", "cwd, sessionDir, folders, in, roles", (options) => anyManager.search?.("x", options)],
 	["SessionManager.usage", "cwd, sessionDir, folders, path", (options) => anyManager.usage?.(options)],
-	["SessionManager.findByIdPrefix", "cwd, sessionDir, subagents", (options) => anyManager.findByIdPrefix?.("x", options)],
-	["SessionManager.redact", "text, entries, lines, replacement, dryRun", (options) => anyManager.redact?.("/none/such.jsonl", options)],
-	["SessionManager.merge", "session, lines, header, since", (options) => anyManager.merge?.("/none/such.jsonl", options)],
+	[
+		"SessionManager.findByIdPrefix",
+		"cwd, sessionDir, subagents",
+		(options) => anyManager.findByIdPrefix?.("x", options),
+	],
+	[
+		"SessionManager.redact",
+		"text, entries, lines, replacement, dryRun",
+		(options) => anyManager.redact?.("/none/such.jsonl", options),
+	],
+	[
+		"SessionManager.merge",
+		"session, lines, header, since",
+		(options) => anyManager.merge?.("/none/such.jsonl", options),
+	],
 	["SessionManager.move", "from, to, sessionDir", (options) => anyManager.move?.("/none/such.jsonl", options)],
-	["SessionManager.open", "readonly, sessionDir, cwd, durability, lock, ids", (options) => anyManager.open?.("/none/such.jsonl", options)],
-	["SessionManager.continueRecent", "durability, lock, ids", (options) => anyManager.continueRecent?.("/x", scratch(), options)],
+	[
+		"SessionManager.open",
+		"readonly, sessionDir, cwd, durability, lock, ids",
+		(options) => anyManager.open?.("/none/such.jsonl", options),
+	],
+	[
+		"SessionManager.continueRecent",
+		"durability, lock, ids",
+		(options) => anyManager.continueRecent?.("/x", scratch(), options),
+	],
 	["getUsage", "by, since, until", (options) => loose(two()).getUsage?.(options)],
 	["getBranch", "limit", (options) => loose(two()).getBranch?.(undefined, options)],
-	["getDefaultSessionDir", "create", (options) => (api as unknown as Loose).getDefaultSessionDir?.("/x", scratch(), options)],
+	[
+		"getDefaultSessionDir",
+		"create",
+		(options) => (api as unknown as Loose).getDefaultSessionDir?.("/x", scratch(), options),
+	],
 ])("%s refuses an option that it does not know, and names those that it does", async (call, known, run) => {
 	const outcome = (async () => await run({ nope: undefined }))();
 	await expect(outcome).rejects.toThrow(TypeError);
@@ -50,7 +74,11 @@ test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: o
 	for (const value of wrong) {
 		for (const call of calls) {
 			const outcome = (async () => await call({ [option]: value }))();
-			await expect(outcome).rejects.toMatchObject({ name: "TypeError", code: "ERR_INVALID_ARGUMENT", message: expect.stringContaining(`options.${option} must be ${wanted}`) });
+			await expect(outcome).rejects.toMatchObject({
+				name: "TypeError",
+				code: "ERR_INVALID_ARGUMENT",
+				message: expect.stringContaining(`options.${option} must be ${wanted}`),
+			});
 		}
 	}
 });
@@ -60,7 +88,11 @@ test("open takes options in place of pi's positions", () => {
 	const dir = scratch();
 	const { SessionManager } = api;
 	const manager = SessionManager.open(file, { sessionDir: dir, cwd: "/elsewhere" });
-	expect([manager.getSessionDir(), manager.getCwd(), manager.isPersisted()]).toEqual([dir, resolve("/elsewhere"), true]);
+	expect([manager.getSessionDir(), manager.getCwd(), manager.isPersisted()]).toEqual([
+		dir,
+		resolve("/elsewhere"),
+		true,
+	]);
 	const [ours, positions] = [SessionManager.open(file, {}), SessionManager.open(file)];
 	expect([ours.getSessionDir(), ours.getCwd()]).toEqual([positions.getSessionDir(), positions.getCwd()]);
 });
@@ -75,7 +107,9 @@ test("calls of pi ignore options that they do not know, and what is no object wh
 	expect(anyManager.create?.("/x", scratch(), options).getEntryCount()).toBe(0);
 	expect(anyManager.inMemory?.("/x", options).getEntryCount()).toBe(0);
 	expect(loose(two()).newSession?.(options)).toEqual(expect.any(String));
-	expect(["a", "b"].map(loose(two()).getBranch as (id: string) => unknown[], two()).map((branch) => branch.length)).toEqual([1, 2]);
+	expect(
+		["a", "b"].map(loose(two()).getBranch as (id: string) => unknown[], two()).map((branch) => branch.length),
+	).toEqual([1, 2]);
 });
 
 test("PI_SESSION_NATIVE_IDS and the option ids say how long new ids are, also the ones that are given beforehand", () => {

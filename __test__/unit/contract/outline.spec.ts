@@ -13,17 +13,28 @@ const shape = (nodes: any[]): unknown[] =>
 	});
 
 /** What `getTree` and `getBranch` say, which make every entry. */
-const expected = (manager: any) => ({ tree: shape(manager.getTree()), branch: manager.getBranch().map(({ id }: any) => id) });
+const expected = (manager: any) => ({
+	tree: shape(manager.getTree()),
+	branch: manager.getBranch().map(({ id }: any) => id),
+});
 const found = (manager: any) => {
 	const { tree, branch } = manager.getOutline();
 	return { tree: shape(tree), branch };
 };
 
-const NAMES = ["a", "b", "c", "d", "\ud800", "quote\"", "日本", ""];
+const NAMES = ["a", "b", "c", "d", "\ud800", 'quote"', "日本", ""];
 const line = fc.record({
 	id: fc.constantFrom(...NAMES),
 	parentId: fc.constantFrom(...NAMES, null, undefined, 5),
-	timestamp: fc.constantFrom("2025-01-01T00:00:00.000Z", "2025-01-02T00:00:00+02:00", "Jan 5 2031", "never", 5, null, undefined),
+	timestamp: fc.constantFrom(
+		"2025-01-01T00:00:00.000Z",
+		"2025-01-02T00:00:00+02:00",
+		"Jan 5 2031",
+		"never",
+		5,
+		null,
+		undefined,
+	),
 	rest: fc.constantFrom<any>(
 		{ type: "message", message: user() },
 		{ type: "message", message: assistant() },
@@ -55,7 +66,10 @@ test("an outline is the tree without what entries say, whatever is in the file",
 });
 
 test("an outline has what was appended, labels and the moved leaf", () => {
-	for (const manager of [inMemory(), opened([message("a", null), entry("model_change", "b", "a", { provider: "p", modelId: "m" })]).manager]) {
+	for (const manager of [
+		inMemory(),
+		opened([message("a", null), entry("model_change", "b", "a", { provider: "p", modelId: "m" })]).manager,
+	]) {
 		const id = manager.appendMessage(user("hello"));
 		manager.appendLabelChange(id, "here");
 		manager.appendCustomEntry("kind", { some: "data" });
@@ -71,12 +85,20 @@ test("an outline has what was appended, labels and the moved leaf", () => {
 test("an outline makes no entries but those whose kind it does not know", () => {
 	const { manager } = opened([message("a", null), { ...entry("later", "b", "a"), more: 1 }]);
 	const { tree } = manager.getOutline() as any;
-	expect(tree[0].entry).toEqual({ type: "message", id: "a", timestamp: (manager.getEntry("a") as any).timestamp, message: { role: "user" } });
+	expect(tree[0].entry).toEqual({
+		type: "message",
+		id: "a",
+		timestamp: (manager.getEntry("a") as any).timestamp,
+		message: { role: "user" },
+	});
 	expect(tree[0].children[0].entry).toBe(manager.getEntry("b"));
 });
 
 test("ISO times in an outline are in UTC, others are what entries say", () => {
-	const { manager } = opened([message("a", null, undefined, { timestamp: "2025-01-02T00:00:00+02:00" }), message("b", "a", undefined, { timestamp: "Jan 5 2031" })]);
+	const { manager } = opened([
+		message("a", null, undefined, { timestamp: "2025-01-02T00:00:00+02:00" }),
+		message("b", "a", undefined, { timestamp: "Jan 5 2031" }),
+	]);
 	const { tree } = manager.getOutline();
 	expect(tree[0]?.entry.timestamp).toBe("2025-01-01T22:00:00.000Z");
 	expect(tree[0]?.children[0]?.entry.timestamp).toBe("Jan 5 2031");

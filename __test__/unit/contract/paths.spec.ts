@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileS
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { loadReference } from "../../support/reference.js";
 import {
 	api,
 	caught,
@@ -18,12 +19,12 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import { loadReference } from "../../support/reference.js";
 import { dirName, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 const reference = await loadReference();
-const agentDirFrom = (getDefaultSessionDir: (...args: any[]) => unknown) => resolve(String(getDefaultSessionDir("/x")), "../..");
+const agentDirFrom = (getDefaultSessionDir: (...args: any[]) => unknown) =>
+	resolve(String(getDefaultSessionDir("/x")), "../..");
 
 describe("the agent directory", () => {
 	test("is read from the environment when it is needed, not at load", () => {
@@ -51,14 +52,25 @@ describe("the agent directory", () => {
 	});
 
 	// Regression: of `file://` the store's rule made a relative path, so that its settings and locks were looked for in another directory.
-	test.each(["~", "~/own", "~//own/../x", "~other", "~\\own", "rel/dir", "file", ""])("is the same for sessions, for a store and for pi: %j", async (given) => {
-		const { home } = ownAgent();
-		const dir = scratch();
-		enter(dir);
-		setEnv({ PI_CODING_AGENT_DIR: given === "file" ? pathToFileURL(join(dir, "ä b")).href : given });
-		const want = given === "file" ? join(dir, "ä b") : given === "" ? join(home, ".pi/agent") : agentDirFrom(reference.getDefaultSessionDir);
-		expect([agentDirFrom(api.getDefaultSessionDir), agentDirFrom(reference.getDefaultSessionDir)]).toEqual([want, want]);
-	});
+	test.each(["~", "~/own", "~//own/../x", "~other", "~\\own", "rel/dir", "file", ""])(
+		"is the same for sessions, for a store and for pi: %j",
+		async (given) => {
+			const { home } = ownAgent();
+			const dir = scratch();
+			enter(dir);
+			setEnv({ PI_CODING_AGENT_DIR: given === "file" ? pathToFileURL(join(dir, "ä b")).href : given });
+			const want =
+				given === "file"
+					? join(dir, "ä b")
+					: given === ""
+						? join(home, ".pi/agent")
+						: agentDirFrom(reference.getDefaultSessionDir);
+			expect([agentDirFrom(api.getDefaultSessionDir), agentDirFrom(reference.getDefaultSessionDir)]).toEqual([
+				want,
+				want,
+			]);
+		},
+	);
 
 	test("that is given takes its place", () => {
 		ownAgent();

@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test, vi } from "vitest";
+import { scriptCommand, scriptFile } from "../../support/runtime.js";
 import {
 	api,
 	clockAt,
@@ -19,7 +20,6 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import { scriptCommand, scriptFile } from "../../support/runtime.js";
 import { dirName, isWindows } from "../../support/windows.js";
 
 // Later than any real clock: session ids never go back in time.

@@ -1,6 +1,17 @@
 // The system message that a compaction carries, the session's name, labels.
 import { expect, test } from "vitest";
-import { api, assistant, clockAt, inMemory, loose, message, opened, shape, system, user } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	clockAt,
+	inMemory,
+	loose,
+	message,
+	opened,
+	shape,
+	system,
+	user,
+} from "../../support/scratch.js";
 
 const NOW = "2025-06-07T08:09:10.111Z";
 const tool = (name: string, more = {}) => ({

@@ -3,7 +3,25 @@ import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileS
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
-import { type Loose, api, assistant, header, ids, jsonLines, linesOf, loose, message, ownAgent, read, scratch, setEnv, snapshot, text, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	header,
+	ids,
+	jsonLines,
+	type Loose,
+	linesOf,
+	loose,
+	message,
+	ownAgent,
+	read,
+	scratch,
+	setEnv,
+	snapshot,
+	text,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 
 const { SessionManager } = api;
 const pi = (await loadReference()) as unknown as typeof api;
@@ -11,7 +29,11 @@ const shown = (file: string) => SessionManager.open(file, { readonly: true });
 const V1 = [
 	{ type: "session", id: "old", timestamp: "2024-06-01T09:00:00.000Z", cwd: "/", provider: "p" },
 	{ type: "message", timestamp: "2024-06-01T09:00:01.000Z", message: user("Hi") },
-	{ type: "message", timestamp: "2024-06-01T09:00:02.000Z", message: { ...user("hook"), role: "hookMessage", customType: "x", display: true } },
+	{
+		type: "message",
+		timestamp: "2024-06-01T09:00:02.000Z",
+		message: { ...user("hook"), role: "hookMessage", customType: "x", display: true },
+	},
 	{ type: "compaction", timestamp: "2024-06-01T09:00:03.000Z", summary: "s", firstKeptEntryIndex: 2, tokensBefore: 5 },
 ];
 const V2 = [
@@ -58,16 +80,25 @@ test.each([
 	const copy = writeSession(scratch(), lines);
 	const theirs = pi.SessionManager.open(copy);
 	const names = new Map(theirs.getEntries().map((entry, at) => [entry.id, manager.getEntries()[at]?.id]));
-	const withOurIds = (value: unknown) => JSON.parse(JSON.stringify(value), (_, one) => (typeof one === "string" && names.get(one)) || one);
+	const withOurIds = (value: unknown) =>
+		JSON.parse(JSON.stringify(value), (_, one) => (typeof one === "string" && names.get(one)) || one);
 	expect(JSON.parse(JSON.stringify(manager.getEntries()))).toEqual(withOurIds(theirs.getEntries()));
 	expect(JSON.parse(JSON.stringify(manager.buildSessionContext()))).toEqual(withOurIds(theirs.buildSessionContext()));
-	expect([manager.getHeader(), manager.getLeafId(), manager.getSessionFile()]).toEqual([theirs.getHeader(), names.get(theirs.getLeafId() ?? ""), file]);
+	expect([manager.getHeader(), manager.getLeafId(), manager.getSessionFile()]).toEqual([
+		theirs.getHeader(),
+		names.get(theirs.getLeafId() ?? ""),
+		file,
+	]);
 	expect([manager.isPersisted(), manager.getCwd(), manager.getSessionDir()]).toEqual([false, theirs.getCwd(), dir]);
 
 	const entries = manager.getEntries();
 	for (const [name, change] of Object.entries(CHANGES)) {
 		expect(() => change(loose(manager)), name).toThrow(
-			expect.objectContaining({ code: "ERR_SESSION_READ_ONLY", path: file, message: `The session was opened read-only and cannot be changed: ${file}` }),
+			expect.objectContaining({
+				code: "ERR_SESSION_READ_ONLY",
+				path: file,
+				message: `The session was opened read-only and cannot be changed: ${file}`,
+			}),
 		);
 	}
 	manager.reload();
@@ -105,7 +136,9 @@ describe("what cannot be shown is an error, and nothing is made", () => {
 	test("a session directory that is not there is not made", () => {
 		const dir = scratch();
 		const file = writeSession(dir, [header()]);
-		expect(SessionManager.open(file, { readonly: true, sessionDir: join(dir, "new") }).getSessionDir()).toBe(join(dir, "new"));
+		expect(SessionManager.open(file, { readonly: true, sessionDir: join(dir, "new") }).getSessionDir()).toBe(
+			join(dir, "new"),
+		);
 		expect(existsSync(join(dir, "new"))).toBe(false);
 	});
 });
@@ -137,7 +170,12 @@ describe("reload", () => {
 		manager.reload();
 		expect(manager.getLeafId()).toBe(id);
 		expect(ids(manager.getBranch())).toEqual(["a", id]);
-		expect(manager.getEntries().slice(0, 2).every((entry, at) => entry === first[at])).toBe(true);
+		expect(
+			manager
+				.getEntries()
+				.slice(0, 2)
+				.every((entry, at) => entry === first[at]),
+		).toBe(true);
 	});
 
 	test("takes in a file that replaced it, and one that was truncated", () => {
@@ -176,7 +214,11 @@ describe("reload", () => {
 		const writer = SessionManager.open(file);
 		const id = writer.appendMessage(user("after the migration"));
 		manager.reload();
-		expect(ids(manager.getEntries())).toEqual(jsonLines(file).slice(1).map(({ id }) => id));
+		expect(ids(manager.getEntries())).toEqual(
+			jsonLines(file)
+				.slice(1)
+				.map(({ id }) => id),
+		);
 		expect([manager.getLeafId(), linesOf(file).length]).toEqual([id, 6]);
 		rmSync(file);
 		expect(() => manager.reload()).toThrow(file);

@@ -14,13 +14,23 @@ let dir: string;
 let file: string;
 const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}';
 const line = (id: string, parent: string | null, content: string) =>
-	JSON.stringify({ type: "message", id, parentId: parent, timestamp: "2025-01-01T00:00:00.000Z", message: { role: "user", content, timestamp: 1 } });
+	JSON.stringify({
+		type: "message",
+		id,
+		parentId: parent,
+		timestamp: "2025-01-01T00:00:00.000Z",
+		message: { role: "user", content, timestamp: 1 },
+	});
 const sha = (text: string) => createHash("sha256").update(text).digest("hex");
 
 beforeEach(() => {
 	dir = scratch();
 	file = join(dir, "s.jsonl");
-	writeFileSync(file, `${[HEADER, line("a", null, "the password is hunter2"), line("b", "a", "\u{1f600} stays")].join("\n")}\n`, { mode: 0o600 });
+	writeFileSync(
+		file,
+		`${[HEADER, line("a", null, "the password is hunter2"), line("b", "a", "\u{1f600} stays")].join("\n")}\n`,
+		{ mode: 0o600 },
+	);
 });
 
 test("a text leaves the file, its backups and the catalog, and nothing else changes", async () => {
@@ -33,16 +43,27 @@ test("a text leaves the file, its backups and the catalog, and nothing else chan
 	expect(readFileSync(file, "utf8")).toContain("hunter2");
 	const report = SessionManager.redact(file, { text: "hunter2" });
 	expect(report).toEqual(planned);
-	const expected = [HEADER, line("a", null, "the password is [redacted]"), line("b", "a", "\u{1f600} stays"), ""].join("\n");
+	const expected = [HEADER, line("a", null, "the password is [redacted]"), line("b", "a", "\u{1f600} stays"), ""].join(
+		"\n",
+	);
 	expect(readFileSync(file, "utf8")).toBe(expected);
 	expect(readFileSync(`${file}.bak`, "utf8")).toBe(expected);
 	expect(report).toEqual({
-		lines: [{ id: "a", hash: sha(line("a", null, "the password is hunter2")), newHash: sha(line("a", null, "the password is [redacted]")), line: new Uint8Array(Buffer.from(line("a", null, "the password is [redacted]"))) }],
+		lines: [
+			{
+				id: "a",
+				hash: sha(line("a", null, "the password is hunter2")),
+				newHash: sha(line("a", null, "the password is [redacted]")),
+				line: new Uint8Array(Buffer.from(line("a", null, "the password is [redacted]"))),
+			},
+		],
 		backups: [`${file}.bak`],
 		left: 0,
 		isCatalogClean: true,
 	});
-	if (existsSync(catalog)) for (const path of [catalog, `${catalog}-wal`]) if (existsSync(path)) expect(readFileSync(path).includes("hunter2")).toBe(false);
+	if (existsSync(catalog))
+		for (const path of [catalog, `${catalog}-wal`])
+			if (existsSync(path)) expect(readFileSync(path).includes("hunter2")).toBe(false);
 	expect((await SessionManager.list("/", dir))[0]?.firstMessage).toBe("the password is [redacted]");
 	if (!isWindows) expect(statSync(file).mode & 0o777).toBe(0o600);
 });
@@ -96,7 +117,9 @@ test("what is not a session is left alone", () => {
 
 test("a session that another manager has alone is refused, and stays", () => {
 	const manager = SessionManager.open(file, { lock: "exclusive" });
-	expect(() => SessionManager.redact(file, { text: "hunter2" })).toThrow(expect.objectContaining({ code: "ERR_SESSION_LOCKED" }));
+	expect(() => SessionManager.redact(file, { text: "hunter2" })).toThrow(
+		expect.objectContaining({ code: "ERR_SESSION_LOCKED" }),
+	);
 	manager.close();
 	expect(readFileSync(file, "utf8")).toContain("hunter2");
 });
@@ -152,28 +175,61 @@ test("getters and proxies are asked once, and what they do to the session meanwh
 	SessionManager.redact(file, { entries: ids });
 	expect(readFileSync(file, "utf8").split("\n")[2]).toBe(line("b", "a", "[redacted]"));
 	const before = readFileSync(file, "utf8");
-	const refusing = { get text(): string { throw new RangeError("refused"); } };
+	const refusing = {
+		get text(): string {
+			throw new RangeError("refused");
+		},
+	};
 	expect(() => SessionManager.redact(file, refusing)).toThrow("refused");
-	const lines = [{ get hash(): string { throw new RangeError("refused"); } }];
+	const lines = [
+		{
+			get hash(): string {
+				throw new RangeError("refused");
+			},
+		},
+	];
 	expect(() => SessionManager.redact(file, { lines })).toThrow("refused");
 	expect(readFileSync(file, "utf8")).toBe(before);
 });
 
 test("lines without a file are redacted as those of a file, to the byte, and only those that change are given", () => {
-	const { redactLines } = api as unknown as { redactLines: (lines: Uint8Array[], what: object, path?: unknown) => RedactReport["lines"] };
+	const { redactLines } = api as unknown as {
+		redactLines: (lines: Uint8Array[], what: object, path?: unknown) => RedactReport["lines"];
+	};
 	const bytes = (text: string) => Buffer.from(text, "latin1");
-	const lines = [line("a", null, "hunter2 \xff"), line("b", "a", "stays"), "torn { hunter2", HEADER.replace("/", "hunter2")];
-	const redacted = (what: object, path?: string) => redactLines(lines.map(bytes), what, path).map((one) => ({ ...one, line: Buffer.from(one.line).toString("latin1") }));
+	const lines = [
+		line("a", null, "hunter2 \xff"),
+		line("b", "a", "stays"),
+		"torn { hunter2",
+		HEADER.replace("/", "hunter2"),
+	];
+	const redacted = (what: object, path?: string) =>
+		redactLines(lines.map(bytes), what, path).map((one) => ({
+			...one,
+			line: Buffer.from(one.line).toString("latin1"),
+		}));
 	const hash = (text: string) => createHash("sha256").update(bytes(text)).digest("hex");
-	const replaced = (old: string, now: string, id: string | null) => ({ id, hash: hash(old), newHash: hash(now), line: now });
+	const replaced = (old: string, now: string, id: string | null) => ({
+		id,
+		hash: hash(old),
+		newHash: hash(now),
+		line: now,
+	});
 	const cleaned = (text: string, id: string | null) => replaced(text, text.replace("hunter2", "*"), id);
 	const [first = "", , torn = ""] = lines;
 	expect(redacted({ text: "hunter2", replacement: "*" })).toEqual([cleaned(first, "a"), cleaned(torn, null)]);
-	expect(redacted({ lines: [{ hash: hash(first) }], replacement: "*" })).toEqual([replaced(first, line("a", null, "*"), "a")]);
+	expect(redacted({ lines: [{ hash: hash(first) }], replacement: "*" })).toEqual([
+		replaced(first, line("a", null, "*"), "a"),
+	]);
 	const other = { hash: hash(line("a", "x", "of another session")), line: line("a", "x", "***"), session: "other" };
-	expect(redacted({ lines: [other], replacement: "*" })).toEqual([{ ...replaced(first, line("a", null, "*"), "a"), session: "other" }]);
+	expect(redacted({ lines: [other], replacement: "*" })).toEqual([
+		{ ...replaced(first, line("a", null, "*"), "a"), session: "other" },
+	]);
 	// Where a file has the entry, its line takes the place.
-	expect(redacted({ text: "hunter2", replacement: "*" }, file)).toEqual([replaced(first, line("a", null, "the password is *"), "a"), cleaned(torn, null)]);
+	expect(redacted({ text: "hunter2", replacement: "*" }, file)).toEqual([
+		replaced(first, line("a", null, "the password is *"), "a"),
+		cleaned(torn, null),
+	]);
 	expect(redactLines([], { text: "hunter2" })).toEqual([]);
 	expect(() => redactLines([], { text: "hunter2" }, 5)).toThrow(/path must be a string/);
 });

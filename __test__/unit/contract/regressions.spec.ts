@@ -5,7 +5,19 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
 import { type EngineFlags, runtime, scriptCommand, scriptFile } from "../../support/runtime.js";
-import { api, caught, header, linesOf, loose, message, opened, root, scratch, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	caught,
+	header,
+	linesOf,
+	loose,
+	message,
+	opened,
+	root,
+	scratch,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 import { testIf, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
@@ -16,7 +28,10 @@ function inChild(script: string, { args = [] as string[], engine = {} as EngineF
 	const command = scriptCommand(scriptFile(code), args, engine);
 	if (!shell) return execFileSync(command[0] as string, command.slice(1), { encoding: "utf8" });
 	// Deno's caches, which all its processes share, must not be what is too large.
-	return execFileSync("bash", ["-c", `${shell}; exec "$@"`, "bash", ...command], { encoding: "utf8", env: { ...process.env, DENO_DIR: scratch() } });
+	return execFileSync("bash", ["-c", `${shell}; exec "$@"`, "bash", ...command], {
+		encoding: "utf8",
+		env: { ...process.env, DENO_DIR: scratch() },
+	});
 }
 
 // Regression: nothing was collected before the loop ended.
@@ -133,7 +148,14 @@ test("a Proxy of a list is taken where the reference takes it", () => {
 test("a walk through ids that are not texts, in a cycle, ends", () => {
 	const one = { type: "custom", id: 1, parentId: 2 };
 	const two = { type: "custom", id: 2, parentId: 1 };
-	const path = api.buildContextEntries([one, two] as never, 1 as never, new Map<unknown, unknown>([[1, one], [2, two]]) as never);
+	const path = api.buildContextEntries(
+		[one, two] as never,
+		1 as never,
+		new Map<unknown, unknown>([
+			[1, one],
+			[2, two],
+		]) as never,
+	);
 	expect(path).toEqual([two, one]);
 });
 
@@ -182,7 +204,9 @@ test("statics, functions and methods have pi's names and lengths, and statics ar
 	];
 	for (const [theirs, ours] of pairs) {
 		const found = new Map(members(ours) as [string, string][]);
-		const shared = members(theirs).filter(([name, what]) => what && found.has(name as string) && !(name as string).startsWith("_"));
+		const shared = members(theirs).filter(
+			([name, what]) => what && found.has(name as string) && !(name as string).startsWith("_"),
+		);
 		expect(shared.length).toBeGreaterThan(5);
 		for (const [name, what] of shared) expect([name, found.get(name as string)]).toEqual([name, what]);
 	}
@@ -195,11 +219,15 @@ test("the length of a static that pi does not have is the number of its required
 });
 
 // Regression: what V8 had collected was released only after the session had been opened, which waited for its lock in vain.
-testIf(runtime === "node", "other engines collect when they like")("the lock of a manager that was collected is free for the next one in the same turn", () => {
-	const file = writeSession(scratch(), [header(), message("a", null, user("x"))]);
-	const script = "for (let n = 0; n < 5; n++) { SessionManager.open(process.argv[2], { lock: 'exclusive' }); gc(); } console.log('done')";
-	expect(inChild(script, { args: [file], engine: { gc: true } })).toBe("done\n");
-});
+testIf(runtime === "node", "other engines collect when they like")(
+	"the lock of a manager that was collected is free for the next one in the same turn",
+	() => {
+		const file = writeSession(scratch(), [header(), message("a", null, user("x"))]);
+		const script =
+			"for (let n = 0; n < 5; n++) { SessionManager.open(process.argv[2], { lock: 'exclusive' }); gc(); } console.log('done')";
+		expect(inChild(script, { args: [file], engine: { gc: true } })).toBe("done\n");
+	},
+);
 
 // Regression: the header's object was looked for in the prototypes of the list that keeps it.
 test("a header that a program gave every object is not a session's", () => {

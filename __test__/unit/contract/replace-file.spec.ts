@@ -1,5 +1,5 @@
 // Files that are replaced: Windows refuses that while another program has one of the two open.
-import fs, { closeSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import fs, { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -57,7 +57,11 @@ describe("a file is replaced", () => {
 		expect([readFileSync(draft, "utf8"), readFileSync(full, "utf8"), calls()]).toEqual(["new", "old", 100]);
 	});
 
-	test.each([["win32", "ENOSPC"], ["linux", "EPERM"], ["darwin", "EBUSY"]] as const)("on %s %s is an error at once", async (platform, code) => {
+	test.each([
+		["win32", "ENOSPC"],
+		["linux", "EPERM"],
+		["darwin", "EBUSY"],
+	] as const)("on %s %s is an error at once", async (platform, code) => {
 		isOn(platform);
 		const { draft, full } = drafts();
 		const calls = refuse(1, code);
@@ -69,7 +73,9 @@ describe("a file is replaced", () => {
 		const { draft, full } = drafts();
 		const reader = openSync(full, "r");
 		const { rename: real } = fs.promises;
-		vi.spyOn(fs.promises, "rename").mockImplementationOnce((from, to) => real(from, to).finally(() => closeSync(reader)));
+		vi.spyOn(fs.promises, "rename").mockImplementationOnce((from, to) =>
+			real(from, to).finally(() => closeSync(reader)),
+		);
 		await replaceFile(draft, full);
 		expect(readFileSync(full, "utf8")).toBe("new");
 	});
@@ -108,7 +114,17 @@ describe("what is refused twice is written all the same", () => {
 });
 
 test("files are renamed in one place of lib", () => {
-	const files = readdirSync(join(root, "lib"), { recursive: true, withFileTypes: true }).filter((one) => one.isFile() && /\.m?js$/.test(one.name));
-	const texts = files.map((one) => [relative(root, join(one.parentPath, one.name)).replaceAll("\\", "/"), readFileSync(join(one.parentPath, one.name), "utf8")] as const);
-	expect(texts.filter(([, text]) => /\brenameSync\b|(?:\bfs|promises)\.rename\b/.test(text)).map(([path]) => path)).toEqual(["lib/shared/replace-file.js"]);
+	const files = readdirSync(join(root, "lib"), { recursive: true, withFileTypes: true }).filter(
+		(one) => one.isFile() && /\.m?js$/.test(one.name),
+	);
+	const texts = files.map(
+		(one) =>
+			[
+				relative(root, join(one.parentPath, one.name)).replaceAll("\\", "/"),
+				readFileSync(join(one.parentPath, one.name), "utf8"),
+			] as const,
+	);
+	expect(
+		texts.filter(([, text]) => /\brenameSync\b|(?:\bfs|promises)\.rename\b/.test(text)).map(([path]) => path),
+	).toEqual(["lib/shared/replace-file.js"]);
 });

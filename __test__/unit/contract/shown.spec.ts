@@ -1,14 +1,28 @@
 // What a programmer sees of a manager: printed, in stack traces, and when it is made the wrong way.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { anyManager, api, caught, header, inMemory, loose, message, scratch, writeSession } from "../../support/scratch.js";
 import { runtime } from "../../support/runtime.js";
+import {
+	anyManager,
+	api,
+	caught,
+	header,
+	inMemory,
+	loose,
+	message,
+	scratch,
+	writeSession,
+} from "../../support/scratch.js";
 
 test("a printed manager shows its id, its file, how many entries it has, and its leaf", () => {
 	const file = writeSession(scratch(), [header({ id: "shown" }), message("a", null), message("b", "a")]);
 	const manager = api.SessionManager.open(file);
-	expect(inspect(manager, { breakLength: Infinity })).toBe(`SessionManager { id: 'shown', file: ${inspect(file)}, entries: 2, leaf: 'b' }`);
-	expect(inspect(inMemory(), { breakLength: Infinity })).toMatch(/^SessionManager \{ id: '.*', file: undefined, entries: 0, leaf: null \}$/);
+	expect(inspect(manager, { breakLength: Infinity })).toBe(
+		`SessionManager { id: 'shown', file: ${inspect(file)}, entries: 2, leaf: 'b' }`,
+	);
+	expect(inspect(inMemory(), { breakLength: Infinity })).toMatch(
+		/^SessionManager \{ id: '.*', file: undefined, entries: 0, leaf: null \}$/,
+	);
 	expect(inspect([[[manager]]])).toContain("[SessionManager]");
 	expect(inspect(Object.create(manager))).toContain("'shown'");
 	expect(() => inspect(Object.create(anyManager.prototype as object))).not.toThrow();
@@ -24,7 +38,9 @@ test.each([
 	["a class that extends it", () => new (class extends (anyManager as any) {})()],
 ])("%s says what to call instead", (_, make) => {
 	expect(make).toThrow(TypeError);
-	expect(make).toThrow("SessionManager has no public constructor. Call SessionManager.create, open, continueRecent, inMemory or forkFrom");
+	expect(make).toThrow(
+		"SessionManager has no public constructor. Call SessionManager.create, open, continueRecent, inMemory or forkFrom",
+	);
 	// Managers are made as before.
 	expect(api.SessionManager.inMemory().getEntryCount()).toBe(0);
 });

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { api, lastLine, loose, scratch, user } from "../../support/scratch.js";
 
-const LONG = "long, \"quoted\"\n".repeat(40);
+const LONG = 'long, "quoted"\n'.repeat(40);
 const DATA = { list: [{ text: LONG }, "short"], text: `${LONG}日本` };
 
 /** What an append writes while the world is changed, and what `JSON.stringify` writes then. */
@@ -35,13 +35,7 @@ test.each([
 	expect(expected).toContain(part);
 });
 
-test.each([
-	"text",
-	"list",
-	"value",
-	"get",
-	"set",
-])("an accessor at Object.prototype.%s is not called", (key) => {
+test.each(["text", "list", "value", "get", "set"])("an accessor at Object.prototype.%s is not called", (key) => {
 	const calls: string[] = [];
 	const accessor = { get: () => void calls.push("get"), set: () => void calls.push("set") };
 	const { line, expected } = written(DATA, withProperty(Object.prototype, key, accessor));

@@ -2,7 +2,20 @@
 import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../../support/scratch.js";
+import {
+	api,
+	caught,
+	entry,
+	header,
+	ids,
+	jsonLines,
+	message,
+	opened,
+	read,
+	scratch,
+	text,
+	user,
+} from "../../support/scratch.js";
 
 const { SessionManager } = api;
 type Manager = ReturnType<typeof opened>["manager"];
@@ -70,7 +83,10 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 		expect(now.length).toBe(old.length);
 		const content = read(file);
 		expect(content.split(old)).toHaveLength(2);
-		writeFileSync(file, content.replace(old, () => now));
+		writeFileSync(
+			file,
+			content.replace(old, () => now),
+		);
 	};
 	const names = Array.from({ length: 12 }, (_, at) => `e${at}`);
 	const lines = (): any[] => names.map((name, at) => message(name, at ? names[at - 1] : null, user(long(name))));
@@ -92,7 +108,10 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 
 	// Regression: the error's text was asked of it, and the caller's code ran while the manager's state was borrowed.
 	test("where an entry, or its body, cannot be read any more, the error is ours, and nothing that a program put into prototypes runs", () => {
-		const { manager, file } = opened([message("short", null, user("short")), ...lines().map((line, at) => (at === 0 ? { ...line, parentId: "short" } : line))]);
+		const { manager, file } = opened([
+			message("short", null, user("short")),
+			...lines().map((line, at) => (at === 0 ? { ...line, parentId: "short" } : line)),
+		]);
 		const { message: body } = manager.getEntry("e3") as any;
 		put(file, '"content":"short"', '"content":#short#');
 		put(file, long("e3"), "\0".repeat(long("e3").length));
@@ -104,12 +123,17 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 		};
 		const { defineProperty, getOwnPropertyDescriptor } = Object;
 		const keys = ["toString", "valueOf", Symbol.toPrimitive, "code", "message", "name"];
-		const kept = [Object.prototype, Error.prototype, SyntaxError.prototype].flatMap((holder) => keys.map((key) => [holder, key, getOwnPropertyDescriptor(holder, key)] as const));
+		const kept = [Object.prototype, Error.prototype, SyntaxError.prototype].flatMap((holder) =>
+			keys.map((key) => [holder, key, getOwnPropertyDescriptor(holder, key)] as const),
+		);
 		const errors: unknown[] = [];
 		try {
 			for (const [holder, key] of kept) {
 				const value = meddle(key);
-				defineProperty(holder, key, { configurable: true, ...(["code", "message", "name"].includes(key as string) ? { get: value } : { value, writable: true }) });
+				defineProperty(holder, key, {
+					configurable: true,
+					...(["code", "message", "name"].includes(key as string) ? { get: value } : { value, writable: true }),
+				});
 			}
 			for (const look of [() => manager.getEntries(), () => manager.getEntry("short"), () => body.content]) {
 				try {
@@ -125,14 +149,20 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 			}
 		}
 		expect(ran).toEqual([]);
-		expect(errors.map((error) => getOwnPropertyDescriptor(error, "message")?.value)).toEqual(Array(3).fill(expect.stringContaining("Session file changed underneath")));
+		expect(errors.map((error) => getOwnPropertyDescriptor(error, "message")?.value)).toEqual(
+			Array(3).fill(expect.stringContaining("Session file changed underneath")),
+		);
 		expect(manager.getSessionFile()).toBe(file);
 		expect(manager.getEntry("e2")).toMatchObject({ id: "e2" });
 	});
 
 	test("an entry that hangs elsewhere now: the branch is the path that there is, in the file as in the manager", () => {
 		for (const cut of [false, true]) {
-			const { manager, file } = opened([...lines(), ...(cut ? [entry("label", "l", "e11", { targetId: "e2", label: "x" })] : []), message("z", cut ? "l" : "e11", user("z"))]);
+			const { manager, file } = opened([
+				...lines(),
+				...(cut ? [entry("label", "l", "e11", { targetId: "e2", label: "x" })] : []),
+				message("z", cut ? "l" : "e11", user("z")),
+			]);
 			put(file, '"parentId":"e8"', '"parentId":"e1"');
 			const branch = manager.createBranchedSession("z") as string;
 			const path = ["e0", "e1", "e9", "e10", "e11", "z"];
@@ -143,7 +173,10 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 	});
 
 	test("lines that are a list together and none by themselves are not taken for the entries", () => {
-		const { manager, file } = opened([message("a", null, user("x".repeat(80))), message("b", "a", user("y".repeat(80)))]);
+		const { manager, file } = opened([
+			message("a", null, user("x".repeat(80))),
+			message("b", "a", user("y".repeat(80))),
+		]);
 		const [head, a, b] = read(file).split("\n") as [string, string, string];
 		const fit = (start: string, end: string, { length }: string): string => start + end.padStart(length - start.length);
 		const harmed = [
@@ -157,7 +190,10 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 	});
 
 	test("an entry that says it is another one at the end of its line is not taken for what it was", () => {
-		const { manager, file } = opened([message("a", null, user("x")), message("b", "a", user("y"), { filler: "xxxxxxxxx" })]);
+		const { manager, file } = opened([
+			message("a", null, user("x")),
+			message("b", "a", user("y"), { filler: "xxxxxxxxx" }),
+		]);
 		put(file, '"filler":"xxxxxxxxx"', '"id":"zzz"'.padEnd(20));
 		expect(ids(manager.getEntries())).toEqual(["a", "zzz"]);
 		expect(manager.getEntry("b")).toBeUndefined();

@@ -55,5 +55,9 @@ test("an object that gives no object as JSON is an error, and loses nothing once
 	);
 	delete (manager.getEntries()[1] as any).toJSON;
 	const last = manager.appendMessage(user("four"));
-	expect(jsonLines(file).slice(1).map((line) => line.id)).toEqual([...before, last]);
+	expect(
+		jsonLines(file)
+			.slice(1)
+			.map((line) => line.id),
+	).toEqual([...before, last]);
 });

@@ -1,8 +1,21 @@
 // What is wrong is told: `getDiagnostics`, `verify`, `repair`.
-import { appendFileSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { api, caught, entry, header, ids, inMemory, jsonLines, message, scratch, snapshot, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	caught,
+	entry,
+	header,
+	ids,
+	inMemory,
+	jsonLines,
+	message,
+	scratch,
+	snapshot,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 
 const { SessionManager } = api;
 
@@ -73,7 +86,10 @@ test("a session in memory, or one without a file, has nothing to tell", () => {
 });
 
 test("a migration is told as a repair", () => {
-	const old = writeSession(scratch(), [{ type: "session", id: "old" }, { type: "message", message: user() }]);
+	const old = writeSession(scratch(), [
+		{ type: "session", id: "old" },
+		{ type: "message", message: user() },
+	]);
 	const [repair] = SessionManager.open(old).getDiagnostics().repairs;
 	expect(repair).toMatchObject({ count: 1 });
 	expect(repair?.what).toContain("migrated");
@@ -100,7 +116,10 @@ test("verify reports and changes nothing", () => {
 	expect(snapshot(dirname(file))).toEqual(before);
 	const good = writeSession(scratch(), [header(), message("a", null)]);
 	expect(SessionManager.verify(good)).toMatchObject({ ok: true, entries: 1, lines: 2 });
-	const old = writeSession(scratch(), [{ type: "session", id: "old" }, { type: "message", message: user() }]);
+	const old = writeSession(scratch(), [
+		{ type: "session", id: "old" },
+		{ type: "message", message: user() },
+	]);
 	expect(SessionManager.verify(old)).toMatchObject({ ok: true, version: 1, entries: 1 });
 	const none = writeSession(scratch(), ["no session at all"]);
 	expect(SessionManager.verify(none)).toMatchObject({ ok: false, version: null, sessionId: null });
@@ -140,7 +159,14 @@ test("repair writes a good file, keeps the original, and an open manager follows
 });
 
 test("a closed session whose file is gone still tells what is wrong with it", () => {
-	const file = writeSession(scratch(), [header(), "no json", message("a", "nowhere"), "null", "5", message("b", "nowhere")]);
+	const file = writeSession(scratch(), [
+		header(),
+		"no json",
+		message("a", "nowhere"),
+		"null",
+		"5",
+		message("b", "nowhere"),
+	]);
 	const manager = SessionManager.open(file);
 	manager.close();
 	rmSync(file);
@@ -159,7 +185,15 @@ test("reports tell the first thousand of each kind, and how many there are", () 
 	const cycles = many.map((at) => message(`c${at}`, `c${at}`));
 	const often = many.map(() => message("often", null));
 	const long = many.map((at) => message(`l${at}`, `l${(at + 1) % many.length}`));
-	const file = writeSession(scratch(), [header(), ...many.map(() => "x"), ...long, ...orphans, ...cycles, ...often, ...twice]);
+	const file = writeSession(scratch(), [
+		header(),
+		...many.map(() => "x"),
+		...long,
+		...orphans,
+		...cycles,
+		...often,
+		...twice,
+	]);
 	const totals = { damaged: 1_500, orphans: 1_500, duplicateIds: 1_501, cycles: 1_501 };
 	const manager = SessionManager.open(file);
 	for (const report of [SessionManager.verify(file), manager.getDiagnostics()]) {

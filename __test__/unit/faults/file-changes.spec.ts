@@ -45,7 +45,12 @@ test("grown: their lines come in at the next append, and by reload; our leaf sta
 	manager.reload();
 	expect(ids(manager.getEntries())).toEqual(["a", "b", "theirs"]);
 	expect(manager.getLeafId()).toBe("b");
-	expect(manager.getEntries().slice(0, 2).every((one, at) => one === before[at])).toBe(true);
+	expect(
+		manager
+			.getEntries()
+			.slice(0, 2)
+			.every((one, at) => one === before[at]),
+	).toBe(true);
 	appendFileSync(file, text([message("more", "theirs", user("four"))]));
 	const id = manager.appendMessage(user("ours"));
 	expect(manager.getEntry(id)?.parentId).toBe("b");
@@ -94,7 +99,11 @@ describe("deleted or renamed away: written again, whole, with its header", () =>
 		const { manager, file } = begun();
 		rmSync(file);
 		manager.appendMessage(user("after"));
-		expect(jsonLines(file).slice(0, 3).map((one) => one.id)).toEqual(["s-1", "a", "b"]);
+		expect(
+			jsonLines(file)
+				.slice(0, 3)
+				.map((one) => one.id),
+		).toEqual(["s-1", "a", "b"]);
 		expect(linesOf(file)).toHaveLength(4);
 		manager.getEntries();
 		manager.close();
@@ -192,7 +201,10 @@ describe("replaced or cut", () => {
 		const { manager, file } = begun();
 		manager.appendMessage(user("ours"));
 		truncateSync(file, 0);
-		expect(caught(() => manager.appendMessage(user("after")))).toMatchObject({ code: "ERR_SESSION_DELETED", path: file });
+		expect(caught(() => manager.appendMessage(user("after")))).toMatchObject({
+			code: "ERR_SESSION_DELETED",
+			path: file,
+		});
 		expect(read(file)).toBe("");
 		expect(manager.getEntryCount()).toBe(3);
 	});
@@ -210,7 +222,11 @@ test("an unterminated line of another process is not continued, and nothing of i
 	const whole = JSON.stringify(message("whole", "a", user("theirs")));
 	appendFileSync(file, whole);
 	const next = manager.appendCustomEntry("z");
-	expect(linesOf(file).slice(-2).map((line) => JSON.parse(line).id)).toEqual(["whole", next]);
+	expect(
+		linesOf(file)
+			.slice(-2)
+			.map((line) => JSON.parse(line).id),
+	).toEqual(["whole", next]);
 	expect(ids(manager.getEntries()).slice(-2)).toEqual(["whole", next]);
 	expect(manager.getDiagnostics().damaged).toHaveLength(1);
 });
@@ -243,7 +259,10 @@ testWith("modes")("private by default: files 0600, directories 0700, modes that 
 	const fork = SessionManager.forkFrom(file, "/elsewhere", join(dir, "forks")).getSessionFile() as string;
 	expect([file, branch, fork].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
 	expect([dirname(dir), dir, join(dir, "forks")].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
-	const old = writeSession(scratch(), [{ type: "session", id: "old" }, { type: "message", message: user() }]);
+	const old = writeSession(scratch(), [
+		{ type: "session", id: "old" },
+		{ type: "message", message: user() },
+	]);
 	chmodSync(old, 0o640);
 	SessionManager.open(old);
 	expect(modeOf(old)).toBe(0o640);
@@ -279,7 +298,7 @@ test("ids and names cannot leave the session directory", () => {
 	const outer = scratch();
 	const dir = join(outer, "sessions");
 	mkdirSync(dir);
-	for (const id of ["../up", "..", "a/b", "a\\b", "/abs", "a\0b", "x".repeat(5) + "/"]) {
+	for (const id of ["../up", "..", "a/b", "a\\b", "/abs", "a\0b", `${"x".repeat(5)}/`]) {
 		expect(caught(() => SessionManager.create("/x", dir, { id })).message).toMatch(/^Session id must be/);
 	}
 	const manager = SessionManager.create("/x", dir, { id: "a..b" });
@@ -311,7 +330,10 @@ test("entries of ours whose JSON says something else than their objects are no c
 		// The next check reads the whole file.
 		utimesSync(file, 5, 5);
 		manager.reload();
-		expect(manager.getEntries().every((one, at) => one === before[at]), name).toBe(true);
+		expect(
+			manager.getEntries().every((one, at) => one === before[at]),
+			name,
+		).toBe(true);
 		expect(kinds(manager), name).toEqual([]);
 	}
 });

@@ -16,7 +16,12 @@ function redact(file: string, replacement?: string): void {
 	expect(read(file)).not.toContain(SECRET);
 }
 
-const begun = () => opened([message("a", null, user(`${SECRET}, short`)), message("b", "a", user(LARGE)), message("c", "b", user("stays"))]);
+const begun = () =>
+	opened([
+		message("a", null, user(`${SECRET}, short`)),
+		message("b", "a", user(LARGE)),
+		message("c", "b", user("stays")),
+	]);
 const shown = (value: unknown): string => JSON.stringify(value);
 
 // Regression: each of these gave the text of the file that was gone, minutes after the redaction.

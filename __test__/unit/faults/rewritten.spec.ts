@@ -15,8 +15,20 @@ import {
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../../support/scratch.js";
 import { runtime } from "../../support/runtime.js";
+import {
+	api,
+	caught,
+	header,
+	ids,
+	jsonLines,
+	message,
+	opened,
+	read,
+	scratch,
+	text,
+	user,
+} from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
@@ -124,7 +136,15 @@ describe("rewritten in place", () => {
 		const { manager, file } = opened(chain("a", "b"));
 		writeFileSync(file, text([header(), ...chain("c", "d")]));
 		const id = manager.appendMessage(user("x"));
-		expect(jsonLines(file).slice(1).map((one) => [one.id, one.parentId])).toEqual([["c", null], ["d", "c"], [id, "d"]]);
+		expect(
+			jsonLines(file)
+				.slice(1)
+				.map((one) => [one.id, one.parentId]),
+		).toEqual([
+			["c", null],
+			["d", "c"],
+			[id, "d"],
+		]);
 		agrees(manager, file);
 	});
 
@@ -161,9 +181,11 @@ describe("rewritten in place", () => {
 			const { manager, file } = opened(chain("a", "b", "c", "d"));
 			writeFileSync(file, read(file).replace('"content":"b"', '"content":"b?"'));
 			const branch = manager.createBranchedSession(at) as string;
-			expect(jsonLines(branch).slice(1).map((one: any) => one.message.content)).toEqual(
-				["a", "b?", "c", "d"].slice(0, at === "b" ? 2 : 4),
-			);
+			expect(
+				jsonLines(branch)
+					.slice(1)
+					.map((one: any) => one.message.content),
+			).toEqual(["a", "b?", "c", "d"].slice(0, at === "b" ? 2 : 4));
 		}
 	});
 
@@ -246,7 +268,11 @@ describe("another file under the name", () => {
 
 	testWith("links")("a symbolic link led elsewhere: what is there is adopted, ours is added", async () => {
 		const dir = scratch();
-		const [first, second, link] = ["first", "second", "s.jsonl"].map((name) => join(dir, name)) as [string, string, string];
+		const [first, second, link] = ["first", "second", "s.jsonl"].map((name) => join(dir, name)) as [
+			string,
+			string,
+			string,
+		];
 		writeFileSync(first, text([header(), ...chain("a")]));
 		writeFileSync(second, text([header(), ...chain("a", "b")]));
 		symlinkSync(first, link);
@@ -260,19 +286,22 @@ describe("another file under the name", () => {
 		expect(fileIds(second)).toEqual(["s-1", "a", "b", one, two]);
 	});
 
-	testWith("links")("the target of a symbolic link deleted: written again where the link led when the session was opened", () => {
-		const dir = scratch();
-		const link = join(dir, "s.jsonl");
-		writeFileSync(join(dir, "first"), text([header(), ...chain("a")]));
-		symlinkSync("first", link);
-		const manager = SessionManager.open(link);
-		const before = manager.getEntryCount();
-		rmSync(join(dir, "first"));
-		manager.reload();
-		manager.appendMessage(user("x"));
-		expect(existsSync(join(dir, "first"))).toBe(true);
-		expect(fileIds(link)).toHaveLength(before + 2);
-	});
+	testWith("links")(
+		"the target of a symbolic link deleted: written again where the link led when the session was opened",
+		() => {
+			const dir = scratch();
+			const link = join(dir, "s.jsonl");
+			writeFileSync(join(dir, "first"), text([header(), ...chain("a")]));
+			symlinkSync("first", link);
+			const manager = SessionManager.open(link);
+			const before = manager.getEntryCount();
+			rmSync(join(dir, "first"));
+			manager.reload();
+			manager.appendMessage(user("x"));
+			expect(existsSync(join(dir, "first"))).toBe(true);
+			expect(fileIds(link)).toHaveLength(before + 2);
+		},
+	);
 
 	testWith("links")("a dangling link put in the place of the session: nothing is written where it leads", () => {
 		for (const deleted of [true, false]) {
@@ -340,8 +369,21 @@ describe("rewritten, and then another file in its place", () => {
 	test("where the objects cannot be taken along, new ones are made of the rows that there are", () => {
 		const { manager, file } = opened([message("a", null, user("a")), message("b", "a", user("b"))]);
 		const before = manager.getEntries();
-		replace(file, text([header(), message("first", null, user("first")), message("a", null, user("a")), message("b", "a", user("b"))]));
-		Object.defineProperty(Array.prototype, "1", { set: () => { throw new RangeError("refused"); }, configurable: true });
+		replace(
+			file,
+			text([
+				header(),
+				message("first", null, user("first")),
+				message("a", null, user("a")),
+				message("b", "a", user("b")),
+			]),
+		);
+		Object.defineProperty(Array.prototype, "1", {
+			set: () => {
+				throw new RangeError("refused");
+			},
+			configurable: true,
+		});
 		// Where setters of prototypes are not run, as in Bun, nothing fails.
 		const error = (() => {
 			try {

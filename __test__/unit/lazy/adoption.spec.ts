@@ -1,6 +1,6 @@
 // Sessions in memory made of another session's entries.
 import { expect, test } from "vitest";
-import { type Json, api, shape, user } from "../../support/scratch.js";
+import { api, shape, user } from "../../support/scratch.js";
 import { openLazy, openReference, sampleFile, waiting } from "./support.js";
 
 test("a session in memory adopts entries of another without looking at their large values", () => {

@@ -3,9 +3,9 @@ import { appendFileSync, copyFileSync, readFileSync, renameSync, unlinkSync, wri
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import { Random, caseSeed } from "../../stress/differential/random.js";
+import { caseSeed, Random } from "../../stress/differential/random.js";
 import { gc } from "../../support/runtime.js";
-import { api, assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
+import { assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
 import { long, openLazy, openReference, sampleFile, samples, waiting } from "./support.js";
 
 /** What pi reads from a copy of a file as it is now. */

@@ -1,7 +1,7 @@
 // A path as a session of its own, made of entries that somebody holds.
 import { expect, test } from "vitest";
 import { shape } from "../../support/scratch.js";
-import { Reference, openLazy, sampleFile, waiting } from "./support.js";
+import { openLazy, Reference, sampleFile, waiting } from "./support.js";
 
 test("createBranchedSession reads no large value of entries that were handed out and left alone", () => {
 	const manager = openLazy(sampleFile());

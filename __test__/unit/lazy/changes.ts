@@ -62,7 +62,8 @@ export const CHANGES: Record<string, Look> = {
 	},
 	"Reflect.deleteProperty": (o) => [...KEYS.map((key) => Reflect.deleteProperty(o, key)), { ...o }],
 	"a value defined": (o) =>
-		Object.defineProperty(o, "content", { value: "defined", writable: true, enumerable: true, configurable: true }) === o,
+		Object.defineProperty(o, "content", { value: "defined", writable: true, enumerable: true, configurable: true }) ===
+		o,
 	"a fixed value defined": (o) => {
 		Object.defineProperty(o, "content", { value: 1, writable: false, enumerable: false, configurable: false });
 		o.content = 2;

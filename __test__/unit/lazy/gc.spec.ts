@@ -4,11 +4,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import { Random, caseSeed } from "../../stress/differential/random.js";
+import { caseSeed, Random } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
 import { api, assistant, clockAt, header, scratch, user } from "../../support/scratch.js";
 import { line } from "./lines.js";
-import { Reference, long } from "./support.js";
+import { long, Reference } from "./support.js";
 
 const SEED = 20261121;
 const CASES = count("gc_histories");
@@ -38,7 +38,11 @@ class Side {
 		const numbers = new Map(this.ids.map((id, at) => [id, at]));
 		const known = (_: string, value: unknown): unknown =>
 			typeof value === "string" && /^[0-9a-f]{8}$/.test(value) ? `#${numbers.get(value) ?? "label"}` : value;
-		return text.trimEnd().split("\n").slice(1).map((one) => JSON.stringify(JSON.parse(one, known)));
+		return text
+			.trimEnd()
+			.split("\n")
+			.slice(1)
+			.map((one) => JSON.stringify(JSON.parse(one, known)));
 	}
 }
 
@@ -48,9 +52,11 @@ type Step = (side: Side) => unknown;
 function step(r: Random, count: number): Step {
 	const [at, isUser] = [r.between(0, count - 1), r.chance(0.5)];
 	const text = r.chance(0.5) ? long(`new ${r.hex(3)}`) : "short";
-	const noted = (append: (manager: SessionManager, id: string) => string): Step => (side) => {
-		side.ids.push(append(side.manager, side.ids[at] as string));
-	};
+	const noted =
+		(append: (manager: SessionManager, id: string) => string): Step =>
+		(side) => {
+			side.ids.push(append(side.manager, side.ids[at] as string));
+		};
 	return r.weighted<() => Step>([
 		[4, () => noted((manager) => manager.appendMessage(isUser ? user(text) : assistant(text)))],
 		[1, () => noted((manager, id) => manager.appendLabelChange(id, text))],
@@ -85,7 +91,11 @@ test(`${CASES * STEPS} random operations on entries that nobody holds, as in pi 
 		const r = new Random(seed);
 		const count = r.between(2, 30);
 		const all = Array.from({ length: count }, (_, n) => {
-			return line(r, `x-${n}`, n === 0 ? null : `x-${n - 1}`, { oddNumbers: false, oddBytes: true, oddMessages: false });
+			return line(r, `x-${n}`, n === 0 ? null : `x-${n - 1}`, {
+				oddNumbers: false,
+				oddBytes: true,
+				oddMessages: false,
+			});
 		});
 		const root = scratch();
 		const sides = (["ours", "pi"] as const).map((name) => {
@@ -93,7 +103,10 @@ test(`${CASES * STEPS} random operations on entries that nobody holds, as in pi 
 			mkdirSync(dir);
 			const file = join(dir, "session.jsonl");
 			const end = Buffer.from("\n");
-			writeFileSync(file, Buffer.concat([Buffer.from(JSON.stringify(header())), end, ...all.flatMap((one) => [one, end])]));
+			writeFileSync(
+				file,
+				Buffer.concat([Buffer.from(JSON.stringify(header())), end, ...all.flatMap((one) => [one, end])]),
+			);
 			const side = new Side(name === "ours" ? api.SessionManager : Reference, dir, file);
 			side.ids.push(...all.map((_, n) => `x-${n}`));
 			return side;
@@ -113,7 +126,9 @@ test(`${CASES * STEPS} random operations on entries that nobody holds, as in pi 
 			expect(ours, where).toEqual(pis);
 			copied += Array.isArray(ours) ? ours.length : 0;
 		}
-		const [ours, pis] = sides.map((side) => side.manager.getEntries().map((one: any) => JSON.stringify(one.message ?? one.data ?? null)));
+		const [ours, pis] = sides.map((side) =>
+			side.manager.getEntries().map((one: any) => JSON.stringify(one.message ?? one.data ?? null)),
+		);
 		expect(ours, `seed ${seed}, at the end`).toEqual(pis);
 	}
 	expect(copied).toBeGreaterThan(CASES * 10);

@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { api, scratch } from "../../support/scratch.js";
-import { Reference, openLazy, waits } from "./support.js";
+import { scratch } from "../../support/scratch.js";
+import { openLazy, Reference, waits } from "./support.js";
 
 const long = (word: string) => [{ type: "text", text: `${word} `.repeat(600) }];
 function file(): string {
@@ -86,7 +86,13 @@ for (const way of ["toJSON", "getter"]) {
 		if (way === "toJSON") message.toJSON = () => (go(), { role: "user", content: "x", timestamp: 1 });
 		else Object.defineProperty(message, "content", { enumerable: true, get: () => (go(), "x") });
 		const append = () => manager.appendMessage(message);
-		expect(append).toThrow(expect.objectContaining({ name: "TypeError", code: "ERR_INVALID_ARGUMENT", message: "The manager went to another session while a value was written" }));
+		expect(append).toThrow(
+			expect.objectContaining({
+				name: "TypeError",
+				code: "ERR_INVALID_ARGUMENT",
+				message: "The manager went to another session while a value was written",
+			}),
+		);
 		expect(manager.getEntries().map((one) => one.id)).toEqual(["a", "b"]);
 		const id = manager.appendMessage({ role: "user", content: "after", timestamp: 1 });
 		expect((manager.getEntry(id) as any).message.content).toBe("after");
@@ -141,7 +147,11 @@ test("a branch keeps the children of an entry whose id was changed on its object
 	(manager.getEntry("b") as any).id = "bb";
 	const path = manager.createBranchedSession("c") as string;
 	for (const one of [manager, openLazy(path), Reference.open(path)]) {
-		expect(one.getBranch().map((entry) => [entry.id, entry.parentId])).toEqual([["a", null], ["b", "a"], ["c", "b"]]);
+		expect(one.getBranch().map((entry) => [entry.id, entry.parentId])).toEqual([
+			["a", null],
+			["b", "a"],
+			["c", "b"],
+		]);
 	}
 });
 
@@ -169,14 +179,20 @@ test("a branch keeps the symbols of an entry that was not read", () => {
 
 // Regression: an edit of the context read the content that it replaces.
 test("an edit of the context does not read the content that it replaces", () => {
-	const custom = { ...lineOf("b", "a", { customType: "x", content: long("note"), display: true }), type: "custom_message" };
+	const custom = {
+		...lineOf("b", "a", { customType: "x", content: long("note"), display: true }),
+		type: "custom_message",
+	};
 	const lines = [lineOf("a", null, said(long("one"))), custom, lineOf("c", "b", said("three"))];
 	const path = written(join(scratch(), "s.jsonl"), lines);
 	const [ours, pis] = [openLazy(path), Reference.open(written(join(scratch(), "s.jsonl"), lines))].map((manager) => {
 		const contexts: unknown[] = [];
 		for (const replacement of [{ content: "short" }, { content: [{ type: "text", text: "blocks" }] }, null]) {
 			for (const id of ["a", "b"]) manager.appendContextEdit(id, replacement as any);
-			contexts.push(JSON.stringify(manager.buildSessionContext().messages), JSON.stringify(manager.buildSessionProjection().messages));
+			contexts.push(
+				JSON.stringify(manager.buildSessionContext().messages),
+				JSON.stringify(manager.buildSessionProjection().messages),
+			);
 		}
 		return { manager, contexts };
 	}) as any[];
@@ -196,7 +212,13 @@ test("a log of an entry shows the error where its body cannot be read", () => {
 
 // Regression: it read and wrote every body, and what was handed out needed that file.
 test("a second branch reads no body, and what was handed out does not need the file that was left", () => {
-	const lines = Array.from({ length: 6 }, (_, at) => lineOf(`m${at}`, at ? `m${at - 1}` : null, at % 2 ? { message: { role: "assistant", content: long(`m${at}`) } } : said(long(`m${at}`))));
+	const lines = Array.from({ length: 6 }, (_, at) =>
+		lineOf(
+			`m${at}`,
+			at ? `m${at - 1}` : null,
+			at % 2 ? { message: { role: "assistant", content: long(`m${at}`) } } : said(long(`m${at}`)),
+		),
+	);
 	const path = written(join(scratch(), "s.jsonl"), lines);
 	const manager = openLazy(path);
 	const left = (): number => (manager.getEntries() as any[]).filter((one) => waits(one.message, "content")).length;
@@ -207,16 +229,27 @@ test("a second branch reads no body, and what was handed out does not need the f
 		expect(left()).toBe(6);
 		// Nothing of what was left is needed any more.
 		writeFileSync(before, "gone\n");
-		expect((Reference.open(branch).getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
+		expect((Reference.open(branch).getEntries() as any[]).map((one) => one.message.content)).toEqual(
+			lines.map((_, at) => long(`m${at}`)),
+		);
 	}
-	expect((manager.getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
+	expect((manager.getEntries() as any[]).map((one) => one.message.content)).toEqual(
+		lines.map((_, at) => long(`m${at}`)),
+	);
 });
 
 // Regression: they were errors.
 test("the name, and a compaction, take in a file's change, as everything else does", () => {
 	const info = { type: "session_info", id: "n", parentId: "b", timestamp: "2025-01-01T00:00:00.000Z", name: "called" };
-	const of = (text: string): object[] => [lineOf("a", null, said(text)), lineOf("b", "a", { message: { role: "system", content: "be" } }), info];
-	for (const ask of [(manager: any) => manager.getSessionName(), (manager: any) => manager.appendCompaction("so far", "a", 5).length]) {
+	const of = (text: string): object[] => [
+		lineOf("a", null, said(text)),
+		lineOf("b", "a", { message: { role: "system", content: "be" } }),
+		info,
+	];
+	for (const ask of [
+		(manager: any) => manager.getSessionName(),
+		(manager: any) => manager.appendCompaction("so far", "a", 5).length,
+	]) {
 		const path = written(join(scratch(), "s.jsonl"), of("one"));
 		const manager = openLazy(path);
 		written(path, of("one more word"));

@@ -3,8 +3,19 @@ import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import type { Json } from "../../support/scratch.js";
-import { api, assistant, entry, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
-import { Reference, long, openLazy, openPlain, sampleFile, samples, waiting, withoutLaziness } from "./support.js";
+import {
+	api,
+	assistant,
+	entry,
+	header,
+	message,
+	scratch,
+	shape,
+	text,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
+import { long, openLazy, openPlain, Reference, sampleFile, samples, waiting, withoutLaziness } from "./support.js";
 
 const ALL = [
 	...["message.content", "message.content", "message.content", "message.content message.details", "message.details"],
@@ -15,10 +26,12 @@ const stillWait = (manager: SessionManager): string[] => manager.getEntries().ma
 
 /** A look at everything but the large values. */
 function footer(manager: SessionManager): unknown[] {
-	return manager.getEntries().map((one: any) => [
-		...[one.type, one.id, one.parentId, one.timestamp, one.customType, one.summary],
-		...[one.message?.role, one.message?.usage, one.message?.timestamp, one.message?.toolName],
-	]);
+	return manager
+		.getEntries()
+		.map((one: any) => [
+			...[one.type, one.id, one.parentId, one.timestamp, one.customType, one.summary],
+			...[one.message?.role, one.message?.usage, one.message?.timestamp, one.message?.toolName],
+		]);
 }
 
 const READS: Record<string, (manager: SessionManager) => unknown> = {
@@ -165,7 +178,12 @@ test("a session that is written for the first time leaves what it took from anot
 	const path = source.createBranchedSession("e9") as string;
 	expect(source.getEntries().map((one) => waiting(one).join(" "))).toEqual(ALL.slice(0, 10));
 	source.appendMessage(user("goes on"));
-	expect(source.getEntries().slice(0, 10).map((one) => waiting(one).join(" "))).toEqual(ALL.slice(0, 10));
+	expect(
+		source
+			.getEntries()
+			.slice(0, 10)
+			.map((one) => waiting(one).join(" ")),
+	).toEqual(ALL.slice(0, 10));
 	expect(Reference.open(path).getEntries().map(shape)).toEqual(source.getEntries().map(shape));
 });
 
@@ -181,7 +199,9 @@ test("forkFrom leaves entries that others hold of the source alone", () => {
 
 test("an entry of several kinds of large values reads each by itself", () => {
 	const both = { content: [long("c")], details: [long("d")], data: [long("e")] };
-	const manager = openLazy(writeSession(scratch(), [header(), entry("invented", "a", null, { ...both, message: both })]));
+	const manager = openLazy(
+		writeSession(scratch(), [header(), entry("invented", "a", null, { ...both, message: both })]),
+	);
 	const one = manager.getEntry("a") as any;
 	expect(waiting(one)).toEqual(["content", "details", "data", "message.content", "message.details"]);
 	expect(one.message.data).toEqual(both.data);

@@ -64,8 +64,22 @@ function value(r: Random, bytes: number, allowed: Allowed, depth = 3): string {
 	const each = (): string => value(r, bytes / share, allowed, depth - 1);
 	return r.weighted<() => string>([
 		[3, () => `[${Array.from({ length: share }, () => space(r) + each()).join(",")}]`],
-		[3, () => objectText(r, Array.from({ length: share }, () => [r.pick([...KEYS, ...NESTED]), each()]))],
-		[2, () => `[${objectText(r, [["type", '"text"'], ["text", each()]])}]`],
+		[
+			3,
+			() =>
+				objectText(
+					r,
+					Array.from({ length: share }, () => [r.pick([...KEYS, ...NESTED]), each()]),
+				),
+		],
+		[
+			2,
+			() =>
+				`[${objectText(r, [
+					["type", '"text"'],
+					["text", each()],
+				])}]`,
+		],
 		[1, () => r.pick(["null", "true", "0", "1.5e-7", "1700000000123", "[]", "{}", '""'])],
 		[allowed.oddNumbers ? 1 : 0, () => `[${r.pick(["-0", "1e999", "-1e999", "12345678901234567890"])},${each()}]`],
 	])();
@@ -100,7 +114,10 @@ function message(r: Random, allowed: Allowed): string {
 	const role: Field = ["role", `"${r.pick(["user", "assistant", "toolResult", "custom", "invented"])}"`];
 	const fixed: Field[] = r.chance(0.9) ? [role, ["timestamp", "1700000000000"]] : [];
 	// `data` is no large value of a message.
-	return objectText(r, mixed(r, fixed, bodies(r, ["content", "details", ...(r.chance(0.2) ? ["data"] : [])], allowed), allowed));
+	return objectText(
+		r,
+		mixed(r, fixed, bodies(r, ["content", "details", ...(r.chance(0.2) ? ["data"] : [])], allowed), allowed),
+	);
 }
 
 /** A line of an entry with this id, without its end. */
@@ -123,12 +140,17 @@ export function line(r: Random, id: string, parent: string | null, allowed: Allo
 	let large: Field[] = [];
 	if (kind === "message") {
 		large = [["message", message(r, allowed)]];
-		if (r.chance(0.08)) large.unshift(["message", r.chance(0.5) || !allowed.oddMessages ? message(r, allowed) : r.pick(["5", "null", '"m"'])]);
+		if (r.chance(0.08))
+			large.unshift([
+				"message",
+				r.chance(0.5) || !allowed.oddMessages ? message(r, allowed) : r.pick(["5", "null", '"m"']),
+			]);
 		if (r.chance(0.1)) large.push(...bodies(r, ["content", "details", "data"], allowed));
 	} else {
 		large = bodies(r, ["content", "details", "data"], allowed);
 		if (kind === "invented" && r.chance(0.5)) large.push(["message", message(r, allowed)]);
-		if (kind === "compaction") fixed.push(["summary", text(r, size(r))], ["firstKeptEntryId", JSON.stringify(parent ?? id)]);
+		if (kind === "compaction")
+			fixed.push(["summary", text(r, size(r))], ["firstKeptEntryId", JSON.stringify(parent ?? id)]);
 		if (kind === "branch_summary") fixed.push(["summary", text(r, size(r))], ["fromId", '"root"']);
 		if (kind === "custom_message") fixed.push(["customType", '"note"'], ["display", "true"]);
 	}

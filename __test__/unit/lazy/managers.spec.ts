@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { anyManager, api, assistant, loose, user } from "../../support/scratch.js";
-import { Reference, openLazy, openReference, sampleFile } from "./support.js";
+import { openLazy, openReference, Reference, sampleFile } from "./support.js";
 
 afterEach(() => {
 	vi.restoreAllMocks();
@@ -106,10 +106,15 @@ describe("spies", () => {
 	test("every static can be spied on, pi's as in pi's class", () => {
 		const names = Object.getOwnPropertyNames(api.SessionManager).filter((name) => name !== "prototype");
 		const statics = names.filter((name) => typeof (api.SessionManager as any)[name] === "function");
-		expect(statics).toEqual(expect.arrayContaining(["create", "open", "list", "listAll", "inMemory", "forkFrom", "verify", "repair"]));
+		expect(statics).toEqual(
+			expect.arrayContaining(["create", "open", "list", "listAll", "inMemory", "forkFrom", "verify", "repair"]),
+		);
 		for (const name of statics) {
 			const before = Object.getOwnPropertyDescriptor(api.SessionManager, name);
-			const { writable, configurable } = Object.getOwnPropertyDescriptor(Reference, name in Reference ? name : "open") as PropertyDescriptor;
+			const { writable, configurable } = Object.getOwnPropertyDescriptor(
+				Reference,
+				name in Reference ? name : "open",
+			) as PropertyDescriptor;
 			expect(before, name).toMatchObject({ writable, configurable });
 			const spy = vi.spyOn(api.SessionManager, name as "open").mockReturnValue(5 as never);
 			expect(anyManager[name]?.()).toBe(5);

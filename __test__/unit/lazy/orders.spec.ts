@@ -1,7 +1,7 @@
 // Whoever reads the entries of a session, in whatever order, gets the bodies that are in its file.
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type Json, entry, header, message, scratch, shape, user, writeSession } from "../../support/scratch.js";
+import { entry, header, type Json, message, scratch, shape, user, writeSession } from "../../support/scratch.js";
 import { openLazy, waits } from "./support.js";
 
 const COUNT = 400;
@@ -12,7 +12,8 @@ const TEXTS = [
 	(at: number) => `日本語の文章 ${at} 🙂 `,
 	(at: number) => `\ud83d alone ${at} \udc00 `,
 ];
-const text = (at: number): string => (TEXTS[at % TEXTS.length] as (at: number) => string)(at).repeat(40 + ((at * 37) % 300));
+const text = (at: number): string =>
+	(TEXTS[at % TEXTS.length] as (at: number) => string)(at).repeat(40 + ((at * 37) % 300));
 
 /** What a body may be: text, blocks, data of many small values, and strings that look like what stands for a long one. */
 const CONTENTS: ((at: number) => Json | Json[] | string)[] = [
@@ -20,7 +21,12 @@ const CONTENTS: ((at: number) => Json | Json[] | string)[] = [
 	(at) => [{ type: "text", text: text(at) }],
 	(at) => [
 		{ type: "thinking", thinking: text(at + 1), thinkingSignature: "abc" },
-		{ type: "toolCall", id: `call_${at}`, name: "write", arguments: { path: "a", content: text(at), 7: [1.5, null, true] } },
+		{
+			type: "toolCall",
+			id: `call_${at}`,
+			name: "write",
+			arguments: { path: "a", content: text(at), 7: [1.5, null, true] },
+		},
 	],
 	(at) => Array.from({ length: 300 }, (_, number) => ({ number, name: `n${at}` })),
 	(at) => ["\u007f0", "\u007f1", text(at)],
@@ -36,7 +42,12 @@ const ENTRIES = Array.from({ length: COUNT }, (_, at) => {
 	const content = (CONTENTS[at % CONTENTS.length] as (at: number) => Json)(at);
 	if (at % 11 === 5) return entry("custom", `e${at}`, parent, { customType: "state", data: content });
 	if (at % 13 === 7) return message(`e${at}`, parent, user("short"));
-	return message(`e${at}`, parent, { role: "toolResult", content, details: at % 3 === 0 ? { more: text(at + 2) } : 1, isError: false });
+	return message(`e${at}`, parent, {
+		role: "toolResult",
+		content,
+		details: at % 3 === 0 ? { more: text(at + 2) } : 1,
+		isError: false,
+	});
 });
 
 const file = (): string => writeSession(scratch(), [header(), ...ENTRIES]);
@@ -65,7 +76,10 @@ for (const [name, order] of Object.entries(ORDERS)) {
 }
 
 test("two sessions that are read in turns keep their values apart", () => {
-	const [one, other] = [openLazy(file()), openLazy(file())].map((manager) => manager.getEntries() as any[]) as [any[], any[]];
+	const [one, other] = [openLazy(file()), openLazy(file())].map((manager) => manager.getEntries() as any[]) as [
+		any[],
+		any[],
+	];
 	for (const at of ascending) {
 		expect(shape(one[at])).toBe(WANTED[at]);
 		expect(shape(other[COUNT - 1 - at])).toBe(WANTED[COUNT - 1 - at]);
@@ -75,7 +89,9 @@ test("two sessions that are read in turns keep their values apart", () => {
 
 test("of an entry with two large values, one is read and the other waits", () => {
 	const entries = openLazy(file()).getEntries() as any[];
-	for (const at of ascending) if (entries[at].message) expect(shape(entries[at].message.details)).toBe(shape((ENTRIES[at] as any).message.details));
+	for (const at of ascending)
+		if (entries[at].message)
+			expect(shape(entries[at].message.details)).toBe(shape((ENTRIES[at] as any).message.details));
 	expect(entries.some((one) => one.message && waits(one.message, "content"))).toBe(true);
 	expect(entries.map(shape)).toEqual(WANTED);
 });
@@ -86,7 +102,10 @@ test("what other processes write meanwhile is read", () => {
 	for (const one of entries.slice(0, 100)) shape(one);
 	const text = readFileSync(path, "utf8").replaceAll("plain ascii", "PLAIN ASCII");
 	writeFileSync(path, text);
-	const changed = text.split("\n").slice(1, -1).map((line) => shape(JSON.parse(line)));
+	const changed = text
+		.split("\n")
+		.slice(1, -1)
+		.map((line) => shape(JSON.parse(line)));
 	for (const at of ascending.slice(100)) expect(shape(entries[at]), `${at}`).toBe(changed[at]);
 	expect(changed).not.toEqual(WANTED);
 });

@@ -4,10 +4,10 @@ import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { format, inspect, isDeepStrictEqual } from "node:util";
 import { deserialize, serialize } from "node:v8";
-import { MessageChannel, Worker, receiveMessageOnPort } from "node:worker_threads";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { header, message, scratch, shape, writeSession } from "../../support/scratch.js";
-import { type Look, agrees, openLazy, openReference, openPlain, sampleFile, waiting, waits } from "./support.js";
+import { agrees, type Look, openLazy, openPlain, openReference, sampleFile, waiting, waits } from "./support.js";
 
 /** What `console.log` prints. */
 function printed(value: unknown): string {
@@ -53,7 +53,7 @@ const LOOKS: Record<string, Look> = {
 	"Object.assign from": (o) => Object.assign({ content: 1, z: 2 }, o),
 	"Object.assign to": (o) => Object.assign(o, { content: "another", extra: 1 }),
 	"for in": forIn,
-	"in": (o) => ["content" in o, "details" in o, "data" in o, "message" in o, "valueOf" in o],
+	in: (o) => ["content" in o, "details" in o, "data" in o, "message" in o, "valueOf" in o],
 	"Object.hasOwn": (o) => ["content", "details", "data", "gone"].map((key) => Object.hasOwn(o, key)),
 	propertyIsEnumerable: (o) => Object.keys(o).map((key) => Object.prototype.propertyIsEnumerable.call(o, key)),
 	"Reflect.get": (o) => Object.keys(o).map((key) => Reflect.get(o, key)),
@@ -120,14 +120,18 @@ const LOOKS: Record<string, Look> = {
 		const clone = Object.defineProperties({} as any, Object.getOwnPropertyDescriptors(o));
 		return [Object.values(clone), Object.keys(clone).map((key) => Object.getOwnPropertyDescriptor(clone, key))];
 	},
-	"own keys afterwards": (o) => [Object.values(o).length, Reflect.ownKeys(o).map(String), Object.getOwnPropertySymbols(o)],
+	"own keys afterwards": (o) => [
+		Object.values(o).length,
+		Reflect.ownKeys(o).map(String),
+		Object.getOwnPropertySymbols(o),
+	],
 	"descriptors afterwards": (o) => [Object.values(o).length, Object.getOwnPropertyDescriptors(o)],
 	"own keys, texts": (o) => Object.getOwnPropertyNames(o),
 	"the same value each time": (o) => [o.content === o.content, o.details === o.details, o.data === o.data],
 	"a getter on call": (o) =>
 		Object.entries(Object.getOwnPropertyDescriptors(o)).map(([key, { get }]) => (get ? get.call(o) : o[key])),
 	"a comparison": (o) => [o == o, o === o, isDeepStrictEqual(o, { ...o }), [o].includes(o), [o].indexOf(o)],
-	"grouped": (o) => (groupBy ? groupBy([o], (one) => String(one.role ?? one.type)) : { [o.role ?? o.type]: [o] }),
+	grouped: (o) => (groupBy ? groupBy([o], (one) => String(one.role ?? one.type)) : { [o.role ?? o.type]: [o] }),
 	"flattened and sorted": (o) => [[o], [[o.content]]].flat(3).sort().map(shape),
 	"a Map's key": (o) => new Map([[o, 1]]).get(o),
 	"a WeakMap's key": (o) => new WeakMap([[o, o.content]]).get(o),
@@ -226,13 +230,18 @@ describe("equality", () => {
 		const changed = structuredClone(plain[2]);
 		changed.message.content[0].text += "!";
 		expect(isDeepStrictEqual(lazy[2], changed)).toBe(false);
-		expect(() => assert.deepStrictEqual(openLazy(sampleFile()).getEntries()[2], changed)).toThrow(/strictly deep-equal/);
+		expect(() => assert.deepStrictEqual(openLazy(sampleFile()).getEntries()[2], changed)).toThrow(
+			/strictly deep-equal/,
+		);
 		expect(openLazy(sampleFile()).getEntries()[2]).not.toEqual(changed);
 		expect(openLazy(sampleFile()).getEntries()[2]).not.toMatchObject(changed);
 	});
 
 	test("a snapshot shows values, no accessors", () => {
-		const file = writeSession(scratch(), [header(), message("a", null, { role: "user", content: "ha".repeat(256), n: 1 })]);
+		const file = writeSession(scratch(), [
+			header(),
+			message("a", null, { role: "user", content: "ha".repeat(256), n: 1 }),
+		]);
 		const one = openLazy(file).getEntries()[0] as any;
 		expect(waiting(one)).toEqual(["message.content"]);
 		expect(one).toMatchInlineSnapshot(`

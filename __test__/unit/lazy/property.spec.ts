@@ -5,11 +5,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import { Random, caseSeed } from "../../stress/differential/random.js";
+import { caseSeed, Random } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
 import { api, assistant, clockAt, header, scratch, shape, user } from "../../support/scratch.js";
 import { type Allowed, line } from "./lines.js";
-import { Reference, long, openLazy, openReference, openPlain, waiting } from "./support.js";
+import { long, openLazy, openPlain, openReference, Reference, waiting } from "./support.js";
 
 const SEED = 20250711;
 const FILES = count("late_read_files");
@@ -35,10 +35,15 @@ test(`${FILES * LINES} lines read late agree with JSON.parse (seed ${SEED})`, ()
 		const r = new Random(seed);
 		const all = lines(r, LINES, { oddNumbers: true, oddBytes: true, oddMessages: true });
 		const file = write(join(scratch(), "session.jsonl"), all);
-		const [lazy, plain, reference] = [openLazy(file), openPlain(file), openReference(file)].map((one) => one.getEntries()) as any;
-		expect(lazy.map((one: any) => one.id), `seed ${seed}`).toEqual(all.map((one) => JSON.parse(one.toString("utf8")).id));
+		const [lazy, plain, reference] = [openLazy(file), openPlain(file), openReference(file)].map((one) =>
+			one.getEntries(),
+		) as any;
+		expect(
+			lazy.map((one: any) => one.id),
+			`seed ${seed}`,
+		).toEqual(all.map((one) => JSON.parse(one.toString("utf8")).id));
 		waited += lazy.flatMap(waiting).length;
-		const written = [lazy, plain, reference].map((entries) => [] as string[]);
+		const written = [lazy, plain, reference].map(() => [] as string[]);
 		for (const at of r.shuffle([...all.keys()])) {
 			const want = JSON.parse((all[at] as Buffer).toString("utf8"));
 			const where = `seed ${seed}, line ${at}: ${(all[at] as Buffer).toString("utf8").slice(0, 300)}`;
@@ -55,7 +60,8 @@ test(`${FILES * LINES} lines read late agree with JSON.parse (seed ${SEED})`, ()
 			// Not vitest's equality, which asks the values for their constructors.
 			assert.deepStrictEqual(lazy[at], want, where);
 			expect(waiting(lazy[at])).toEqual([]);
-			for (const [side, entries] of [lazy, plain, reference].entries()) written[side]?.push(JSON.stringify(entries[at]));
+			for (const [side, entries] of [lazy, plain, reference].entries())
+				written[side]?.push(JSON.stringify(entries[at]));
 		}
 		expect(written[0]).toEqual(written[2]);
 		expect(written[1]).toEqual(written[2]);
@@ -243,7 +249,9 @@ function linesOf(side: Side): string[] | undefined {
 	side.entries();
 	let all: string[];
 	try {
-		all = readFileSync(side.manager.getSessionFile() as string, "utf8").trimEnd().split("\n");
+		all = readFileSync(side.manager.getSessionFile() as string, "utf8")
+			.trimEnd()
+			.split("\n");
 	} catch {
 		return undefined;
 	}
@@ -283,12 +291,21 @@ test(`${CASES * STEPS} random operations among entries read late, as in pi (seed
 			waited += ours.entries().flatMap(waiting).length;
 			if (r.chance(0.05)) {
 				looked++;
-				expect(ours.entries().map((item) => ours.text(item)), where).toEqual(reference.entries().map((item) => reference.text(item)));
+				expect(
+					ours.entries().map((item) => ours.text(item)),
+					where,
+				).toEqual(reference.entries().map((item) => reference.text(item)));
 			}
 		}
 		const where = `seed ${seed}, at the end`;
-		expect(ours.held.map((item) => ours.text(item)), where).toEqual(reference.held.map((item) => reference.text(item)));
-		expect(ours.entries().map((item) => ours.text(item)), where).toEqual(reference.entries().map((item) => reference.text(item)));
+		expect(
+			ours.held.map((item) => ours.text(item)),
+			where,
+		).toEqual(reference.held.map((item) => reference.text(item)));
+		expect(
+			ours.entries().map((item) => ours.text(item)),
+			where,
+		).toEqual(reference.entries().map((item) => reference.text(item)));
 		expect(JSON.stringify(ours.entries()).length, where).toBe(JSON.stringify(reference.entries()).length);
 		expect(linesOf(ours), where).toEqual(linesOf(reference));
 	}

@@ -96,10 +96,12 @@ for (const [kind, wrap] of Object.entries(WRAPS)) {
 				const seen = new Map<string, number>();
 				return CALLS.map(([name, args]) => {
 					const result = shape(manager[name](...args(manager, other)));
-					return `${name}: ${result.replaceAll(JSON.stringify(dir).slice(1, -1), "<dir>").replace(/(?<![0-9a-f])[0-9a-f]{8}(-[0-9a-f-]{27})?\b/g, (id) => {
-						if (!seen.has(id)) seen.set(id, seen.size);
-						return `#${seen.get(id)}`;
-					})}`;
+					return `${name}: ${result
+						.replaceAll(JSON.stringify(dir).slice(1, -1), "<dir>")
+						.replace(/(?<![0-9a-f])[0-9a-f]{8}(-[0-9a-f-]{27})?\b/g, (id) => {
+							if (!seen.has(id)) seen.set(id, seen.size);
+							return `#${seen.get(id)}`;
+						})}`;
 				});
 			}) as [string[], string[]];
 			for (const at of ours.keys()) expect(ours[at]).toBe(pis[at]);

@@ -3,7 +3,18 @@ import { inspect } from "node:util";
 import { expect } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { loadReference } from "../../support/reference.js";
-import { type Json, api, assistant, entry, header, message, scratch, shape, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	entry,
+	header,
+	type Json,
+	message,
+	scratch,
+	shape,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 
 export const reference = await loadReference();
 /** pi's class, typed as ours. */

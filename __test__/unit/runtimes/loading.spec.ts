@@ -39,7 +39,8 @@ describe("the package is loaded", () => {
 	});
 
 	test("by import, with the names that require gives", () => {
-		const names = (all: string) => `console.log(Object.keys(${all}).filter((name) => name !== "default" && name !== "module.exports").sort().join());`;
+		const names = (all: string) =>
+			`console.log(Object.keys(${all}).filter((name) => name !== "default" && name !== "module.exports").sort().join());`;
 		const required = run(project(), "a.cjs", `const all = require("pi-session-native");${names("all")}`);
 		expect(required).toContain("SessionManager");
 		expect(required).toContain("__napiBindingTarget");
@@ -63,11 +64,16 @@ describe("the package is loaded", () => {
 		function bare(): { dir: string; target: string; said(): string } {
 			const dir = join(scratch(), "pi-session-native");
 			mkdirSync(join(dir, "lib"), { recursive: true });
-			for (const name of ["index.js", "package.json", "lib/load-error.js"]) copyFileSync(join(root, name), join(dir, name));
-			const said = () => run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`).replace("pi-session-native: ", "").trim();
+			for (const name of ["index.js", "package.json", "lib/load-error.js"])
+				copyFileSync(join(root, name), join(dir, name));
+			const said = () =>
+				run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`)
+					.replace("pi-session-native: ", "")
+					.trim();
 			return { dir, target: /no addon for (\S+) was found/.exec(said())?.[1] as string, said };
 		}
-		const remedy = (target: string) => `In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same version.`;
+		const remedy = (target: string) =>
+			`In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same version.`;
 		const platforms = readdirSync(join(root, "npm")).sort();
 
 		// Regression: napi's loader blamed a bug of npm, and told people to delete their lock file.
@@ -82,7 +88,9 @@ describe("the package is loaded", () => {
 			const [one, other] = platforms.filter((name) => name !== target) as [string, string];
 			writeFileSync(join(dir, `pi-session-native.${one}.node`), "");
 			mkdirSync(join(dir, `../pi-session-native-${other}`));
-			expect(said()).toBe(`no addon for ${target} was found (there is one for ${one} and one for ${other}: was it installed on another system?). ${remedy(target)}`);
+			expect(said()).toBe(
+				`no addon for ${target} was found (there is one for ${one} and one for ${other}: was it installed on another system?). ${remedy(target)}`,
+			);
 		});
 
 		test("it is an addon for another system, or no addon", () => {
@@ -94,40 +102,54 @@ describe("the package is loaded", () => {
 
 		test("the system's glibc is too old", () => {
 			const { dir, target } = bare();
-			const reason = "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.99' not found (required by /x/pi-session-native.linux-x64-gnu.node)";
+			const reason =
+				"/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.99' not found (required by /x/pi-session-native.linux-x64-gnu.node)";
 			const code = `const { loadErrorMessage } = require("./lib/load-error.js");
 				const failed = Object.assign(new Error(${JSON.stringify(reason)}), { code: "ERR_DLOPEN_FAILED" });
 				console.log(loadErrorMessage([failed], ${target.endsWith("-musl")}));`;
-			expect(run(dir, "b.cjs", code)).toMatch(/^pi-session-native: the addon needs glibc 2\.99, and this system has .+\. The published package needs 2\.17\. In a clone run /);
+			expect(run(dir, "b.cjs", code)).toMatch(
+				/^pi-session-native: the addon needs glibc 2\.99, and this system has .+\. The published package needs 2\.17\. In a clone run /,
+			);
 		});
 
 		test("there is no package for the system", () => {
 			const { dir } = bare();
 			const code = `Object.defineProperty(process, "arch", { value: "riscv32" });
 				try { require("./index.js") } catch (error) { console.log(error.message) }`;
-			expect(run(dir, "b.cjs", code)).toMatch(/^pi-session-native: there is no package for \w+-riscv32\S*\. A clone can be tried: `npm install && npm run build`\.$/m);
+			expect(run(dir, "b.cjs", code)).toMatch(
+				/^pi-session-native: there is no package for \w+-riscv32\S*\. A clone can be tried: `npm install && npm run build`\.$/m,
+			);
 		});
 	});
 
 	// Regression: where the system's `ldd` is of another C library than Node, the addon for the wrong one was looked for.
-	testIf(process.platform === "linux", "programs of other systems name no C library")("for the C library that Node's program names", () => {
-		const dir = scratch();
-		mkdirSync(join(dir, "lib"));
-		for (const name of ["index.js", "package.json", "lib/load-error.js"]) copyFileSync(join(root, name), join(dir, name));
-		for (const [linker, libc] of [["ld-musl-x86_64.so.1", "musl"], ["ld-linux-x86-64.so.2", "gnu"]]) {
-			writeFileSync(join(dir, "node"), `\x7fELF/lib/${linker}`);
-			const code = `process.execPath = ${JSON.stringify(join(dir, "node"))};
+	testIf(process.platform === "linux", "programs of other systems name no C library")(
+		"for the C library that Node's program names",
+		() => {
+			const dir = scratch();
+			mkdirSync(join(dir, "lib"));
+			for (const name of ["index.js", "package.json", "lib/load-error.js"])
+				copyFileSync(join(root, name), join(dir, name));
+			for (const [linker, libc] of [
+				["ld-musl-x86_64.so.1", "musl"],
+				["ld-linux-x86-64.so.2", "gnu"],
+			]) {
+				writeFileSync(join(dir, "node"), `\x7fELF/lib/${linker}`);
+				const code = `process.execPath = ${JSON.stringify(join(dir, "node"))};
 				try { require("./index.js") } catch (error) { console.log(error.message) }`;
-			expect(run(dir, `${libc}.cjs`, code)).toMatch(new RegExp(`no addon for linux-\\w+-${libc} was found`));
-		}
-	});
+				expect(run(dir, `${libc}.cjs`, code)).toMatch(new RegExp(`no addon for linux-\\w+-${libc} was found`));
+			}
+		},
+	);
 
 	// Regression: it read as if the package were not installed.
 	test("where the variable names no addon the error names the variable", () => {
 		const path = join(scratch(), "nowhere.node");
 		const code = `process.env.NAPI_RS_NATIVE_LIBRARY_PATH = ${JSON.stringify(path)};
 			try { require("pi-session-native") } catch (error) { console.log(error.message) }`;
-		expect(run(project(), "a.cjs", code)).toMatch(`pi-session-native: NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, and there is no addon for `);
+		expect(run(project(), "a.cjs", code)).toMatch(
+			`pi-session-native: NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, and there is no addon for `,
+		);
 	});
 
 	test("by both in one process as one class, and so by its entry for pi", () => {

@@ -36,7 +36,9 @@ test("a method called on what is no manager is a TypeError on every runtime", ()
 	for (const name of names) {
 		const method = anyManager.prototype[name] as (...args: unknown[]) => unknown;
 		for (const other of others) {
-			expect(() => Reflect.apply(method, other, []), name).toThrow(Object.assign(new TypeError("Illegal invocation"), { code: "ERR_INVALID_ARGUMENT" }));
+			expect(() => Reflect.apply(method, other, []), name).toThrow(
+				Object.assign(new TypeError("Illegal invocation"), { code: "ERR_INVALID_ARGUMENT" }),
+			);
 		}
 	}
 	expect(manager.getEntries()).toEqual([]);

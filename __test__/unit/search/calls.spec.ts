@@ -1,5 +1,5 @@
 // How a call of SessionManager.search goes: what it sees and writes, its progress, signal and callbacks, and wrong arguments.
-import { appendFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
@@ -30,7 +30,8 @@ test("what is new is found, what is gone is not, and progress is told", async ()
 	);
 	const told: number[][] = [];
 	const onProgress = (searched: number, total: number) => told.push([searched, total]);
-	const pears = async (query = "pear") => (await SessionManager.search(query, { onProgress })).map((hit) => hit.entryId);
+	const pears = async (query = "pear") =>
+		(await SessionManager.search(query, { onProgress })).map((hit) => hit.entryId);
 	expect(await pears()).toHaveLength(3);
 	expect(told).toEqual([
 		[0, 3],
@@ -54,7 +55,8 @@ test("a search writes no session, and does not use the catalog", async () => {
 	await SessionManager.listAll();
 	const catalog = join(agent, "session-catalog.sqlite");
 	await settled({ agent, dir: agent, other: agent, catalog });
-	for (const name of readdirSync(agent)) if (name.startsWith("session-catalog")) writeFileSync(join(agent, name), "not a database");
+	for (const name of readdirSync(agent))
+		if (name.startsWith("session-catalog")) writeFileSync(join(agent, name), "not a database");
 	const names = readdirSync(agent);
 	expect(await SessionManager.search("pear")).toHaveLength(1);
 	expect(readFileSync(catalog, "utf8")).toBe("not a database");
@@ -67,7 +69,11 @@ const readOther = (_file: string): string =>
 describe("an aborted signal", () => {
 	const reason = { why: "enough" };
 	const dir = () => saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
-	const rejection = (promise: Promise<unknown>) => promise.then(() => "resolved", (why: unknown) => why);
+	const rejection = (promise: Promise<unknown>) =>
+		promise.then(
+			() => "resolved",
+			(why: unknown) => why,
+		);
 
 	test("rejects with its reason: from before, right after, from the progress", async () => {
 		const at = dir();

@@ -1,10 +1,10 @@
 // SessionManager.search against a plain reader, which parses every line and looks in every text.
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import type { SearchHit, SearchScope } from "../../../index.js";
 import { Random } from "../../stress/differential/random.js";
-import { type Json, api, ownAgent, setEnv } from "../../support/scratch.js";
+import { api, type Json, ownAgent, setEnv } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
@@ -13,7 +13,11 @@ const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking", "cus
 // ---- The plain reader --------------------------------------------------------------------------------------------
 
 /** A text without the escape sequences of terminals. */
-const withoutSequences = (text: string): string => text.replace(/\u001b(?:\[[ -?]*[@-~]|[\]PX^_][^\0-\x1f\x7f]*(?:\x07|\u001b\\)|[()*+#%][0-9A-Z@]|[78=>cDEHMNOZ])/g, "");
+const withoutSequences = (text: string): string =>
+	text.replace(
+		/\u001b(?:\[[ -?]*[@-~]|[\]PX^_][^\0-\x1f\x7f]*(?:\x07|\u001b\\)|[()*+#%][0-9A-Z@]|[78=>cDEHMNOZ])/g,
+		"",
+	);
 
 /** Upper and lower case as one, a character for a character. */
 const fold = (text: string): string =>
@@ -24,7 +28,8 @@ const fold = (text: string): string =>
 		return [...upper.toLowerCase()].length === 1 ? upper.toLowerCase() : upper;
 	});
 
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Every string in a value. */
 function strings(value: unknown): string[] {
@@ -51,8 +56,17 @@ function textsOf(one: Json): [SearchScope, unknown][] {
 			return isObject(one.replacement) ? content(one.replacement.content, "custom") : [];
 		case "message": {
 			const message = isObject(one.message) ? one.message : {};
-			if (message.role === "bashExecution") return [["tool", message.command], ["tool", message.output]];
-			const scopes: Record<string, SearchScope> = { user: "user", assistant: "assistant", toolResult: "tool", custom: "custom" };
+			if (message.role === "bashExecution")
+				return [
+					["tool", message.command],
+					["tool", message.output],
+				];
+			const scopes: Record<string, SearchScope> = {
+				user: "user",
+				assistant: "assistant",
+				toolResult: "tool",
+				custom: "custom",
+			};
 			const scope = scopes[String(message.role)];
 			const failure: [SearchScope, unknown][] = scope === "assistant" ? [["assistant", message.errorMessage]] : [];
 			return scope === undefined ? [] : [...content(message.content, scope), ...failure];
@@ -97,7 +111,9 @@ function plainEntries(dir: string): PlainEntry[] {
 				continue;
 			}
 			if (!isObject(one) || typeof one.id !== "string") continue;
-			const texts = textsOf(one).flatMap(([scope, text]): [SearchScope, string][] => (typeof text === "string" ? [[scope, fold(withoutSequences(text))]] : []));
+			const texts = textsOf(one).flatMap(([scope, text]): [SearchScope, string][] =>
+				typeof text === "string" ? [[scope, fold(withoutSequences(text))]] : [],
+			);
 			entries.push({ name: `${name} ${one.id}`, texts });
 		}
 	}
@@ -110,12 +126,48 @@ function plainSearch(entries: PlainEntry[], words: string[], scopes: readonly Se
 		const searched = texts.filter(([scope]) => scopes.includes(scope));
 		return searched.length > 0 && words.every((word) => searched.some(([, text]) => text.includes(word)));
 	};
-	return entries.filter(holds).map(({ name }) => name).sort();
+	return entries
+		.filter(holds)
+		.map(({ name }) => name)
+		.sort();
 }
 
 // ---- Random sessions ---------------------------------------------------------------------------------------------
 
-const PIECES = ["needle", "NEEDLE", "Nee", "dle", "ſs", "K\u212a", "Straße", "ΣΊΣΥΦΟς", "σ", "İı", "日本語", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\n", "\t", "\u0000", "\u001b[31m", "\u001b[31m", "\u001b(B", "\u001b]8;;x\u0007", "\u001b]0;y\u001b\\", "\u001b[3", " ", " ", "a", "x1", "é", "É"];
+const PIECES = [
+	"needle",
+	"NEEDLE",
+	"Nee",
+	"dle",
+	"ſs",
+	"K\u212a",
+	"Straße",
+	"ΣΊΣΥΦΟς",
+	"σ",
+	"İı",
+	"日本語",
+	"🙂",
+	"\ud83d",
+	"\ufffd",
+	'"',
+	"\\",
+	"/",
+	"\n",
+	"\t",
+	"\u0000",
+	"\u001b[31m",
+	"\u001b[31m",
+	"\u001b(B",
+	"\u001b]8;;x\u0007",
+	"\u001b]0;y\u001b\\",
+	"\u001b[3",
+	" ",
+	" ",
+	"a",
+	"x1",
+	"é",
+	"É",
+];
 const ROLES = ["user", "assistant", "toolResult", "bashExecution", "custom", "system", "other"];
 
 const text = (random: Random): string => Array.from({ length: random.int(8) }, () => random.pick(PIECES)).join("");
@@ -125,7 +177,10 @@ function written(random: Random, value: string): string {
 	const plain = JSON.stringify(value);
 	if (random.int(3) > 0) return plain;
 	const escaped = [...value].flatMap((c) => {
-		if (random.int(3) > 0) return JSON.stringify(c).slice(1, -1).replace("/", random.int(2) ? "/" : "\\/");
+		if (random.int(3) > 0)
+			return JSON.stringify(c)
+				.slice(1, -1)
+				.replace("/", random.int(2) ? "/" : "\\/");
 		return c.split("").map((unit) => {
 			const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
 			return `\\u${random.int(2) ? hex : hex.toUpperCase()}`;
@@ -146,7 +201,8 @@ function json(random: Random, value: unknown, isPlain: boolean): string {
 		return `${keyOf(key)}${space}:${value}`;
 	});
 	// The last of a repeated key counts. (Of nested values all do.)
-	if (!isPlain && "type" in value && random.int(12) === 0) members.unshift(members[0]?.replace(/:.*$/s, ':"needle overwritten"') as string);
+	if (!isPlain && "type" in value && random.int(12) === 0)
+		members.unshift(members[0]?.replace(/:.*$/s, ':"needle overwritten"') as string);
 	return `{${members.join(`,${space}`)}}`;
 }
 
@@ -154,7 +210,12 @@ function block(random: Random): unknown {
 	return random.pick<unknown>([
 		{ type: "text", text: text(random) },
 		{ type: "thinking", thinking: text(random) },
-		{ type: "toolCall", id: "c", name: "bash", arguments: { command: text(random), list: [text(random), { deep: text(random) }, 7, null] } },
+		{
+			type: "toolCall",
+			id: "c",
+			name: "bash",
+			arguments: { command: text(random), list: [text(random), { deep: text(random) }, 7, null] },
+		},
 		{ type: "image", data: "needle", mimeType: "x" },
 		{ type: "text", text: 7 },
 		{ text: "needle without a type" },
@@ -166,10 +227,25 @@ function block(random: Random): unknown {
 function line(random: Random, id: string, isPlain: boolean): string {
 	const said = (): unknown => random.pick<unknown>([text(random), [block(random), block(random), block(random)], null]);
 	const one = random.pick<() => unknown>([
-		() => ({ type: "message", id, parentId: null, timestamp: "2025-01-01T00:00:00.000Z", message: { role: random.pick(ROLES), content: said(), command: text(random), output: text(random) } }),
+		() => ({
+			type: "message",
+			id,
+			parentId: null,
+			timestamp: "2025-01-01T00:00:00.000Z",
+			message: { role: random.pick(ROLES), content: said(), command: text(random), output: text(random) },
+		}),
 		() => ({ type: "message", id, message: { content: said(), role: random.pick(ROLES) } }),
-		() => ({ type: "message", id, message: { errorMessage: random.pick<unknown>([text(random), 7]), role: random.pick(ROLES), content: [] } }),
-		() => ({ type: "context_edit", id, targetId: "m", replacement: random.pick<unknown>([{ content: said() }, { content: said() }, null, text(random)]) }),
+		() => ({
+			type: "message",
+			id,
+			message: { errorMessage: random.pick<unknown>([text(random), 7]), role: random.pick(ROLES), content: [] },
+		}),
+		() => ({
+			type: "context_edit",
+			id,
+			targetId: "m",
+			replacement: random.pick<unknown>([{ content: said() }, { content: said() }, null, text(random)]),
+		}),
 		() => ({ type: "message", id, message: random.pick<unknown>(["needle", null, []]) }),
 		() => ({ type: "session_info", id, name: text(random) }),
 		() => ({ type: "label", id, targetId: "m", label: text(random) }),
@@ -187,7 +263,39 @@ function line(random: Random, id: string, isPlain: boolean): string {
 }
 
 function query(random: Random): string {
-	const words = ["needle", "NEE", "dle", "ß", "straße", "STRASSE", "ΣΊΣ", "ς", "k", "ſ", "s", "İ", "ı", "i", "日本", "本", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\u0000", "\u001b[31m", "\u001b[3", "ee\u001b[0mdle", "needledle", "n", "x1 needle", "É é", "needle σ"];
+	const words = [
+		"needle",
+		"NEE",
+		"dle",
+		"ß",
+		"straße",
+		"STRASSE",
+		"ΣΊΣ",
+		"ς",
+		"k",
+		"ſ",
+		"s",
+		"İ",
+		"ı",
+		"i",
+		"日本",
+		"本",
+		"🙂",
+		"\ud83d",
+		"\ufffd",
+		'"',
+		"\\",
+		"/",
+		"\u0000",
+		"\u001b[31m",
+		"\u001b[3",
+		"ee\u001b[0mdle",
+		"needledle",
+		"n",
+		"x1 needle",
+		"É é",
+		"needle σ",
+	];
 	return random.int(3) === 0 ? text(random) : random.pick(words);
 }
 
@@ -206,7 +314,10 @@ function longJson(random: Random, edges: string[]): string {
 		const isAtEnd = most - Math.floor(count) * Buffer.byteLength(filler) < 8;
 		const edge = isAtEnd ? `edge${1e8 + random.int(9e8)}` : "";
 		if (isAtEnd) edges.push(edge);
-		const piece = filler.repeat(count) + edge + Array.from({ length: 1 + random.int(5) }, () => written(random, random.pick(PIECES)).slice(1, -1)).join("");
+		const piece =
+			filler.repeat(count) +
+			edge +
+			Array.from({ length: 1 + random.int(5) }, () => written(random, random.pick(PIECES)).slice(1, -1)).join("");
 		inside.push(piece);
 		length += Buffer.byteLength(piece);
 	}
@@ -215,12 +326,18 @@ function longJson(random: Random, edges: string[]): string {
 
 /** A line with long texts. */
 function longLine(random: Random, id: string, edges: string[]): string {
-	const [one, other] = [longJson(random, edges), random.int(2) === 0 ? longJson(random, edges) : written(random, text(random))];
+	const [one, other] = [
+		longJson(random, edges),
+		random.int(2) === 0 ? longJson(random, edges) : written(random, text(random)),
+	];
 	const message = (rest: string) => `{"type":"message","id":"${id}","message":{${rest}}}`;
 	return random.pick([
 		() => message(`"role":"user","content":${one}`),
 		() => message(`"content":[{"type":"text","text":${one}},{"text":${other},"type":"text"}],"role":"toolResult"`),
-		() => message(`"role":"assistant","content":[{"type":"thinking","thinking":${one}},{"type":"text","text":${other}},{"type":"toolCall","name":"x","arguments":{"command":${one}}}]`),
+		() =>
+			message(
+				`"role":"assistant","content":[{"type":"thinking","thinking":${one}},{"type":"text","text":${other}},{"type":"toolCall","name":"x","arguments":{"command":${one}}}]`,
+			),
 		() => `{"type":"custom","id":"${id}","data":{"some":[${one},7,[${other}]]}}`,
 		() => `{"type":"compaction","summary":${one},"id":"${id}"}`,
 	])();
@@ -243,7 +360,8 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 		const plain = withoutSequences(text);
 		const words = (phrase ? [plain] : plain.split(/\s+/)).filter((word) => word.trim() !== "").map(fold);
 		const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
-		const want = words.length === 0 ? [] : plainSearch(entries, words, scopes ?? ["user", "assistant", "name", "summary"]);
+		const want =
+			words.length === 0 ? [] : plainSearch(entries, words, scopes ?? ["user", "assistant", "name", "summary"]);
 		const hits = await SessionManager.search(text, options);
 		const got = hits.map((hit: SearchHit) => `${basename(hit.path)} ${hit.entryId}`).sort();
 		found += got.length;
@@ -251,13 +369,17 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 		for (const { path, firstMessage } of hits) firstMessages.set(path, firstMessage);
 	}
 	for (const { path, firstMessage } of await SessionManager.listAll()) {
-		const want = firstMessage === "(no messages)" ? undefined : [...withoutSequences(firstMessage.replace(/\p{Surrogate}/gu, "\ufffd"))].slice(0, 200).join("");
+		const want =
+			firstMessage === "(no messages)"
+				? undefined
+				: [...withoutSequences(firstMessage.replace(/\p{Surrogate}/gu, "\ufffd"))].slice(0, 200).join("");
 		if (firstMessages.has(path)) expect(firstMessages.get(path), where).toBe(want);
 	}
 	return found;
 }
 
-const head = (file: number): string => JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });
+const head = (file: number): string =>
+	JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });
 
 /** A directory of an agent of its own. */
 function ownDir(): string {
@@ -276,7 +398,13 @@ test("every line that holds the words is found, and no other, in every scope", a
 			// Some sessions have no odd line.
 			const isPlain = random.int(3) > 0;
 			const lines = Array.from({ length: random.int(40) }, (_, n) => line(random, `e${file}x${n}`, isPlain));
-			const begin = random.pick([head(file), head(file), head(file), `torn\n${head(file)}`, '{"type":"message","id":"x","message":{"role":"user","content":"needle"}}']);
+			const begin = random.pick([
+				head(file),
+				head(file),
+				head(file),
+				`torn\n${head(file)}`,
+				'{"type":"message","id":"x","message":{"role":"user","content":"needle"}}',
+			]);
 			writeFileSync(join(dir, `${file}.jsonl`), [begin, ...lines].join("\n") + (random.int(2) ? "\n" : ""));
 		}
 		found += await compare(dir, questions(random, 30), `round ${round}`);
@@ -293,6 +421,10 @@ test("every line of long texts that holds the words is found, and no other", asy
 		const lines = Array.from({ length: 6 }, (_, n) => longLine(random, `e${file}x${n}`, edges));
 		writeFileSync(join(dir, `${file}.jsonl`), [head(file), ...lines].join("\n") + (random.int(2) ? "\n" : ""));
 	}
-	const found = await compare(dir, [...questions(random, 4), ...edges.slice(0, 8).map((text) => ({ text, scopes: [...SCOPES], phrase: false }))], "long texts");
+	const found = await compare(
+		dir,
+		[...questions(random, 4), ...edges.slice(0, 8).map((text) => ({ text, scopes: [...SCOPES], phrase: false }))],
+		"long texts",
+	);
 	expect(found).toBeGreaterThan(20);
 });

@@ -3,7 +3,19 @@ import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
-import { type Json, api, assistant, entry, header, message, ownAgent, scratch, toolResult, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	entry,
+	header,
+	type Json,
+	message,
+	ownAgent,
+	scratch,
+	toolResult,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 
 const { SessionManager } = api;
 
@@ -54,24 +66,43 @@ test("a hit shows what its session begins with, clipped", async () => {
 	const dir = api.getDefaultSessionDir("/p");
 	const long = (count: number) => `${"\u{1f350}".repeat(150)}\ud83d${"quince ".repeat(count)}`;
 	const longBegin = `${"\u{1f350}".repeat(150)}\ufffd${"quince ".repeat(7)}`;
-	const blocks = [{ type: "text", text: "two" }, { type: "image", data: "x", mimeType: "x" }, { type: "text", text: "texts" }];
+	const blocks = [
+		{ type: "text", text: "two" },
+		{ type: "image", data: "x", mimeType: "x" },
+		{ type: "text", text: "texts" },
+	];
 	const sessions: [string, string | undefined, ...Json[]][] = [
 		["long", longBegin, message("a", null, assistant("needle")), message("b", "a", user(long(20_000)))],
 		["longer", longBegin, message("a", null, assistant("needle too")), message("b", "a", user(long(300_000)))],
-		["blocks", "two texts", message("a", null, user("")), message("b", "a", user(blocks)), message("c", "b", user("needle"))],
+		[
+			"blocks",
+			"two texts",
+			message("a", null, user("")),
+			message("b", "a", user(blocks)),
+			message("c", "b", user("needle")),
+		],
 		["none", undefined, message("a", null, assistant("the user's needle"))],
 		["named", "first", message("a", null, user("first")), entry("session_info", "n", "a", { name: "needle" })],
 	];
 	for (const [id, , ...entries] of sessions) writeSession(dir, [header({ id, cwd: "/p" }), ...entries], `${id}.jsonl`);
 	const hits = await SessionManager.search("needle");
-	expect(new Map(hits.map(({ id, firstMessage }) => [id, firstMessage]))).toEqual(new Map(sessions.map(([id, firstMessage]) => [id, firstMessage])));
+	expect(new Map(hits.map(({ id, firstMessage }) => [id, firstMessage]))).toEqual(
+		new Map(sessions.map(([id, firstMessage]) => [id, firstMessage])),
+	);
 });
 
 test("what users and assistants said is found, names, labels and summaries; what tools said is not", async () => {
 	const dir = scratch();
 	writeSession(dir, [
 		header(),
-		message("u", null, user([{ type: "text", text: "word of a user" }, { type: "image", data: "word", mimeType: "x" }])),
+		message(
+			"u",
+			null,
+			user([
+				{ type: "text", text: "word of a user" },
+				{ type: "image", data: "word", mimeType: "x" },
+			]),
+		),
 		message("a", "u", assistant("word of an assistant")),
 		message("t", "a", toolResult("word of a tool")),
 		entry("session_info", "n", "t", { name: "word as a name" }),
@@ -96,7 +127,13 @@ test("what users and assistants said is found, names, labels and summaries; what
 // Regression: in a text of less than 64 KiB it became three characters.
 test.each([0, 70_000])("a lone surrogate is one U+FFFD in the hits of a text, short or long (%i)", async (more) => {
 	const dir = scratch();
-	const line = JSON.stringify(entry("custom_message", "c", null, { customType: "x", content: `needle a\ud83db${" ".repeat(more)}`, display: true }));
+	const line = JSON.stringify(
+		entry("custom_message", "c", null, {
+			customType: "x",
+			content: `needle a\ud83db${" ".repeat(more)}`,
+			display: true,
+		}),
+	);
 	writeFileSync(join(dir, "one.jsonl"), `${JSON.stringify(header())}\n${line}\n`);
 	const [hit] = await search(dir, "needle", { in: ["custom", "user"] });
 	expect(hit?.snippet).toMatch(/^«needle» a\ufffdb/u);
@@ -105,7 +142,11 @@ test.each([0, 70_000])("a lone surrogate is one U+FFFD in the hits of a text, sh
 // Regression: hits had none, and the command guessed it by time, role and snippet.
 test("entries of version 1 have the number that they have in a session that is open read-only", async () => {
 	const dir = scratch();
-	const said = (text: unknown): Json => ({ type: "message", timestamp: "2024-06-01T09:00:00.000Z", message: { role: "user", content: text, timestamp: 1 } });
+	const said = (text: unknown): Json => ({
+		type: "message",
+		timestamp: "2024-06-01T09:00:00.000Z",
+		message: { role: "user", content: text, timestamp: 1 },
+	});
 	const path = writeSession(dir, [
 		{ type: "session", id: "old", timestamp: "2024-06-01T09:00:00.000Z", cwd: "/" },
 		said("yes zebra please"),
@@ -115,14 +156,22 @@ test("entries of version 1 have the number that they have in a session that is o
 		"",
 		{ type: "session", id: "later" },
 		{ ...said("zebra with an id"), id: "own" },
-		said([{ type: "text", text: "long ".repeat(300_000) }, { type: "text", text: "zebra at last" }]),
+		said([
+			{ type: "text", text: "long ".repeat(300_000) },
+			{ type: "text", text: "zebra at last" },
+		]),
 		{ type: "compaction", timestamp: "2024-06-01T09:00:00.000Z", summary: "a zebra was seen", firstKeptEntryIndex: 1 },
 	]);
-	const shown = new Map(SessionManager.open(path, { readonly: true }).getEntries().map((one) => [one.id, JSON.stringify(one)]));
+	const shown = new Map(
+		SessionManager.open(path, { readonly: true })
+			.getEntries()
+			.map((one) => [one.id, JSON.stringify(one)]),
+	);
 	expect([...shown.keys()]).toEqual(["00000001", "00000002", "00000003", "00000004", "00000005"]);
 	const hits = await search(dir, "zebra");
 	expect(hits.map((hit) => hit.entryId).sort()).toEqual([...shown.keys()]);
-	for (const { entryId, snippet } of hits) expect(shown.get(entryId)).toContain(snippet.replace(/[«»…]/g, "").trim().slice(-12));
+	for (const { entryId, snippet } of hits)
+		expect(shown.get(entryId)).toContain(snippet.replace(/[«»…]/g, "").trim().slice(-12));
 	expect((await search(dir, "please zebra")).map((hit) => hit.entryId)).toEqual(["00000001"]);
 	expect((await search(dir, "was seen")).map((hit) => hit.entryId)).toEqual(["00000005"]);
 });
@@ -131,7 +180,19 @@ describe("a query finds", () => {
 	test("parts of words, of any length, in upper and lower case", async () => {
 		const text = "The refactorSessionManager_v2 function ÉCLAIR Straße";
 		const dir = saying(text, "nothing of the kind");
-		for (const query of ["refactor", "factors", "Manager", "er_v2", "v2", "ssionm", "clair", "éclair", "STRA", "raße", "r_"]) {
+		for (const query of [
+			"refactor",
+			"factors",
+			"Manager",
+			"er_v2",
+			"v2",
+			"ssionm",
+			"clair",
+			"éclair",
+			"STRA",
+			"raße",
+			"r_",
+		]) {
 			expect(await found(dir, query), query).toContain(text);
 		}
 		expect(await found(dir, "factory")).toEqual([]);
@@ -167,7 +228,14 @@ describe("a query finds", () => {
 	});
 
 	test("quotes and operators as what they are", async () => {
-		const texts = ['say "hello" AND (goodbye)', "hello goodbye", "a NEAR(b) OR NOT c*", "col:val ^x -y {z}", "it's 100%_sure\\", "f(x) => y"];
+		const texts = [
+			'say "hello" AND (goodbye)',
+			"hello goodbye",
+			"a NEAR(b) OR NOT c*",
+			"col:val ^x -y {z}",
+			"it's 100%_sure\\",
+			"f(x) => y",
+		];
 		const dir = saying(...texts);
 		for (const [query, n] of [
 			['"hello"', 0],
@@ -187,7 +255,27 @@ describe("a query finds", () => {
 		] as const) {
 			expect(await found(dir, query), query).toEqual([texts[n]]);
 		}
-		for (const query of ['"', '""', "'", "*", "AND", "NOT", "(", ")", "^", ":", "-", "\\", "%", "_", "words:hello", "\0", '"unclosed', "a AND", "\ud83d"]) {
+		for (const query of [
+			'"',
+			'""',
+			"'",
+			"*",
+			"AND",
+			"NOT",
+			"(",
+			")",
+			"^",
+			":",
+			"-",
+			"\\",
+			"%",
+			"_",
+			"words:hello",
+			"\0",
+			'"unclosed',
+			"a AND",
+			"\ud83d",
+		]) {
 			expect(Array.isArray(await search(dir, query)), query).toBe(true);
 		}
 		expect(await found(dir, "words:hello")).toEqual([]);
@@ -214,12 +302,17 @@ describe("hits come", () => {
 	test("from the newest session first, in a session the exact phrase, then words, then parts of words, each newest first", async () => {
 		const dir = scratch();
 		const said = (id: string, ...texts: string[]) =>
-			writeSession(dir, [header({ id }), ...texts.map((text, n) => message(`${id}${n}`, null, user(text)))], `${id}.jsonl`);
+			writeSession(
+				dir,
+				[header({ id }), ...texts.map((text, n) => message(`${id}${n}`, null, user(text)))],
+				`${id}.jsonl`,
+			);
 		const older = said("older", "red green");
 		const newer = said("newer", "reddish green", "green, red", "red green", "redgreen", "a green red");
 		changedAt(older, 1_000);
 		changedAt(newer, 2_000);
-		const order = async (options: SearchOptions = {}) => (await search(dir, "red green", options)).map((hit) => hit.entryId);
+		const order = async (options: SearchOptions = {}) =>
+			(await search(dir, "red green", options)).map((hit) => hit.entryId);
 		expect(await order()).toEqual(["newer2", "newer4", "newer1", "newer3", "newer0", "older0"]);
 		expect(await order({ limit: 3 })).toEqual(["newer2", "newer4", "newer1"]);
 		expect(await order({ limit: 0 })).toEqual([]);
@@ -230,7 +323,11 @@ describe("hits come", () => {
 
 	test("one for all copies of an entry, that of the newest session, unless all are asked for", async () => {
 		const dir = scratch();
-		const path = writeSession(dir, [header({ id: "first", cwd: "/a" }), message("m", null, user("shared words")), message("n", "m", assistant("shared too"))]);
+		const path = writeSession(dir, [
+			header({ id: "first", cwd: "/a" }),
+			message("m", null, user("shared words")),
+			message("n", "m", assistant("shared too")),
+		]);
 		const fork = SessionManager.forkFrom(path, "/b", dir);
 		const file = fork.getSessionFile() as string;
 		fork.appendMessage({ role: "user", content: "shared by the fork", timestamp: 1 });
@@ -266,7 +363,8 @@ describe("hits come", () => {
 		};
 		await expect(search(dir, "text", { onHit: thrower })).rejects.toBe(why);
 		// Regression: the promise was rejected.
-		for (const none of [null, undefined]) expect(await search(dir, "text", { onHit: none as unknown as undefined })).toHaveLength(40);
+		for (const none of [null, undefined])
+			expect(await search(dir, "text", { onHit: none as unknown as undefined })).toHaveLength(40);
 	});
 
 	// Regression: copies of a long line were hits of their own, as the snippet came from another piece of it.
@@ -275,7 +373,12 @@ describe("hits come", () => {
 			const dir = scratch();
 			const text = `${"ab then some other words and so on. ".repeat(300)}${"filler words ".repeat(30_000)}longerword ab ${"tail words ".repeat(5_000)}`;
 			const id = (one: string) => (version === 1 ? {} : { id: one });
-			const said = (one: string, content: string) => ({ type: "message", ...id(one), timestamp: "2025-01-01T00:00:00.000Z", message: user(content) });
+			const said = (one: string, content: string) => ({
+				type: "message",
+				...id(one),
+				timestamp: "2025-01-01T00:00:00.000Z",
+				message: user(content),
+			});
 			const longer = said("b", text);
 			for (let n = 0; n < 6; n++) {
 				writeSession(dir, [header({ id: `s-${n}`, version }), said("a", "z".repeat(n * 50_000)), longer], `${n}.jsonl`);
@@ -292,8 +395,16 @@ describe("options choose", () => {
 	/** Every kind of text, each with the word that is looked for. */
 	const everything = (): string => {
 		const dir = scratch();
-		const call = { type: "toolCall", id: "t", name: "bash", arguments: { command: "word of a call", nested: [{ deep: "deepword" }] } };
-		const said = { ...assistant(""), content: [{ type: "thinking", thinking: "thoughtword" }, { type: "text", text: "word of an assistant" }, call] };
+		const call = {
+			type: "toolCall",
+			id: "t",
+			name: "bash",
+			arguments: { command: "word of a call", nested: [{ deep: "deepword" }] },
+		};
+		const said = {
+			...assistant(""),
+			content: [{ type: "thinking", thinking: "thoughtword" }, { type: "text", text: "word of an assistant" }, call],
+		};
 		writeSession(dir, [
 			header(),
 			message("u", null, user("word of a user"), { timestamp: "2025-01-01T00:00:00.000Z" }),
@@ -309,14 +420,20 @@ describe("options choose", () => {
 			entry("custom", "x", "s", { customType: "word", data: { some: ["word of data"], word: 1 } }),
 			entry("custom_message", "y", "x", { customType: "z", content: "word of an extension", display: true }),
 			message("e", "y", { ...assistant(""), content: [], stopReason: "error", errorMessage: "429 word overloaded" }),
-			entry("context_edit", "r", "e", { targetId: "u", replacement: { content: [{ type: "text", text: "word of an edit" }] } }),
+			entry("context_edit", "r", "e", {
+				targetId: "u",
+				replacement: { content: [{ type: "text", text: "word of an edit" }] },
+			}),
 			entry("context_edit", "o", "r", { targetId: "a", replacement: null }),
 			message("sys", "y", { role: "system", content: "word of the system", timestamp: 1 }),
 		]);
 		return dir;
 	};
 	const entries = async (dir: string, query: string, options: SearchOptions) =>
-		(await search(dir, query, options)).map((hit) => hit.entryId).sort().join("");
+		(await search(dir, query, options))
+			.map((hit) => hit.entryId)
+			.sort()
+			.join("");
 
 	test("scopes", async () => {
 		const dir = everything();
@@ -330,7 +447,10 @@ describe("options choose", () => {
 			["custom", "rxy"],
 		] as const) {
 			expect(await entries(dir, "word", { in: [scope] }), scope).toBe(want);
-			expect((await search(dir, "word", { in: [scope] })).every((hit) => hit.in === scope), scope).toBe(true);
+			expect(
+				(await search(dir, "word", { in: [scope] })).every((hit) => hit.in === scope),
+				scope,
+			).toBe(true);
 		}
 		expect(await entries(dir, "word", { in: ["user", "tool"] })).toBe("abtu");
 		expect(await entries(dir, "word", { in: [] })).toBe("");
@@ -352,14 +472,19 @@ describe("options choose", () => {
 			expect(told).toEqual([]);
 		}
 		expect(await entries(dir, "word", { in: all, roles: [] })).toBe("");
-		expect(await entries(dir, "word", { in: all, since: "2025-01-02", until: new Date(Date.UTC(2025, 0, 3)) })).toBe("a");
+		expect(await entries(dir, "word", { in: all, since: "2025-01-02", until: new Date(Date.UTC(2025, 0, 3)) })).toBe(
+			"a",
+		);
 		expect(await entries(dir, "word", { in: ["tool"], since: Date.UTC(2025, 0, 3), roles: ["toolResult"] })).toBe("t");
 		expect(await entries(dir, "word", { since: "2125-01-01" })).toBe("");
 	});
 });
 
 describe("a long session", () => {
-	const many = (id: string, count: number, text = "error"): Json[] => [header({ id }), ...Array.from({ length: count }, (_, n) => message(`${id}-${n}`, null, user(`${text} ${n}`)))];
+	const many = (id: string, count: number, text = "error"): Json[] => [
+		header({ id }),
+		...Array.from({ length: count }, (_, n) => message(`${id}-${n}`, null, user(`${text} ${n}`))),
+	];
 
 	// Regression: one with many hits hid all others.
 	test("hides no other where only some hits of each session are asked for", async () => {
@@ -371,7 +496,12 @@ describe("a long session", () => {
 		});
 		const hits = await search(dir, "error", { perSession: 3, limit: 200 });
 		expect(hits.map((hit) => [hit.entryId, hit.hitsInSession])).toEqual([
-			["three-499", 500], ["three-498", 500], ["three-497", 500], ["two-1", 2], ["two-0", 2], ["one-0", 1],
+			["three-499", 500],
+			["three-498", 500],
+			["three-497", 500],
+			["two-1", 2],
+			["two-0", 2],
+			["one-0", 1],
 		]);
 		expect(await search(dir, "error", { perSession: 0 })).toEqual([]);
 		expect(await search(dir, "error", { perSession: 3, limit: 4 })).toHaveLength(4);
@@ -383,13 +513,25 @@ describe("a long session", () => {
 	test("does not count hits that newer copies have, nor show others of these in their place", async () => {
 		const dir = scratch();
 		const shared = many("first", 100).slice(1);
-		const first = writeSession(dir, [header({ id: "first" }), ...shared, message("own", null, user("errors of its own"))], "first.jsonl");
+		const first = writeSession(
+			dir,
+			[header({ id: "first" }), ...shared, message("own", null, user("errors of its own"))],
+			"first.jsonl",
+		);
 		const fork = writeSession(dir, [header({ id: "fork" }), ...shared], "fork.jsonl");
 		changedAt(first, 1_000);
 		changedAt(fork, 2_000);
-		const found = async (options: SearchOptions) => (await search(dir, "error", options)).map((hit) => [hit.id, hit.entryId, hit.hitsInSession]);
-		expect(await found({ perSession: 2 })).toEqual([["fork", "first-99", 100], ["fork", "first-98", 100], ["first", "own", 1]]);
-		expect(await found({ perSession: 1, dedupe: false })).toEqual([["fork", "first-99", 100], ["first", "first-99", 101]]);
+		const found = async (options: SearchOptions) =>
+			(await search(dir, "error", options)).map((hit) => [hit.id, hit.entryId, hit.hitsInSession]);
+		expect(await found({ perSession: 2 })).toEqual([
+			["fork", "first-99", 100],
+			["fork", "first-98", 100],
+			["first", "own", 1],
+		]);
+		expect(await found({ perSession: 1, dedupe: false })).toEqual([
+			["fork", "first-99", 100],
+			["first", "first-99", 101],
+		]);
 	});
 });
 
@@ -398,10 +540,24 @@ describe("sessions of subagents", () => {
 	const family = (): string => {
 		const dir = scratch();
 		writeSession(dir, [header({ id: "alone", cwd: "/here" }), message("a", null, user("needle alone"))], "alone.jsonl");
-		const main = writeSession(dir, [header({ id: "main", cwd: "/here" }), message("a", null, user("do it")), entry("session_info", "n", "a", { name: "The task" })], "main.jsonl");
+		const main = writeSession(
+			dir,
+			[
+				header({ id: "main", cwd: "/here" }),
+				message("a", null, user("do it")),
+				entry("session_info", "n", "a", { name: "The task" }),
+			],
+			"main.jsonl",
+		);
 		mkdirSync(join(dir, "main/r1/run-0/session/x"), { recursive: true });
-		writeSession(join(dir, "main/r1/run-0"), [header({ id: "deep", cwd: "/elsewhere" }), message("a", null, user("needle in run 0"))]);
-		writeSession(join(dir, "main/r1/run-0/session/x"), [header({ id: "deeper", cwd: "/elsewhere" }), message("a", null, user("needle below"))]);
+		writeSession(join(dir, "main/r1/run-0"), [
+			header({ id: "deep", cwd: "/elsewhere" }),
+			message("a", null, user("needle in run 0")),
+		]);
+		writeSession(join(dir, "main/r1/run-0/session/x"), [
+			header({ id: "deeper", cwd: "/elsewhere" }),
+			message("a", null, user("needle below")),
+		]);
 		changedAt(main, 2_000_000_000);
 		return dir;
 	};
@@ -410,11 +566,26 @@ describe("sessions of subagents", () => {
 	test("are searched after the session they belong to, unless they are left out", async () => {
 		const dir = family();
 		const hits = await search(dir, "needle");
-		expect(hits.slice(0, 2).map(({ id }) => id).sort()).toEqual(["deep", "deeper"]);
+		expect(
+			hits
+				.slice(0, 2)
+				.map(({ id }) => id)
+				.sort(),
+		).toEqual(["deep", "deeper"]);
 		expect(hits.slice(2).map(({ id }) => id)).toEqual(["alone"]);
-		expect(hits[0]?.owner).toEqual({ path: join(dir, "main.jsonl"), id: "main", name: "The task", firstMessage: "do it", cwd: "/here" });
+		expect(hits[0]?.owner).toEqual({
+			path: join(dir, "main.jsonl"),
+			id: "main",
+			name: "The task",
+			firstMessage: "do it",
+			cwd: "/here",
+		});
 		expect(hits[2]).not.toHaveProperty("owner");
-		const ids = async (options: SearchOptions) => (await search(dir, "needle", options)).map(({ id }) => id).sort().join();
+		const ids = async (options: SearchOptions) =>
+			(await search(dir, "needle", options))
+				.map(({ id }) => id)
+				.sort()
+				.join();
 		expect(await ids({ subagents: false })).toBe("alone");
 		// They are where their session is, whatever their own working directory.
 		expect(await ids({ cwd: "/here" })).toBe("alone,deep,deeper");
@@ -438,19 +609,28 @@ describe("sessions of subagents", () => {
 // Regression: "m12" was found in coloured output and "33ms" was not.
 test("escape sequences are no part of a text, wherever they interrupt a word", async () => {
 	const dir = scratch();
-	const text = "\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m \u001b]8;;https://a.b\u0007li\u001b[1mnk\u001b]8;;\u0007 \u001b[1m12 passed";
-	writeSession(dir, [header(), message("u", null, user(text)), message("t", "u", toolResult(text)), entry("session_info", "n", "u", { name: "\u001b[31mred" })]);
+	const text =
+		"\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m \u001b]8;;https://a.b\u0007li\u001b[1mnk\u001b]8;;\u0007 \u001b[1m12 passed";
+	writeSession(dir, [
+		header(),
+		message("u", null, user(text)),
+		message("t", "u", toolResult(text)),
+		entry("session_info", "n", "u", { name: "\u001b[31mred" }),
+	]);
 	const [hit, ...rest] = await search(dir, "33ms", { in: ["tool"] });
 	expect([hit?.snippet, rest]).toEqual(["✓ tests «33ms» link 12 passed", []]);
 	expect(hit?.firstMessage).toBe("✓ tests 33ms link 12 passed");
-	for (const query of ["tests 33ms", "link", "link 12 passed", "12", "\u001b[33m33\u001b[39mms"]) expect(await search(dir, query, { in: ["tool"] }), query).toHaveLength(1);
-	for (const query of ["m12", "39m", "[32m", "a.b", "m33"]) expect(await search(dir, query, { in: ["tool", "user", "name"] }), query).toEqual([]);
+	for (const query of ["tests 33ms", "link", "link 12 passed", "12", "\u001b[33m33\u001b[39mms"])
+		expect(await search(dir, query, { in: ["tool"] }), query).toHaveLength(1);
+	for (const query of ["m12", "39m", "[32m", "a.b", "m33"])
+		expect(await search(dir, query, { in: ["tool", "user", "name"] }), query).toEqual([]);
 });
 
 // Regression: it was dropped.
 test("white space at the ends of a phrase is a part of it", async () => {
 	const dir = saying("a needle here", "needles", "pineneedle", "needle\nnext");
-	const phrase = async (query: string) => (await search(dir, query, { phrase: true, mark: ["", ""] })).map((hit) => hit.snippet).sort();
+	const phrase = async (query: string) =>
+		(await search(dir, query, { phrase: true, mark: ["", ""] })).map((hit) => hit.snippet).sort();
 	expect(await phrase("needle ")).toEqual(["a needle here"]);
 	expect(await phrase(" needle")).toEqual(["a needle here"]);
 	expect(await phrase("needle\n")).toEqual(["needle next"]);
@@ -467,7 +647,9 @@ test("any text's any part is found: against a plain search of random texts", asy
 		return (state >>> 8) % below;
 	};
 	const alphabet = [..."abcABC  ..__\"'(-*é日本語ßΣ✓🙂0"];
-	const words = Array.from({ length: 60 }, () => Array.from({ length: 3 + random(40) }, () => alphabet[random(alphabet.length)]).join(""));
+	const words = Array.from({ length: 60 }, () =>
+		Array.from({ length: 3 + random(40) }, () => alphabet[random(alphabet.length)]).join(""),
+	);
 	const texts = words.map((text) => text.trim()).filter((text) => text !== "");
 	const dir = saying(...texts);
 	const fold = (text: string) => [...text].map((c) => c.toLowerCase().replace("ς", "σ")).join("");
@@ -485,13 +667,24 @@ test("any text's any part is found: against a plain search of random texts", asy
 
 test("cwd and dir choose sessions as list does", async () => {
 	ownAgent();
-	writeSession(api.getDefaultSessionDir("/one"), [header({ id: "one", cwd: "/one" }), message("m", null, user("apple"))]);
-	writeSession(api.getDefaultSessionDir("/two"), [header({ id: "two", cwd: "/two" }), message("m", null, user("apple"))]);
+	writeSession(api.getDefaultSessionDir("/one"), [
+		header({ id: "one", cwd: "/one" }),
+		message("m", null, user("apple")),
+	]);
+	writeSession(api.getDefaultSessionDir("/two"), [
+		header({ id: "two", cwd: "/two" }),
+		message("m", null, user("apple")),
+	]);
 	const dir = scratch();
 	for (const cwd of ["/one", "/two"]) {
-		writeSession(dir, [header({ id: `${cwd} in dir`, cwd }), message("m", null, user("apple"))], `${cwd.slice(1)}.jsonl`);
+		writeSession(
+			dir,
+			[header({ id: `${cwd} in dir`, cwd }), message("m", null, user("apple"))],
+			`${cwd.slice(1)}.jsonl`,
+		);
 	}
-	const ids = async (options?: SearchOptions) => (await SessionManager.search("apple", { dedupe: false, ...options })).map((hit) => hit.id).sort();
+	const ids = async (options?: SearchOptions) =>
+		(await SessionManager.search("apple", { dedupe: false, ...options })).map((hit) => hit.id).sort();
 	expect(await ids()).toEqual(["one", "two"]);
 	expect(await ids({ cwd: "/one" })).toEqual(["one"]);
 	expect(await ids({ sessionDir: dir })).toEqual(["/one in dir", "/two in dir"]);

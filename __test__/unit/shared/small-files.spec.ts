@@ -9,7 +9,9 @@ import { readExtensionSettings } from "../../../lib/extension/settings.mjs";
 import { scratch } from "../../support/scratch.js";
 
 const require = createRequire(__filename);
-const { readSmall } = require("../../../lib/shared/read-small.js") as { readSmall: (path: string, limit?: number) => Buffer };
+const { readSmall } = require("../../../lib/shared/read-small.js") as {
+	readSmall: (path: string, limit?: number) => Buffer;
+};
 
 test("a file of at most the limit is read", () => {
 	const path = join(scratch(), "file");
@@ -25,13 +27,16 @@ test.skipIf(process.platform === "win32")("what is no regular file is not read",
 	const dir = scratch();
 	execFileSync("mkfifo", [join(dir, "pipe")]);
 	symlinkSync("/dev/zero", join(dir, "device"));
-	for (const path of [dir, join(dir, "pipe"), join(dir, "device")]) expect(() => readSmall(path)).toThrow(`${path} is not a regular file`);
+	for (const path of [dir, join(dir, "pipe"), join(dir, "device")])
+		expect(() => readSmall(path)).toThrow(`${path} is not a regular file`);
 });
 
 // Regression: they were shown as they are.
 test("names of settings are shown without control characters and direction marks", () => {
 	const name = "a\u009b31m\u202eb";
 	const warnings: string[] = [];
-	readExtensionSettings({ getSettings: () => ({ "pi-session-native": { [name]: true } }) }, (text: string) => warnings.push(text));
+	readExtensionSettings({ getSettings: () => ({ "pi-session-native": { [name]: true } }) }, (text: string) =>
+		warnings.push(text),
+	);
 	expect(warnings).toEqual([expect.stringContaining('there is no setting "a\\u009b31m\\u202eb"')]);
 });

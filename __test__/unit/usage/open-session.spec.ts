@@ -3,24 +3,60 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFil
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager, UsageReport } from "../../../index.js";
-import { type Json, api, assistant, header, linesOf, loose, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	header,
+	type Json,
+	linesOf,
+	loose,
+	message,
+	ownAgent,
+	scratch,
+	setEnv,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 
 const by = ["model", "day", "project"] as const;
-const call = (total: number, timestamp: number, model = "large"): any => ({ ...assistant("x"), provider: "acme", model, usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } }, timestamp });
+const call = (total: number, timestamp: number, model = "large"): any => ({
+	...assistant("x"),
+	provider: "acme",
+	model,
+	usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } },
+	timestamp,
+});
 /** Bodies of entries are read when they are looked at: one of these lines is long. */
-const lines = (): Json[] => [header({ cwd: resolve("/project") }), message("a", null, user("x".repeat(5000))), message("b", "a", call(0.1, 1)), message("c", "b", call(0.2, 86_400_000, "small")), message("d", "a", call(-1, 7))];
+const lines = (): Json[] => [
+	header({ cwd: resolve("/project") }),
+	message("a", null, user("x".repeat(5000))),
+	message("b", "a", call(0.1, 1)),
+	message("c", "b", call(0.2, 86_400_000, "small")),
+	message("d", "a", call(-1, 7)),
+];
 
 async function ofFile(path: string): Promise<UsageReport<(typeof by)[number]>> {
 	setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 	return await api.SessionManager.usage({ path, by });
 }
-const sums = ({ total, by, entries, bytes, leftOut: { files: _, ...left } }: UsageReport<any>) => ({ total, by, entries, bytes, left });
+const sums = ({ total, by, entries, bytes, leftOut: { files: _, ...left } }: UsageReport<any>) => ({
+	total,
+	by,
+	entries,
+	bytes,
+	left,
+});
 
 test("is what the file says, and goes on with what is appended here and by others", async () => {
 	const path = writeSession(scratch(), lines());
 	const manager = api.SessionManager.open(path);
 	const first = manager.getUsage({ by });
-	expect(first).toMatchObject({ sessions: 1, entries: 4, total: { calls: 3, cost: 0.1 + 0.2 }, leftOut: { negative: 1, damagedLines: 0 } });
+	expect(first).toMatchObject({
+		sessions: 1,
+		entries: 4,
+		total: { calls: 3, cost: 0.1 + 0.2 },
+		leftOut: { negative: 1, damagedLines: 0 },
+	});
 	expect(sums(first)).toEqual(sums(await ofFile(path)));
 	// The largest entries are where the file has them.
 	expect(first.largest).toEqual((await ofFile(path)).largest);
@@ -60,7 +96,12 @@ test("a last line without its newline has as many bytes as in the file, before i
 test("an amount that would make a sum infinite is left out and counted: of an open session, of its file, with a catalog and without", async () => {
 	const { agent } = ownAgent();
 	mkdirSync(agent, { recursive: true });
-	const huge = [header({ cwd: resolve("/project") }), message("a", null, call(1.7e308, 1)), message("b", "a", call(1.7e308, 2)), message("c", "b", call(0.5, 3))];
+	const huge = [
+		header({ cwd: resolve("/project") }),
+		message("a", null, call(1.7e308, 1)),
+		message("b", "a", call(1.7e308, 2)),
+		message("c", "b", call(0.5, 3)),
+	];
 	const path = writeSession(scratch(), huge);
 	const manager = api.SessionManager.open(path);
 	const report = manager.getUsage({ by });
@@ -69,7 +110,8 @@ test("an amount that would make a sum infinite is left out and counted: of an op
 	expect(sums(await ofFile(path))).toEqual(sums(report));
 	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 	// The first reads the file into the catalog, the second asks the catalog.
-	for (let time = 0; time < 2; time++) expect(sums(await api.SessionManager.usage({ sessionDir: dirname(path), by }))).toEqual(sums(report));
+	for (let time = 0; time < 2; time++)
+		expect(sums(await api.SessionManager.usage({ sessionDir: dirname(path), by }))).toEqual(sums(report));
 	expect(existsSync(join(agent, "session-catalog.sqlite"))).toBe(true);
 });
 
@@ -78,14 +120,21 @@ test("makes no entry: what getEntries gives is made when it is asked for", async
 	const parse = JSON.parse;
 	const manager = api.SessionManager.open(path);
 	let parsed = 0;
-	JSON.parse = (...args) => { parsed++; return parse(...args); };
+	JSON.parse = (...args) => {
+		parsed++;
+		return parse(...args);
+	};
 	try {
 		manager.getUsage();
 	} finally {
 		JSON.parse = parse;
 	}
 	expect(parsed).toBe(0);
-	expect(linesOf(path).slice(1).map((line) => JSON.parse(line))).toEqual(structuredClone(manager.getEntries()));
+	expect(
+		linesOf(path)
+			.slice(1)
+			.map((line) => JSON.parse(line)),
+	).toEqual(structuredClone(manager.getEntries()));
 });
 
 test("of a session in memory, of a new one, and of one that took another's place", async () => {
@@ -106,7 +155,10 @@ test("of a session in memory, of a new one, and of one that took another's place
 });
 
 test("of an old session is that of its migrated entries; wrong options are errors", () => {
-	const old = [{ type: "session", id: "s", timestamp: "2024-01-01T00:00:00.000Z", cwd: "/project" }, { type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: call(0.5, 1) }];
+	const old = [
+		{ type: "session", id: "s", timestamp: "2024-01-01T00:00:00.000Z", cwd: "/project" },
+		{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: call(0.5, 1) },
+	];
 	const manager = api.SessionManager.open(writeSession(scratch(), old, "old.jsonl"));
 	expect(manager.getUsage().total).toMatchObject({ calls: 1, cost: 0.5 });
 	expect(() => loose(manager).getUsage?.({ by: "year" })).toThrow("options.by must be of model");
@@ -115,10 +167,17 @@ test("of an old session is that of its migrated entries; wrong options are error
 
 test("names with quotes, newlines and lone surrogates are as the file has them, of models, projects and ids", async () => {
 	const odd = (name: string) => `${name} "\n\ud83d`;
-	const path = writeSession(scratch(), [header({ cwd: odd("/cwd") }), message(odd("id"), null, call(0.5, 1, odd("model"))), { ...message("b", odd("id"), user("x")), type: odd("kind") }]);
+	const path = writeSession(scratch(), [
+		header({ cwd: odd("/cwd") }),
+		message(odd("id"), null, call(0.5, 1, odd("model"))),
+		{ ...message("b", odd("id"), user("x")), type: odd("kind") },
+	]);
 	const manager = api.SessionManager.open(path);
 	// An open session's directory is a path, which has no lone surrogates.
-	for (const [report, cwd] of [[manager.getUsage({ by }), manager.getCwd()], [await ofFile(path), odd("/cwd")]] as const) {
+	for (const [report, cwd] of [
+		[manager.getUsage({ by }), manager.getCwd()],
+		[await ofFile(path), odd("/cwd")],
+	] as const) {
 		expect(report.by.model).toMatchObject([{ key: `acme/${odd("model")}`, calls: 1, cost: 0.5 }]);
 		expect(report.by.project).toMatchObject([{ key: cwd, models: [{ key: `acme/${odd("model")}` }] }]);
 		expect(report.largest.map(({ entryId }) => entryId)).toContain(odd("id"));
@@ -128,7 +187,10 @@ test("names with quotes, newlines and lone surrogates are as the file has them, 
 });
 
 test.runIf(process.platform === "linux")("each entry is read once: a later call reads what was appended since", () => {
-	const path = writeSession(scratch(), [header(), ...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("x".repeat(10_000))))]);
+	const path = writeSession(scratch(), [
+		header(),
+		...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("x".repeat(10_000)))),
+	]);
 	const manager = api.SessionManager.open(path);
 	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
 	const readBy = (work: () => unknown) => {

@@ -2,7 +2,19 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, header, lockedOut, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import {
+	api,
+	assistant,
+	header,
+	type Json,
+	lockedOut,
+	message,
+	ownAgent,
+	scratch,
+	setEnv,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 
 const { usage } = api.SessionManager;
@@ -10,24 +22,52 @@ const { usage } = api.SessionManager;
 const spent = (cost: number, at: number, model = "large"): Json =>
 	assistant("done", {
 		...{ provider: "acme", model, timestamp: at },
-		usage: { input: 10, output: 20, cacheRead: 0, cacheWrite: 0, totalTokens: 30, cost: { input: 0, output: cost, cacheRead: 0, cacheWrite: 0, total: cost } },
+		usage: {
+			input: 10,
+			output: 20,
+			cacheRead: 0,
+			cacheWrite: 0,
+			totalTokens: 30,
+			cost: { input: 0, output: cost, cacheRead: 0, cacheWrite: 0, total: cost },
+		},
 	});
 const at = (hour: number): number => Date.UTC(2025, 0, 1, hour);
 
 /** A directory with a session of $2 and, below it, runs of $7 and $1; another session of $3. */
 function sessions(dir: string): { main: string; other: string; run: string } {
-	const main = writeSession(dir, [header({ id: "main", cwd: "/project" }), message("a", null, user()), message("b", "a", spent(2, at(1)))], "2025_main.jsonl");
-	const other = writeSession(dir, [header({ id: "other", cwd: "/other" }), message("a", null, spent(3, at(9)))], "2025_other.jsonl");
+	const main = writeSession(
+		dir,
+		[header({ id: "main", cwd: "/project" }), message("a", null, user()), message("b", "a", spent(2, at(1)))],
+		"2025_main.jsonl",
+	);
+	const other = writeSession(
+		dir,
+		[header({ id: "other", cwd: "/other" }), message("a", null, spent(3, at(9)))],
+		"2025_other.jsonl",
+	);
 	const run = join(dir, "2025_main", "abc", "run-0");
 	mkdirSync(run, { recursive: true });
-	writeSession(run, [header({ id: "sub", cwd: "/elsewhere", timestamp: "2025-01-02T00:00:00.000Z" }), message("x", null, spent(7, at(30), "small"))]);
+	writeSession(run, [
+		header({ id: "sub", cwd: "/elsewhere", timestamp: "2025-01-02T00:00:00.000Z" }),
+		message("x", null, spent(7, at(30), "small")),
+	]);
 	mkdirSync(join(dir, "2025_main", "abc", "run-1"));
 	// It began with the session's own entries.
-	writeSession(join(dir, "2025_main", "abc", "run-1"), [header({ id: "copy", cwd: "/project", timestamp: "2025-01-02T00:00:00.000Z" }), message("b", null, spent(2, at(1))), message("y", "b", spent(1, at(31)))]);
+	writeSession(join(dir, "2025_main", "abc", "run-1"), [
+		header({ id: "copy", cwd: "/project", timestamp: "2025-01-02T00:00:00.000Z" }),
+		message("b", null, spent(2, at(1))),
+		message("y", "b", spent(1, at(31))),
+	]);
 	return { main, other, run };
 }
 
-const rows = (report: any, by: string) => report.by[by].map(({ key, cost, calls, subagents }: any) => ({ key, cost, calls, ...(by === "session" ? { subagents } : {}) }));
+const rows = (report: any, by: string) =>
+	report.by[by].map(({ key, cost, calls, subagents }: any) => ({
+		key,
+		cost,
+		calls,
+		...(by === "session" ? { subagents } : {}),
+	}));
 
 describe("sessions of subagents", () => {
 	test("are counted, copies once, in the row of the session that they are below, from the files and from the catalog", async () => {
@@ -38,7 +78,12 @@ describe("sessions of subagents", () => {
 		const { main, other } = sessions(dir);
 		for (const how of ["files", "catalog"]) {
 			const report = await usage({ by: ["session", "project", "model", "day"], utc: true });
-			expect(report, how).toMatchObject({ sessions: 2, subagents: 2, total: { calls: 4, cost: 13 }, leftOut: { files: [] } });
+			expect(report, how).toMatchObject({
+				sessions: 2,
+				subagents: 2,
+				total: { calls: 4, cost: 13 },
+				leftOut: { files: [] },
+			});
 			expect(rows(report, "session")).toEqual([
 				{ key: main, cost: 10, calls: 3, subagents: 2 },
 				{ key: other, cost: 3, calls: 1, subagents: 0 },
@@ -71,7 +116,9 @@ describe("sessions of subagents", () => {
 			writeSession(join(below, folder), one, "deep.jsonl");
 		}
 		symlinkSync(run, join(below, "linked"), "junction");
-		const { subagentFiles } = (await import("../../../lib/shared/session-dir.mjs" as string)) as { subagentFiles: (file: string) => string[] };
+		const { subagentFiles } = (await import("../../../lib/shared/session-dir.mjs" as string)) as {
+			subagentFiles: (file: string) => string[];
+		};
 		const report = await usage({ path: main, by: "session" });
 		expect(subagentFiles(main)).toHaveLength(5);
 		expect(report.subagents).toBe(5);
@@ -97,31 +144,50 @@ describe("sessions of subagents", () => {
 		const { main } = sessions(dir);
 		writeFileSync(main, "no session\n");
 		const report = await usage({ sessionDir: dir, by: "session" });
-		expect(report).toMatchObject({ sessions: 3, subagents: 0, total: { cost: 13 }, leftOut: { files: [{ path: main }] } });
+		expect(report).toMatchObject({
+			sessions: 3,
+			subagents: 0,
+			total: { cost: 13 },
+			leftOut: { files: [{ path: main }] },
+		});
 	});
 
-	testWith("links")("are not searched for behind links; other files are not missed, folders that cannot be read are named", async () => {
-		ownAgent();
-		const dir = scratch();
-		const { run } = sessions(dir);
-		const linked = scratch();
-		writeSession(linked, [header({ id: "far" }), message("a", null, spent(100, at(2)))]);
-		symlinkSync(linked, join(run, "link"));
-		symlinkSync(join(linked, "session.jsonl"), join(run, "link.jsonl"));
-		symlinkSync(dir, join(run, "loop"));
-		writeFileSync(join(run, "artifact.jsonl"), '{"event":"start"}\n');
-		mkdirSync(join(run, "folder.jsonl"));
-		mkdirSync(join(dir, "stray"));
-		writeSession(join(dir, "stray"), [header({ id: "stray" }), message("a", null, spent(100, at(3)))]);
-		expect(await usage({ sessionDir: dir })).toMatchObject({ total: { cost: 13 }, leftOut: { files: [] } });
-		const hidden = await lockedOut(run, () => usage({ sessionDir: dir }));
-		expect(hidden).toMatchObject({ total: { cost: 6 }, leftOut: { files: [{ path: run, error: expect.stringContaining("EACCES") }] } });
-	});
+	testWith("links")(
+		"are not searched for behind links; other files are not missed, folders that cannot be read are named",
+		async () => {
+			ownAgent();
+			const dir = scratch();
+			const { run } = sessions(dir);
+			const linked = scratch();
+			writeSession(linked, [header({ id: "far" }), message("a", null, spent(100, at(2)))]);
+			symlinkSync(linked, join(run, "link"));
+			symlinkSync(join(linked, "session.jsonl"), join(run, "link.jsonl"));
+			symlinkSync(dir, join(run, "loop"));
+			writeFileSync(join(run, "artifact.jsonl"), '{"event":"start"}\n');
+			mkdirSync(join(run, "folder.jsonl"));
+			mkdirSync(join(dir, "stray"));
+			writeSession(join(dir, "stray"), [header({ id: "stray" }), message("a", null, spent(100, at(3)))]);
+			expect(await usage({ sessionDir: dir })).toMatchObject({ total: { cost: 13 }, leftOut: { files: [] } });
+			const hidden = await lockedOut(run, () => usage({ sessionDir: dir }));
+			expect(hidden).toMatchObject({
+				total: { cost: 6 },
+				leftOut: { files: [{ path: run, error: expect.stringContaining("EACCES") }] },
+			});
+		},
+	);
 });
 
 /** The result of a tool that ran a subagent, with what that used. */
 const ran = (cost: number, hour: number, details: unknown): Json => ({
-	...{ role: "toolResult", toolCallId: "t", toolName: "subagent", content: [], isError: false, details, timestamp: at(hour) },
+	...{
+		role: "toolResult",
+		toolCallId: "t",
+		toolName: "subagent",
+		content: [],
+		isError: false,
+		details,
+		timestamp: at(hour),
+	},
 	usage: { input: 20, output: 40, cacheRead: 0, cacheWrite: 0, totalTokens: 60, cost: { total: cost } },
 });
 
@@ -153,7 +219,12 @@ describe("the result of a tool that ran a subagent", () => {
 	/** Expects $2.50 in three calls, all of them of the session `main`, whether all sessions are added up or that one. */
 	async function expectOnce(dir: string, main: string): Promise<void> {
 		for (const report of [...(await reports(dir)), await usage({ path: main, by: all, utc: true })]) {
-			expect(report).toMatchObject({ sessions: 1, subagents: 1, total: { calls: 3, cost: 2.5 }, leftOut: { files: [] } });
+			expect(report).toMatchObject({
+				sessions: 1,
+				subagents: 1,
+				total: { calls: 3, cost: 2.5 },
+				leftOut: { files: [] },
+			});
 			expect(rows(report, "session")).toEqual([{ key: main, cost: 2.5, calls: 3, subagents: 1 }]);
 			expect(rows(report, "project")).toEqual([{ key: "/project", cost: 2.5, calls: 3 }]);
 			expect(rows(report, "model")).toEqual([
@@ -168,7 +239,11 @@ describe("the result of a tool that ran a subagent", () => {
 		const dir = scratch();
 		const run = join(dir, "2025_main", "r1", "run-0");
 		const file = join(run, "session.jsonl");
-		const main = writeSession(dir, parentLines({ mode: "single", results: [{ agent: "scout", usage: { cost: 0.5 }, sessionFile: file }] }), "2025_main.jsonl");
+		const main = writeSession(
+			dir,
+			parentLines({ mode: "single", results: [{ agent: "scout", usage: { cost: 0.5 }, sessionFile: file }] }),
+			"2025_main.jsonl",
+		);
 		mkdirSync(run, { recursive: true });
 		writeSession(run, childLines(), "session.jsonl");
 		await expectOnce(dir, main);
@@ -189,19 +264,35 @@ describe("the result of a tool that ran a subagent", () => {
 
 	test("is not added after both sessions were moved to another directory", async () => {
 		const dir = scratch();
-		const main = writeSession(dir, parentLines({ results: [{ sessionFile: "/old/sessions/2025_main/r1/session.jsonl" }] }), "2025_main.jsonl");
+		const main = writeSession(
+			dir,
+			parentLines({ results: [{ sessionFile: "/old/sessions/2025_main/r1/session.jsonl" }] }),
+			"2025_main.jsonl",
+		);
 		mkdirSync(join(dir, "2025_main/r1"), { recursive: true });
 		writeSession(join(dir, "2025_main/r1"), childLines(), "session.jsonl");
 		await expectOnce(dir, main);
 	});
 
 	test("is added where nothing names the subagent's session, or that is gone", async () => {
-		for (const details of [undefined, null, "child", { agentId: "child" }, { sessionFile: 5, sessionId: "" }, { sessionFile: "/gone/2025_x.jsonl" }, { a: { b: { c: { d: { e: { f: { sessionId: "child" } } } } } } }]) {
+		for (const details of [
+			undefined,
+			null,
+			"child",
+			{ agentId: "child" },
+			{ sessionFile: 5, sessionId: "" },
+			{ sessionFile: "/gone/2025_x.jsonl" },
+			{ a: { b: { c: { d: { e: { f: { sessionId: "child" } } } } } } },
+		]) {
 			const dir = scratch();
 			const main = writeSession(dir, parentLines(details), "2025_main.jsonl");
 			writeSession(dir, childLines({ parentSession: main }), "2025_child.jsonl");
 			for (const report of await reports(dir)) {
-				expect(report, JSON.stringify(details)).toMatchObject({ sessions: 2, subagents: 0, total: { calls: 4, cost: 3 } });
+				expect(report, JSON.stringify(details)).toMatchObject({
+					sessions: 2,
+					subagents: 0,
+					total: { calls: 4, cost: 3 },
+				});
 				expect(report.by.model.map(({ key }: any) => key)).toContain("(tool subagent)");
 			}
 			expect((await usage({ path: main })).total.cost).toBe(2.5);
@@ -212,8 +303,23 @@ describe("the result of a tool that ran a subagent", () => {
 		const dir = scratch();
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");
 		// The subagent's tools name the session that started it, and itself.
-		const child = writeSession(dir, [...childLines(), message("z", "y", ran(1, 4, { sessionId: "main", sessionFile: join(dir, "2025_child.jsonl") }))], "2025_child.jsonl");
-		const other = writeSession(dir, [header({ id: "other", timestamp: "2025-02-01T00:00:00.000Z" }), message("a", null, spent(4, at(999))), message("b", "a", ran(8, 1000, { sessionFile: main }))], "2025_other.jsonl");
+		const child = writeSession(
+			dir,
+			[
+				...childLines(),
+				message("z", "y", ran(1, 4, { sessionId: "main", sessionFile: join(dir, "2025_child.jsonl") })),
+			],
+			"2025_child.jsonl",
+		);
+		const other = writeSession(
+			dir,
+			[
+				header({ id: "other", timestamp: "2025-02-01T00:00:00.000Z" }),
+				message("a", null, spent(4, at(999))),
+				message("b", "a", ran(8, 1000, { sessionFile: main })),
+			],
+			"2025_other.jsonl",
+		);
 		for (const report of await reports(dir)) {
 			expect(report).toMatchObject({ sessions: 2, subagents: 1, total: { cost: 15.5 } });
 			expect(rows(report, "session")).toEqual([
@@ -222,7 +328,11 @@ describe("the result of a tool that ran a subagent", () => {
 			]);
 		}
 		expect((await usage({ path: main })).total.cost).toBe(3.5);
-		expect(await usage({ path: child, by: "session" })).toMatchObject({ sessions: 1, subagents: 0, total: { cost: 1.5 } });
+		expect(await usage({ path: child, by: "session" })).toMatchObject({
+			sessions: 1,
+			subagents: 0,
+			total: { cost: 1.5 },
+		});
 	});
 
 	test("is not added in a fork either, also after the source was deleted", async () => {
@@ -230,7 +340,15 @@ describe("the result of a tool that ran a subagent", () => {
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");
 		writeSession(dir, childLines({ parentSession: main }), "2025_child.jsonl");
 		const forked = parentLines({ sessionId: "child" }).slice(1);
-		const fork = writeSession(dir, [header({ id: "fork", cwd: "/project", timestamp: "2025-03-01T00:00:00.000Z", parentSession: main }), ...forked, message("d", "c", spent(16, at(2000)))], "2025_fork.jsonl");
+		const fork = writeSession(
+			dir,
+			[
+				header({ id: "fork", cwd: "/project", timestamp: "2025-03-01T00:00:00.000Z", parentSession: main }),
+				...forked,
+				message("d", "c", spent(16, at(2000))),
+			],
+			"2025_fork.jsonl",
+		);
 		for (const report of await reports(dir)) expect(report.total.cost).toBe(18.5);
 		expect((await usage({ path: fork })).total.cost).toBe(18.5);
 		rmSync(main);
@@ -246,7 +364,11 @@ describe("the result of a tool that ran a subagent", () => {
 		// The result of the first has what both used.
 		const child = [...childLines(), message("z", "y", ran(0.25, 4, { sessionId: "grandchild" }))];
 		writeSession(dir, child, "2025_child.jsonl");
-		writeSession(dir, [header({ id: "grandchild", timestamp: "2025-01-01T02:10:00.000Z" }), message("g", null, spent(0.25, at(3)))], "2025_grandchild.jsonl");
+		writeSession(
+			dir,
+			[header({ id: "grandchild", timestamp: "2025-01-01T02:10:00.000Z" }), message("g", null, spent(0.25, at(3)))],
+			"2025_grandchild.jsonl",
+		);
 		for (const report of [...(await reports(dir)), await usage({ path: main, by: all })]) {
 			expect(report).toMatchObject({ sessions: 1, subagents: 2, total: { calls: 4, cost: 2.75 } });
 			expect(rows(report, "session")).toEqual([{ key: main, cost: 2.75, calls: 4, subagents: 2 }]);

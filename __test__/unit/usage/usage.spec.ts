@@ -5,7 +5,19 @@ import { describe, expect, test } from "vitest";
 import type { UsageReport, UsageRow, UsageSum } from "../../../index.js";
 import { count } from "../../support/counts.mjs";
 import { loadReference } from "../../support/reference.js";
-import { type Json, anyManager, api, assistant, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import {
+	anyManager,
+	api,
+	assistant,
+	header,
+	type Json,
+	message,
+	ownAgent,
+	scratch,
+	setEnv,
+	user,
+	writeSession,
+} from "../../support/scratch.js";
 import { tick } from "../catalog/agent-dir.js";
 
 const pi = (await loadReference()) as unknown as { parseSessionEntries: (text: string) => any[] };
@@ -34,7 +46,15 @@ function randomLines(random: () => number, entries: number): string[] {
 		if (random() < 0.05) return pick<unknown>(null, undefined, 5, "x", [], {});
 		const cost = random() < 0.05 ? odd() : { input: 0.1, total: amount() };
 		const more = random() < 0.05 ? { audio: 7 } : {};
-		return { input: amount(), output: amount(), cacheRead: amount(), cacheWrite: amount(), totalTokens: 5, cost, ...more };
+		return {
+			input: amount(),
+			output: amount(),
+			cacheRead: amount(),
+			cacheWrite: amount(),
+			totalTokens: 5,
+			cost,
+			...more,
+		};
 	};
 	const named = (...names: string[]) => (random() < 0.05 ? pick<unknown>("", undefined, 7) : pick(...names));
 	return Array.from({ length: entries }, (_, index) => {
@@ -47,7 +67,12 @@ function randomLines(random: () => number, entries: number): string[] {
 		const entry = pick<Json>(
 			{ type: "message", id, timestamp, message: { role: "assistant", content: [], ...own } },
 			{ type: "message", id, timestamp, message: { role: "assistant", content: [], ...own } },
-			{ type: "message", id, timestamp, message: { role: "toolResult", toolName: named("bash", "task"), content: [], ...own } },
+			{
+				type: "message",
+				id,
+				timestamp,
+				message: { role: "toolResult", toolName: named("bash", "task"), content: [], ...own },
+			},
 			{ type: "message", id, timestamp, message: { role: "user", content: "hi", timestamp: at } },
 			{ type: "usage", id, timestamp, kind: "k", ...model, usage: spent() },
 			{ type: "compaction", id, timestamp, summary: "s", usage: spent() },
@@ -68,14 +93,30 @@ interface Read {
 }
 
 const nothing = (): UsageSum => ({ calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 });
-const isIso = (value: unknown): value is string => typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
-const dateOf = (value: unknown): number => (typeof value === "number" || isIso(value) ? new Date(value).getTime() : Number.NaN);
+const isIso = (value: unknown): value is string =>
+	typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
+const dateOf = (value: unknown): number =>
+	typeof value === "number" || isIso(value) ? new Date(value).getTime() : Number.NaN;
 
 /** The same sums, made of entries. */
 function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
-	const left = { withoutUsage: 0, missing: 0, notNumbers: 0, negative: 0, infinite: 0, unknownKinds: 0, withoutModel: 0, withoutTime: 0 };
+	const left = {
+		withoutUsage: 0,
+		missing: 0,
+		notNumbers: 0,
+		negative: 0,
+		infinite: 0,
+		unknownKinds: 0,
+		withoutModel: 0,
+		withoutTime: 0,
+	};
 	const total = nothing();
-	const tables: Record<string, Map<string, UsageSum>> = { model: new Map(), day: new Map(), project: new Map(), session: new Map() };
+	const tables: Record<string, Map<string, UsageSum>> = {
+		model: new Map(),
+		day: new Map(),
+		project: new Map(),
+		session: new Map(),
+	};
 	const counted = new Map<string, number>();
 	const inOrder = [...sessions].sort((a, b) => a.created - b.created || (a.path < b.path ? -1 : 1));
 	for (const { path, cwd, entries } of inOrder) {
@@ -99,10 +140,16 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 				return 0;
 			};
 			const of = isObject ? given : {};
-			const cost = typeof of.cost === "object" && of.cost !== null && !Array.isArray(of.cost) ? of.cost.total : of.cost === null || of.cost === undefined ? undefined : "no object";
+			const cost =
+				typeof of.cost === "object" && of.cost !== null && !Array.isArray(of.cost)
+					? of.cost.total
+					: of.cost === null || of.cost === undefined
+						? undefined
+						: "no object";
 			const amounts = isObject ? [of.input, of.output, of.cacheRead, of.cacheWrite, cost].map(read) : [0, 0, 0, 0, 0];
 			const known = ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning", "totalTokens", "cost"];
-			if (Object.entries(of).some(([key, value]) => !known.includes(key) && typeof value === "number")) flags.add("unknownKinds");
+			if (Object.entries(of).some(([key, value]) => !known.includes(key) && typeof value === "number"))
+				flags.add("unknownKinds");
 			const name = (value: unknown) => (typeof value === "string" ? value : "");
 			let model = `(${entry.type})`;
 			if (calls) {
@@ -110,10 +157,13 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 				if (provider === "" || id === "") flags.add("withoutModel");
 				model = provider === "" && id === "" ? "(no model)" : `${provider || "(no provider)"}/${id || "(no model)"}`;
 			} else if (isTool) model = `(tool ${name(say.toolName) || "without a name"})`;
-			const time = typeof entry.message?.timestamp === "number" ? dateOf(entry.message.timestamp) : dateOf(entry.timestamp);
+			const time =
+				typeof entry.message?.timestamp === "number" ? dateOf(entry.message.timestamp) : dateOf(entry.timestamp);
 			if (Number.isNaN(time)) flags.add("withoutTime");
 			if (time < since || time >= until) continue;
-			const times = [entry.timestamp, entry.message?.timestamp].filter((one) => one !== undefined && one !== null).map((one) => (one === Infinity ? "infinite" : one));
+			const times = [entry.timestamp, entry.message?.timestamp]
+				.filter((one) => one !== undefined && one !== null)
+				.map((one) => (one === Infinity ? "infinite" : one));
 			const identity = JSON.stringify([times.length > 0 ? times : entry.id, model, amounts]);
 			const nth = (own.get(identity) ?? 0) + 1;
 			own.set(identity, nth);
@@ -130,7 +180,9 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 			if (!isObject) continue;
 			const date = new Date(time);
 			const two = (value: number) => String(value).padStart(2, "0");
-			const day = Number.isNaN(time) ? "(no date)" : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+			const day = Number.isNaN(time)
+				? "(no date)"
+				: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 			for (const [table, key] of Object.entries({ model, day, project: cwd, session: path })) {
 				const sums = tables[table] as Map<string, UsageSum>;
 				const sum = sums.get(key) ?? nothing();
@@ -152,13 +204,21 @@ function add(sum: UsageSum, [input, output, cacheRead, cacheWrite, cost]: number
 	return sum;
 }
 
-const sumOf = ({ calls, input, output, cacheRead, cacheWrite, cost }: UsageRow): UsageSum => ({ calls, input, output, cacheRead, cacheWrite, cost });
+const sumOf = ({ calls, input, output, cacheRead, cacheWrite, cost }: UsageRow): UsageSum => ({
+	calls,
+	input,
+	output,
+	cacheRead,
+	cacheWrite,
+	cost,
+});
 const byKey = (rows: UsageRow[]) => Object.fromEntries(rows.map((row) => [row.key, sumOf(row)]));
 
 function expectSame(report: UsageReport<any>, sessions: Read[], limits: [number?, number?] = []): void {
 	const { total, tables, left } = plainSum(sessions, ...limits);
 	expect(report.total).toEqual(total);
-	for (const [table, sums] of Object.entries(tables)) expect(byKey(report.by[table] as UsageRow[])).toEqual(Object.fromEntries(sums));
+	for (const [table, sums] of Object.entries(tables))
+		expect(byKey(report.by[table] as UsageRow[])).toEqual(Object.fromEntries(sums));
 	const { damagedLines: _, files: __, ...calls } = report.leftOut;
 	expect(calls).toEqual(left);
 }
@@ -168,24 +228,45 @@ describe("usage", () => {
 	const first = Number(process.env.PSN_SEED ?? 1);
 	const by = ["model", "day", "project", "session"] as const;
 
-	test(`is the sum over pi's entries: without a catalog, with one, and of files that grew (seeds from ${first}, ${cases} cases)`, { timeout: 0 }, async () => {
+	test(`is the sum over pi's entries: without a catalog, with one, and of files that grew (seeds from ${first}, ${cases} cases)`, {
+		timeout: 0,
+	}, async () => {
 		for (let seed = first; seed < first + cases; seed++) {
 			const random = seeded(seed);
 			const { agent } = ownAgent();
 			const dir = join(agent, "sessions", "s");
 			mkdirSync(dir, { recursive: true });
-			setEnv({ PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog"), TZ: ["UTC", "Asia/Tokyo", "America/New_York", "Pacific/Apia"][seed % 4] });
-			const files = Array.from({ length: 4 }, (_, n) => ({ path: join(dir, `${3 - n}.jsonl`), created: START + (n % 3) * HOUR, cwd: `/p${n % 2}` }));
+			setEnv({
+				PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog"),
+				TZ: ["UTC", "Asia/Tokyo", "America/New_York", "Pacific/Apia"][seed % 4],
+			});
+			const files = Array.from({ length: 4 }, (_, n) => ({
+				path: join(dir, `${3 - n}.jsonl`),
+				created: START + (n % 3) * HOUR,
+				cwd: `/p${n % 2}`,
+			}));
 			let lines: string[] = [];
 			for (const { path, created, cwd } of files) {
 				// A fork begins with what its source has.
-				lines = random() < 0.6 ? [...lines.slice(0, Math.floor(random() * lines.length)), ...randomLines(random, 12)] : randomLines(random, 20);
-				writeFileSync(path, `${[JSON.stringify(header({ id: path, cwd, timestamp: new Date(created).toISOString() })), ...lines].join("\n")}${random() < 0.7 ? "\n" : ""}`);
+				lines =
+					random() < 0.6
+						? [...lines.slice(0, Math.floor(random() * lines.length)), ...randomLines(random, 12)]
+						: randomLines(random, 20);
+				writeFileSync(
+					path,
+					`${[JSON.stringify(header({ id: path, cwd, timestamp: new Date(created).toISOString() })), ...lines].join("\n")}${random() < 0.7 ? "\n" : ""}`,
+				);
 			}
 			const read = (): Read[] =>
 				files.map((file) => {
 					const text = readFileSync(file.path, "utf8");
-					return { ...file, text, entries: pi.parseSessionEntries(text).filter((entry) => entry?.type !== "session" && typeof entry?.id === "string") };
+					return {
+						...file,
+						text,
+						entries: pi
+							.parseSessionEntries(text)
+							.filter((entry) => entry?.type !== "session" && typeof entry?.id === "string"),
+					};
 				});
 			const told = `seed ${seed}`;
 			const report = (options: object = {}) => usage({ sessionDir: dir, by, ...options });
@@ -203,7 +284,8 @@ describe("usage", () => {
 			expectSame(await report({ since: new Date(limits[0]), until: limits[1] }), sessions, limits);
 			setEnv({ PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") });
 			await report();
-			for (const { path } of files) if (random() < 0.7) appendFileSync(path, `${random() < 0.5 ? "\n" : ""}${randomLines(random, 5).join("\n")}\n`);
+			for (const { path } of files)
+				if (random() < 0.7) appendFileSync(path, `${random() < 0.5 ? "\n" : ""}${randomLines(random, 5).join("\n")}\n`);
 			const grown = await report();
 			expectSame(grown, read());
 			setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
@@ -211,20 +293,49 @@ describe("usage", () => {
 		}
 	});
 
-	const call = (total: number, timestamp: number, more: Json = {}): Json => ({ ...assistant("x"), provider: "acme", model: "large", usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } }, timestamp, ...more });
+	const call = (total: number, timestamp: number, more: Json = {}): Json => ({
+		...assistant("x"),
+		provider: "acme",
+		model: "large",
+		usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } },
+		timestamp,
+		...more,
+	});
 
 	test("adds up one file, a directory or everything, and says what it left out", async () => {
 		const { agent } = ownAgent();
 		const dir = api.getDefaultSessionDir("/project");
-		const path = writeSession(dir, [header({ cwd: "/project" }), message("a", null, user("go")), message("b", "a", call(0.5, START))], "a.jsonl");
+		const path = writeSession(
+			dir,
+			[header({ cwd: "/project" }), message("a", null, user("go")), message("b", "a", call(0.5, START))],
+			"a.jsonl",
+		);
 		writeFileSync(join(dir, "poem.jsonl"), "no session\n");
-		writeSession(api.getDefaultSessionDir("/other"), [header({ cwd: "/other" }), message("a", null, call(0.25, START + 1))], "b.jsonl");
+		writeSession(
+			api.getDefaultSessionDir("/other"),
+			[header({ cwd: "/other" }), message("a", null, call(0.25, START + 1))],
+			"b.jsonl",
+		);
 		const costs = async (options?: object) => (await usage(options)).total.cost;
-		expect([await costs(), await costs({ sessionDir: dir }), await costs({ cwd: "/other" }), await costs({ path })]).toEqual([0.75, 0.5, 0.25, 0.5]);
-		const { sessions, entries, leftOut, by, largest } = await usage({ sessionDir: dir, by: ["session", "week", "month"], utc: true, largest: 1 });
+		expect([
+			await costs(),
+			await costs({ sessionDir: dir }),
+			await costs({ cwd: "/other" }),
+			await costs({ path }),
+		]).toEqual([0.75, 0.5, 0.25, 0.5]);
+		const { sessions, entries, leftOut, by, largest } = await usage({
+			sessionDir: dir,
+			by: ["session", "week", "month"],
+			utc: true,
+			largest: 1,
+		});
 		expect({ sessions, entries }).toEqual({ sessions: 1, entries: 2 });
-		expect(leftOut.files).toEqual([{ path: join(dir, "poem.jsonl"), error: expect.stringContaining("is not a valid pi session") }]);
-		expect(by.session).toMatchObject([{ key: path, cwd: "/project", title: "go", calls: 1, models: [{ key: "acme/large", cost: 0.5 }] }]);
+		expect(leftOut.files).toEqual([
+			{ path: join(dir, "poem.jsonl"), error: expect.stringContaining("is not a valid pi session") },
+		]);
+		expect(by.session).toMatchObject([
+			{ key: path, cwd: "/project", title: "go", calls: 1, models: [{ key: "acme/large", cost: 0.5 }] },
+		]);
 		expect([by.week[0]?.key, by.month[0]?.key]).toEqual(["2025-03-24", "2025-03"]);
 		expect((await usage({ sessionDir: dir, largest: Infinity })).largest).toHaveLength(2);
 		const [one] = largest;
@@ -236,15 +347,24 @@ describe("usage", () => {
 	// Regression: a router's calls were one row, whichever model had answered.
 	test("rows by model are of the model that answered, as in pi", async () => {
 		ownAgent();
-		const routed = (responseModel: unknown, at: number): Json => call(0.5, START + at, { provider: "openrouter", model: "auto", responseModel });
-		const answered = ["claude/opus", "deepseek/v4", null, undefined, "", "auto"].map((model, at) => message(`m${at}`, null, routed(model, at)));
+		const routed = (responseModel: unknown, at: number): Json =>
+			call(0.5, START + at, { provider: "openrouter", model: "auto", responseModel });
+		const answered = ["claude/opus", "deepseek/v4", null, undefined, "", "auto"].map((model, at) =>
+			message(`m${at}`, null, routed(model, at)),
+		);
 		const path = writeSession(scratch(), [header(), ...answered]);
 		const expected = { "openrouter/auto": 4, "openrouter/claude/opus": 1, "openrouter/deepseek/v4": 1 };
-		const counts = ({ by, leftOut }: UsageReport<any>) => ({ ...Object.fromEntries(by.model.map(({ key, calls }: UsageRow) => [key, calls])), ...(leftOut.withoutModel > 0 ? { unnamed: leftOut.withoutModel } : {}) });
+		const counts = ({ by, leftOut }: UsageReport<any>) => ({
+			...Object.fromEntries(by.model.map(({ key, calls }: UsageRow) => [key, calls])),
+			...(leftOut.withoutModel > 0 ? { unnamed: leftOut.withoutModel } : {}),
+		});
 		expect(counts(await usage({ path, by: "model" }))).toEqual(expected);
 		expect(counts(api.SessionManager.open(path).getUsage({ by: "model" }))).toEqual(expected);
 		// Only the model that answered has a name.
-		const only = writeSession(scratch(), [header(), message("a", null, call(1, START, { model: undefined, responseModel: "opus" }))]);
+		const only = writeSession(scratch(), [
+			header(),
+			message("a", null, call(1, START, { model: undefined, responseModel: "opus" })),
+		]);
 		expect(counts(await usage({ path: only, by: "model" }))).toEqual({ "acme/opus": 1 });
 	});
 
@@ -276,7 +396,13 @@ describe("usage", () => {
 		await expect(usage({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 		const controller = new AbortController();
 		await expect(usage({ signal: controller.signal, onProgress: () => controller.abort(reason) })).rejects.toBe(reason);
-		await expect(usage({ onProgress: () => { throw reason; } })).rejects.toBe(reason);
+		await expect(
+			usage({
+				onProgress: () => {
+					throw reason;
+				},
+			}),
+		).rejects.toBe(reason);
 	});
 
 	test("what is asked wrongly is an error that names it", async () => {
@@ -293,7 +419,10 @@ describe("usage", () => {
 			[{ path: 5 }, "options.path must be a string"],
 			[{ path: "/a.jsonl", sessionDir: "/a" }, "options.path cannot be combined with cwd, sessionDir or folders"],
 			[{ path: "/a.jsonl", cwd: "/a" }, "options.path cannot be combined with cwd, sessionDir or folders"],
-			[{ dir: "/a" }, 'SessionManager.usage has no option "dir"; its options are cwd, sessionDir, folders, path, signal, onProgress, by, since, until, utc, largest'],
+			[
+				{ dir: "/a" },
+				'SessionManager.usage has no option "dir"; its options are cwd, sessionDir, folders, path, signal, onProgress, by, since, until, utc, largest',
+			],
 			[{ largest: Number.NaN }, "options.largest must be a whole number from 0 on"],
 		] as const) {
 			await expect((anyManager as any).usage(options)).rejects.toThrow(TypeError);

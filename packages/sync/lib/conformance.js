@@ -13,10 +13,13 @@ const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 
 /** @param {string} [session] */
 const newHeader = (session = SESSION) =>
-	Buffer.from(`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/home/me/shop"}`);
+	Buffer.from(
+		`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/home/me/shop"}`,
+	);
 
 /** @param {string} id @param {string} [text] */
-const entry = (id, text = id) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${text}"}}`);
+const entry = (id, text = id) =>
+	Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${text}"}}`);
 
 /** @param {string} letter @param {number} count */
 const entries = (letter, count) => Array.from({ length: count }, (_, at) => entry(`${letter}${at}`));
@@ -65,10 +68,14 @@ const HOSTILE = [
 	Buffer.from('{"type":"message","id":"nul","text":"\\u0000"}'),
 	Buffer.from('{"type":"message","id":"surrogate","text":"\\ud83d"}'),
 	Buffer.from('{"type":"custom","id":"\\u0000\\ud800"}'),
-	Buffer.concat([Buffer.from('{"type":"message","id":"utf8","text":"'), Buffer.from([0xff, 0xc3, 0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+	Buffer.concat([
+		Buffer.from('{"type":"message","id":"utf8","text":"'),
+		Buffer.from([0xff, 0xc3, 0xed, 0xa0, 0x80]),
+		Buffer.from('"}'),
+	]),
 	Buffer.from(' {"id" : "spaces","type":"x", "n": 1.0e400, "n": -0}\t\r'),
 	Buffer.from('{"type":"message","id":"separators","text":"\u2028\u2029\ufeff\\n"}'),
-	Buffer.from("{\"type\":\"quotes\",\"id\":\"'\\\"\\\\{},NULL\\\\x00\"}"),
+	Buffer.from('{"type":"quotes","id":"\'\\"\\\\{},NULL\\\\x00"}'),
 	Buffer.from(`{"type":"message","id":"${"long".repeat(2000)}"}`),
 	Buffer.from(`{"type":"message","id":"deep","x":${"[".repeat(2000)}${"]".repeat(2000)}}`),
 ];
@@ -115,13 +122,19 @@ const CASES = {
 	},
 
 	// Its caller loads what was appended meanwhile; where that fails it appends the same lines again.
-	async "an append has not passed what another process of the host, or a machine with the same id, appended meanwhile, and may be repeated"({ open }) {
+	async "an append has not passed what another process of the host, or a machine with the same id, appended meanwhile, and may be repeated"({
+		open,
+	}) {
 		const [store, process] = [await open("a"), await open("a")];
 		const { cursor } = await append(store, entries("a", 1));
 		await append(process, entries("b", 1), cursor);
 		const { cursor: own } = await append(store, entries("c", 1), cursor);
 		const { cursor: others } = await append(process, entries("d", 1));
-		for (const after of [own, others]) assert(texts(await loadAll(store, SESSION, after)).includes(String(entry("b0"))), "a line that the host has not loaded is passed");
+		for (const after of [own, others])
+			assert(
+				texts(await loadAll(store, SESSION, after)).includes(String(entry("b0"))),
+				"a line that the host has not loaded is passed",
+			);
 		for (const one of [store, process, store]) assert.equal((await append(one, entries("c", 1), cursor)).stored, 0);
 		assert.deepEqual(texts(await store.load(SESSION)), asTexts([..."abcd"].flatMap((letter) => entries(letter, 1))));
 	},
@@ -204,7 +217,10 @@ const CASES = {
 		}
 	},
 
-	async "what a killed writer has left half written is nobody's, and what is appended after it is read"({ open, tear }) {
+	async "what a killed writer has left half written is nobody's, and what is appended after it is read"({
+		open,
+		tear,
+	}) {
 		if (!tear) return;
 		const [a, b] = [await open("a"), await open("b")];
 		const { cursor } = await append(a, entries("a", 2));
@@ -216,7 +232,10 @@ const CASES = {
 		await tear(SESSION, "a");
 		await append(await open("a"), entries("d", 1));
 		const page = await loadAll(b, SESSION);
-		assert.deepEqual(texts(page).sort(), asTexts([...entries("a", 2), ...entries("b", 1), ...entries("c", 1), ...entries("d", 1)]));
+		assert.deepEqual(
+			texts(page).sort(),
+			asTexts([...entries("a", 2), ...entries("b", 1), ...entries("c", 1), ...entries("d", 1)]),
+		);
 		assert.deepEqual(page.problems, []);
 	},
 
@@ -230,7 +249,8 @@ const CASES = {
 		}
 		const all = entries("n", 140);
 		assert.deepEqual(texts(await loadAll(await open("b"), SESSION)), asTexts(all));
-		for (const { at, cursor } of cursors) assert.deepEqual(texts(await loadAll(store, SESSION, cursor)), asTexts(all.slice(at)));
+		for (const { at, cursor } of cursors)
+			assert.deepEqual(texts(await loadAll(store, SESSION, cursor)), asTexts(all.slice(at)));
 	},
 
 	async "a long session is loaded whole, in however many pages"({ open }) {
@@ -256,51 +276,95 @@ const CASES = {
 			const project = session === SESSION ? undefined : "github.com/me/shop";
 			const { cursor } = await b.append(session, { header: newHeader(session), lines: entries("b", 1), project });
 			const other = Buffer.from(newHeader(session).toString().replace("/home/me/shop", "/elsewhere"));
-			await a.append(session, { header: other, lines: entries("a", 1), project: "another", after: (await a.load(session, undefined)).cursor });
+			await a.append(session, {
+				header: other,
+				lines: entries("a", 1),
+				project: "another",
+				after: (await a.load(session, undefined)).cursor,
+			});
 			assert(cursor);
 		}
 		const { sessions, problems } = await a.list();
 		assert.deepEqual(problems, []);
-		assert.deepEqual(sessions.map(({ session }) => session), [...ids].sort());
+		assert.deepEqual(
+			sessions.map(({ session }) => session),
+			[...ids].sort(),
+		);
 		for (const { session, project, hosts, bytes, modified } of sessions) {
 			assert.equal(String(await b.header(session)), newHeader(session).toString());
 			assert.equal(project, session === SESSION ? undefined : "github.com/me/shop");
 			assert.deepEqual(hosts, ["a", "b"]);
-			assert(bytes >= entries("b", 1).concat(entries("a", 1)).reduce((sum, line) => sum + line.length, 0));
+			assert(
+				bytes >=
+					entries("b", 1)
+						.concat(entries("a", 1))
+						.reduce((sum, line) => sum + line.length, 0),
+			);
 			assert(modified instanceof Date && !Number.isNaN(modified.getTime()));
 		}
 		const { store } = await b.list();
 		const some = await b.list({ project: "github.com/me/shop" });
 		assert.deepEqual([some.store, (await a.list({ session: "not-there" })).store], [store, store]);
-		assert.deepEqual(some.sessions.map(({ session }) => session), ["S-1", "s-1", "s.2"]);
+		assert.deepEqual(
+			some.sessions.map(({ session }) => session),
+			["S-1", "s-1", "s.2"],
+		);
 		const one = await b.list({ session: "S-1" });
-		assert.deepEqual(one.sessions.map(({ session }) => session), ["S-1"]);
+		assert.deepEqual(
+			one.sessions.map(({ session }) => session),
+			["S-1"],
+		);
 		assert.equal((await loadAll(a, "S-1")).lines.length, 2);
 	},
 
 	async "a project that is moved has another name, and what is appended meanwhile is there"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
-		const of = (/** @type {string} */ session, /** @type {string} */ project, /** @type {Buffer[]} */ lines, /** @type {string} */ after) => b.append(session, { header: newHeader(session), lines, project, after });
+		const of = (
+			/** @type {string} */ session,
+			/** @type {string} */ project,
+			/** @type {Buffer[]} */ lines,
+			/** @type {string} */ after,
+		) => b.append(session, { header: newHeader(session), lines, project, after });
 		const { cursor } = await of(SESSION, "old", entries("a", 2));
 		await of("new", "new", entries("n", 1));
 		await of("other", "other", entries("o", 1));
-		const listed = async (/** @type {string} */ project) => (await a.list({ project })).sessions.map(({ session, project }) => [session, project]);
+		const listed = async (/** @type {string} */ project) =>
+			(await a.list({ project })).sessions.map(({ session, project }) => [session, project]);
 		const [, again] = await Promise.all([a.move("old", "new"), of(SESSION, "old", entries("b", 2), cursor)]);
 		await of(SESSION, "new", entries("c", 1), again.cursor);
-		assert.deepEqual(await listed("new"), [[SESSION, "new"], ["new", "new"]]);
-		assert.deepEqual((await a.list({ session: SESSION, project: "new" })).sessions.map(({ session }) => session), [SESSION]);
+		assert.deepEqual(await listed("new"), [
+			[SESSION, "new"],
+			["new", "new"],
+		]);
+		assert.deepEqual(
+			(await a.list({ session: SESSION, project: "new" })).sessions.map(({ session }) => session),
+			[SESSION],
+		);
 		assert.deepEqual(await listed("other"), [["other", "other"]]);
-		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([...entries("a", 2), ...entries("b", 2), ...entries("c", 1)]));
+		assert.deepEqual(
+			texts(await loadAll(a, SESSION)),
+			asTexts([...entries("a", 2), ...entries("b", 2), ...entries("c", 1)]),
+		);
 		assert.deepEqual(texts(await loadAll(a, SESSION, cursor)), asTexts([...entries("b", 2), ...entries("c", 1)]));
 		// Once more, under a third name, and from a name that nothing has.
 		await a.move("new", "third");
 		await a.move("nothing", "third");
-		assert.deepEqual(await listed("third"), [[SESSION, "third"], ["new", "third"]]);
+		assert.deepEqual(await listed("third"), [
+			[SESSION, "third"],
+			["new", "third"],
+		]);
 		await a.delete(SESSION);
 		assert.deepEqual(await listed("third"), [["new", "third"]]);
-		assert.deepEqual((await a.list({ project: "third" })).deleted.map(({ session }) => session), [SESSION]);
+		assert.deepEqual(
+			(await a.list({ project: "third" })).deleted.map(({ session }) => session),
+			[SESSION],
+		);
 		// @ts-expect-error: a name is text
-		for (const [from, to] of [["a\0", "b"], ["a", 5]]) await rejects(a.move(from, to), "invalid");
+		for (const [from, to] of [
+			["a\0", "b"],
+			["a", 5],
+		])
+			await rejects(a.move(from, to), "invalid");
 	},
 
 	async "a deleted session is gone, and old cursors say so"({ open }) {
@@ -310,11 +374,17 @@ const CASES = {
 		await b.append("another", { header: newHeader("another"), lines: entries("a", 1) });
 		await b.delete(SESSION);
 		assert.deepEqual([(await a.load(SESSION)).lines, await a.header(SESSION)], [[], undefined]);
-		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), ["another"]);
+		assert.deepEqual(
+			(await a.list()).sessions.map(({ session }) => session),
+			["another"],
+		);
 		await rejects(a.load(SESSION, cursor), "reset");
 		for (const after of [cursor, seen, undefined]) await rejects(append(a, entries("b", 1), after), "deleted");
 		const { deleted } = await b.list();
-		assert.deepEqual(deleted.map(({ session }) => session), [SESSION]);
+		assert.deepEqual(
+			deleted.map(({ session }) => session),
+			[SESSION],
+		);
 		assert(deleted[0]?.at instanceof Date && !Number.isNaN(deleted[0].at.getTime()));
 		assert.deepEqual((await a.list({ session: SESSION })).deleted, deleted);
 		assert.deepEqual((await a.list({ session: "another" })).deleted, []);
@@ -325,7 +395,11 @@ const CASES = {
 
 	async "a redacted line is gone for ever, and another one stands in its place"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
-		const [secret, other, kept] = /** @type {[Buffer, Buffer, Buffer]} */ ([entry("s", "a secret"), entry("o", "another"), entry("k")]);
+		const [secret, other, kept] = /** @type {[Buffer, Buffer, Buffer]} */ ([
+			entry("s", "a secret"),
+			entry("o", "another"),
+			entry("k"),
+		]);
 		const masked = entry("s", "[redacted]");
 		await rejects(a.redact(SESSION, [{ hash: hashOf(secret) }]), "not-found");
 		const { cursor } = await append(a, [secret, kept]);
@@ -337,7 +411,13 @@ const CASES = {
 		const { redactions: after } = /** @type {import("./index").StoredSession} */ ((await a.list()).sessions[0]);
 		assert(after > before, `${after} redactions, ${before} before`);
 		const listed = await a.redactions(SESSION);
-		assert.deepEqual(listed.map(({ hash, line }) => [hash, line?.toString()]).sort(), [[hashOf(secret), masked.toString()], [hashOf(other), undefined]].sort());
+		assert.deepEqual(
+			listed.map(({ hash, line }) => [hash, line?.toString()]).sort(),
+			[
+				[hashOf(secret), masked.toString()],
+				[hashOf(other), undefined],
+			].sort(),
+		);
 		// Old cursors hold, or say that they do not. Neither the lines nor what stands in their places is stored again.
 		const again = await append(a, [secret, other], cursor).catch((error) => assert.equal(error.code, "reset"));
 		assert.equal(again?.stored ?? 0, 0);
@@ -349,11 +429,20 @@ const CASES = {
 		await a.redact(SESSION, [{ hash: hashOf(masked), line: entry("s", "[gone]") }, { hash: hashOf(entry("later")) }]);
 		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([entry("s", "[gone]"), kept, entry("z"), entry("c")]));
 		assert.equal((await append(b, [secret, masked, entry("later")])).stored, 0);
-		assert.equal((await a.redactions(SESSION)).find(({ hash }) => hash === hashOf(secret))?.line?.toString(), entry("s", "[gone]").toString());
+		assert.equal(
+			(await a.redactions(SESSION)).find(({ hash }) => hash === hashOf(secret))?.line?.toString(),
+			entry("s", "[gone]").toString(),
+		);
 		// What stands in the place of a line that is not there is stored as any other.
 		await a.redact(SESSION, [{ hash: hashOf(entry("n", "never stored")), line: entry("n") }]);
-		assert.equal((await append(c, [entry("n", "never stored"), entry("n")], (await loadAll(c, SESSION)).cursor)).stored, 1);
-		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([entry("s", "[gone]"), kept, entry("z"), entry("c"), entry("n")]));
+		assert.equal(
+			(await append(c, [entry("n", "never stored"), entry("n")], (await loadAll(c, SESSION)).cursor)).stored,
+			1,
+		);
+		assert.deepEqual(
+			texts(await loadAll(a, SESSION)),
+			asTexts([entry("s", "[gone]"), kept, entry("z"), entry("c"), entry("n")]),
+		);
 		await a.delete(SESSION);
 		await rejects(b.redact(SESSION, [{ hash: hashOf(kept) }]), "deleted");
 	},
@@ -362,9 +451,23 @@ const CASES = {
 		const store = await open("a");
 		await append(store, [entry("a"), entry("b")]);
 		const [a, b] = [hashOf(entry("a")), hashOf(entry("b"))];
-		const bad = [undefined, [{}], [{ hash: "x" }], [{ hash: a.toUpperCase() }], [{ hash: a, line: Buffer.from("[]") }], [{ hash: a, line: "text" }], [{ hash: a, line: entry("a") }]];
-		for (const redactions of [...bad, [{ hash: a, line: entry("b") }, { hash: b, line: entry("a") }]])
-			// @ts-expect-error: some are not of their type
+		const bad = [
+			undefined,
+			[{}],
+			[{ hash: "x" }],
+			[{ hash: a.toUpperCase() }],
+			[{ hash: a, line: Buffer.from("[]") }],
+			[{ hash: a, line: "text" }],
+			[{ hash: a, line: entry("a") }],
+		];
+		// @ts-expect-error: some are not of their type
+		for (const redactions of [
+			...bad,
+			[
+				{ hash: a, line: entry("b") },
+				{ hash: b, line: entry("a") },
+			],
+		])
 			await rejects(store.redact(SESSION, redactions), "invalid");
 		await rejects(store.redact("../x", []), "invalid");
 		await rejects(store.redactions("../x"), "invalid");
@@ -374,27 +477,57 @@ const CASES = {
 	async "what is no id, no entry, no header and no cursor is refused, and nothing stored"({ open }) {
 		const store = await open("a");
 		const header = newHeader();
-		for (const session of ["", "..", "a/b", "../x", "a\\b", ".a", "a.", "a\0", "ü", "a b", "x".repeat(300), "con", "NUL", "aux.txt"]) {
+		for (const session of [
+			"",
+			"..",
+			"a/b",
+			"../x",
+			"a\\b",
+			".a",
+			"a.",
+			"a\0",
+			"ü",
+			"a b",
+			"x".repeat(300),
+			"con",
+			"NUL",
+			"aux.txt",
+		]) {
 			await rejects(store.append(session, { header, lines: entries("a", 1) }), "invalid");
 			await rejects(store.load(session), "invalid");
 			await rejects(store.header(session), "invalid");
 			await rejects(store.delete(session), "invalid");
 			await rejects(store.list({ session }), "invalid");
 		}
-		for (const line of ["", "{", "[]", "null", '{"type":"message"}', '{"type":"message","id":1}', '{"type":"session","id":"x"}', '{"id":"x",\n"type":"y"}'])
+		for (const line of [
+			"",
+			"{",
+			"[]",
+			"null",
+			'{"type":"message"}',
+			'{"type":"message","id":1}',
+			'{"type":"session","id":"x"}',
+			'{"id":"x",\n"type":"y"}',
+		])
 			await rejects(append(store, [entry("good"), Buffer.from(line)]), "invalid");
-		for (const bad of ["", "{}", '{"type":"session","id":"another"}', `${header}\n`, `{"type":"message","id":"${SESSION}"}`])
+		for (const bad of [
+			"",
+			"{}",
+			'{"type":"session","id":"another"}',
+			`${header}\n`,
+			`{"type":"message","id":"${SESSION}"}`,
+		])
 			await rejects(store.append(SESSION, { header: Buffer.from(bad), lines: entries("a", 1) }), "invalid");
 		for (const cursor of ["", "x", "[]", "{}", '{"clock":-1,"hosts":{}}', "1:", "-1:5", "9".repeat(40)]) {
 			await rejects(store.load(SESSION, cursor), "reset");
 			await rejects(append(store, entries("a", 1), cursor), "reset");
 		}
 		const lines = entries("a", 1);
+		// @ts-expect-error: something is missing or not of its type
 		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }])
-			// @ts-expect-error: something is missing or not of its type
 			await rejects(store.append(SESSION, append), "invalid");
+		// @ts-expect-error: some are not even text
 		for (const project of [5, null, "a\0", "\ud800", "x".repeat(2000)])
-			// @ts-expect-error: some are not even text
 			await rejects(store.append(SESSION, { header, lines, project }), "invalid");
 		// @ts-expect-error: text is not a line
 		await rejects(append(store, ['{"type":"message","id":"x"}']), "invalid");

@@ -1,4 +1,4 @@
-import type { RedactInput, RedactReport, SessionManager } from "../../../index.js";
+import type { RedactInput, RedactReport } from "../../../index.js";
 
 /** What went wrong, as a code for programs. */
 export type StoreErrorCode =
@@ -364,7 +364,11 @@ export class SessionSync {
 	 * Which stored sessions this machine lacks lines of: those of the project, or one; no lines are loaded. `list` is what the store lists, if it
 	 * was asked already; `only` says which of these sessions are looked at, where the others are known to be the same. `deleted` are the sessions that were deleted from the store and are here.
 	 */
-	compare(options?: { session?: string; list?: SessionList; only?: (stored: StoredSession) => boolean }): Promise<{ items: SyncItem[]; problems: Problem[]; deleted: { session: string; file: string; cwd: string | undefined }[] }>;
+	compare(options?: { session?: string; list?: SessionList; only?: (stored: StoredSession) => boolean }): Promise<{
+		items: SyncItem[];
+		problems: Problem[];
+		deleted: { session: string; file: string; cwd: string | undefined }[];
+	}>;
 	/** Those of the sessions that `compare` gave which lack something here. Where the list does not tell, as after a push, the store is asked. */
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
@@ -375,7 +379,9 @@ export class SessionSync {
 	 *
 	 * @throws If the store cannot be asked.
 	 */
-	pull(options?: SyncOptions & { items?: SyncItem[]; onBegin?: () => void; onResult?: (result: PullResult) => void }): Promise<PullResult[]>;
+	pull(
+		options?: SyncOptions & { items?: SyncItem[]; onBegin?: () => void; onResult?: (result: PullResult) => void },
+	): Promise<PullResult[]>;
 	/**
 	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored` are the lines that the
 	 * store had and the file had not, such as those of an entry that was edited by hand: where the file has the entry, its line takes their
@@ -384,13 +390,18 @@ export class SessionSync {
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
-	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: RedactReport["lines"]; emptied: number; error?: Error }>;
+	redact(
+		local: { session: string; file: string },
+		what: RedactInput,
+	): Promise<RedactReport & { stored: RedactReport["lines"]; emptied: number; error?: Error }>;
 	/**
 	 * Stores what the files of this machine hold: of the project, of one session, or of those that `local` gave; none of a private one. What
 	 * fails is in the result of its session, and may be tried again.
 	 * That of a session that was deleted from the store has an error with code `deleted`.
 	 */
-	push(options?: SyncOptions & { local?: readonly { session: string; file: string; cwd?: string }[] }): Promise<PushResult[]>;
+	push(
+		options?: SyncOptions & { local?: readonly { session: string; file: string; cwd?: string }[] },
+	): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether a session was stored from here, or pulled. */

@@ -1,13 +1,21 @@
 // `pi-sync push`, `pull`, `sync` and `status`, with a store in a directory that two machines share.
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { DirectoryStore } from "../../lib/index.js";
-import { type World, good, lines, put, run, world } from "../support/cli.js";
+import { message, scratch, snapshot, user } from "../../../../__test__/support/scratch.js";
+import { good, lines, put, run, type World, world } from "../support/cli.js";
 import { fakeBucket } from "../support/fake-s3.js";
 import { hangingDrive } from "../support/hanging-drive.js";
 import { headerFileOf, library, logOf } from "../support/lines.js";
-import { message, scratch, snapshot, user } from "../../../../__test__/support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 
@@ -24,7 +32,9 @@ function team() {
 
 const filesOf = ({ agent }: World) => {
 	const root = join(agent, "sessions");
-	return existsSync(root) ? readdirSync(root).flatMap((dir) => readdirSync(join(root, dir)).map((file) => join(root, dir, file))) : [];
+	return existsSync(root)
+		? readdirSync(root).flatMap((dir) => readdirSync(join(root, dir)).map((file) => join(root, dir, file)))
+		: [];
 };
 
 test("a session goes from here to the store and from there to another machine", async () => {
@@ -35,7 +45,9 @@ test("a session goes from here to the store and from there to another machine", 
 	expect(snapshot(store)).toEqual(before);
 	expect(await good(laptop, ["push"])).toMatch(/ stored {2}0194aaaa/);
 	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
-	expect(await good(laptop, ["status", "--sessions"])).toMatch(/^SESSION +PROJECT +HOSTS +SIZE +AGE( +IN USE BY)?\n0194aaaa\S+ +shop +laptop +\d+ B/);
+	expect(await good(laptop, ["status", "--sessions"])).toMatch(
+		/^SESSION +PROJECT +HOSTS +SIZE +AGE( +IN USE BY)?\n0194aaaa\S+ +shop +laptop +\d+ B/,
+	);
 	expect(await good(desktop, ["pull", "--dry-run"])).toContain("to be pulled");
 	expect(filesOf(desktop)).toEqual([]);
 	expect(await good(desktop, ["pull"])).toMatch(/^1 line added {2}0194aaaa/);
@@ -55,16 +67,23 @@ test("a session goes from here to the store and from there to another machine", 
 // Regression: it gave up at the first error.
 test("a push goes on after errors of the store that pass, and gives up where it stores nothing any more", async () => {
 	const { laptop, desktop } = team();
-	put(laptop, ID, ["a", "b", "c"].map((id) => message(id, null, user(id.repeat(1 << 20)))));
+	put(
+		laptop,
+		ID,
+		["a", "b", "c"].map((id) => message(id, null, user(id.repeat(1 << 20)))),
+	);
 	const preload = join(laptop.cwd, "flaky.cjs");
-	writeFileSync(preload, `
+	writeFileSync(
+		preload,
+		`
 		const { DirectoryStore, StoreError } = require(${JSON.stringify(library)});
 		const { append } = DirectoryStore.prototype;
 		let calls = 0;
 		DirectoryStore.prototype.append = function (...args) {
 			const isAway = calls++ % 2 === 0 || process.env.IS_AWAY;
 			return isAway ? Promise.reject(new StoreError("unreachable", "away, call " + calls)) : append.apply(this, args);
-		};`);
+		};`,
+	);
 	const env = { NODE_OPTIONS: `--require ${preload}` };
 	const failed = await run(laptop, ["push"], { ...env, IS_AWAY: "1" });
 	expect(failed).toMatchObject({ code: 1, out: expect.stringMatching(/^failed .*: away, call 5\n$/) });
@@ -81,10 +100,15 @@ test("a file that only its owner may read names the store where the variable doe
 	expect(await good(at, ["push"])).toMatch(/ stored {2}0194aaaa/);
 	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
 	writeFileSync(file, "[]");
-	expect((await run(at, ["push"])).err).toContain('must be a JSON object such as {"store": "postgres://me@host/database"}');
+	expect((await run(at, ["push"])).err).toContain(
+		'must be a JSON object such as {"store": "postgres://me@host/database"}',
+	);
 	if (process.platform === "win32") return;
 	chmodSync(file, 0o640);
-	expect(await run(at, ["push"])).toMatchObject({ code: 1, err: `Error: ${file} may hold a password, and others may read or change it: chmod 600 ${file}\n` });
+	expect(await run(at, ["push"])).toMatchObject({
+		code: 1,
+		err: `Error: ${file} may hold a password, and others may read or change it: chmod 600 ${file}\n`,
+	});
 });
 
 // Regression: they were skipped without a word.
@@ -101,14 +125,26 @@ test("files that are not stored, of another version or no sessions, are named", 
 	expect(code).toBe(0);
 	const told = err.trimEnd().split("\n").sort();
 	expect(told).toHaveLength(4);
-	for (const [index, why] of [/later\.jsonl: .*install a newer/, /notes\.jsonl: .*no header/, /odd\.jsonl: Not an id of a session/, /old\.jsonl: .*open it once/].entries())
+	for (const [index, why] of [
+		/later\.jsonl: .*install a newer/,
+		/notes\.jsonl: .*no header/,
+		/odd\.jsonl: Not an id of a session/,
+		/old\.jsonl: .*open it once/,
+	].entries())
 		expect(told[index]).toMatch(why);
 	// A session that is named has nothing to do with the others.
 	expect((await run(laptop, ["push", ID])).err).toBe("");
 	// Of one that is named and cannot be stored it is told what is wrong with it.
 	const dir = dirname(file);
-	for (const [name, why] of [["later", "install a newer"], ["notes", "no header"], ["odd", "Not an id of a session"], ["old", "open it once"]])
-		expect((await run(laptop, ["push", join(dir, `${name}.jsonl`)])).err).toMatch(new RegExp(`A store cannot take .*${name}\\.jsonl: .*${why}`));
+	for (const [name, why] of [
+		["later", "install a newer"],
+		["notes", "no header"],
+		["odd", "Not an id of a session"],
+		["old", "open it once"],
+	])
+		expect((await run(laptop, ["push", join(dir, `${name}.jsonl`)])).err).toMatch(
+			new RegExp(`A store cannot take .*${name}\\.jsonl: .*${why}`),
+		);
 });
 
 test("a session that was deleted here comes back when it is named; others of the store stay where they are", async () => {
@@ -137,7 +173,11 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 		// The beginning may be an id.
 		return new Set(bucket.asked.filter((key) => key.startsWith("headers/")));
 	};
-	for (const args of [["status", "--sessions"], ["status", "--sessions", "--all"]]) expect(await headers(...args)).toEqual(new Set());
+	for (const args of [
+		["status", "--sessions"],
+		["status", "--sessions", "--all"],
+	])
+		expect(await headers(...args)).toEqual(new Set());
 	expect(await headers("pull", "--all", "--dry-run")).toEqual(new Set());
 	expect(await headers("delete", "sec", "--dry-run")).toEqual(new Set());
 	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set());
@@ -146,13 +186,17 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 
 test("pull --all says how much is stored of projects that are not here", async () => {
 	const { laptop, desktop } = team();
-	const said = "1 more stored session of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n";
+	const said =
+		"1 more stored session of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n";
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
 	expect(await good(laptop, ["pull", "--all"])).toBe("The store has nothing new\n");
 	const other = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: "another" } };
 	expect(await good(other, ["pull", "--all"])).toBe(`The store has nothing new\n${said}`);
-	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({ sessions: [], elsewhere: { sessions: 1 } });
+	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({
+		sessions: [],
+		elsewhere: { sessions: 1 },
+	});
 });
 
 test("what is wrong is said: no store, one that is not there, wrong use; never with a password", async () => {
@@ -163,28 +207,77 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 		expect(out + err).not.toContain("s3cret");
 		return { code, err: err.trim(), out };
 	};
-	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, PI_SYNC_STORE, or store in session-store.json in the agent's directory" });
+	expect(await said(["push"])).toMatchObject({
+		code: 2,
+		err: "Error: Which store? --store <url>, PI_SYNC_STORE, or store in session-store.json in the agent's directory",
+	});
 	const missing = join(laptop.cwd, "no-such");
 	const before = snapshot(join(laptop.agent, "sessions"));
 	for (const command of ["pull", "push", "sync"])
-		expect(await said([command, "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory: make it, or mount its drive"), out: "" });
-	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)" });
-	expect(await said(["pull", "--store", "s3://"])).toMatchObject({ code: 1, err: "Error: The address of the store names no bucket: s3://bucket/prefix" });
-	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
+		expect(await said([command, "--store", missing])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("there is no such directory: make it, or mount its drive"),
+			out: "",
+		});
+	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({
+		code: 1,
+		err: "Error: No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)",
+	});
+	expect(await said(["pull", "--store", "s3://"])).toMatchObject({
+		code: 1,
+		err: "Error: The address of the store names no bucket: s3://bucket/prefix",
+	});
+	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("is no URL"),
+	});
 	for (const mistyped of ["host=127.0.0.1 user=me password=s3cret dbname=x", "postgres//me:s3cret@127.0.0.1/x"])
-		expect(await said(["pull", "--json", "--store", mistyped])).toMatchObject({ code: 1, err: expect.stringContaining("neither a path nor a URL") });
+		expect(await said(["pull", "--json", "--store", mistyped])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("neither a path nor a URL"),
+		});
 	for (const secret of ["postgres://me:s3cret@127.0.0.1:1/x", "postgres://me@127.0.0.1:1/x?password=s3cret"])
-		expect(await said(["pull", "--store", secret])).toMatchObject({ code: 1, err: expect.stringContaining("A password in an argument is seen by every user of this machine") });
+		expect(await said(["pull", "--store", secret])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("A password in an argument is seen by every user of this machine"),
+		});
 	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
-	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
-	for (const args of [["delete", ID, "--all"], ["move", "shop", "--all"]]) expect(await said(args, laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("unknown option '--all'") });
+	expect(await said(["push", ID, "--all"], missing)).toMatchObject({
+		code: 2,
+		err: "Error: --all cannot be combined with a session",
+	});
+	for (const args of [
+		["delete", ID, "--all"],
+		["move", "shop", "--all"],
+	])
+		expect(await said(args, laptop.cwd)).toMatchObject({
+			code: 2,
+			err: expect.stringContaining("unknown option '--all'"),
+		});
 	// Regression: the sessions went to a project without a name.
-	for (const args of [["shop", ""], ["", "shop"]]) expect(await said(["move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("The name of a project must not be empty") });
+	for (const args of [
+		["shop", ""],
+		["", "shop"],
+	])
+		expect(await said(["move", ...args], laptop.cwd)).toMatchObject({
+			code: 2,
+			err: expect.stringContaining("The name of a project must not be empty"),
+		});
 	for (const args of [["shop", "shop"], ["shop"]])
-		expect(await said(["move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: shop is the project's name already; name the one that it is to have: pi-sync move shop <to>" });
-	for (const args of [[], ["--text", "a", "--entry", "b"]]) expect(await said(["redact", ID, ...args])).toMatchObject({ code: 2, err: expect.stringContaining("One of --text and --entry is needed, and not both") });
-	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "zzz"; pi-sync status --all --sessions shows them' });
+		expect(await said(["move", ...args], laptop.cwd)).toMatchObject({
+			code: 2,
+			err: "Error: shop is the project's name already; name the one that it is to have: pi-sync move shop <to>",
+		});
+	for (const args of [[], ["--text", "a", "--entry", "b"]])
+		expect(await said(["redact", ID, ...args])).toMatchObject({
+			code: 2,
+			err: expect.stringContaining("One of --text and --entry is needed, and not both"),
+		});
+	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({
+		code: 1,
+		err: 'Error: No stored session has an id that begins with "zzz"; pi-sync status --all --sessions shows them',
+	});
 	expect(snapshot(join(laptop.agent, "sessions"))).toEqual(before);
 	// Notes are kept under a checksum of the address.
 	const kept = JSON.stringify(snapshot(laptop.agent));
@@ -193,23 +286,47 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 
 test("--help of every command has examples, and an error of use names the help of its command", async () => {
 	const { laptop } = team();
-	const names = [...(await good(laptop, ["--help"])).matchAll(/^ {2}(\w+) [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
+	const names = [...(await good(laptop, ["--help"])).matchAll(/^ {2}(\w+) [[<]/gm)]
+		.map(([, name]) => name as string)
+		.filter((name) => name !== "help");
 	expect(names).toEqual(["push", "pull", "sync", "status", "move", "delete", "redact"]);
 	for (const name of names) {
 		expect(await good(laptop, [name, "--help"])).toMatch(new RegExp(`Examples:\n {2}\\$ pi-sync ${name}`));
-		expect(await run(laptop, [name, "--bogus"])).toEqual({ code: 2, out: "", err: `error: unknown option '--bogus'\n(see pi-sync ${name} --help)\n` });
-		expect(JSON.parse((await run(laptop, [name, "--json", "--bogus"])).err)).toEqual({ error: { message: "unknown option '--bogus'" } });
+		expect(await run(laptop, [name, "--bogus"])).toEqual({
+			code: 2,
+			out: "",
+			err: `error: unknown option '--bogus'\n(see pi-sync ${name} --help)\n`,
+		});
+		expect(JSON.parse((await run(laptop, [name, "--json", "--bogus"])).err)).toEqual({
+			error: { message: "unknown option '--bogus'" },
+		});
 	}
-	for (const name of ["move", "delete"]) expect((await run(laptop, [name])).err).toMatch(new RegExp(`^error: missing required argument .*\\n\\(see pi-sync ${name} --help\\)\\n$`));
+	for (const name of ["move", "delete"])
+		expect((await run(laptop, [name])).err).toMatch(
+			new RegExp(`^error: missing required argument .*\\n\\(see pi-sync ${name} --help\\)\\n$`),
+		);
 });
 
 // Regression: a variable that is not set (`--dir "$dir"`) meant the working directory, or whatever the default is.
 test("an option that names something must not be empty", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
-	for (const line of ["push --store", "push --cwd", "pull --dir", "sync --dir", "status --store", "move shop --store", `delete ${ID} --store`, `redact ${ID} --entry`]) {
+	for (const line of [
+		"push --store",
+		"push --cwd",
+		"pull --dir",
+		"sync --dir",
+		"status --store",
+		"move shop --store",
+		`delete ${ID} --store`,
+		`redact ${ID} --entry`,
+	]) {
 		const { code, err } = await run(laptop, [...line.split(" "), ""]);
-		expect({ line, code, err }).toEqual({ line, code: 2, err: expect.stringMatching(/^error: option .* It must not be empty\./) });
+		expect({ line, code, err }).toEqual({
+			line,
+			code: 2,
+			err: expect.stringMatching(/^error: option .* It must not be empty\./),
+		});
 	}
 });
 
@@ -228,9 +345,16 @@ test("a private session that is named is not pushed, and the settings that say s
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
 	for (const args of [[ID], [ID, "--dry-run"], [file]])
-		expect(await run(laptop, ["push", ...args])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("is private, and is not pushed: private in session-store.json names it, or its directory") });
+		expect(await run(laptop, ["push", ...args])).toMatchObject({
+			code: 1,
+			out: "",
+			err: expect.stringContaining(
+				"is private, and is not pushed: private in session-store.json names it, or its directory",
+			),
+		});
 	// Regression: it said that everything was stored.
-	for (const args of [["push"], ["push", "--dry-run"]]) expect(await good(laptop, args)).toBe("Everything is stored, but for 1 private session\n");
+	for (const args of [["push"], ["push", "--dry-run"]])
+		expect(await good(laptop, args)).toBe("Everything is stored, but for 1 private session\n");
 	expect(await good(laptop, ["status", "--sessions"])).toContain("No sessions in ");
 });
 
@@ -240,7 +364,10 @@ test("a session that is named by its path is pulled, too", async () => {
 	await good(laptop, ["sync", file]);
 	await good(desktop, ["pull"]);
 	const [pulled] = filesOf(desktop) as [string];
-	for (const [id, command] of [["b", "sync"], ["c", "pull"]] as const) {
+	for (const [id, command] of [
+		["b", "sync"],
+		["c", "pull"],
+	] as const) {
 		appendFileSync(pulled, `${JSON.stringify(message(id, "a", user("and on")))}\n`);
 		await good(desktop, ["push"]);
 		expect(await good(laptop, [command, file])).toMatch(/^1 line added/);
@@ -258,14 +385,23 @@ test("to pull a session that is named looks for the project of its directory alo
 	for (const name of ["x", "y"]) {
 		const dir = join(desktop.agent, "sessions", `--${name}--`);
 		mkdirSync(dir);
-		writeFileSync(join(dir, `${name}.jsonl`), `${JSON.stringify({ type: "session", version: 3, id: name, cwd: `/nowhere/${name}` })}\n`);
+		writeFileSync(
+			join(dir, `${name}.jsonl`),
+			`${JSON.stringify({ type: "session", version: 3, id: name, cwd: `/nowhere/${name}` })}\n`,
+		);
 	}
 	const at = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: undefined } };
-	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ projects: { [at.cwd]: "shop" } }), { mode: 0o600 });
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ projects: { [at.cwd]: "shop" } }), {
+		mode: 0o600,
+	});
 	rmSync(file);
 	for (const first of [true, false]) {
 		const pulled = await run(at, ["pull", "s-1"]);
-		expect(pulled).toMatchObject({ code: 0, err: "", out: first ? expect.stringMatching(/^1 line added {2}s-1/) : "The store has nothing new\n" });
+		expect(pulled).toMatchObject({
+			code: 0,
+			err: "",
+			out: first ? expect.stringMatching(/^1 line added {2}s-1/) : "The store has nothing new\n",
+		});
 		expect(filesOf(at)).toContain(file);
 	}
 	expect((await run(at, ["pull", "--all"])).err).toContain("/nowhere/x has no git remote");
@@ -278,11 +414,22 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	const head = join(store, headerFileOf("s-1"));
 	writeFileSync(head, readFileSync(head, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
 	const all = await run(desktop, ["pull"]);
-	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: headers\/s-1: the header is that of session "s-9"\n$/) });
-	for (const args of [["pull", "s-1"], ["pull", "s-"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
+	expect(all).toMatchObject({
+		code: 1,
+		out: expect.stringMatching(/^failed {2}s-1: headers\/s-1: the header is that of session "s-9"\n$/),
+	});
+	for (const args of [
+		["pull", "s-1"],
+		["pull", "s-"],
+		["sync", "s-1"],
+	])
+		expect(await run(desktop, args)).toEqual({ ...all, err: "" });
 	// Where the file is, the header is not needed.
 	expect(await run(laptop, ["pull", "s-1"])).toMatchObject({ code: 0, out: "The store has nothing new\n" });
-	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "s-2"; pi-sync status --all --sessions shows them\n' });
+	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({
+		code: 1,
+		err: 'Error: No stored session has an id that begins with "s-2"; pi-sync status --all --sessions shows them\n',
+	});
 	expect(filesOf(desktop)).toEqual([]);
 });
 
@@ -295,12 +442,22 @@ test("with a drive that hangs, what is known here is said, and no command waits 
 	const said = `${drive}: the store did not answer within 10 s`;
 	const status = await run(at, ["status"]);
 	expect(status).toMatchObject({ code: 1, out: expect.stringContaining(said) });
-	expect(status.out).toMatch(/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m);
-	expect(JSON.parse((await run(at, ["status", "--json"])).out)).toMatchObject({ unreachable: said, projects: [{ project: "shop", toPush: [{ session: ID }] }] });
-	for (const args of [["push"], ["pull"], ["status", "--sessions"]]) expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
+	expect(status.out).toMatch(
+		/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m,
+	);
+	expect(JSON.parse((await run(at, ["status", "--json"])).out)).toMatchObject({
+		unreachable: said,
+		projects: [{ project: "shop", toPush: [{ session: ID }] }],
+	});
+	for (const args of [["push"], ["pull"], ["status", "--sessions"]])
+		expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
 	// What is said here is taken out here, too.
 	const redacted = await run(at, ["redact", ID, "--text", "hello"]);
-	expect(redacted).toMatchObject({ code: 1, err: expect.stringContaining(said), out: expect.stringContaining("the one that is named did not answer") });
+	expect(redacted).toMatchObject({
+		code: 1,
+		err: expect.stringContaining(said),
+		out: expect.stringContaining("the one that is named did not answer"),
+	});
 	expect(readFileSync(file, "utf8")).not.toContain("hello");
 });
 
@@ -320,7 +477,9 @@ test("one bad file of the store keeps no other session back", async () => {
 	put(laptop, ID.replace(/1$/, "2"), [message("a", null, user("hello too"))]);
 	await good(laptop, ["push"]);
 	appendFileSync(join(store, logOf("laptop", { session: ID, project: "shop" })), "no batch\n");
-	mkdirSync(join(store, dirname(logOf("laptop", { session: "no-such-session", project: "shop" }))), { recursive: true });
+	mkdirSync(join(store, dirname(logOf("laptop", { session: "no-such-session", project: "shop" }))), {
+		recursive: true,
+	});
 	const { code, out } = await run(desktop, ["pull"]);
 	expect(code).toBe(1);
 	expect(lines(out).join("\n")).toContain("it is not a batch");

@@ -1,21 +1,27 @@
 // Machines with a store in real servers, killed and cut off from them.
 import { expect, onTestFinished, test } from "vitest";
 import { count } from "../../../../__test__/support/counts.mjs";
+import { startPostgres, startProxy, startS3, type TcpProxy } from "../support/servers.js";
 import { killMachines } from "../support/store-kills.js";
-import { type Proxy, startPostgres, startProxy, startS3 } from "../support/servers.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20261122);
 
 /** A way through a proxy that cuts, halves, delays and swallows. */
 async function way(target: number, make: (port: number) => { address: string; server: object }) {
-	const proxy: Proxy = await startProxy(target);
+	const proxy: TcpProxy = await startProxy(target);
 	onTestFinished(() => proxy.stop());
 	return {
 		...make(proxy.port),
 		heal: () => proxy.heal(),
 		trouble: (random: { int(below: number): number }) => {
 			const bytes = random.int(3000);
-			const troubles = [() => proxy.cut(), () => proxy.cutAfter(bytes), () => proxy.cutAnswerAfter(bytes), () => proxy.delay(random.int(50)), () => proxy.hold()];
+			const troubles = [
+				() => proxy.cut(),
+				() => proxy.cutAfter(bytes),
+				() => proxy.cutAnswerAfter(bytes),
+				() => proxy.delay(random.int(50)),
+				() => proxy.hold(),
+			];
 			troubles[random.int(troubles.length)]?.();
 		},
 	};
@@ -24,7 +30,11 @@ async function way(target: number, make: (port: number) => { address: string; se
 test(`machines with a PostgreSQL lose nothing (seed ${seed})`, async () => {
 	const server = await startPostgres();
 	onTestFinished(() => server.stop());
-	await killMachines({ kills: count("store_kills"), seed, wayOf: () => way(server.port, (port) => ({ address: server.url(), server: { url: server.url({ port }) } })) });
+	await killMachines({
+		kills: count("store_kills"),
+		seed,
+		wayOf: () => way(server.port, (port) => ({ address: server.url(), server: { url: server.url({ port }) } })),
+	});
 	expect(server.port).toBeGreaterThan(0);
 });
 
@@ -32,7 +42,10 @@ test(`machines with a bucket lose nothing (seed ${seed})`, async () => {
 	const server = await startS3();
 	onTestFinished(() => server.stop());
 	const bucket = server.newBucket();
-	const make = (port: number) => ({ address: `s3://${bucket}`, server: { bucket, endpoint: `http://127.0.0.1:${port}`, credentials: server.credentials } });
+	const make = (port: number) => ({
+		address: `s3://${bucket}`,
+		server: { bucket, endpoint: `http://127.0.0.1:${port}`, credentials: server.credentials },
+	});
 	await killMachines({ kills: count("store_kills"), seed, wayOf: () => way(server.port, make) });
 	expect(bucket).not.toBe("");
 });

@@ -1,86 +1,161 @@
 // The extension in the real pi, on either session manager: two machines, one project.
-import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { inRpc, print } from "../../../../__test__/end-to-end/extension/pi.js";
 import { loadAll } from "../../lib/index.js";
 import { emptyDirectory } from "../support/lines.js";
-import { WAYS, extension, machine, reader } from "../support/pi.js";
+import { extension, machine, reader, WAYS } from "../support/pi.js";
 import { inBucket, inPostgres } from "../support/shared-stores.js";
 
-const entriesOf = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
-const filesIn = (dir: string) => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".jsonl")).map((name) => join(dir, name)) : []);
+const entriesOf = (file: string) =>
+	readFileSync(file, "utf8")
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+const filesIn = (dir: string) =>
+	existsSync(dir)
+		? readdirSync(dir)
+				.filter((name) => name.endsWith(".jsonl"))
+				.map((name) => join(dir, name))
+		: [];
 const LONG = { timeout: 300_000, interval: 50 };
 
 test.each(WAYS)("what was said on one machine goes on on another, on %s", async (_, options) => {
 	const address = join(emptyDirectory(), "store");
-	const [laptop, desktop] = [await machine(address, [{ text: "Hello from the model" }, { text: "So it is" }]), await machine(address, [{ text: "First here" }, { text: "And again" }], "desktop")];
-	expect(await print(laptop, "Hello", { ...options, env: laptop.env })).toMatchObject({ code: 0, stdout: "Hello from the model\n", stderr: "" });
+	const [laptop, desktop] = [
+		await machine(address, [{ text: "Hello from the model" }, { text: "So it is" }]),
+		await machine(address, [{ text: "First here" }, { text: "And again" }], "desktop"),
+	];
+	expect(await print(laptop, "Hello", { ...options, env: laptop.env })).toMatchObject({
+		code: 0,
+		stdout: "Hello from the model\n",
+		stderr: "",
+	});
 	const [file] = filesIn(laptop.here) as [string];
 	const [head, ...entries] = entriesOf(file);
 	// All that was appended is stored by pi's end.
 	expect((await loadAll(reader(address), head.id)).lines.map(({ line }) => JSON.parse(String(line)))).toEqual(entries);
-	expect((await reader(address).list()).sessions).toMatchObject([{ session: head.id, project: "shop", hosts: ["laptop"] }]);
+	expect((await reader(address).list()).sessions).toMatchObject([
+		{ session: head.id, project: "shop", hosts: ["laptop"] },
+	]);
 	// On the other machine it comes while another session is open there.
-	await inRpc(desktop, async (client) => {
-		await client.prompt("Hi");
-		await vi.waitFor(() => expect(filesIn(desktop.here)).toHaveLength(2), LONG);
-	}, { ...options, env: desktop.env });
+	await inRpc(
+		desktop,
+		async (client) => {
+			await client.prompt("Hi");
+			await vi.waitFor(() => expect(filesIn(desktop.here)).toHaveLength(2), LONG);
+		},
+		{ ...options, env: desktop.env },
+	);
 	const [theirs] = filesIn(desktop.here).filter((path) => path.includes(head.id)) as [string];
 	expect(entriesOf(theirs).slice(1)).toEqual(entries);
 	expect(entriesOf(theirs)[0]).toEqual({ ...head, cwd: desktop.work });
-	expect(await print(desktop, "And?", { ...options, args: ["--session", theirs], env: desktop.env })).toMatchObject({ code: 0, stdout: "And again\n", stderr: "" });
+	expect(await print(desktop, "And?", { ...options, args: ["--session", theirs], env: desktop.env })).toMatchObject({
+		code: 0,
+		stdout: "And again\n",
+		stderr: "",
+	});
 	const all = entriesOf(theirs).slice(1);
 	expect(all.length).toBeGreaterThan(entries.length);
 	// Back on the first one, it comes once pi has closed the session.
-	expect(await print(laptop, "So?", { ...options, args: ["--session", file], env: laptop.env })).toMatchObject({ code: 0, stdout: "So it is\n" });
-	await vi.waitFor(() => expect(new Set(entriesOf(file).map(({ id }) => id))).toEqual(new Set([head.id, ...all.map(({ id }) => id), ...entriesOf(file).slice(1).map(({ id }) => id)])), LONG);
+	expect(await print(laptop, "So?", { ...options, args: ["--session", file], env: laptop.env })).toMatchObject({
+		code: 0,
+		stdout: "So it is\n",
+	});
+	await vi.waitFor(
+		() =>
+			expect(new Set(entriesOf(file).map(({ id }) => id))).toEqual(
+				new Set([
+					head.id,
+					...all.map(({ id }) => id),
+					...entriesOf(file)
+						.slice(1)
+						.map(({ id }) => id),
+				]),
+			),
+		LONG,
+	);
 	await vi.waitFor(() => expect(entriesOf(file).length).toBeGreaterThan(all.length + 1), LONG);
 });
 
-test.each(WAYS)("a store that is not there, or does not answer, keeps pi from nothing but two seconds at its end, on %s", async (_, options) => {
-	const address = join(emptyDirectory(), "store");
-	const at = await machine(address, Array(3).fill({ text: "Hello" }));
-	renameSync(address, `${address}-away`);
-	const missing = await print(at, "Hi", { ...options, env: at.env });
-	expect(missing).toMatchObject({ code: 0, stdout: "Hello\n", stderr: expect.stringContaining("not all of this session is stored yet") });
-	expect(existsSync(address)).toBe(false);
-	// Somebody who takes connections and says nothing.
-	const silent = createServer(() => {});
-	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => void silent.close());
-	writeFileSync(at.settings, JSON.stringify({ store: `postgres://me:s3cret@127.0.0.1:${(silent.address() as AddressInfo).port}/x`, projects: { [at.work]: "shop" } }), { mode: 0o600 });
-	const held = await print(at, "Hi", { ...options, env: at.env });
-	expect(held).toMatchObject({ code: 0, stdout: "Hello\n", stderr: expect.stringContaining("not all of this session is stored yet") });
-	expect(held.stderr).not.toContain("s3cret");
-	// What could not be stored is stored by a later start with the store.
-	renameSync(`${address}-away`, address);
-	writeFileSync(at.settings, JSON.stringify({ store: address, projects: { [at.work]: "shop" } }), { mode: 0o600 });
-	await inRpc(at, async (client) => {
-		await client.prompt("Hi");
-		await vi.waitFor(async () => expect((await reader(address).list()).sessions.length).toBeGreaterThan(1), LONG);
-	}, { ...options, env: at.env });
-});
+test.each(WAYS)(
+	"a store that is not there, or does not answer, keeps pi from nothing but two seconds at its end, on %s",
+	async (_, options) => {
+		const address = join(emptyDirectory(), "store");
+		const at = await machine(address, Array(3).fill({ text: "Hello" }));
+		renameSync(address, `${address}-away`);
+		const missing = await print(at, "Hi", { ...options, env: at.env });
+		expect(missing).toMatchObject({
+			code: 0,
+			stdout: "Hello\n",
+			stderr: expect.stringContaining("not all of this session is stored yet"),
+		});
+		expect(existsSync(address)).toBe(false);
+		// Somebody who takes connections and says nothing.
+		const silent = createServer(() => {});
+		await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+		onTestFinished(() => void silent.close());
+		writeFileSync(
+			at.settings,
+			JSON.stringify({
+				store: `postgres://me:s3cret@127.0.0.1:${(silent.address() as AddressInfo).port}/x`,
+				projects: { [at.work]: "shop" },
+			}),
+			{ mode: 0o600 },
+		);
+		const held = await print(at, "Hi", { ...options, env: at.env });
+		expect(held).toMatchObject({
+			code: 0,
+			stdout: "Hello\n",
+			stderr: expect.stringContaining("not all of this session is stored yet"),
+		});
+		expect(held.stderr).not.toContain("s3cret");
+		// What could not be stored is stored by a later start with the store.
+		renameSync(`${address}-away`, address);
+		writeFileSync(at.settings, JSON.stringify({ store: address, projects: { [at.work]: "shop" } }), { mode: 0o600 });
+		await inRpc(
+			at,
+			async (client) => {
+				await client.prompt("Hi");
+				await vi.waitFor(async () => expect((await reader(address).list()).sessions.length).toBeGreaterThan(1), LONG);
+			},
+			{ ...options, env: at.env },
+		);
+	},
+);
 
 test("settings that cannot be used are an error in pi, which starts without a store", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), [{ text: "Hello" }]);
 	chmodSync(at.settings, 0o644);
-	expect(await print(at, "Hi", { extension, env: at.env })).toMatchObject({ code: 0, stdout: "Hello\n", stderr: expect.stringContaining("pi-sync: no store is used: ") });
+	expect(await print(at, "Hi", { extension, env: at.env })).toMatchObject({
+		code: 0,
+		stdout: "Hello\n",
+		stderr: expect.stringContaining("pi-sync: no store is used: "),
+	});
 });
 
 test("without a store, and for a session without a file, no process is started", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), [{ text: "Hello" }, { text: "Hello" }]);
-	expect(await print(at, "Hi", { extension, args: ["--no-session"], env: at.env })).toMatchObject({ code: 0, stderr: "" });
+	expect(await print(at, "Hi", { extension, args: ["--no-session"], env: at.env })).toMatchObject({
+		code: 0,
+		stderr: "",
+	});
 	writeFileSync(at.settings, "{}", { mode: 0o600 });
 	expect(await print(at, "Hi", { extension, env: at.env })).toMatchObject({ code: 0, stderr: "" });
 	expect(existsSync(join(at.home, "agent/session-stores"))).toBe(false);
 });
 
-test.each([["PostgreSQL", inPostgres], ["a bucket", inBucket]])("%s: what was said is stored at pi's end", async (_, start) => {
+test.each([
+	["PostgreSQL", inPostgres],
+	["a bucket", inBucket],
+])("%s: what was said is stored at pi's end", async (_, start) => {
 	const store = await start();
 	const at = await machine(join(emptyDirectory(), "unused"), [{ text: "One" }]);
 	writeFileSync(at.settings, JSON.stringify({ projects: { [at.work]: "shop" } }), { mode: 0o600 });
-	expect(await print(at, "a", { extension, env: { ...at.env, ...store.env, PI_SYNC_STORE: store.address } })).toMatchObject({ code: 0, stdout: "One\n", stderr: "" });
+	expect(
+		await print(at, "a", { extension, env: { ...at.env, ...store.env, PI_SYNC_STORE: store.address } }),
+	).toMatchObject({ code: 0, stdout: "One\n", stderr: "" });
 	expect((await store.open("reader").list()).sessions).toMatchObject([{ project: "shop", hosts: ["laptop"] }]);
 });

@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type LineStore, PostgresStore, StoreError, loadAll } from "../../lib/index.js";
+import { type LineStore, loadAll, PostgresStore, StoreError } from "../../lib/index.js";
 import { good, run, world } from "../support/cli.js";
-import { SESSION, append, emptyDirectory, entries, entry, ids } from "../support/lines.js";
-import { text } from "../support/machines.js";
-import { PASSWORD, type Postgres, freePort, startPostgres } from "../support/servers.js";
+import { append, emptyDirectory, entries, entry, ids, SESSION } from "../support/lines.js";
+import { freePort, PASSWORD, type Postgres, startPostgres } from "../support/servers.js";
 
 let server: Postgres;
 let admin: pg.Client;
@@ -29,7 +28,8 @@ const opened = <T extends LineStore>(store: T): T => {
 	onTestFinished(() => store.close());
 	return store;
 };
-const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) => opened(new PostgresStore({ url, host, schema, timeout }));
+const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) =>
+	opened(new PostgresStore({ url, host, schema, timeout }));
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 	const error = await work.then(
 		() => undefined,
@@ -61,7 +61,10 @@ test("tables that are dropped and made anew under a process that runs are anothe
 	await expect(a.load(SESSION, cursor)).rejects.toMatchObject({ code: "reset" });
 	await expect(append(a, entries("a", 1), cursor)).rejects.toMatchObject({ code: "reset" });
 	expect(ids(await loadAll(a, SESSION))).toEqual(["b0", "b1", "b2"]);
-	expect([store, (await a.list()).store]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), expect.not.stringMatching(String(store))]);
+	expect([store, (await a.list()).store]).toEqual([
+		expect.stringMatching(/^[0-9a-f-]{36}$/),
+		expect.not.stringMatching(String(store)),
+	]);
 });
 
 test("a newer release changed the tables under a process that runs", async () => {
@@ -91,7 +94,11 @@ test("a statement has the time of the address's timeout, and making the tables h
 	await holding.query("COMMIT");
 	expect((await appended).stored).toBe(1);
 	expect(said).toEqual([]);
-	expect(await failure(new PostgresStore({ client: { query: () => client.query("SELECT pg_sleep(60)") }, host: "a", schema }).list())).toMatchObject({ code: "unreachable" });
+	expect(
+		await failure(
+			new PostgresStore({ client: { query: () => client.query("SELECT pg_sleep(60)") }, host: "a", schema }).list(),
+		),
+	).toMatchObject({ code: "unreachable" });
 });
 
 /** The server under an address that is not known to be this machine's. */
@@ -102,13 +109,21 @@ describe.runIf(process.platform === "linux")("a server on another machine", () =
 	test("is not spoken to in plain text, unless the address or PGSSLMODE says so", async () => {
 		const schema = newSchema();
 		const refused = await failure(open(schema, "a", elsewhere(server.url())).list());
-		expect(refused).toMatchObject({ code: "failed", retryable: false, message: expect.stringMatching(/does not support SSL connections \(.*sslmode=disable is plain text\)$/) });
+		expect(refused).toMatchObject({
+			code: "failed",
+			retryable: false,
+			message: expect.stringMatching(/does not support SSL connections \(.*sslmode=disable is plain text\)$/),
+		});
 		// The driver goes to the host that the parameter names, and to the last one of several.
 		for (const more of ["?host=0.0.0.0", "?host=localhost&host=0.0.0.0"])
-			expect((await failure(open(schema, "a", server.url().replace("@127.0.0.1", "@localhost") + more).list())).message).toContain("does not support SSL connections");
+			expect(
+				(await failure(open(schema, "a", server.url().replace("@127.0.0.1", "@localhost") + more).list())).message,
+			).toContain("does not support SSL connections");
 		// Regression: a parameter without a value was plain text.
 		for (const more of ["?sslmode=", "?ssl=", "?sslrootcert=", "?sslmode=disable&sslmode="])
-			expect((await failure(open(schema, "a", elsewhere(server.url()) + more).list())).message, more).toContain("does not support SSL connections");
+			expect((await failure(open(schema, "a", elsewhere(server.url()) + more).list())).message, more).toContain(
+				"does not support SSL connections",
+			);
 		expect((await open(schema, "a", `${elsewhere(server.url())}?sslmode=disable`).list()).sessions).toEqual([]);
 		onTestFinished(() => void vi.unstubAllEnvs());
 		vi.stubEnv("PGSSLMODE", "allow");
@@ -120,21 +135,46 @@ describe.runIf(process.platform === "linux")("a server on another machine", () =
 	test("must have a certificate that can be checked", async () => {
 		const folder = emptyDirectory();
 		const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
-		execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:0.0.0.0", "-keyout", key, "-out", certificate], { stdio: "pipe" });
+		execFileSync(
+			"openssl",
+			[
+				"req",
+				"-x509",
+				"-newkey",
+				"rsa:2048",
+				"-nodes",
+				"-days",
+				"2",
+				"-subj",
+				"/CN=test",
+				"-addext",
+				"subjectAltName=IP:0.0.0.0",
+				"-keyout",
+				key,
+				"-out",
+				certificate,
+			],
+			{ stdio: "pipe" },
+		);
 		chmodSync(folder, 0o711);
 		if (process.getuid?.() === 0) for (const path of [key, certificate]) chownSync(path, 65534, 65534);
 		const encrypted = await startPostgres(["ssl=on", `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]);
 		onTestFinished(() => encrypted.stop());
 		const schema = newSchema();
 		const url = elsewhere(encrypted.url());
-		expect(await failure(open(schema, "a", url).list())).toMatchObject({ code: "failed", message: expect.stringMatching(/self-signed certificate \(.*sslrootcert=<file>/) });
+		expect(await failure(open(schema, "a", url).list())).toMatchObject({
+			code: "failed",
+			message: expect.stringMatching(/self-signed certificate \(.*sslrootcert=<file>/),
+		});
 		for (const more of [`?sslrootcert=${certificate}`, "?sslmode=no-verify"]) {
 			const store = open(schema, "a", url + more);
 			await store.list();
 			const client = new pg.Client(encrypted.url());
 			await client.connect();
 			onTestFinished(() => client.end());
-			const { rows } = await client.query("SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'pi-session-native'");
+			const { rows } = await client.query(
+				"SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'pi-session-native'",
+			);
 			expect(rows.length).toBeGreaterThan(0);
 			expect(rows.every(({ ssl }) => ssl)).toBe(true);
 		}
@@ -149,7 +189,9 @@ test("a password comes from the file of PostgreSQL's clients where the address h
 	const url = `postgres://owner@127.0.0.1:${server.port}/postgres`;
 	expect((await append(open(newSchema(), "a", url), entries("a", 1))).stored).toBe(1);
 	// Regression: each command warned that pg 9 will not read the file.
-	expect(await good(world(), ["status", "--sessions", "--all"], { PI_SYNC_STORE: url, PGPASSFILE: file })).toContain("No sessions in ");
+	expect(await good(world(), ["status", "--sessions", "--all"], { PI_SYNC_STORE: url, PGPASSFILE: file })).toContain(
+		"No sessions in ",
+	);
 	const refused = async (more: Record<string, string>) => {
 		const begun = performance.now();
 		const { code, err } = await run(world(), ["status", "--sessions", "--all"], { PI_SYNC_STORE: url, ...more });
@@ -158,7 +200,9 @@ test("a password comes from the file of PostgreSQL's clients where the address h
 		return err;
 	};
 	// Regression: it said that the password must be a string.
-	expect(await refused({ PGPASSFILE: join(file, "none") })).toContain("the server asks for a password, and the address, PGPASSWORD and ~/.pgpass have none for it");
+	expect(await refused({ PGPASSFILE: join(file, "none") })).toContain(
+		"the server asks for a password, and the address, PGPASSWORD and ~/.pgpass have none for it",
+	);
 	vi.stubEnv("PGPASSFILE", join(file, "none"));
 	expect((await failure(open(newSchema(), "a", url).list())).code).not.toBe("unreachable");
 });
@@ -169,13 +213,17 @@ test("who only has rights to the tables needs none to make them", async () => {
 	await admin.query("CREATE ROLE writer LOGIN PASSWORD 'writer'");
 	await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO writer; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO writer`);
 	await admin.query("CREATE ROLE reader LOGIN PASSWORD 'reader'");
-	await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO reader`);
+	await admin.query(
+		`GRANT USAGE ON SCHEMA ${schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO reader`,
+	);
 	const writer = open(schema, "w", server.url({ user: "writer", password: "writer" }));
 	expect((await append(writer, entries("w", 1))).stored).toBe(1);
 	const reader = open(schema, "r", server.url({ user: "reader", password: "reader" }));
 	expect(ids(await reader.load(SESSION))).toEqual(["a0", "w0"]);
 	expect(await failure(append(reader, entries("r", 1)))).toMatchObject({ code: "denied", retryable: false });
-	expect(await failure(open(newSchema(), "r", server.url({ user: "reader", password: "reader" })).load(SESSION))).toMatchObject({ code: "denied" });
+	expect(
+		await failure(open(newSchema(), "r", server.url({ user: "reader", password: "reader" })).load(SESSION)),
+	).toMatchObject({ code: "denied" });
 });
 
 describe("a store that cannot be used says why, and no password", () => {
@@ -186,15 +234,22 @@ describe("a store that cannot be used says why, and no password", () => {
 	});
 
 	test("its host is not one", async () => {
-		expect((await failure(open("s", "a", `postgres://owner:${encodeURIComponent(PASSWORD)}@a%zz/x`).list())).name).toBe("StoreError");
+		expect((await failure(open("s", "a", `postgres://owner:${encodeURIComponent(PASSWORD)}@a%zz/x`).list())).name).toBe(
+			"StoreError",
+		);
 	});
 
 	test("the password is wrong", async () => {
-		expect(await failure(open("s", "a", server.url({ password: `${PASSWORD}-wrong` })).load(SESSION))).toMatchObject({ code: "denied", retryable: false });
+		expect(await failure(open("s", "a", server.url({ password: `${PASSWORD}-wrong` })).load(SESSION))).toMatchObject({
+			code: "denied",
+			retryable: false,
+		});
 	});
 
 	test("there is no such database", async () => {
-		expect((await failure(open("s", "a", server.url({ database: "nowhere" })).load(SESSION))).message).toContain('database "nowhere" does not exist');
+		expect((await failure(open("s", "a", server.url({ database: "nowhere" })).load(SESSION))).message).toContain(
+			'database "nowhere" does not exist',
+		);
 	});
 
 	test("it may be read, not written", async () => {
@@ -212,9 +267,15 @@ describe("a store that cannot be used says why, and no password", () => {
 		[1, "unsupported", "has layout 1, which no release has: DROP SCHEMA"],
 	])("its tables have layout %d", async (version, code, message) => {
 		const schema = newSchema();
-		await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY); INSERT INTO ${schema}.schema_version VALUES (${version})`);
+		await admin.query(
+			`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY); INSERT INTO ${schema}.schema_version VALUES (${version})`,
+		);
 		for (const work of [() => open(schema).load(SESSION), () => append(open(schema), entries("b", 1))])
-			expect(await failure(work())).toMatchObject({ code, retryable: false, message: expect.stringContaining(message) });
+			expect(await failure(work())).toMatchObject({
+				code,
+				retryable: false,
+				message: expect.stringContaining(message),
+			});
 	});
 
 	test.each([
@@ -232,11 +293,14 @@ describe("a store that cannot be used says why, and no password", () => {
 			if (statement.text.includes("INSERT INTO")) throw Object.assign(new Error("so it is"), { code: state });
 			return admin.query(statement);
 		};
-		expect(await failure(append(new PostgresStore({ client: { query }, host: "b", schema }), entries("b", 1)))).toMatchObject({ code, retryable, message: "PostgreSQL: so it is" });
+		expect(
+			await failure(append(new PostgresStore({ client: { query }, host: "b", schema }), entries("b", 1))),
+		).toMatchObject({ code, retryable, message: "PostgreSQL: so it is" });
 	});
 
 	test("the schema's name, or neither client nor URL", async () => {
-		for (const schema of ['x"; DROP TABLE y', "X", "", "1x"]) expect(() => new PostgresStore({ client: admin, host: "a", schema })).toThrow(/Not a name of a schema/);
+		for (const schema of ['x"; DROP TABLE y', "X", "", "1x"])
+			expect(() => new PostgresStore({ client: admin, host: "a", schema })).toThrow(/Not a name of a schema/);
 		expect(() => new PostgresStore({ host: "a" })).toThrow(/a client or a URL/);
 	});
 

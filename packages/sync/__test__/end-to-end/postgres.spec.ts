@@ -1,15 +1,16 @@
 // The store in a real PostgreSQL.
-import { appendFileSync, readFileSync } from "node:fs";
+
 import { createHash } from "node:crypto";
+import { appendFileSync, readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { conformanceCases } from "../../lib/conformance.js";
-import { type LineStore, PostgresStore, SessionSync, StoreError, loadAll, openStore } from "../../lib/index.js";
+import { type LineStore, loadAll, openStore, PostgresStore, SessionSync, StoreError } from "../../lib/index.js";
 import { crowd } from "../support/crowd.js";
-import { SESSION, append, emptyDirectory, entries, entry, header, ids } from "../support/lines.js";
+import { append, emptyDirectory, entries, entry, header, ids, SESSION } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
-import { PASSWORD, type Postgres, type Proxy, startPostgres, startProxy } from "../support/servers.js";
+import { PASSWORD, type Postgres, startPostgres, startProxy, type TcpProxy } from "../support/servers.js";
 
 let server: Postgres;
 let admin: pg.Client;
@@ -29,7 +30,8 @@ const opened = <T extends LineStore>(store: T): T => {
 	onTestFinished(() => store.close());
 	return store;
 };
-const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) => opened(new PostgresStore({ url, host, schema, timeout }));
+const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) =>
+	opened(new PostgresStore({ url, host, schema, timeout }));
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 	const error = await work.then(
 		() => undefined,
@@ -59,7 +61,9 @@ test.each(conformanceCases)("a store on the caller's pool: $name", async ({ run 
 test("with 5,000 sessions in a project a start asks for one statement", async () => {
 	const [schema, path] = [newSchema(), emptyDirectory()];
 	await open(schema).list();
-	await admin.query(`INSERT INTO ${schema}.sessions (id, header, project, hosts, head, bytes) SELECT 's-' || n, '', 'shop', '{a}', 1, 100 FROM generate_series(1, 5000) n`);
+	await admin.query(
+		`INSERT INTO ${schema}.sessions (id, header, project, hosts, head, bytes) SELECT 's-' || n, '', 'shop', '{a}', 1, 100 FROM generate_series(1, 5000) n`,
+	);
 	const asked: string[] = [];
 	const query = (statement: pg.QueryConfig) => (asked.push(statement.text), admin.query(statement));
 	const store = new PostgresStore({ client: { query }, host: "b", schema });
@@ -95,7 +99,10 @@ test("an append that waits while its line is redacted stores nothing", async () 
 	await holding.connect();
 	onTestFinished(() => holding.end());
 	await holding.query("BEGIN");
-	await holding.query(`UPDATE ${schema}.sessions SET redacted = ARRAY[sha256($1::bytea)], replacements = ARRAY[NULL::bytea]`, [secret]);
+	await holding.query(
+		`UPDATE ${schema}.sessions SET redacted = ARRAY[sha256($1::bytea)], replacements = ARRAY[NULL::bytea]`,
+		[secret],
+	);
 	const appended = append(other, [secret, entry("b1")]);
 	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
 	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -114,7 +121,10 @@ test("an append that waits while its session is made and its line redacted store
 	await holding.connect();
 	onTestFinished(() => holding.end());
 	await holding.query("BEGIN");
-	await holding.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes, redacted, replacements) VALUES ($1, $2, '{a}', 0, 0, ARRAY[sha256($3::bytea)], ARRAY[NULL::bytea])`, [SESSION, header(), secret]);
+	await holding.query(
+		`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes, redacted, replacements) VALUES ($1, $2, '{a}', 0, 0, ARRAY[sha256($3::bytea)], ARRAY[NULL::bytea])`,
+		[SESSION, header(), secret],
+	);
 	const appended = append(other, [secret, entry("b1")]);
 	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
 	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -129,12 +139,19 @@ test("no row has the bytes of a redacted or deleted line", async () => {
 	const saying = (text: string) => Buffer.from(`{"type":"message","id":"a2","text":"${text}"}`);
 	const [store, secret] = [open(schema), saying("hunter2")];
 	const hash = createHash("sha256").update(secret).digest("hex");
-	const isThere = async () => (await admin.query(`SELECT FROM ${schema}.entries e, ${schema}.sessions s WHERE position('hunter2'::bytea in e.line) > 0 OR s::text LIKE '%${Buffer.from("hunter2").toString("hex")}%'`)).rows.length > 0;
+	const isThere = async () =>
+		(
+			await admin.query(
+				`SELECT FROM ${schema}.entries e, ${schema}.sessions s WHERE position('hunter2'::bytea in e.line) > 0 OR s::text LIKE '%${Buffer.from("hunter2").toString("hex")}%'`,
+			)
+		).rows.length > 0;
 	await append(store, [entry("a1"), secret]);
 	expect(await isThere()).toBe(true);
 	await store.redact(SESSION, [{ hash, line: saying("hunter2 no more") }]);
 	expect(await isThere()).toBe(true);
-	await store.redact(SESSION, [{ hash: createHash("sha256").update(saying("hunter2 no more")).digest("hex"), line: saying("gone") }]);
+	await store.redact(SESSION, [
+		{ hash: createHash("sha256").update(saying("hunter2 no more")).digest("hex"), line: saying("gone") },
+	]);
 	expect(await isThere()).toBe(false);
 	await append(store, [saying("hunter2 again")]);
 	await store.delete(SESSION);
@@ -145,10 +162,14 @@ test("a backup that was restored, and filled again with as many lines, refuses c
 	const schema = newSchema();
 	const [a, b] = [open(schema), open(schema, "b")];
 	const kept = (await append(a, entries("a", 2))).cursor;
-	await admin.query(`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`);
+	await admin.query(
+		`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`,
+	);
 	const lost = (await append(a, entries("x", 3), kept)).cursor;
 	const { store } = await a.list();
-	await admin.query(`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`);
+	await admin.query(
+		`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`,
+	);
 	// Fewer lines than the cursor has passed, as many (the same last line among them), and more.
 	for (const lines of [entries("y", 1), [entry("z"), entry("x2")], entries("b", 4)]) {
 		await expect(a.load(SESSION, lost)).rejects.toMatchObject({ code: "reset" });
@@ -169,10 +190,14 @@ test("what a host stored after another one's lines reaches others after a backup
 	await b.sync.pull();
 	appendFileSync(b.file, text(entry("b1")));
 	await b.sync.push();
-	await admin.query(`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`);
+	await admin.query(
+		`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`,
+	);
 	appendFileSync(a.file, text(...entries("a", 5)));
 	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
-	await admin.query(`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`);
+	await admin.query(
+		`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`,
+	);
 	for (const { again } of [a, b, a, b]) {
 		await again().push();
 		await again().pull();
@@ -190,7 +215,8 @@ test("a damaged row that was put right reaches those who have passed it", async 
 	begin(a, entry("r"), entry("x"), entry("y"));
 	await a.sync.push();
 	await admin.query(`UPDATE ${schema}.entries SET line = line || ' '::bytea WHERE sequence = 2`);
-	for (let round = 0; round < 2; round++) expect(await b.again().pull()).toMatchObject([{ problems: [{ message: "its checksum is wrong" }] }]);
+	for (let round = 0; round < 2; round++)
+		expect(await b.again().pull()).toMatchObject([{ problems: [{ message: "its checksum is wrong" }] }]);
 	await admin.query(`UPDATE ${schema}.entries SET line = $1 WHERE sequence = 2`, [entry("x")]);
 	expect(await b.again().pull()).toMatchObject([{ added: 1, problems: [] }]);
 	expect(readFileSync(b.file, "utf8")).toContain(text(entry("r"), entry("x"), entry("y")));
@@ -210,7 +236,12 @@ test("a line that commits late is not missed by a reader who asks for what comes
 	await append(new PostgresStore({ client, host: "late", schema }), entries("l", 1));
 	const second = append(open(schema, "b"), entries("b", 1));
 	// The second waits for the row: were it numbered and seen now, the late one would come before it unseen.
-	const blocked = async () => (await admin.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'pi-session-native'")).rowCount;
+	const blocked = async () =>
+		(
+			await admin.query(
+				"SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'pi-session-native'",
+			)
+		).rowCount;
 	while ((await blocked()) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
 	expect((await reader.load(SESSION, cursor)).lines).toEqual([]);
 	await client.query("COMMIT");
@@ -250,8 +281,14 @@ test("a line that pg cannot carry is refused before it is sent, and so are sever
 	const long = Buffer.alloc(longest + 1);
 	entry("huge").copy(long);
 	const refused = await failure(append(store, [entry("a"), long]));
-	expect(refused).toMatchObject({ code: "invalid", message: expect.stringMatching(`a line of ${longest + 1} bytes is longer than the ${longest} .*huge`) });
-	expect(await failure(append(store, [entry("a"), long.subarray(1)]))).toMatchObject({ code: "invalid", message: expect.stringContaining("append them in portions") });
+	expect(refused).toMatchObject({
+		code: "invalid",
+		message: expect.stringMatching(`a line of ${longest + 1} bytes is longer than the ${longest} .*huge`),
+	});
+	expect(await failure(append(store, [entry("a"), long.subarray(1)]))).toMatchObject({
+		code: "invalid",
+		message: expect.stringContaining("append them in portions"),
+	});
 	expect((await store.list()).sessions).toEqual([]);
 });
 
@@ -262,7 +299,10 @@ test("rows that are not entries, or whose checksum is wrong, are named and skipp
 	await admin.query(`UPDATE ${schema}.entries SET line = '{"type":"message","id":"changed"}' WHERE sequence = 3`);
 	await admin.query(`UPDATE ${schema}.entries SET line = '' WHERE sequence = 4`);
 	for (const id of ["../../etc", "s2"])
-		await admin.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes) VALUES ($1, $2, '{x}', 0, 0)`, [id, header()]);
+		await admin.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes) VALUES ($1, $2, '{x}', 0, 0)`, [
+			id,
+			header(),
+		]);
 	const page = await open(schema, "b").load(SESSION);
 	expect(ids(page)).toEqual(["a0", "a4"]);
 	expect(page.problems).toEqual([
@@ -272,8 +312,13 @@ test("rows that are not entries, or whose checksum is wrong, are named and skipp
 	]);
 	const { sessions, problems } = await open(schema).list();
 	expect(sessions.map(({ session }) => session)).toEqual([SESSION, "s2"]);
-	expect(problems.map(({ session, message }) => `${session}: ${message}`)).toEqual(["../../etc: its id is not one of a session"]);
-	expect(await failure(open(schema).header("s2"))).toMatchObject({ code: "failed", message: `row "s2" of ${schema}.sessions: the header is that of session "${SESSION}"` });
+	expect(problems.map(({ session, message }) => `${session}: ${message}`)).toEqual([
+		"../../etc: its id is not one of a session",
+	]);
+	expect(await failure(open(schema).header("s2"))).toMatchObject({
+		code: "failed",
+		message: `row "s2" of ${schema}.sessions: the header is that of session "${SESSION}"`,
+	});
 });
 
 // Regression: the server waited on for a client that was gone, once for each repetition.
@@ -286,7 +331,11 @@ test("an append that waits for a lock ends on the server, too, and may be repeat
 	onTestFinished(() => holding.end());
 	await holding.query("BEGIN");
 	await holding.query(`SELECT FROM ${schema}.sessions FOR UPDATE`);
-	expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("lock timeout") });
+	expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({
+		code: "unreachable",
+		retryable: true,
+		message: expect.stringContaining("lock timeout"),
+	});
 	expect((await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount).toBe(0);
 	await holding.query("COMMIT");
 	expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
@@ -298,7 +347,7 @@ test("processes of one host and of others write to one session, some of them kil
 });
 
 describe("the way to the server", () => {
-	let proxy: Proxy;
+	let proxy: TcpProxy;
 	beforeAll(async () => {
 		proxy = await startProxy(server.port);
 	});
@@ -329,7 +378,10 @@ describe("the way to the server", () => {
 		// However long the machine takes for it, its connection is there.
 		await persist(() => impatient.load(SESSION), Infinity);
 		proxy.hold();
-		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({
+			code: "unreachable",
+			retryable: true,
+		});
 		proxy.heal();
 		expect((await append(patient, entries("b", 1), cursor)).stored).toBe(1);
 		expect(ids(await persist(() => impatient.load(SESSION), Infinity))).toEqual(["a0", "b0"]);
@@ -358,7 +410,9 @@ describe("the way to the server", () => {
 	test("the timeout is a parameter of the address", async () => {
 		const schema = newSchema();
 		await append(open(schema), entries("a", 1));
-		const store = opened(await openStore(`${server.url({ port: proxy.port })}?schema=${schema}&timeout=500`, { host: "a" }));
+		const store = opened(
+			await openStore(`${server.url({ port: proxy.port })}?schema=${schema}&timeout=500`, { host: "a" }),
+		);
 		// However long the machine takes for it, its connection is there.
 		expect(ids(await persist(() => store.load(SESSION), Infinity))).toEqual(["a0"]);
 		proxy.hold();

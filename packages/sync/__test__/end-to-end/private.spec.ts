@@ -6,53 +6,72 @@ import { inRpc, inTerminal, print } from "../../../../__test__/end-to-end/extens
 import type { Json } from "../../../../__test__/support/scratch.js";
 import { type DirectoryStore, loadAll } from "../../lib/index.js";
 import { emptyDirectory } from "../support/lines.js";
-import { WAYS, extension, machine, reader } from "../support/pi.js";
+import { extension, machine, reader, WAYS } from "../support/pi.js";
 
 const LONG = { timeout: 300_000, interval: 50 };
-const contentsOf = async (store: DirectoryStore, session: string) => (await loadAll(store, session)).lines.map(({ line }) => line.toString()).join("\n");
-const notices = ({ records }: { records: Json[] }) => records.filter(({ method }) => method === "notify").map(({ message, notifyType }) => `${notifyType}: ${message}`).join("\n");
+const contentsOf = async (store: DirectoryStore, session: string) =>
+	(await loadAll(store, session)).lines.map(({ line }) => line.toString()).join("\n");
+const notices = ({ records }: { records: Json[] }) =>
+	records
+		.filter(({ method }) => method === "notify")
+		.map(({ message, notifyType }) => `${notifyType}: ${message}`)
+		.join("\n");
 
-test.each(WAYS)("what is said after /private is not stored, and what was stored before is named, on %s", async (_, options) => {
-	const address = join(emptyDirectory(), "store");
-	const at = await machine(address, [{ text: "Hello." }, { text: "I see." }]);
-	const store = reader(address);
-	await inRpc(at, async (client) => {
-		await client.prompt("Hi");
-		await vi.waitFor(async () => expect((await store.list()).sessions).toHaveLength(1), LONG);
+test.each(WAYS)(
+	"what is said after /private is not stored, and what was stored before is named, on %s",
+	async (_, options) => {
+		const address = join(emptyDirectory(), "store");
+		const at = await machine(address, [{ text: "Hello." }, { text: "I see." }]);
+		const store = reader(address);
+		await inRpc(
+			at,
+			async (client) => {
+				await client.prompt("Hi");
+				await vi.waitFor(async () => expect((await store.list()).sessions).toHaveLength(1), LONG);
+				const session = (await store.list()).sessions[0]?.session ?? "";
+				await vi.waitFor(async () => expect(await contentsOf(store, session)).toContain("Hello."), LONG);
+				await client.send({ type: "prompt", message: "/private" });
+				await vi.waitFor(() => expect(notices(client)).toContain(`pi-sync delete ${session}`), LONG);
+				expect(JSON.parse(readFileSync(at.settings, "utf8"))).toMatchObject({
+					projects: { [at.work]: "shop" },
+					private: [session],
+				});
+				await client.prompt("The code is 4711");
+			},
+			{ ...options, env: at.env },
+		);
 		const session = (await store.list()).sessions[0]?.session ?? "";
-		await vi.waitFor(async () => expect(await contentsOf(store, session)).toContain("Hello."), LONG);
-		await client.send({ type: "prompt", message: "/private" });
-		await vi.waitFor(() => expect(notices(client)).toContain(`pi-sync delete ${session}`), LONG);
-		expect(JSON.parse(readFileSync(at.settings, "utf8"))).toMatchObject({ projects: { [at.work]: "shop" }, private: [session] });
-		await client.prompt("The code is 4711");
-	}, { ...options, env: at.env });
-	const session = (await store.list()).sessions[0]?.session ?? "";
-	expect(await contentsOf(store, session)).toContain("Hello.");
-	expect(await contentsOf(store, session)).not.toContain("4711");
-});
+		expect(await contentsOf(store, session)).toContain("Hello.");
+		expect(await contentsOf(store, session)).not.toContain("4711");
+	},
+);
 
 // Regression: every word made the session private.
 test("/private off takes the mark away, status says what holds, and any other word is an error", async () => {
 	const address = join(emptyDirectory(), "store");
 	const at = await machine(address, [{ text: "Hello." }]);
-	await inRpc(at, async (client) => {
-		await client.prompt("Hi");
-		const says = async (message: string, text: string) => {
-			await client.send({ type: "prompt", message });
-			await vi.waitFor(() => expect(notices(client).split("\n").at(-1)).toContain(text), LONG);
-		};
-		await says("/private status", "info: This session is not private: what is said in it is stored.");
-		await says("/private maybe", "error: Usage: /private [on|off|status]");
-		expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toBeUndefined();
-		await client.send({ type: "prompt", message: "/private on" });
-		await vi.waitFor(() => expect(notices(client)).toContain("info: This session is private"), LONG);
-		await says("/private off", "info: This session is not private");
-		expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toEqual([]);
-		// Its directory is private: the mark is not all.
-		writeFileSync(at.settings, JSON.stringify({ store: address, private: [at.work] }), { mode: 0o600 });
-		await client.send({ type: "prompt", message: "/private off" });
-		await vi.waitFor(() => expect(notices(client)).toContain("error: This session is still private"), LONG);
-	}, { extension, env: at.env });
+	await inRpc(
+		at,
+		async (client) => {
+			await client.prompt("Hi");
+			const says = async (message: string, text: string) => {
+				await client.send({ type: "prompt", message });
+				await vi.waitFor(() => expect(notices(client).split("\n").at(-1)).toContain(text), LONG);
+			};
+			await says("/private status", "info: This session is not private: what is said in it is stored.");
+			await says("/private maybe", "error: Usage: /private [on|off|status]");
+			expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toBeUndefined();
+			await client.send({ type: "prompt", message: "/private on" });
+			await vi.waitFor(() => expect(notices(client)).toContain("info: This session is private"), LONG);
+			await says("/private off", "info: This session is not private");
+			expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toEqual([]);
+			// Its directory is private: the mark is not all.
+			writeFileSync(at.settings, JSON.stringify({ store: address, private: [at.work] }), { mode: 0o600 });
+			await client.send({ type: "prompt", message: "/private off" });
+			await vi.waitFor(() => expect(notices(client)).toContain("error: This session is still private"), LONG);
+		},
+		{ extension, env: at.env },
+	);
 });
 
 // Regression: only what was wrong with the file was said, and the exit code was 0.
@@ -78,5 +97,7 @@ test("pi's status line shows that a session is private", async () => {
 
 test("a session that is kept in no file needs no mark", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
-	expect((await print(at, "/private", { extension, args: ["--no-session"], env: at.env })).stdout).toBe("This session is kept in no file, and is pushed to no store.\n");
+	expect((await print(at, "/private", { extension, args: ["--no-session"], env: at.env })).stdout).toBe(
+		"This session is kept in no file, and is pushed to no store.\n",
+	);
 });

@@ -1,13 +1,24 @@
 // `pi-sync redact`, `delete`, `status` and `move`.
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
 import { SessionManager } from "pi-session-native";
+import { expect, test } from "vitest";
+import { runProgram } from "../../../../__test__/support/cli.js";
+import { message, scratch, user } from "../../../../__test__/support/scratch.js";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
 import { good, piSync, put, run, world } from "../support/cli.js";
-import { runProgram } from "../../../../__test__/support/cli.js";
 import { entry, header as storedHeader } from "../support/lines.js";
-import { message, scratch, user } from "../../../../__test__/support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 const FORK = "0194bbbb-1111-7000-8000-000000000002";
@@ -26,17 +37,31 @@ function team() {
 test("a text leaves the session, its backup and copies of its entries, and the command says what it cannot reach", async () => {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
-	const copy = put(at, FORK, [message("a", null, user("hello")), message("b", "a", user(SECRET)), message("c", "b", user("hunter2 here, too"))]);
+	const copy = put(at, FORK, [
+		message("a", null, user("hello")),
+		message("b", "a", user(SECRET)),
+		message("c", "b", user("hunter2 here, too")),
+	]);
 	copyFileSync(file, `${file}.bak`);
 	const before = [file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"));
-	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"])).toMatch(/would redact {2}\S+: 1 line, 1 backup\n/);
+	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"])).toMatch(
+		/would redact {2}\S+: 1 line, 1 backup\n/,
+	);
 	expect([file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"))).toEqual(before);
-	const { out: said } = await runProgram(process.execPath, [piSync, "redact", "0194aaaa", "--text", "-"], { cwd: at.cwd, env: at.env as NodeJS.ProcessEnv, input: "hunter2\n" });
+	const { out: said } = await runProgram(process.execPath, [piSync, "redact", "0194aaaa", "--text", "-"], {
+		cwd: at.cwd,
+		env: at.env as NodeJS.ProcessEnv,
+		input: "hunter2\n",
+	});
 	expect(said).toContain("Not reached:\n  stores: none is named");
 	expect(said).toContain("a pi that has the session open");
 	for (const path of [file, `${file}.bak`]) expect(readFileSync(path, "utf8")).not.toContain("hunter2");
 	// Of another session only the copied entry: the rest was not asked for.
-	expect(readFileSync(copy, "utf8").split("\n").filter((line) => line.includes("hunter2"))).toEqual([expect.stringContaining("hunter2 here, too")]);
+	expect(
+		readFileSync(copy, "utf8")
+			.split("\n")
+			.filter((line) => line.includes("hunter2")),
+	).toEqual([expect.stringContaining("hunter2 here, too")]);
 	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("Nothing of it is in ");
 	const { files, notReached } = JSON.parse(await good(at, ["redact", FORK, "--entry", "c", "--json"]));
 	expect(files).toMatchObject([{ file: copy, lines: 1, left: 0, isCatalogClean: true }]);
@@ -45,7 +70,12 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 	expect(await good(at, ["show", FORK])).toContain("[redacted]");
 	// Regression: it did not say what is wrong with the replacement.
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "[redacted]", "--replacement", "hunter2"]);
-	expect([code, out]).toEqual([1, expect.stringContaining("a replacement may not bring back a line that another redaction takes out: choose another replacement")]);
+	expect([code, out]).toEqual([
+		1,
+		expect.stringContaining(
+			"a replacement may not bring back a line that another redaction takes out: choose another replacement",
+		),
+	]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	expect((await run(at, ["redact", "0194aaaa"])).code).toBe(2);
 	expect((await run(at, ["redact", "0194aaaa", "--text", ""])).code).toBe(2);
@@ -94,9 +124,15 @@ test("a text leaves the sessions of a session's subagents, and those of another 
 		writeFileSync(file, [String(storedHeader(name)), ...lines.map((line) => JSON.stringify(line)), ""].join("\n"));
 		return file;
 	};
-	const [secret, more] = [message("b", null, user(SECRET)), message("c", "b", user("hunter2, which the subagent was told"))];
+	const [secret, more] = [
+		message("b", null, user(SECRET)),
+		message("c", "b", user("hunter2, which the subagent was told")),
+	];
 	const path = put(laptop, ID, [secret]);
-	const [own, others] = [below(path, "own", [secret, more]), below(put(laptop, FORK, [message("x", null, user("hello"))]), "others", [secret, more])];
+	const [own, others] = [
+		below(path, "own", [secret, more]),
+		below(put(laptop, FORK, [message("x", null, user("hello"))]), "others", [secret, more]),
+	];
 	await good(laptop, ["push", ID]);
 	await good(desktop, ["pull"]);
 	const [pulled] = JSON.parse(await good(desktop, ["list", "--json"])) as [{ path: string }];
@@ -104,7 +140,10 @@ test("a text leaves the sessions of a session's subagents, and those of another 
 	const out = await good(laptop, ["redact", ID, "--text", "hunter2"]);
 	for (const file of [own, others]) expect(out).toContain(file);
 	expect(out).toContain("forks that only the store has");
-	expect([own, others].map((file) => readFileSync(file, "utf8").match(/hunter2[^"]*/g))).toEqual([null, ["hunter2, which the subagent was told"]]);
+	expect([own, others].map((file) => readFileSync(file, "utf8").match(/hunter2[^"]*/g))).toEqual([
+		null,
+		["hunter2, which the subagent was told"],
+	]);
 	await good(desktop, ["pull"]);
 	expect(readFileSync(theirs, "utf8")).not.toContain("hunter2");
 	writeFileSync(own, readFileSync(own, "utf8").replace("[redacted]", "swordfish"));
@@ -117,18 +156,26 @@ test("of a session that another process has alone the command says who has it an
 	await good(laptop, ["push"]);
 	const manager = SessionManager.open(file, { lock: "exclusive" });
 	const { code, out } = await run(laptop, ["redact", "0194aaaa", "--text", "hunter2"]);
-	expect([code, out]).toEqual([1, expect.stringMatching(`locked by process ${process.pid}: [^]*end the pi that has the session to itself`)]);
+	expect([code, out]).toEqual([
+		1,
+		expect.stringMatching(`locked by process ${process.pid}: [sS]*end the pi that has the session to itself`),
+	]);
 	manager.close();
 	await good(laptop, ["push"]);
 	const stored = await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID);
-	expect([readFileSync(file, "utf8"), ...stored.lines.map(({ line }) => line.toString())].join()).not.toContain("hunter2");
+	expect([readFileSync(file, "utf8"), ...stored.lines.map(({ line }) => line.toString())].join()).not.toContain(
+		"hunter2",
+	);
 });
 
 test("what stands where it cannot be replaced is said, and the exit code is 1", async () => {
 	const at = world();
 	put(at, ID, [message("a", null, user(SECRET))]);
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "0194"]);
-	expect([code, out]).toEqual([1, expect.stringContaining("1 line still holds it where it cannot be replaced: in a header")]);
+	expect([code, out]).toEqual([
+		1,
+		expect.stringContaining("1 line still holds it where it cannot be replaced: in a header"),
+	]);
 });
 
 test("a stored session is deleted by a command, and stays here: a fork of it is stored", async () => {
@@ -137,22 +184,42 @@ test("a stored session is deleted by a command, and stays here: a fork of it is 
 	await good(laptop, ["push"]);
 	// Regression: it did not say what to do.
 	const redacted = await run(desktop, ["redact", ID, "--text", "hello"]);
-	expect(redacted).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: No session has an id that begins with .*; pi-sessions list --all shows the sessions here, and pi-sync pull <session> brings a stored one\n$/) });
+	expect(redacted).toMatchObject({
+		code: 1,
+		err: expect.stringMatching(
+			/^Error: No session has an id that begins with .*; pi-sessions list --all shows the sessions here, and pi-sync pull <session> brings a stored one\n$/,
+		),
+	});
 	await good(desktop, ["pull"]);
 	expect(await good(desktop, ["delete", "0194", "--dry-run"])).toContain("would delete");
-	expect(await good(desktop, ["delete", "0194"])).toBe(`deleted  ${ID} from ${store}; the files of it that machines have stay\n`);
+	expect(await good(desktop, ["delete", "0194"])).toBe(
+		`deleted  ${ID} from ${store}; the files of it that machines have stay\n`,
+	);
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
 	// Regression: it said that no such session was stored.
 	expect(await good(laptop, ["pull", ID])).toMatch(/^deleted from the store, stays here {2}0194aaaa/);
-	expect(await run(machine("phone"), ["pull", ID])).toMatchObject({ code: 1, err: `Error: Session ${ID} was deleted from the store, and is not here\n` });
+	expect(await run(machine("phone"), ["pull", ID])).toMatchObject({
+		code: 1,
+		err: `Error: Session ${ID} was deleted from the store, and is not here\n`,
+	});
 	const fork = `pi-sessions fork ${ID} makes a session of it that is stored`;
-	for (const command of [["push", "0194"], ["sync", "0194"]]) {
+	for (const command of [
+		["push", "0194"],
+		["sync", "0194"],
+	]) {
 		const { code, out } = await run(laptop, command);
 		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and stays here: ${fork}`)]);
-		appendFileSync(JSON.parse(await good(laptop, ["list", "--json"]))[0].path, `${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`);
+		appendFileSync(
+			JSON.parse(await good(laptop, ["list", "--json"]))[0].path,
+			`${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`,
+		);
 	}
 	// Regression: each push and sync of the project failed from then on, and sync named the session twice.
-	for (const command of ["push", "sync"]) expect((await good(laptop, [command])).match(/deleted from the store|fork 0194aaaa/g)).toEqual(["deleted from the store", "fork 0194aaaa"]);
+	for (const command of ["push", "sync"])
+		expect((await good(laptop, [command])).match(/deleted from the store|fork 0194aaaa/g)).toEqual([
+			"deleted from the store",
+			"fork 0194aaaa",
+		]);
 	await good(laptop, ["fork", "0194"]);
 	expect(await good(laptop, ["push"])).toMatch(/ stored {2}(?!0194aaaa)/);
 	expect((await run(desktop, ["delete", "0199"])).code).toBe(1);
@@ -162,7 +229,9 @@ test("the status says what is stored, what is behind and why, and what failed la
 	const { store, machine, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const fresh = await good(laptop, ["status"]);
-	expect(fresh).toMatch(/^Store {4}\S+\nHost {5}anna-laptop {2}anna-laptop-0a1b2c3d\nProject {2}shop: 0 stored sessions, 0 B\n {2}1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: never pushed\n$/);
+	expect(fresh).toMatch(
+		/^Store {4}\S+\nHost {5}anna-laptop {2}anna-laptop-0a1b2c3d\nProject {2}shop: 0 stored sessions, 0 B\n {2}1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: never pushed\n$/,
+	);
 	await good(laptop, ["push"]);
 	// Regression: there was one to be pulled.
 	expect(await good(laptop, ["status"])).toMatch(/shop: 1 stored session, \d+ B, by anna-laptop, last changed now\n$/);
@@ -171,7 +240,14 @@ test("the status says what is stored, what is behind and why, and what failed la
 		store,
 		host: "desktop",
 		errors: [],
-		projects: [{ project: "shop", stored: { sessions: 1, hosts: ["anna-laptop-0a1b2c3d"] }, toPush: [], toPull: [{ session: ID, why: "not here yet" }] }],
+		projects: [
+			{
+				project: "shop",
+				stored: { sessions: 1, hosts: ["anna-laptop-0a1b2c3d"] },
+				toPush: [],
+				toPull: [{ session: ID, why: "not here yet" }],
+			},
+		],
 	});
 	expect(await good(desktop, ["status"])).toMatch(/, by anna-laptop, last changed now\n {2}1 session to be pulled\n/);
 	expect(await good(desktop, ["status", "--sessions"])).toMatch(/shop +anna-laptop +\d+ B +now/);
@@ -181,18 +257,29 @@ test("the status says what is stored, what is behind and why, and what failed la
 	appendFileSync(file, `${JSON.stringify(message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)))}\n`);
 	expect((await run(careful, ["push"])).code).toBe(1);
 	const held = await run(careful, ["status"]);
-	expect([held.code, held.out]).toEqual([1, expect.stringMatching(/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: Session \S+: entry b holds an AWS access key[^]*failed {3}now, session 0194aaaa/)]);
+	expect([held.code, held.out]).toEqual([
+		1,
+		expect.stringMatching(
+			/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: Session \S+: entry b holds an AWS access key[\s\S]*failed {3}now, session 0194aaaa/,
+		),
+	]);
 	writeFileSync(file, readFileSync(file, "utf8").replace(`AKIA${"ABCDEFGHIJ234567"}`, "gone"));
 	await good(careful, ["push"]);
 	expect(await good(careful, ["status"])).not.toContain("failed");
 	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
 	// Regression: it was said to be never stored.
-	expect(await good(laptop, ["status"])).toContain(`1 private session, stored before: pi-sync delete takes it out of the store\n    ${ID}\n`);
+	expect(await good(laptop, ["status"])).toContain(
+		`1 private session, stored before: pi-sync delete takes it out of the store\n    ${ID}\n`,
+	);
 	appendFileSync(file, `${JSON.stringify(message("c", "b", user("never said")))}\n`);
 	expect((await run(laptop, ["push", ID])).code).toBe(1);
 	await good(laptop, ["pull"]);
 	await good(laptop, ["sync"]);
-	expect((await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines.map(({ line }) => String(line)).join()).not.toContain("never said");
+	expect(
+		(await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines
+			.map(({ line }) => String(line))
+			.join(),
+	).not.toContain("never said");
 	await good(laptop, ["delete", ID]);
 	await good(laptop, ["sync"]);
 	expect(await good(laptop, ["status"])).toContain("1 private session, never stored");
@@ -207,7 +294,8 @@ test("what failed of a session that was deleted since, here or from the store, i
 	const [file, other] = [ID, FORK].map((id) => put(laptop, id, [message("a", null, user("hello"))]));
 	await good(laptop, ["push"]);
 	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
-	for (const path of [file, other] as string[]) appendFileSync(path, `${JSON.stringify(message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)))}\n`);
+	for (const path of [file, other] as string[])
+		appendFileSync(path, `${JSON.stringify(message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)))}\n`);
 	expect((await run(laptop, ["push"])).code).toBe(1);
 	const failed = await run(laptop, ["status"]);
 	expect([failed.code, failed.out.match(/^failed/gm)?.length]).toEqual([1, 2]);
@@ -228,21 +316,40 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	const renamed = { ...laptop, env: { ...laptop.env, PI_SYNC_PROJECT: "new/shop" } };
 	// Regression: they were moved to a name that only this machine has, or none was, without an error.
 	const nameless = { ...laptop, env: { ...laptop.env, PI_SYNC_PROJECT: undefined } };
-	expect(await run(nameless, ["move", "shop"])).toMatchObject({ code: 2, err: expect.stringMatching(/has no git remote.*pi-sync move shop <to>/) });
-	expect(await run(renamed, ["move", "shpo"])).toMatchObject({ code: 1, err: "Error: No session of a project shpo is stored; pi-sync status --all --sessions lists the projects\n" });
+	expect(await run(nameless, ["move", "shop"])).toMatchObject({
+		code: 2,
+		err: expect.stringMatching(/has no git remote.*pi-sync move shop <to>/),
+	});
+	expect(await run(renamed, ["move", "shpo"])).toMatchObject({
+		code: 1,
+		err: "Error: No session of a project shpo is stored; pi-sync status --all --sessions lists the projects\n",
+	});
 	expect(await good(renamed, ["move", "shop", "--dry-run"])).toBe("would move  2 sessions from shop to new/shop\n");
 	expect(await good(renamed, ["move", "shop"])).toBe("moved  2 sessions from shop to new/shop\n");
-	const moved = async () => (await reader.list({ project: "new/shop" })).sessions.map(({ session, project }) => [session, project]);
-	expect(await moved()).toEqual([[ID, "new/shop"], [FORK, "new/shop"]]);
+	const moved = async () =>
+		(await reader.list({ project: "new/shop" })).sessions.map(({ session, project }) => [session, project]);
+	expect(await moved()).toEqual([
+		[ID, "new/shop"],
+		[FORK, "new/shop"],
+	]);
 	expect((await loadAll(reader, ID)).lines.map(({ line }) => line.toString())).toEqual(before);
 	const elsewhere = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: "new/shop" } };
-	expect(await good(elsewhere, ["pull"])).toMatch(/2 lines added[^]*2 lines added/);
+	expect(await good(elsewhere, ["pull"])).toMatch(/2 lines added[\s\S]*2 lines added/);
 	expect(await good(renamed, ["push"])).toBe("Everything is stored\n");
 	expect(await good(renamed, ["pull", "--all"])).not.toContain("more stored");
-	expect(await moved()).toEqual([[ID, "new/shop"], [FORK, "new/shop"]]);
+	expect(await moved()).toEqual([
+		[ID, "new/shop"],
+		[FORK, "new/shop"],
+	]);
 	expect((await run(renamed, ["move", "new/shop"])).code).toBe(2);
-	await new DirectoryStore({ path: store, host: "other" }).append("another", { header: storedHeader("another"), lines: [entry("x")], project: "third" });
-	expect(await good(nameless, ["move", "third", "new/shop"])).toBe("moved  1 session from third to new/shop, which has 2 sessions already\n");
+	await new DirectoryStore({ path: store, host: "other" }).append("another", {
+		header: storedHeader("another"),
+		lines: [entry("x")],
+		project: "third",
+	});
+	expect(await good(nameless, ["move", "third", "new/shop"])).toBe(
+		"moved  1 session from third to new/shop, which has 2 sessions already\n",
+	);
 });
 
 test("what an entry says leaves copies of it that are below another entry, in the sessions of other directories, here and on other machines", async () => {
@@ -250,27 +357,38 @@ test("what an entry says leaves copies of it that are below another entry, in th
 	const secret = (parent: string) => message("b", parent, user(SECRET));
 	const elsewhere = join(desktop.cwd, "..", "elsewhere");
 	put(laptop, ID, [message("a", null, user("hello")), secret("a")]);
-	const forks = [put(laptop, FORK, [secret("x")], { cwd: elsewhere }), put(desktop, FORK, [secret("x")], { cwd: elsewhere })];
+	const forks = [
+		put(laptop, FORK, [secret("x")], { cwd: elsewhere }),
+		put(desktop, FORK, [secret("x")], { cwd: elsewhere }),
+	];
 	await good(laptop, ["push"]);
 	await good(desktop, ["pull"]);
-	expect(await good(laptop, ["redact", ID, "--entry", "b"])).toMatch(/redacted[^]*redacted/);
+	expect(await good(laptop, ["redact", ID, "--entry", "b"])).toMatch(/redacted[\s\S]*redacted/);
 	expect(await good(desktop, ["pull"])).toContain("2 lines redacted, as elsewhere");
 	for (const fork of forks) expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
 });
 
 // Regression: nothing said so, not even that a line was changed.
-test.each([["push"], ["pull"], ["redact", ID, "--text", "something else"]])("what two machines redacted in different ways has lost all that it said, and %s says so", async (...command) => {
-	const { laptop, desktop } = team();
-	put(laptop, ID, [message("a", null, user(SECRET))]);
-	await good(laptop, ["push"]);
-	await good(desktop, ["pull"]);
-	const [first, second] = [laptop, desktop].map((one) => ({ ...one, env: { ...one.env, PI_SYNC_STORE: undefined } })) as unknown as [typeof laptop, typeof desktop];
-	await good(first, ["redact", ID, "--text", "password", "--replacement", "jumble"]);
-	await good(second, ["redact", ID, "--text", "hunter2", "--replacement", "tangle"]);
-	await good(laptop, ["push"]);
-	expect(await good(desktop, command)).toContain("1 line lost all that they say: two machines had redacted them in different ways");
-	expect(await good(desktop, ["show", ID])).not.toMatch(/jumble|tangle/);
-});
+test.each([["push"], ["pull"], ["redact", ID, "--text", "something else"]])(
+	"what two machines redacted in different ways has lost all that it said, and %s says so",
+	async (...command) => {
+		const { laptop, desktop } = team();
+		put(laptop, ID, [message("a", null, user(SECRET))]);
+		await good(laptop, ["push"]);
+		await good(desktop, ["pull"]);
+		const [first, second] = [laptop, desktop].map((one) => ({
+			...one,
+			env: { ...one.env, PI_SYNC_STORE: undefined },
+		})) as unknown as [typeof laptop, typeof desktop];
+		await good(first, ["redact", ID, "--text", "password", "--replacement", "jumble"]);
+		await good(second, ["redact", ID, "--text", "hunter2", "--replacement", "tangle"]);
+		await good(laptop, ["push"]);
+		expect(await good(desktop, command)).toContain(
+			"1 line lost all that they say: two machines had redacted them in different ways",
+		);
+		expect(await good(desktop, ["show", ID])).not.toMatch(/jumble|tangle/);
+	},
+);
 
 // Regression: the session counted as not stored.
 test("after a redaction the status says that the next push compares the session", async () => {
@@ -292,11 +410,20 @@ test("where the store cannot be reached the command says that the file is redact
 	await good(laptop, ["push"]);
 	renameSync(store, `${store}-away`);
 	const { code, out } = await run(laptop, ["redact", ID, "--text", "hunter2"]);
-	expect([code, out]).toEqual([1, expect.stringMatching(/^redacted {2}\S+: 1 line\n {2}the store may still have it, and is told at the next push or pull of the session: .*no such directory/)]);
+	expect([code, out]).toEqual([
+		1,
+		expect.stringMatching(
+			/^redacted {2}\S+: 1 line\n {2}the store may still have it, and is told at the next push or pull of the session: .*no such directory/,
+		),
+	]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	renameSync(`${store}-away`, store);
 	await good(laptop, ["push"]);
-	expect(JSON.stringify((await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines.map(({ line }) => line.toString()))).not.toContain("hunter2");
+	expect(
+		JSON.stringify(
+			(await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines.map(({ line }) => line.toString()),
+		),
+	).not.toContain("hunter2");
 });
 
 // Regression: the exit code was 0, and that the session may have changed was all that was said.
@@ -304,14 +431,19 @@ test("the status says what cannot be read in the store, until it can be, whateve
 	const { store, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
-	const [log] = readdirSync(store, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".lines")).map((name) => join(store, name)) as [string];
+	const [log] = readdirSync(store, { recursive: true, encoding: "utf8" })
+		.filter((name) => name.endsWith(".lines"))
+		.map((name) => join(store, name)) as [string];
 	const whole = readFileSync(log, "utf8");
 	writeFileSync(log, whole.replace("hello", "jello"));
 	expect((await run(desktop, ["pull"])).out).toContain("its checksum is wrong");
 	put(desktop, FORK, [message("b", null, user("more"))]);
 	await good(desktop, ["push"]);
 	const { code, out } = await run(desktop, ["status"]);
-	expect([code, out]).toEqual([1, expect.stringMatching(new RegExp(`failed .*session ${ID}: .*its checksum is wrong`))]);
+	expect([code, out]).toEqual([
+		1,
+		expect.stringMatching(new RegExp(`failed .*session ${ID}: .*its checksum is wrong`)),
+	]);
 	// The log's host stores it again.
 	rmSync(log);
 	await good(laptop, ["push", file]);

@@ -2,25 +2,40 @@
 import fs, { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { type LineStore, SessionSync, StoreError, loadAll } from "../../lib/index.js";
-import { world as commandWorld, good, put } from "../support/cli.js";
-import { SESSION, header } from "../support/lines.js";
-import { text, world } from "../support/machines.js";
 import { api, scratch } from "../../../../__test__/support/scratch.js";
+import { type LineStore, loadAll, SessionSync, StoreError } from "../../lib/index.js";
+import { world as commandWorld, good, put } from "../support/cli.js";
+import { header, SESSION } from "../support/lines.js";
+import { text, world } from "../support/machines.js";
 import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
 
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const OTHER = "01972ab8-2280-7be3-8cc7-05ac027b61aa";
 const said = (id: string, parentId: string | null, content: string) =>
-	Buffer.from(JSON.stringify({ type: "message", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", message: { role: "user", content, timestamp: 1 } }));
+	Buffer.from(
+		JSON.stringify({
+			type: "message",
+			id,
+			parentId,
+			timestamp: "2025-06-01T09:00:00.000Z",
+			message: { role: "user", content, timestamp: 1 },
+		}),
+	);
 const label = (id: string, parentId: string, targetId: string) =>
-	Buffer.from(JSON.stringify({ type: "label", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", targetId, label: "here" }));
+	Buffer.from(
+		JSON.stringify({ type: "label", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", targetId, label: "here" }),
+	);
 const SECRET = said("b", "a", "the password is hunter2");
 const CLEAN = said("b", "a", "the password is [redacted]");
 type Machine = ReturnType<ReturnType<typeof world>["machine"]>;
-const stored = async (store: LineStore, session = SESSION) => (await loadAll(store, session)).lines.map(({ line }) => line.toString());
+const stored = async (store: LineStore, session = SESSION) =>
+	(await loadAll(store, session)).lines.map(({ line }) => line.toString());
 
-describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("%s", (_, start) => {
+describe.each([
+	["PostgreSQL", inPostgres],
+	["a bucket", inBucket],
+	["a directory", inDirectory],
+])("%s", (_, start) => {
 	const machines = async () => {
 		const { open } = await start();
 		return world(open);
@@ -30,8 +45,16 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 	test("what is held back for a secret is not sent by a redaction", async () => {
 		const { machine, begin } = await machines();
 		const a = machine("a");
-		const sync = new SessionSync({ ...a.options, secretIn: (line: Uint8Array) => (Buffer.from(line).includes("sk-key") ? "a key" : undefined) });
-		begin(a, said("a", null, "hello customer"), said("b", "a", "sk-key of a customer"), said("c", "b", "held back, too: customer"));
+		const sync = new SessionSync({
+			...a.options,
+			secretIn: (line: Uint8Array) => (Buffer.from(line).includes("sk-key") ? "a key" : undefined),
+		});
+		begin(
+			a,
+			said("a", null, "hello customer"),
+			said("b", "a", "sk-key of a customer"),
+			said("c", "b", "held back, too: customer"),
+		);
 		await sync.push();
 		await sync.redact({ session: SESSION, file: a.file }, { text: "customer" });
 		expect(readFileSync(a.file, "utf8")).not.toContain("customer");
@@ -79,7 +102,10 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		await b.sync.push();
 		expect(await stored(b.store, FORK)).toContain(SECRET.toString());
 
-		expect(await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).toMatchObject({ lines: [{ id: "b" }], left: 0 });
+		expect(await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).toMatchObject({
+			lines: [{ id: "b" }],
+			left: 0,
+		});
 		const expected = [said("a", null, "hello"), CLEAN, said("c", "b", "and on")].map(String);
 		expect(await stored(a.store)).toEqual(expected);
 		expect(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
@@ -117,7 +143,8 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 			await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 			return load(...args);
 		});
-		for (let times = 0; times < 2; times++) expect((await b.again().pull({ session: SESSION })).map(({ error }) => error)).toEqual([undefined]);
+		for (let times = 0; times < 2; times++)
+			expect((await b.again().pull({ session: SESSION })).map(({ error }) => error)).toEqual([undefined]);
 		const clean = [said("a", null, "hello"), CLEAN].map(String);
 		expect(readFileSync(b.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(clean);
 		await b.again().push();
@@ -125,26 +152,34 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 	});
 
 	// Regression: the line of the one that came second was stored as another entry, with what the first one had redacted.
-	test.each(["push", "pull"] as const)("of an entry that two machines redacted differently while the store was away nothing is left that it said (%s)", async (how) => {
-		const { machine, begin } = await machines();
-		const [a, b, c] = [machine("a"), machine("b"), machine("c")];
-		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
-		await a.sync.push();
-		for (const one of [b, c]) await one.sync.pull();
-		for (const [one, secret] of [[a, "hunter2"], [b, "swordfish"]] as const) {
-			vi.spyOn(one.store, "redact").mockRejectedValueOnce(new StoreError("unreachable", "away"));
-			expect((await one.sync.redact({ session: SESSION, file: one.file }, { text: secret })).error?.message).toBe("away");
-		}
-		await a.again().push();
-		await b.again()[how]();
-		for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
-		for (const one of [a, b, c]) await one.again().push();
-		const all = await stored(a.store);
-		expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
-		for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
-		expect(all.join()).not.toMatch(/hunter2|swordfish/);
-		for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).not.toMatch(/hunter2|swordfish/);
-	});
+	test.each(["push", "pull"] as const)(
+		"of an entry that two machines redacted differently while the store was away nothing is left that it said (%s)",
+		async (how) => {
+			const { machine, begin } = await machines();
+			const [a, b, c] = [machine("a"), machine("b"), machine("c")];
+			begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
+			await a.sync.push();
+			for (const one of [b, c]) await one.sync.pull();
+			for (const [one, secret] of [
+				[a, "hunter2"],
+				[b, "swordfish"],
+			] as const) {
+				vi.spyOn(one.store, "redact").mockRejectedValueOnce(new StoreError("unreachable", "away"));
+				expect((await one.sync.redact({ session: SESSION, file: one.file }, { text: secret })).error?.message).toBe(
+					"away",
+				);
+			}
+			await a.again().push();
+			await b.again()[how]();
+			for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
+			for (const one of [a, b, c]) await one.again().push();
+			const all = await stored(a.store);
+			expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
+			for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
+			expect(all.join()).not.toMatch(/hunter2|swordfish/);
+			for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).not.toMatch(/hunter2|swordfish/);
+		},
+	);
 
 	test("an entry that is redacted again and again, by different machines, is everywhere what the last one left of it", async () => {
 		const { machine, begin } = await machines();
@@ -152,7 +187,11 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish, for me"), said("c", "b", "and on"));
 		await a.sync.push();
 		for (const one of [b, late]) await one.sync.pull();
-		const redact = async (one: Machine, what: { text?: string; entries?: string[]; replacement?: string }, left: string) => {
+		const redact = async (
+			one: Machine,
+			what: { text?: string; entries?: string[]; replacement?: string },
+			left: string,
+		) => {
 			expect((await one.again().redact({ session: SESSION, file: one.file }, what)).error).toBeUndefined();
 			const expected = [said("a", null, "hello"), said("b", "a", left), said("c", "b", "and on")].map(String);
 			expect(await stored(a.store)).toEqual(expected);
@@ -165,7 +204,8 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		rmSync(late.notes, { recursive: true });
 		await late.again().push();
 		for (const one of [late, a]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
-		for (const one of [a, b, late]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(twice);
+		for (const one of [a, b, late])
+			expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(twice);
 		// That is redacted a third time, and so is what stands in the place of the first line.
 		const last = await redact(late, { entries: ["b"] }, "[redacted]");
 		for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).toBe(last[1]);
@@ -199,7 +239,9 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		rmSync(b.file);
 		await again().pull();
 		expect(readFileSync(fork, "utf8")).toBe(text(header(FORK), said("a", null, "hello"), CLEAN, said("d", "b", "d")));
-		expect(readFileSync(elsewhere, "utf8")).toBe(text(header("elsewhere"), said("b", "a", "[redacted]"), said("e", "b", "e")));
+		expect(readFileSync(elsewhere, "utf8")).toBe(
+			text(header("elsewhere"), said("b", "a", "[redacted]"), said("e", "b", "e")),
+		);
 		// Another entry, though of the same id.
 		expect(readFileSync(join(b.dir, "theirs.jsonl"), "utf8")).toContain("hunter2");
 		expect(existsSync(b.file)).toBe(false);
@@ -219,23 +261,40 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		await a.sync.push();
 		await b.sync.pull();
 		const fork = (first: string) => text(first, said("a", null, "hello"), SECRET);
-		const old = header(FORK).toString().replace(/"version":3/, '"version":2');
-		const headers = { damaged: `{"type":"mess\n\n${header(FORK)}`, old, newer: old.replace('"version":2', '"version":4'), odd: header("../odd").toString() };
+		const old = header(FORK)
+			.toString()
+			.replace(/"version":3/, '"version":2');
+		const headers = {
+			damaged: `{"type":"mess\n\n${header(FORK)}`,
+			old,
+			newer: old.replace('"version":2', '"version":4'),
+			odd: header("../odd").toString(),
+		};
 		for (const [name, first] of Object.entries(headers)) writeFileSync(join(b.dir, `${name}.jsonl`), fork(first));
-		const others = { "notes.jsonl": `not a session\n${SECRET}\n`, "data.jsonl": `{"of": "something else"}\n${SECRET}\n` };
+		const others = {
+			"notes.jsonl": `not a session\n${SECRET}\n`,
+			"data.jsonl": `{"of": "something else"}\n${SECRET}\n`,
+		};
 		for (const [name, content] of Object.entries(others)) writeFileSync(join(b.dir, name), content);
 		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 		const { redact } = api.SessionManager;
 		const opening = vi.spyOn(api.SessionManager, "redact").mockImplementation((path, what) => {
-			if (path.endsWith("odd.jsonl")) throw Object.assign(new Error(`EACCES: permission denied, open '${path}'`), { code: "EACCES" });
+			if (path.endsWith("odd.jsonl"))
+				throw Object.assign(new Error(`EACCES: permission denied, open '${path}'`), { code: "EACCES" });
 			return redact(path, what);
 		});
-		expect(await b.again().pull()).toMatchObject([{ session: SESSION, error: { message: expect.stringMatching(/EACCES.*odd\.jsonl/) } }]);
+		expect(await b.again().pull()).toMatchObject([
+			{ session: SESSION, error: { message: expect.stringMatching(/EACCES.*odd\.jsonl/) } },
+		]);
 		opening.mockRestore();
-		expect((await b.again().pull()).map(({ session, error }) => ({ session, error }))).toEqual([{ session: SESSION, error: undefined }]);
+		expect((await b.again().pull()).map(({ session, error }) => ({ session, error }))).toEqual([
+			{ session: SESSION, error: undefined },
+		]);
 		const redacted = (first: string) => text(first, said("a", null, "hello"), CLEAN);
-		for (const [name, first] of Object.entries(headers)) expect(readFileSync(join(b.dir, `${name}.jsonl`), "utf8"), name).toBe(redacted(first));
-		for (const [name, content] of Object.entries(others)) expect(readFileSync(join(b.dir, name), "utf8"), name).toBe(content);
+		for (const [name, first] of Object.entries(headers))
+			expect(readFileSync(join(b.dir, `${name}.jsonl`), "utf8"), name).toBe(redacted(first));
+		for (const [name, content] of Object.entries(others))
+			expect(readFileSync(join(b.dir, name), "utf8"), name).toBe(content);
 	});
 
 	// Regression: the store got what stands in the place of lines that were said when the session was private already.
@@ -261,7 +320,10 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		await a.sync.push();
 		await b.sync.pull();
 		const away = vi.spyOn(a.store, "redact").mockRejectedValue(new StoreError("unreachable", "away"));
-		expect(await a.sync.redact({ session: SESSION, file: a.file }, { entries: ["b"] })).toMatchObject({ lines: [{ id: "b" }], error: { message: "away" } });
+		expect(await a.sync.redact({ session: SESSION, file: a.file }, { entries: ["b"] })).toMatchObject({
+			lines: [{ id: "b" }],
+			error: { message: "away" },
+		});
 		expect(await a.again().pull({ session: SESSION })).toMatchObject([{ error: { message: "away" } }]);
 		expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
 		away.mockRestore();
@@ -277,39 +339,53 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		["the next push", "in the file", async (a: Machine) => a.again().push()],
 		["the next pull", "in the file", async (a: Machine) => a.again().pull({ session: SESSION })],
 		["the next push", "in the store alone", async (a: Machine) => a.again().push()],
-		["the command", "in the file", async (a: Machine) => a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })],
-		["another machine's command", "in the file", async (_: Machine, b: Machine) => b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })],
-	] as const)("a redaction that was stopped before the bytes were gone gives nobody the line, and %s removes it (%s)", async (_, where, finish) => {
-		const { open, backupOfLines, holds } = await start();
-		const { machine, begin } = world(open);
-		const [a, b, fresh] = [machine("a"), machine("b"), machine("fresh")];
-		begin(a, said("a", null, "hello"), SECRET);
-		await a.sync.push();
-		await b.sync.pull();
-		if (where === "in the store alone") writeFileSync(a.file, readFileSync(a.file, "utf8").replace("hunter2", "[redacted]"));
-		const linesBack = await backupOfLines();
-		const redact = a.store.redact.bind(a.store);
-		const stopped = vi.spyOn(a.store, "redact").mockImplementation(async (session, redactions) => {
-			await redact(session, redactions);
-			if (redactions.length === 0) return;
-			await linesBack();
-			throw new StoreError("unreachable", "cut");
-		});
-		expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error?.message).toBe("cut");
-		stopped.mockRestore();
-		expect(await holds("hunter2")).toBe(true);
-		for (const one of [fresh, b]) {
-			await one.again().pull();
-			expect(readFileSync(one.file, "utf8")).toBe(text(readFileSync(one.file, "utf8").split("\n")[0] as string, said("a", null, "hello"), CLEAN));
-		}
-		await finish(a, b);
-		expect(await holds("hunter2")).toBe(false);
-		expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
-		// Nothing more is asked of the store.
-		const again = vi.spyOn(a.store, "redact");
-		await a.again().push();
-		if (!_.startsWith("another")) expect(again).not.toHaveBeenCalled();
-	});
+		[
+			"the command",
+			"in the file",
+			async (a: Machine) => a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" }),
+		],
+		[
+			"another machine's command",
+			"in the file",
+			async (_: Machine, b: Machine) => b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" }),
+		],
+	] as const)(
+		"a redaction that was stopped before the bytes were gone gives nobody the line, and %s removes it (%s)",
+		async (_, where, finish) => {
+			const { open, backupOfLines, holds } = await start();
+			const { machine, begin } = world(open);
+			const [a, b, fresh] = [machine("a"), machine("b"), machine("fresh")];
+			begin(a, said("a", null, "hello"), SECRET);
+			await a.sync.push();
+			await b.sync.pull();
+			if (where === "in the store alone")
+				writeFileSync(a.file, readFileSync(a.file, "utf8").replace("hunter2", "[redacted]"));
+			const linesBack = await backupOfLines();
+			const redact = a.store.redact.bind(a.store);
+			const stopped = vi.spyOn(a.store, "redact").mockImplementation(async (session, redactions) => {
+				await redact(session, redactions);
+				if (redactions.length === 0) return;
+				await linesBack();
+				throw new StoreError("unreachable", "cut");
+			});
+			expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error?.message).toBe("cut");
+			stopped.mockRestore();
+			expect(await holds("hunter2")).toBe(true);
+			for (const one of [fresh, b]) {
+				await one.again().pull();
+				expect(readFileSync(one.file, "utf8")).toBe(
+					text(readFileSync(one.file, "utf8").split("\n")[0] as string, said("a", null, "hello"), CLEAN),
+				);
+			}
+			await finish(a, b);
+			expect(await holds("hunter2")).toBe(false);
+			expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
+			// Nothing more is asked of the store.
+			const again = vi.spyOn(a.store, "redact");
+			await a.again().push();
+			if (!_.startsWith("another")) expect(again).not.toHaveBeenCalled();
+		},
+	);
 
 	test("a session that was deleted from the store is told, and stays here", async () => {
 		const { machine, begin } = await machines();
@@ -326,14 +402,23 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 	});
 });
 
-describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("the command and %s", (_, start) => {
+describe.each([
+	["PostgreSQL", inPostgres],
+	["a bucket", inBucket],
+	["a directory", inDirectory],
+])("the command and %s", (_, start) => {
 	const team = async () => {
 		const { address, env, open } = await start();
 		const machine = (host: string) => {
 			const at = commandWorld();
 			return { ...at, env: { ...at.env, ...env, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" } };
 		};
-		return { store: open("reader"), named: { PI_SYNC_STORE: address }, laptop: machine("laptop"), desktop: machine("desktop") };
+		return {
+			store: open("reader"),
+			named: { PI_SYNC_STORE: address },
+			laptop: machine("laptop"),
+			desktop: machine("desktop"),
+		};
 	};
 	const storedTexts = async (store: LineStore) => (await stored(store)).join("\n");
 	const HELLO = said("a", null, "hello").toString();
@@ -378,9 +463,13 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		await good(desktop, ["pull"], named);
 		const edited = [HELLO, said("b", "a", "the password is gone").toString(), said("c", "b", "it, again").toString()];
 		writeFileSync(file, [readFileSync(file, "utf8").split("\n")[0], ...edited, ""].join("\n"));
-		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2", "--dry-run"], named)).toContain(": 0 lines, 2 more lines in the store");
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2", "--dry-run"], named)).toContain(
+			": 0 lines, 2 more lines in the store",
+		);
 		expect(await storedTexts(store)).toContain("hunter2");
-		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain(": 0 lines, 2 more lines in the store");
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain(
+			": 0 lines, 2 more lines in the store",
+		);
 		expect(await stored(store)).toEqual(edited);
 		for (const at of [laptop, desktop]) {
 			await good(at, ["sync"], named);
@@ -398,7 +487,8 @@ test("a store that is set back to before a redaction is told again, before anyth
 	begin(a, said("a", null, "hello"), SECRET);
 	await a.sync.push();
 	const backup = scratch();
-	for (const name of ["sessions", "headers", "lines", "store.json"]) cpSync(join(path, name), join(backup, name), { recursive: true });
+	for (const name of ["sessions", "headers", "lines", "store.json"])
+		cpSync(join(path, name), join(backup, name), { recursive: true });
 	writeFileSync(a.file, text(readFileSync(a.file, "utf8").trimEnd(), said("c", "b", "and on")));
 	await a.sync.push();
 	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
@@ -415,25 +505,33 @@ test("a store that is set back to before a redaction is told again, before anyth
 });
 
 // Regression: what the one that lost had left of it stayed in the directory, and which one counted went by the order of the file system.
-test.each([["hunter2", "swordfish"], ["swordfish", "hunter2"]])("of an entry that two machines redact differently in the same moment nothing is left that it said (%s first)", async (first, second) => {
-	const { path, machine, begin } = world();
-	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
-	begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
-	await a.sync.push();
-	for (const one of [b, c]) await one.sync.pull();
-	const { link } = fs.promises;
-	// The second one has looked at what is redacted, and finds nothing.
-	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
-		expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: first })).error).toBeUndefined();
-		return link(from, to);
-	});
-	expect((await b.sync.redact({ session: SESSION, file: b.file }, { text: second })).error).toBeUndefined();
-	vi.restoreAllMocks();
-	for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
-	for (const one of [a, b, c]) await one.again().push();
-	const all = await stored(a.store);
-	expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
-	for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
-	const files = (fs.readdirSync(path, { recursive: true, encoding: "utf8" })).filter((name) => fs.statSync(join(path, name)).isFile());
-	expect(files.filter((name) => /hunter2|swordfish/.test(readFileSync(join(path, name), "utf8")))).toEqual([]);
-});
+test.each([
+	["hunter2", "swordfish"],
+	["swordfish", "hunter2"],
+])(
+	"of an entry that two machines redact differently in the same moment nothing is left that it said (%s first)",
+	async (first, second) => {
+		const { path, machine, begin } = world();
+		const [a, b, c] = [machine("a"), machine("b"), machine("c")];
+		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
+		await a.sync.push();
+		for (const one of [b, c]) await one.sync.pull();
+		const { link } = fs.promises;
+		// The second one has looked at what is redacted, and finds nothing.
+		vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
+			expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: first })).error).toBeUndefined();
+			return link(from, to);
+		});
+		expect((await b.sync.redact({ session: SESSION, file: b.file }, { text: second })).error).toBeUndefined();
+		vi.restoreAllMocks();
+		for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
+		for (const one of [a, b, c]) await one.again().push();
+		const all = await stored(a.store);
+		expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
+		for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
+		const files = fs
+			.readdirSync(path, { recursive: true, encoding: "utf8" })
+			.filter((name) => fs.statSync(join(path, name)).isFile());
+		expect(files.filter((name) => /hunter2|swordfish/.test(readFileSync(join(path, name), "utf8")))).toEqual([]);
+	},
+);

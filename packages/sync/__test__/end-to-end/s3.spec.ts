@@ -1,17 +1,26 @@
 // The store in a real S3-compatible server.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type IncomingHttpHeaders, type IncomingMessage, createServer, request } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { conformanceCases } from "../../lib/conformance.js";
-import { DirectoryStore, type Page, type S3Credentials, S3Store, SessionSync, StoreError, loadAll, openStore } from "../../lib/index.js";
+import {
+	DirectoryStore,
+	loadAll,
+	openStore,
+	type Page,
+	type S3Credentials,
+	S3Store,
+	SessionSync,
+	StoreError,
+} from "../../lib/index.js";
 import { crowd } from "../support/crowd.js";
-import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, logOf } from "../support/lines.js";
-import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../support/servers.js";
+import { append, emptyDirectory, entries, entry, header, ids, library, logOf, SESSION } from "../support/lines.js";
+import { freePort, PASSWORD, type S3, startProxy, startS3, type TcpProxy } from "../support/servers.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("./logs/log-names.js");
@@ -23,8 +32,18 @@ afterAll(() => server?.stop());
 
 const at = (port: number) => `http://127.0.0.1:${port}`;
 const open = (bucket: string, host = "a", to: { port?: number; prefix?: string; timeout?: number } = {}) =>
-	new S3Store({ host, bucket, prefix: to.prefix, endpoint: at(to.port ?? server.port), timeout: to.timeout, credentials: server.credentials });
-const environment = () => ({ AWS_ACCESS_KEY_ID: server.credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: server.credentials.secretAccessKey });
+	new S3Store({
+		host,
+		bucket,
+		prefix: to.prefix,
+		endpoint: at(to.port ?? server.port),
+		timeout: to.timeout,
+		credentials: server.credentials,
+	});
+const environment = () => ({
+	AWS_ACCESS_KEY_ID: server.credentials.accessKeyId,
+	AWS_SECRET_ACCESS_KEY: server.credentials.secretAccessKey,
+});
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 	const error = await work.then(
 		() => undefined,
@@ -56,7 +75,8 @@ test("an address and the environment say where, and who", async () => {
 test("its layout is that of a directory", async () => {
 	const bucket = server.newBucket();
 	let after: string | undefined;
-	for (const line of entries("n", 70)) after = (await append(open(bucket, "Big.Box", { prefix: "x" }), [line], after)).cursor;
+	for (const line of entries("n", 70))
+		after = (await append(open(bucket, "Big.Box", { prefix: "x" }), [line], after)).cursor;
 	const path = join(server.folder, bucket, "x");
 	const directory = new DirectoryStore({ path, host: "other" });
 	expect(ids(await directory.load(SESSION))).toEqual(entries("n", 70).map((_, n) => `n${n}`));
@@ -73,7 +93,10 @@ test("an object is whole: where the last batch of an own one cannot be read, an 
 	damaged.fill(0, damaged.length - 60, damaged.length - 10);
 	writeFileSync(object, damaged);
 	for (const after of [cursor, undefined]) {
-		expect(await failure(append(open(bucket), entries("c", 1), after))).toMatchObject({ code: "failed", message: expect.stringContaining(logOf("a")) });
+		expect(await failure(append(open(bucket), entries("c", 1), after))).toMatchObject({
+			code: "failed",
+			message: expect.stringContaining(logOf("a")),
+		});
 		expect(readFileSync(object)).toEqual(damaged);
 	}
 	const page = await loadAll(open(bucket, "b"), SESSION);
@@ -91,7 +114,10 @@ test("a list goes on where the server cut it", async () => {
 		const session = `s${n}`;
 		put(projectPath(session), "\n");
 		put(headerPath(session), header(session));
-		put(partPath({ folder: "lines/none/", session }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
+		put(
+			partPath({ folder: "lines/none/", session }, "a", 1),
+			encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes,
+		);
 	}
 	const { sessions, problems } = await open(bucket).list();
 	expect([sessions.length, problems]).toEqual([1051, []]);
@@ -103,7 +129,10 @@ interface Refusal {
 }
 
 /** A way to the server that notes requests, refuses some, and may change the headers of answers. */
-async function between(refuse: (request: IncomingMessage) => Refusal | false | undefined = () => undefined, change = (headers: IncomingHttpHeaders) => headers) {
+async function between(
+	refuse: (request: IncomingMessage) => Refusal | false | undefined = () => undefined,
+	change = (headers: IncomingHttpHeaders) => headers,
+) {
 	const asked: string[] = [];
 	const front = createServer((incoming, outgoing) => {
 		const { method, url, headers } = incoming;
@@ -136,7 +165,10 @@ describe("requests", () => {
 			const session = `s${n}`;
 			put(projectPath(session), "shop\n");
 			put(headerPath(session), header(session));
-			put(partPath({ folder: folderOf("shop"), session }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
+			put(
+				partPath({ folder: folderOf("shop"), session }, "a", 1),
+				encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes,
+			);
 		}
 	}
 
@@ -144,7 +176,15 @@ describe("requests", () => {
 	test("a pull asks for the header and the lines of each new session, and later for what changed", async () => {
 		const [bucket, { asked, port }, dir] = [server.newBucket(), await between(), emptyDirectory()];
 		fill(bucket, 60);
-		const sync = () => new SessionSync({ store: open(bucket, "b", { port }), address: `s3://${bucket}`, notes: join(dir, "notes"), dir: join(dir, "sessions"), cwd: "/x", project: "shop" });
+		const sync = () =>
+			new SessionSync({
+				store: open(bucket, "b", { port }),
+				address: `s3://${bucket}`,
+				notes: join(dir, "notes"),
+				dir: join(dir, "sessions"),
+				cwd: "/x",
+				project: "shop",
+			});
 		expect((await sync().pull()).filter(({ added }) => added === 1)).toHaveLength(60);
 		expect(asked.length).toBeLessThanOrEqual(2 * 60 + 4);
 		await open(bucket, "c").append("s7", { header: header("s7"), lines: [entry("new")], project: "shop" });
@@ -173,7 +213,11 @@ describe("requests", () => {
 		}
 		const parts = (await open(bucket).list()).sessions[0];
 		expect(parts?.bytes).toBeGreaterThan(8 * 80_000);
-		expect([1, 2, 3].map((part) => existsSync(join(server.folder, bucket, partPath({ folder: folderOf(), session: SESSION }, "a", part))))).toEqual([true, true, false]);
+		expect(
+			[1, 2, 3].map((part) =>
+				existsSync(join(server.folder, bucket, partPath({ folder: folderOf(), session: SESSION }, "a", part))),
+			),
+		).toEqual([true, true, false]);
 		const page = await loadAll(open(bucket, "b"), SESSION);
 		expect([page.lines.length, page.problems]).toEqual([8, []]);
 	});
@@ -182,7 +226,11 @@ describe("requests", () => {
 // Regression: the whole object was taken for its end.
 test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
 	const bucket = server.newBucket();
-	await crowd(`s3://${bucket}/x?endpoint=${encodeURIComponent(at(server.port))}`, open(bucket, "reader", { prefix: "x" }), { ...process.env, ...environment() });
+	await crowd(
+		`s3://${bucket}/x?endpoint=${encodeURIComponent(at(server.port))}`,
+		open(bucket, "reader", { prefix: "x" }),
+		{ ...process.env, ...environment() },
+	);
 });
 
 describe("a store that cannot be used says why, and no secret", () => {
@@ -193,8 +241,17 @@ describe("a store that cannot be used says why, and no secret", () => {
 	});
 
 	test("the secret is wrong", async () => {
-		const store = new S3Store({ host: "a", bucket: server.newBucket(), endpoint: at(server.port), credentials: { accessKeyId: "owner", secretAccessKey: `${PASSWORD}-wrong` } });
-		expect(await failure(append(store, entries("a", 1)))).toMatchObject({ code: "denied", retryable: false, message: expect.stringContaining("SignatureDoesNotMatch") });
+		const store = new S3Store({
+			host: "a",
+			bucket: server.newBucket(),
+			endpoint: at(server.port),
+			credentials: { accessKeyId: "owner", secretAccessKey: `${PASSWORD}-wrong` },
+		});
+		expect(await failure(append(store, entries("a", 1)))).toMatchObject({
+			code: "denied",
+			retryable: false,
+			message: expect.stringContaining("SignatureDoesNotMatch"),
+		});
 		expect(inspect(store, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
 	});
 
@@ -203,13 +260,21 @@ describe("a store that cannot be used says why, and no secret", () => {
 		onTestFinished(() => {
 			vi.unstubAllEnvs();
 		});
-		expect(await failure((await openStore("s3://bucket/x", { host: "a" })).load(SESSION))).toMatchObject({ code: "denied", message: expect.stringContaining("AWS_ACCESS_KEY_ID") });
-		expect(await failure(openStore(`s3://owner:${encodeURIComponent(PASSWORD)}@bucket/x`, { host: "a" }))).toMatchObject({ code: "invalid", message: expect.stringContaining("not part of the address") });
+		expect(await failure((await openStore("s3://bucket/x", { host: "a" })).load(SESSION))).toMatchObject({
+			code: "denied",
+			message: expect.stringContaining("AWS_ACCESS_KEY_ID"),
+		});
+		expect(
+			await failure(openStore(`s3://owner:${encodeURIComponent(PASSWORD)}@bucket/x`, { host: "a" })),
+		).toMatchObject({ code: "invalid", message: expect.stringContaining("not part of the address") });
 	});
 
 	test("there is no such bucket, or it can be none", async () => {
 		for (const work of [() => open("no-such-bucket").load(SESSION), () => open("no-such-bucket").list()])
-			expect(await failure(work())).toMatchObject({ retryable: false, message: "s3://no-such-bucket/: the server answered 404, NoSuchBucket" });
+			expect(await failure(work())).toMatchObject({
+				retryable: false,
+				message: "s3://no-such-bucket/: the server answered 404, NoSuchBucket",
+			});
 		expect(() => open("../x")).toThrow(/Not a name of a bucket/);
 	});
 
@@ -217,16 +282,35 @@ describe("a store that cannot be used says why, and no secret", () => {
 		const bucket = server.newBucket();
 		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":5}');
 		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 5, this release knows 4") });
+			expect(await failure(work())).toMatchObject({
+				code: "newer-schema",
+				message: expect.stringContaining("layout 5, this release knows 4"),
+			});
 	});
 
 	test("credentials that are none, or that cannot be had", async () => {
 		const bucket = server.newBucket();
-		const using = (credentials: unknown) => new S3Store({ host: "a", bucket, endpoint: at(server.port), credentials: credentials as S3Credentials }).load(SESSION);
-		for (const credentials of [{}, null, { accessKeyId: "owner" }, () => undefined, () => ({ accessKeyId: "", secretAccessKey: PASSWORD })])
-			expect(await failure(using(credentials ?? (() => null)))).toMatchObject({ code: "denied", message: expect.stringContaining("accessKeyId and a secretAccessKey") });
+		const using = (credentials: unknown) =>
+			new S3Store({ host: "a", bucket, endpoint: at(server.port), credentials: credentials as S3Credentials }).load(
+				SESSION,
+			);
+		for (const credentials of [
+			{},
+			null,
+			{ accessKeyId: "owner" },
+			() => undefined,
+			() => ({ accessKeyId: "", secretAccessKey: PASSWORD }),
+		])
+			expect(await failure(using(credentials ?? (() => null)))).toMatchObject({
+				code: "denied",
+				message: expect.stringContaining("accessKeyId and a secretAccessKey"),
+			});
 		const refused = async () => Promise.reject(new Error("the metadata service is away"));
-		expect(await failure(using(refused))).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("the metadata service is away") });
+		expect(await failure(using(refused))).toMatchObject({
+			code: "unreachable",
+			retryable: true,
+			message: expect.stringContaining("the metadata service is away"),
+		});
 		const throwing = () => {
 			throw new StoreError("denied", "log in first");
 		};
@@ -245,15 +329,21 @@ describe("a store that cannot be used says why, and no secret", () => {
 	}
 
 	// It honours the one condition, or none. Regression: the second append found what the first one had written to try it, and went on.
-	test.each([["If-None-Match", () => false], ["If-Match", (headers: IncomingHttpHeaders) => headers["if-none-match"] !== undefined]])("the server replaces what it was told to keep (%s)", async (name, isRefused) => {
+	test.each([
+		["If-None-Match", () => false],
+		["If-Match", (headers: IncomingHttpHeaders) => headers["if-none-match"] !== undefined],
+	])("the server replaces what it was told to keep (%s)", async (name, isRefused) => {
 		const there = new Map<string, Buffer>();
 		const stub = createServer(async (request, response) => {
 			const [url, pieces] = [(request.url as string).replace(/[?]x-id=.*/, ""), [] as Buffer[]];
 			for await (const piece of request) pieces.push(piece);
 			if (request.method === "DELETE") return response.writeHead(there.delete(url) ? 204 : 404).end();
-			if (request.method === "PUT" && there.has(url) && isRefused(request.headers)) return response.writeHead(412).end();
+			if (request.method === "PUT" && there.has(url) && isRefused(request.headers))
+				return response.writeHead(412).end();
 			if (request.method === "PUT") return there.set(url, Buffer.concat(pieces)) && response.writeHead(200).end();
-			response.writeHead(there.has(url) || url.includes("list-type") ? 200 : 404).end(there.get(url) ?? "<ListBucketResult></ListBucketResult>");
+			response
+				.writeHead(there.has(url) || url.includes("list-type") ? 200 : 404)
+				.end(there.get(url) ?? "<ListBucketResult></ListBucketResult>");
 		});
 		await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
 		onTestFinished(() => {
@@ -262,7 +352,10 @@ describe("a store that cannot be used says why, and no secret", () => {
 		});
 		const { port } = stub.address() as AddressInfo;
 		for (let tries = 0; tries < 2; tries++) {
-			expect(await failure(append(open("bucket", "a", { port }), entries("a", 1)))).toMatchObject({ code: "unsupported", message: `s3://bucket/ replaces objects that it is to keep (${name})` });
+			expect(await failure(append(open("bucket", "a", { port }), entries("a", 1)))).toMatchObject({
+				code: "unsupported",
+				message: `s3://bucket/ replaces objects that it is to keep (${name})`,
+			});
 			expect([...there.keys()]).toEqual([]);
 		}
 	});
@@ -271,11 +364,24 @@ describe("a store that cannot be used says why, and no secret", () => {
 	test("an object is being written by others all the time (409): what must be noted first is not done without it", async () => {
 		const bucket = server.newBucket();
 		await append(open(bucket), entries("a", 1));
-		const { port } = await between((request) => request.method === "PUT" && { status: 409, body: "<Error><Code>ConditionalRequestConflict</Code></Error>" });
+		const { port } = await between(
+			(request) =>
+				request.method === "PUT" && { status: 409, body: "<Error><Code>ConditionalRequestConflict</Code></Error>" },
+		);
 		const store = open(bucket, "b", { port });
-		const hash = createHash("sha256").update(entries("a", 1)[0] as Buffer).digest("hex");
-		for (const work of [() => store.delete(SESSION), () => store.redact(SESSION, [{ hash }]), () => append(store, entries("b", 1))])
-			expect(await failure(work())).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("the server answered 409") });
+		const hash = createHash("sha256")
+			.update(entries("a", 1)[0] as Buffer)
+			.digest("hex");
+		for (const work of [
+			() => store.delete(SESSION),
+			() => store.redact(SESSION, [{ hash }]),
+			() => append(store, entries("b", 1)),
+		])
+			expect(await failure(work())).toMatchObject({
+				code: "unreachable",
+				retryable: true,
+				message: expect.stringContaining("the server answered 409"),
+			});
 		const { sessions, deleted } = await open(bucket).list();
 		expect([sessions.length, deleted]).toEqual([1, []]);
 		expect(ids(await open(bucket).load(SESSION))).toEqual(["a0"]);
@@ -284,12 +390,17 @@ describe("a store that cannot be used says why, and no secret", () => {
 	// Regression: a redaction asked for ever whether the object was still the one without tag.
 	test("objects come without ETag: that is said before the store is used, and by who redacts in one that is", async () => {
 		const [bucket, used] = [server.newBucket(), server.newBucket()];
-		const { port } = await between(() => undefined, ({ etag, ...headers }) => headers);
+		const { port } = await between(
+			() => undefined,
+			({ etag, ...headers }) => headers,
+		);
 		const refusal = { code: "unsupported", message: expect.stringContaining("gives objects without ETag") };
 		expect(await failure(append(open(bucket, "a", { port }), entries("a", 1)))).toMatchObject(refusal);
 		expect(existsSync(join(server.folder, bucket, "store.json"))).toBe(false);
 		await append(open(used), entries("a", 1));
-		const hash = createHash("sha256").update(entries("a", 1)[0] as Buffer).digest("hex");
+		const hash = createHash("sha256")
+			.update(entries("a", 1)[0] as Buffer)
+			.digest("hex");
 		expect(await failure(open(used, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject(refusal);
 		expect(await failure(append(open(used, "a", { port }), entries("b", 1)))).toMatchObject(refusal);
 	});
@@ -298,8 +409,13 @@ describe("a store that cannot be used says why, and no secret", () => {
 		const bucket = server.newBucket();
 		await append(open(bucket), entries("a", 1));
 		const { port } = await between((request) => request.headers["if-match"] !== undefined && { status: 412, body: "" });
-		const hash = createHash("sha256").update(entries("a", 1)[0] as Buffer).digest("hex");
-		expect(await failure(open(bucket, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject({ code: "failed", message: expect.stringContaining("it always changes meanwhile") });
+		const hash = createHash("sha256")
+			.update(entries("a", 1)[0] as Buffer)
+			.digest("hex");
+		expect(await failure(open(bucket, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject({
+			code: "failed",
+			message: expect.stringContaining("it always changes meanwhile"),
+		});
 	});
 
 	test.each([
@@ -314,7 +430,10 @@ describe("a store that cannot be used says why, and no secret", () => {
 		[403, "<Error><Code>RequestTimeTooSkewed</Code></Error>", "denied", false],
 	])("the server answers %i %s", async (status, body, code, retryable) => {
 		const port = await answering(status, body);
-		for (const work of [() => append(open("bucket", "a", { port }), entries("a", 1)), () => open("bucket", "a", { port }).load(SESSION)]) {
+		for (const work of [
+			() => append(open("bucket", "a", { port }), entries("a", 1)),
+			() => open("bucket", "a", { port }).load(SESSION),
+		]) {
 			const error = await failure(work());
 			expect(error).toMatchObject({ code, retryable });
 			expect(error.message).toContain(`the server answered ${status}`);
@@ -330,7 +449,9 @@ test("a kept connection that the server ends when it is used again is replaced b
 		requests.push(request.method as string);
 		if (used.has(request.socket)) return request.socket.destroy();
 		used.add(request.socket);
-		response.writeHead(request.method === "PUT" ? 412 : request.url?.includes("list-type") ? 200 : 404).end("<ListBucketResult></ListBucketResult>");
+		response
+			.writeHead(request.method === "PUT" ? 412 : request.url?.includes("list-type") ? 200 : 404)
+			.end("<ListBucketResult></ListBucketResult>");
 	});
 	await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
 	onTestFinished(() => {
@@ -358,32 +479,44 @@ test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothi
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b0", "c0"]);
 });
 
-test.each([[503, "SlowDown"], [409, "ConditionalRequestConflict"]])("a server that is busy now and then (%i %s) is asked again", async (status, code) => {
-	const bucket = server.newBucket();
-	for (let n = 0; n < 10; n++) await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
-	const counts = new Map<string, number>();
-	// Two refusals of each request, then an answer.
-	const { port } = await between(({ method, url }) => {
-		const count = counts.get(`${method} ${url}`) ?? 0;
-		counts.set(`${method} ${url}`, count + 1);
-		return count % 3 < 2 && { status, body: `<Error><Code>${code}</Code></Error>` };
-	});
-	const store = open(bucket, "b", { port });
-	onTestFinished(() => store.close());
-	expect(ids(await store.load("s3"))).toEqual(["a0"]);
-	await store.delete("s4");
-	expect((await store.append("s10", { header: header("s10"), lines: entries("a", 1) })).stored).toBe(1);
-	expect((await open(bucket).list()).sessions).toHaveLength(10);
-}, 30_000);
+test.each([
+	[503, "SlowDown"],
+	[409, "ConditionalRequestConflict"],
+])(
+	"a server that is busy now and then (%i %s) is asked again",
+	async (status, code) => {
+		const bucket = server.newBucket();
+		for (let n = 0; n < 10; n++)
+			await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
+		const counts = new Map<string, number>();
+		// Two refusals of each request, then an answer.
+		const { port } = await between(({ method, url }) => {
+			const count = counts.get(`${method} ${url}`) ?? 0;
+			counts.set(`${method} ${url}`, count + 1);
+			return count % 3 < 2 && { status, body: `<Error><Code>${code}</Code></Error>` };
+		});
+		const store = open(bucket, "b", { port });
+		onTestFinished(() => store.close());
+		expect(ids(await store.load("s3"))).toEqual(["a0"]);
+		await store.delete("s4");
+		expect((await store.append("s10", { header: header("s10"), lines: entries("a", 1) })).stored).toBe(1);
+		expect((await open(bucket).list()).sessions).toHaveLength(10);
+	},
+	30_000,
+);
 
 test("a server that refuses signatures of another time is asked again with its own time", async () => {
 	const now = () => performance.timeOrigin + performance.now();
 	const refused: boolean[] = [];
 	const stub = createServer((request, response) => {
-		const [, year, month, day, hour, minute, second] = /^(....)(..)(..)T(..)(..)(..)Z$/.exec(String(request.headers["x-amz-date"])) as string[];
+		const [, year, month, day, hour, minute, second] = /^(....)(..)(..)T(..)(..)(..)Z$/.exec(
+			String(request.headers["x-amz-date"]),
+		) as string[];
 		const wrong = Math.abs(Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - now()) > 15 * 60_000;
 		refused.push(wrong);
-		response.writeHead(wrong ? 403 : request.url?.includes("list-type") ? 200 : 404, { date: new Date(now()).toUTCString() });
+		response.writeHead(wrong ? 403 : request.url?.includes("list-type") ? 200 : 404, {
+			date: new Date(now()).toUTCString(),
+		});
 		response.end(wrong ? "<Error><Code>RequestTimeTooSkewed</Code></Error>" : "<ListBucketResult></ListBucketResult>");
 	});
 	await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
@@ -398,7 +531,7 @@ test("a server that refuses signatures of another time is asked again with its o
 });
 
 describe("the way to the server", () => {
-	let proxy: Proxy;
+	let proxy: TcpProxy;
 	beforeAll(async () => {
 		proxy = await startProxy(server.port);
 	});
@@ -419,7 +552,10 @@ describe("the way to the server", () => {
 		const [patient, impatient] = [open(bucket), open(bucket, "a", { port: proxy.port, timeout: 500 })];
 		const { cursor } = await append(patient, entries("a", 1));
 		proxy.hold();
-		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({
+			code: "unreachable",
+			retryable: true,
+		});
 		proxy.heal();
 		expect((await append(patient, entries("b", 1), cursor)).stored).toBe(1);
 		expect(ids(await loaded(impatient))).toEqual(["a0", "b0"]);
@@ -430,7 +566,9 @@ describe("the way to the server", () => {
 		const line = entry("x".repeat(1_000_000));
 		await append(open(bucket), [line]);
 		proxy.pace(8000);
-		expect((await loaded(open(bucket, "b", { port: proxy.port, timeout: 1500 }))).lines[0]?.line).toHaveLength(line.length);
+		expect((await loaded(open(bucket, "b", { port: proxy.port, timeout: 1500 }))).lines[0]?.line).toHaveLength(
+			line.length,
+		);
 		expect(proxy.paced()).toBeGreaterThan(1500);
 		proxy.heal();
 	});
@@ -443,29 +581,32 @@ describe("the way to the server", () => {
 		proxy.heal();
 	});
 
-	test.each(["cutAfter", "cutAnswerAfter"] as const)("is cut (%s) after any number of bytes: all lines or none, and once after a repetition", async (cut) => {
-		const bucket = server.newBucket();
-		const [store, reader] = [open(bucket, "a", { port: proxy.port }), open(bucket, "reader")];
-		let { cursor } = await append(store, entries("start", 1));
-		let [failures, stored] = [0, 1];
-		for (let bytes = 0; bytes < 2400; bytes += 67) {
-			const lines = entries(`n${bytes}-`, 3);
-			proxy[cut](bytes);
-			const error = await append(store, lines, cursor).then(
-				() => undefined,
-				(thrown) => thrown,
-			);
-			proxy.heal();
-			if (error) {
-				expect(error).toMatchObject({ name: "StoreError", code: "unreachable", retryable: true });
-				failures++;
+	test.each(["cutAfter", "cutAnswerAfter"] as const)(
+		"is cut (%s) after any number of bytes: all lines or none, and once after a repetition",
+		async (cut) => {
+			const bucket = server.newBucket();
+			const [store, reader] = [open(bucket, "a", { port: proxy.port }), open(bucket, "reader")];
+			let { cursor } = await append(store, entries("start", 1));
+			let [failures, stored] = [0, 1];
+			for (let bytes = 0; bytes < 2400; bytes += 67) {
+				const lines = entries(`n${bytes}-`, 3);
+				proxy[cut](bytes);
+				const error = await append(store, lines, cursor).then(
+					() => undefined,
+					(thrown) => thrown,
+				);
+				proxy.heal();
+				if (error) {
+					expect(error).toMatchObject({ name: "StoreError", code: "unreachable", retryable: true });
+					failures++;
+				}
+				expect([stored, stored + 3]).toContain((await loadAll(reader, SESSION)).lines.length);
+				({ cursor } = await append(store, lines, cursor));
+				stored += 3;
+				const page = await loadAll(reader, SESSION);
+				expect([page.lines.length, page.problems]).toEqual([stored, []]);
 			}
-			expect([stored, stored + 3]).toContain((await loadAll(reader, SESSION)).lines.length);
-			({ cursor } = await append(store, lines, cursor));
-			stored += 3;
-			const page = await loadAll(reader, SESSION);
-			expect([page.lines.length, page.problems]).toEqual([stored, []]);
-		}
-		expect(failures).toBeGreaterThan(10);
-	});
+			expect(failures).toBeGreaterThan(10);
+		},
+	);
 });

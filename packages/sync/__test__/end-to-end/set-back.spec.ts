@@ -2,17 +2,21 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { SessionSync, loadAll } from "../../lib/index.js";
-import { good, put, world as commandWorld } from "../support/cli.js";
-import { SESSION, entries, entry, header, ids } from "../support/lines.js";
-import { text, world } from "../support/machines.js";
 import { message, user } from "../../../../__test__/support/scratch.js";
+import { loadAll, SessionSync } from "../../lib/index.js";
+import { world as commandWorld, good, put } from "../support/cli.js";
+import { entries, entry, header, ids, SESSION } from "../support/lines.js";
+import { text, world } from "../support/machines.js";
 import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
 
 const YOUNGER = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const OTHER = "01972ab8-2280-7be3-8cc7-05ac027b6200";
 
-describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("%s", (_, start) => {
+describe.each([
+	["PostgreSQL", inPostgres],
+	["a bucket", inBucket],
+	["a directory", inDirectory],
+])("%s", (_, start) => {
 	// Regression: it was called deleted, and only a push that was to restore it stored it again.
 	test("sessions that are younger than the backup, or have younger lines, are stored again, idle ones too, and deleted ones stay deleted", async () => {
 		const { open, backup } = await start();
@@ -36,7 +40,9 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect(deleted).toMatchObject([{ session: OTHER }]);
 		await machine("a").sync.pull();
 		expect(machine("a").sync.lagOf(local)).toBe(readFileSync(younger).length);
-		expect((await machine("a").sync.push()).filter(({ error }) => error)).toMatchObject([{ session: OTHER, error: { code: "deleted" } }]);
+		expect((await machine("a").sync.push()).filter(({ error }) => error)).toMatchObject([
+			{ session: OTHER, error: { code: "deleted" } },
+		]);
 		const reader = machine("r").store;
 		expect(ids(await loadAll(reader, SESSION))).toEqual(["x0", "x1", "y"]);
 		expect(ids(await loadAll(reader, YOUNGER))).toEqual(["n0", "n1", "n2"]);

@@ -1,6 +1,6 @@
 // The process beside pi, without pi: what is stored and pulled while a session is open, and after it was closed.
 import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
@@ -12,10 +12,21 @@ const stored = (address: string) => {
 	return {
 		ids: async (session: string) => ids(await loadAll(store, session)),
 		sessions: async () => (await store.list()).sessions.map(({ session }) => session),
-		append: async (session: string, ...lines: Buffer[]) => store.append(session, { header: header(session), lines, project: "shop", after: (await loadAll(store, session)).cursor }),
+		append: async (session: string, ...lines: Buffer[]) =>
+			store.append(session, {
+				header: header(session),
+				lines,
+				project: "shop",
+				after: (await loadAll(store, session)).cursor,
+			}),
 	};
 };
-const idsIn = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
+const idsIn = (file: string) =>
+	readFileSync(file, "utf8")
+		.trimEnd()
+		.split("\n")
+		.slice(1)
+		.map((line) => JSON.parse(line).id);
 
 test("what is appended to the open session is stored while it is open, and the rest when it is closed", async () => {
 	const address = emptyDirectory();
@@ -116,7 +127,10 @@ test("a store that takes connections and says nothing keeps the process from not
 	const silent = createServer(() => {});
 	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
 	onTestFinished(() => void silent.close());
-	const at = machine(`s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}&timeout=300`, { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" });
+	const at = machine(`s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}&timeout=300`, {
+		AWS_ACCESS_KEY_ID: "me",
+		AWS_SECRET_ACCESS_KEY: "s3cret",
+	});
 	mkdirSync(at.dir, { recursive: true });
 	at.put("s1", entry("a"));
 	expect(await at.open("s1").close()).toBe("");

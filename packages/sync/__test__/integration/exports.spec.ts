@@ -8,8 +8,12 @@ import * as store from "../../lib/index.js";
 import { library } from "../support/lines.js";
 
 const run = promisify(execFile);
-const names = (module: object) => Object.keys(module).filter((name) => name !== "default" && name !== "module.exports").sort();
-const print = async (flags: string[], code: string) => (await run(process.execPath, [...flags, "-e", code], { cwd: dirname(library) })).stdout.trim();
+const names = (module: object) =>
+	Object.keys(module)
+		.filter((name) => name !== "default" && name !== "module.exports")
+		.sort();
+const print = async (flags: string[], code: string) =>
+	(await run(process.execPath, [...flags, "-e", code], { cwd: dirname(library) })).stdout.trim();
 
 test.each([
 	["pi-session-sync", names(store)],
@@ -20,10 +24,15 @@ test.each([
 		const required = createRequire(import.meta.url)("${path}");
 		console.log([${expected.join(", ")}].every((one, at) => one !== undefined && one === required[${JSON.stringify(expected)}[at]]));`;
 	expect(await print(["--input-type=module"], named)).toBe("true");
-	expect(await print(["--input-type=commonjs"], `console.log(Object.keys(require("${path}")).sort().join())`)).toBe(expected.join());
+	expect(await print(["--input-type=commonjs"], `console.log(Object.keys(require("${path}")).sort().join())`)).toBe(
+		expected.join(),
+	);
 });
 
 test("neither the addon nor a client of a server is loaded before it is needed", async () => {
-	const loaded = await print(["--input-type=commonjs"], `require("pi-session-sync"); console.log(Object.keys(require.cache).filter((path) => !/sync.lib/.test(path)).join())`);
+	const loaded = await print(
+		["--input-type=commonjs"],
+		`require("pi-session-sync"); console.log(Object.keys(require.cache).filter((path) => !/sync.lib/.test(path)).join())`,
+	);
 	expect(loaded).toBe("");
 });

@@ -1,10 +1,10 @@
 // Many sessions in a bucket: what the process beside pi asks for, and what comes first.
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { SessionSync, openStore } from "../../lib/index.js";
+import { openStore, SessionSync } from "../../lib/index.js";
+import { LONG, machine } from "../support/beside.js";
 import { type FakeBucket, fakeBucket } from "../support/fake-s3.js";
 import { emptyDirectory } from "../support/lines.js";
-import { LONG, machine } from "../support/beside.js";
 
 const DAY = 86_400_000;
 
@@ -22,7 +22,9 @@ test("a first start with 300 sessions takes the newest ones whole before it look
 	const first = at.open("mine");
 	await vi.waitFor(() => expect(at.here()).toHaveLength(300), LONG);
 	await first.close();
-	const [bodies, heads] = [/^lines\/.*\.lines$/, /^headers\//].map((what) => bucket.asked.map((key, nth) => ({ key, nth })).filter(({ key }) => what.test(key)));
+	const [bodies, heads] = [/^lines\/.*\.lines$/, /^headers\//].map((what) =>
+		bucket.asked.map((key, nth) => ({ key, nth })).filter(({ key }) => what.test(key)),
+	);
 	expect([bodies?.length, heads?.length]).toEqual([300, 300]);
 	// As many sessions are begun at a time as requests go together.
 	const newest = new Set(ids.slice(0, 64).map((id) => `headers/${id}`));
@@ -53,13 +55,24 @@ test("with 5,000 sessions a start asks for ten things at most, and a session by 
 	vi.stubEnv("AWS_ACCESS_KEY_ID", "me").stubEnv("AWS_SECRET_ACCESS_KEY", "s3cret");
 	onTestFinished(() => void vi.unstubAllEnvs());
 	const store = await openStore(bucket.address, { host: "laptop" });
-	const sync = new SessionSync({ store, address: bucket.address, notes: emptyDirectory(), dir: join(emptyDirectory(), "none"), cwd: "/x", project: "shop" });
+	const sync = new SessionSync({
+		store,
+		address: bucket.address,
+		notes: emptyDirectory(),
+		dir: join(emptyDirectory(), "none"),
+		cwd: "/x",
+		project: "shop",
+	});
 	const { items } = await sync.compare({ list: await store.list({ project: "shop" }) });
 	expect(items).toHaveLength(5000);
 	expect(bucket.asked.length, bucket.asked.join()).toBeLessThanOrEqual(10);
 	bucket.asked.length = 0;
-	expect(await sync.pull({ session: "s-7" })).toMatchObject([{ session: "s-7", isNew: true, added: 1, file: expect.stringMatching(/_s-7\.jsonl$/) }]);
-	expect(bucket.asked.filter((key) => !key.startsWith("store")).every((key) => /s-7\b/.test(key)), bucket.asked.join()).toBe(true);
+	expect(await sync.pull({ session: "s-7" })).toMatchObject([
+		{ session: "s-7", isNew: true, added: 1, file: expect.stringMatching(/_s-7\.jsonl$/) },
+	]);
+	expect(
+		bucket.asked.filter((key) => !key.startsWith("store")).every((key) => /s-7\b/.test(key)),
+		bucket.asked.join(),
+	).toBe(true);
 	await store.close();
 });
-

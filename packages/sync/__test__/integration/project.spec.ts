@@ -1,11 +1,11 @@
 // What a session is a part of.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { emptyDirectory, library } from "../support/lines.js";
 import { testIf } from "../../../../__test__/support/windows.js";
+import { emptyDirectory, library } from "../support/lines.js";
 
 const { findProject, normalizeRemote, projectOf } = createRequire(library)("./machine/project.js");
 
@@ -65,12 +65,16 @@ test("git that fails is told from a directory without a repository or a remote",
 	const dir = emptyDirectory();
 	const work = join(dir, "shop");
 	mkdirSync(work);
-	for (const [name, value] of Object.entries({ GIT_CEILING_DIRECTORIES: dir, PI_SYNC_PROJECT: "" })) vi.stubEnv(name, value);
+	for (const [name, value] of Object.entries({ GIT_CEILING_DIRECTORIES: dir, PI_SYNC_PROJECT: "" }))
+		vi.stubEnv(name, value);
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});
 	const own = { project: `laptop:${work}`, isOwn: true };
-	const named = (problem: string) => ({ ...own, problem: `${problem} in ${work}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)` });
+	const named = (problem: string) => ({
+		...own,
+		problem: `${problem} in ${work}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)`,
+	});
 	expect(await findProject(work, "laptop")).toEqual(own);
 	vi.stubEnv("PATH", "");
 	expect(await findProject(work, "laptop")).toEqual(own);
@@ -82,18 +86,32 @@ test("git that fails is told from a directory without a repository or a remote",
 	execFileSync("git", ["-C", work, "remote", "add", "origin", "https://example.org/me/shop.git"]);
 	expect(await findProject(work, "laptop")).toEqual({ project: "example.org/me/shop" });
 	vi.stubEnv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
-	expect(await findProject(work, "laptop")).toEqual({ ...own, problem: expect.stringMatching(/^git failed: detected dubious ownership/) });
+	expect(await findProject(work, "laptop")).toEqual({
+		...own,
+		problem: expect.stringMatching(/^git failed: detected dubious ownership/),
+	});
 	expect(projectOf(work, "laptop")).toBe(`laptop:${work}`);
 	vi.stubEnv("PI_SYNC_PROJECT", "set");
 	expect(await findProject(work, "laptop")).toEqual({ project: "set" });
 	vi.unstubAllEnvs();
-	expect(await findProject(join(dir, "gone"), "laptop")).toEqual({ project: `laptop:${join(dir, "gone")}`, isOwn: true });
-	expect([projectOf("/", "laptop"), await findProject("/", "laptop")]).toEqual(["laptop:/", { project: "laptop:/", isOwn: true }]);
+	expect(await findProject(join(dir, "gone"), "laptop")).toEqual({
+		project: `laptop:${join(dir, "gone")}`,
+		isOwn: true,
+	});
+	expect([projectOf("/", "laptop"), await findProject("/", "laptop")]).toEqual([
+		"laptop:/",
+		{ project: "laptop:/", isOwn: true },
+	]);
 });
 
 test("a path that is longer than the name of a project may be has another one of this machine's alone", () => {
 	const long = (name: string) => projectOf(`/${"x".repeat(3000)}/${name}`, "laptop");
-	expect([long("a").length < 1000, long("a") === long("a"), long("a") === long("b"), long("a").startsWith("laptop:")]).toEqual([true, true, false, true]);
+	expect([
+		long("a").length < 1000,
+		long("a") === long("a"),
+		long("a") === long("b"),
+		long("a").startsWith("laptop:"),
+	]).toEqual([true, true, false, true]);
 });
 
 test("git is asked without holding up the process", async () => {
@@ -107,16 +125,24 @@ test("git is asked without holding up the process", async () => {
 });
 
 // Regression: git, and what it runs, was given the store's password.
-testIf(process.platform !== "win32", "Windows: a script is not a program")("git is not given the address of the store, which may hold a password", async () => {
-	const dir = emptyDirectory();
-	writeFileSync(join(dir, "git"), `#!/bin/sh\nenv > "${dir}/$$.env"\n`, { mode: 0o755 });
-	for (const [name, value] of Object.entries({ PATH: `${dir}:${process.env.PATH}`, PI_SYNC_PROJECT: "", PI_SYNC_STORE: "postgres://me:hunter2@db/x" })) vi.stubEnv(name, value);
-	onTestFinished(() => {
-		vi.unstubAllEnvs();
-	});
-	await findProject(dir, "laptop");
-	projectOf(dir, "laptop");
-	const seen = readdirSync(dir).filter((name) => name.endsWith(".env"));
-	expect(seen.length).toBeGreaterThan(0);
-	for (const name of seen) expect(readFileSync(join(dir, name), "utf8")).not.toMatch(/hunter2/);
-});
+testIf(process.platform !== "win32", "Windows: a script is not a program")(
+	"git is not given the address of the store, which may hold a password",
+	async () => {
+		const dir = emptyDirectory();
+		writeFileSync(join(dir, "git"), `#!/bin/sh\nenv > "${dir}/$$.env"\n`, { mode: 0o755 });
+		for (const [name, value] of Object.entries({
+			PATH: `${dir}:${process.env.PATH}`,
+			PI_SYNC_PROJECT: "",
+			PI_SYNC_STORE: "postgres://me:hunter2@db/x",
+		}))
+			vi.stubEnv(name, value);
+		onTestFinished(() => {
+			vi.unstubAllEnvs();
+		});
+		await findProject(dir, "laptop");
+		projectOf(dir, "laptop");
+		const seen = readdirSync(dir).filter((name) => name.endsWith(".env"));
+		expect(seen.length).toBeGreaterThan(0);
+		for (const name of seen) expect(readFileSync(join(dir, name), "utf8")).not.toMatch(/hunter2/);
+	},
+);

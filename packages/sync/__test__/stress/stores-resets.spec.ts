@@ -4,11 +4,11 @@
 import fs, { appendFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { loadAll } from "../../lib/index.js";
+import { caseSeed, Random } from "../../../../__test__/stress/differential/random.js";
 import { count } from "../../../../__test__/support/counts.mjs";
-import { SESSION, entry, filesOf, ids } from "../support/lines.js";
+import { loadAll } from "../../lib/index.js";
+import { entry, filesOf, ids, SESSION } from "../support/lines.js";
 import { idsIn, text, world } from "../support/machines.js";
-import { Random, caseSeed } from "../../../../__test__/stress/differential/random.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20251122);
 const CALLS = ["link", "rename", "rm", "readdir", "readFile", "open", "mkdir", "stat"] as const;
@@ -18,7 +18,8 @@ afterEach(() => vi.restoreAllMocks());
 /** Lets others go on before and after calls of files. */
 function delayCalls(random: Random): void {
 	const pause = async () => {
-		for (let turns = random.chance(0.5) ? random.int(4) : 0; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+		for (let turns = random.chance(0.5) ? random.int(4) : 0; turns > 0; turns--)
+			await new Promise((resolve) => setImmediate(resolve));
 	};
 	for (const name of CALLS) {
 		const call = fs.promises[name] as (...args: unknown[]) => Promise<unknown>;
@@ -35,7 +36,12 @@ async function runHistory(index: number): Promise<void> {
 	const what = `seed ${seed}, history ${index}`;
 	const random = new Random(caseSeed(seed, index));
 	const { path, machine, begin } = world();
-	const machines = [machine("a"), machine("b"), machine("c"), ...(random.chance(0.5) ? [machine("b2", { host: "b" })] : [])];
+	const machines = [
+		machine("a"),
+		machine("b"),
+		machine("c"),
+		...(random.chance(0.5) ? [machine("b2", { host: "b" })] : []),
+	];
 	const [first] = machines as [(typeof machines)[0]];
 	const all = new Set(["root"]);
 	const appended = new Map(machines.map(({ file }) => [file, [] as string[]]));
@@ -62,24 +68,33 @@ async function runHistory(index: number): Promise<void> {
 		const one = random.pick(machines);
 		const sync = () => (random.chance(0.5) ? one.sync : one.again());
 		const act = random.weighted<() => void | Promise<void>>([
-			[16, () => {
-				if (!existsSync(one.file)) return;
-				all.add(`${step}`);
-				appended.get(one.file)?.push(`${step}`);
-				appendFileSync(one.file, text(entry(`${step}`)));
-			}],
+			[
+				16,
+				() => {
+					if (!existsSync(one.file)) return;
+					all.add(`${step}`);
+					appended.get(one.file)?.push(`${step}`);
+					appendFileSync(one.file, text(entry(`${step}`)));
+				},
+			],
 			[10, () => start(sync().push())],
 			[9, () => start(sync().pull())],
 			[index % 4 === 3 ? 1 : 0, () => start(one.store.delete(SESSION))],
 			[1, () => rmSync(one.notes, { recursive: true, force: true })],
-			[1, async () => {
-				await still();
-				copyStore(path, backup);
-			}],
-			[1, async () => {
-				await still();
-				if (existsSync(backup)) copyStore(backup, path);
-			}],
+			[
+				1,
+				async () => {
+					await still();
+					copyStore(path, backup);
+				},
+			],
+			[
+				1,
+				async () => {
+					await still();
+					if (existsSync(backup)) copyStore(backup, path);
+				},
+			],
 		]);
 		await act();
 		if (random.chance(0.3)) await still();
@@ -91,13 +106,20 @@ async function runHistory(index: number): Promise<void> {
 			expect(idsIn(file), what).toEqual(expect.arrayContaining(appended.get(file) ?? []));
 			await store.delete(SESSION);
 		}
-		expect(filesOf(path).filter((name) => /^(headers|lines)\//.test(name)), what).toEqual([expect.stringMatching(/\.deleted$/)]);
+		expect(
+			filesOf(path).filter((name) => /^(headers|lines)\//.test(name)),
+			what,
+		).toEqual([expect.stringMatching(/\.deleted$/)]);
 		return;
 	}
 	for (let round = 0; round < 4; round++)
 		for (const { sync } of machines) {
 			const done = [...(await sync.push({ session: SESSION })), ...(await sync.pull({ session: SESSION }))];
-			if (round === 3) expect(done.flatMap((result) => [result.error ?? [], "added" in result ? result.problems : []].flat()), what).toEqual([]);
+			if (round === 3)
+				expect(
+					done.flatMap((result) => [result.error ?? [], "added" in result ? result.problems : []].flat()),
+					what,
+				).toEqual([]);
 		}
 	const order = idsIn(first.file);
 	for (const { file } of machines) expect(idsIn(file), what).toEqual(order);

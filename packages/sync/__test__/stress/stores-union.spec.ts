@@ -2,10 +2,10 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DirectoryStore, SessionSync } from "../../lib/index.js";
+import { caseSeed, Random } from "../../../../__test__/stress/differential/random.js";
 import { count } from "../../../../__test__/support/counts.mjs";
-import { SESSION, emptyDirectory, header } from "../support/lines.js";
-import { Random, caseSeed } from "../../../../__test__/stress/differential/random.js";
+import { DirectoryStore, SessionSync } from "../../lib/index.js";
+import { emptyDirectory, header, SESSION } from "../support/lines.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20251121);
 
@@ -25,7 +25,14 @@ class Host {
 		this.file = join(this.folder, `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`);
 		mkdirSync(this.folder, { recursive: true });
 		const store = new DirectoryStore({ path, host: name });
-		this.sync = new SessionSync({ store, address: path, notes: join(this.folder, "notes"), dir: this.folder, cwd: `/home/${name}/shop`, project: "shop" });
+		this.sync = new SessionSync({
+			store,
+			address: path,
+			notes: join(this.folder, "notes"),
+			dir: this.folder,
+			cwd: `/home/${name}/shop`,
+			project: "shop",
+		});
 	}
 
 	private get lines(): string[] {
@@ -44,11 +51,15 @@ class Host {
 		if (!this.hasFile) appendFileSync(this.file, `${header()}\n`);
 		// Often the same short id as on other hosts: they were given before any of them met.
 		const known = this.entries();
-		const collides = this.random.chance(0.1) && !this.made.includes("c0ffee00") && !known.some((one) => one.id === "c0ffee00");
+		const collides =
+			this.random.chance(0.1) && !this.made.includes("c0ffee00") && !known.some((one) => one.id === "c0ffee00");
 		const own = collides ? "c0ffee00" : id;
 		const mine = known.filter(({ by }) => by === this.name).map((one) => one.id);
 		const parentId = this.random.chance(0.3) && mine.length > 0 ? this.random.pick(mine) : null;
-		appendFileSync(this.file, `${JSON.stringify({ type: "message", id: own, parentId, by: this.name, nth: this.made.length })}\n`);
+		appendFileSync(
+			this.file,
+			`${JSON.stringify({ type: "message", id: own, parentId, by: this.name, nth: this.made.length })}\n`,
+		);
 		this.made.push(own);
 		if (this.random.chance(0.1)) appendFileSync(this.file, `{"type":"message", damaged after ${id}\n`);
 	}
@@ -64,7 +75,10 @@ class Host {
 	}
 
 	entries(): any[] {
-		return this.lines.slice(1).filter((line) => !line.includes("damaged")).map((line) => JSON.parse(line));
+		return this.lines
+			.slice(1)
+			.filter((line) => !line.includes("damaged"))
+			.map((line) => JSON.parse(line));
 	}
 
 	damaged(): string[] {
@@ -98,11 +112,25 @@ test(`hosts that go on at the same time end with the same lines in the same orde
 		expect(new Set(all.map((one) => JSON.stringify(one))).size, what).toBe(all.length);
 		for (const { name, made } of hosts) {
 			const own = all.filter(({ by }) => by === name);
-			expect(own.map(({ nth }) => nth), what).toEqual(made.map((_, nth) => nth));
-			expect(own.map(({ id }) => id), what).toEqual(made);
-			for (const { parentId } of own) if (parentId !== null) expect(own.some(({ id }) => id === parentId), what).toBe(true);
+			expect(
+				own.map(({ nth }) => nth),
+				what,
+			).toEqual(made.map((_, nth) => nth));
+			expect(
+				own.map(({ id }) => id),
+				what,
+			).toEqual(made);
+			for (const { parentId } of own)
+				if (parentId !== null)
+					expect(
+						own.some(({ id }) => id === parentId),
+						what,
+					).toBe(true);
 		}
 		// What is damaged stays with its host.
-		expect(hosts.reduce((sum, host) => sum + host.damaged().length, 0), what).toBe(damaged);
+		expect(
+			hosts.reduce((sum, host) => sum + host.damaged().length, 0),
+			what,
+		).toBe(damaged);
 	}
 });

@@ -14,7 +14,13 @@ test("processes of one host and of others write to one session, some of them kil
 // Regression: two processes of one host took one name, and a quarter of the acknowledged lines was gone.
 test("the same where files have no second names", async () => {
 	const preload = join(emptyDirectory(), "without-links.cjs");
-	writeFileSync(preload, `require("node:fs").promises.link = () => Promise.reject(Object.assign(new Error("not supported"), { code: "EPERM" }));`);
+	writeFileSync(
+		preload,
+		`require("node:fs").promises.link = () => Promise.reject(Object.assign(new Error("not supported"), { code: "EPERM" }));`,
+	);
 	const path = emptyDirectory();
-	await crowd(path, new DirectoryStore({ path, host: "reader" }), { ...process.env, NODE_OPTIONS: `--require ${preload}` });
+	await crowd(path, new DirectoryStore({ path, host: "reader" }), {
+		...process.env,
+		NODE_OPTIONS: `--require ${preload}`,
+	});
 });

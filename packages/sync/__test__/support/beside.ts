@@ -15,7 +15,15 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 	const [agent, work] = [join(path, "agent"), join(path, "shop")];
 	const dir = join(agent, "sessions", `--${work.slice(1).replaceAll("/", "-")}--`);
 	for (const one of [work, dir]) mkdirSync(one, { recursive: true });
-	const env: NodeJS.ProcessEnv = { ...process.env, PI_CODING_AGENT_DIR: agent, HOME: path, PI_SYNC_STORE: address, PI_SYNC_HOST: "laptop", PI_SYNC_PROJECT: "shop", ...more };
+	const env: NodeJS.ProcessEnv = {
+		...process.env,
+		PI_CODING_AGENT_DIR: agent,
+		HOME: path,
+		PI_SYNC_STORE: address,
+		PI_SYNC_HOST: "laptop",
+		PI_SYNC_PROJECT: "shop",
+		...more,
+	};
 	const fileOf = (session: string) => join(dir, `2025-06-01T09-00-00-000Z_${session}.jsonl`);
 	const put = (session: string, ...lines: (string | Buffer)[]) => {
 		const header = `{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":${JSON.stringify(work)}}`;
@@ -26,10 +34,16 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 	/** The names of the files in which processes wrote down what they have open. */
 	const pending = () => {
 		const open = join(agent, "session-stores/open");
-		return existsSync(open) ? readdirSync(open, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl")) : [];
+		return existsSync(open)
+			? readdirSync(open, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"))
+			: [];
 	};
 	/** Begins as pi's extension does when a session is opened. */
-	const open = (session: string, env: NodeJS.ProcessEnv = {}) => besidePi({ ...at.env, ...env }, { session, file: fileOf(session), cwd: work, dir, isShared: false, agentDir: agent });
+	const open = (session: string, env: NodeJS.ProcessEnv = {}) =>
+		besidePi(
+			{ ...at.env, ...env },
+			{ session, file: fileOf(session), cwd: work, dir, isShared: false, agentDir: agent },
+		);
 	const at = { path, agent, work, dir, env, fileOf, put, here, pending, open };
 	return at;
 }
@@ -37,7 +51,10 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 export type Machine = ReturnType<typeof machine>;
 
 function besidePi(env: NodeJS.ProcessEnv, argument: object) {
-	const child: ChildProcess = spawn(process.execPath, [MAIN, JSON.stringify(argument)], { stdio: ["pipe", "pipe", "inherit"], env });
+	const child: ChildProcess = spawn(process.execPath, [MAIN, JSON.stringify(argument)], {
+		stdio: ["pipe", "pipe", "inherit"],
+		env,
+	});
 	onTestFinished(() => void child.kill("SIGKILL"));
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));

@@ -1,10 +1,10 @@
 // Runs `pi-sync`, and `pi-sessions` for what that alone does, as a user would.
 import { join } from "node:path";
 import { expect } from "vitest";
-import { type Result, type World, bin as piSessions, runProgram } from "../../../../__test__/support/cli.js";
+import { bin as piSessions, type Result, runProgram, type World } from "../../../../__test__/support/cli.js";
 import { root } from "../../../../__test__/support/scratch.js";
 
-export { type World, lines, put, world } from "../../../../__test__/support/cli.js";
+export { lines, put, type World, world } from "../../../../__test__/support/cli.js";
 
 export const piSync = join(root, "packages/sync/bin/pi-sync.mjs");
 /** AWS's library warns of releases of Node that its next ones will not run on. */
@@ -13,7 +13,10 @@ const QUIET = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
 const OTHERS = new Set(["list", "show", "fork", "repair", "export"]);
 
 export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> =>
-	runProgram(process.execPath, [OTHERS.has(args[0] ?? "") ? piSessions : piSync, ...args], { cwd: at.cwd, env: { ...at.env, ...QUIET, ...env } });
+	runProgram(process.execPath, [OTHERS.has(args[0] ?? "") ? piSessions : piSync, ...args], {
+		cwd: at.cwd,
+		env: { ...at.env, ...QUIET, ...env },
+	});
 
 /** Runs a command that must succeed, and gives its output. */
 export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {

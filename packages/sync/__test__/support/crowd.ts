@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { expect } from "vitest";
 import { type LineStore, loadAll } from "../../lib/index.js";
-import { SESSION, append, entry, header, ids, library } from "./lines.js";
+import { append, entry, header, ids, library, SESSION } from "./lines.js";
 
 const SCRIPT = `
 	const { openStore } = require(${JSON.stringify(library)});
@@ -32,7 +32,10 @@ export async function crowd(address: string, reader: LineStore, env: NodeJS.Proc
 	const acknowledged: string[] = [];
 	const write = (host: string, name: string, count: number, dieAfter = Infinity) =>
 		new Promise<number | null>((resolve) => {
-			const child = spawn(process.execPath, ["-e", SCRIPT, address, host, name, String(count)], { stdio: ["ignore", "pipe", "inherit"], env });
+			const child = spawn(process.execPath, ["-e", SCRIPT, address, host, name, String(count)], {
+				stdio: ["ignore", "pipe", "inherit"],
+				env,
+			});
 			let [rest, told] = ["", 0];
 			child.stdout.setEncoding("utf8").on("data", (text: string) => {
 				const lines = (rest + text).split("\n");
@@ -45,7 +48,13 @@ export async function crowd(address: string, reader: LineStore, env: NodeJS.Proc
 		});
 	// Those that are killed would go on forever.
 	const endless = 1_000_000;
-	const codes = await Promise.all([write("a", "a1", 60), write("a", "a2", 60), write("b", "b1", 60), write("a", "a3", endless, 20), write("b", "b2", endless, 7)]);
+	const codes = await Promise.all([
+		write("a", "a1", 60),
+		write("a", "a2", 60),
+		write("b", "b1", 60),
+		write("a", "a3", endless, 20),
+		write("b", "b2", endless, 7),
+	]);
 	expect(codes).toEqual([0, 0, 0, null, null]);
 	const page = await loadAll(reader, SESSION);
 	expect(page.problems).toEqual([]);

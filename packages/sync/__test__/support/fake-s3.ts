@@ -26,7 +26,8 @@ export interface FakeBucket {
 export async function fakeBucket(delay: (key: string) => number): Promise<FakeBucket> {
 	const objects = new Map<string, { body: Buffer; modified: Date }>();
 	const asked: string[] = [];
-	const put = (key: string, body: string | Buffer, at: number) => objects.set(key, { body: Buffer.from(body), modified: new Date(at) });
+	const put = (key: string, body: string | Buffer, at: number) =>
+		objects.set(key, { body: Buffer.from(body), modified: new Date(at) });
 	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 4, id: "fake" })}\n`, 0);
 	const list = (query: URLSearchParams): string => {
 		const [prefix, from] = [query.get("prefix") ?? "", Number(query.get("continuation-token") ?? 0)];
@@ -41,7 +42,9 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 	const server = createServer((request, response) => {
 		const url = new URL(request.url ?? "", "http://x");
 		const isList = url.searchParams.has("list-type");
-		const key = isList ? `?${url.searchParams.get("prefix")}` : decodeURIComponent(url.pathname.slice("/bucket/".length));
+		const key = isList
+			? `?${url.searchParams.get("prefix")}`
+			: decodeURIComponent(url.pathname.slice("/bucket/".length));
 		asked.push(key);
 		request.resume();
 		setTimeout(() => {
@@ -50,7 +53,9 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 			if (isList) return response.end(list(url.searchParams));
 			if (!object) return response.writeHead(404).end("<Error><Code>NoSuchKey</Code></Error>");
 			const from = Number(/bytes=(\d+)/.exec(request.headers.range ?? "")?.[1] ?? 0);
-			return response.writeHead(from > 0 ? 206 : 200, { "last-modified": object.modified.toUTCString(), etag: '"1"' }).end(object.body.subarray(from));
+			return response
+				.writeHead(from > 0 ? 206 : 200, { "last-modified": object.modified.toUTCString(), etag: '"1"' })
+				.end(object.body.subarray(from));
 		}, delay(key));
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -63,11 +68,31 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 		env: { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" },
 		asked,
 		put: (session, { at, host = "desktop", content = session, project = "shop" }) => {
-			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
+			const header = JSON.stringify({
+				type: "session",
+				version: 3,
+				id: session,
+				timestamp: "2025-06-01T09:00:00.000Z",
+				cwd: "/x",
+			});
 			put(projectPath(session), `${project}\n`, at);
 			put(headerPath(session), header, at);
-			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
-			put(partPath({ folder: folderOf(project), session }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
+			const lines = [
+				Buffer.from(
+					JSON.stringify({
+						type: "message",
+						id: `${session}-a`,
+						parentId: null,
+						timestamp: new Date(at).toISOString(),
+						message: { role: "user", content, timestamp: at },
+					}),
+				),
+			];
+			put(
+				partPath({ folder: folderOf(project), session }, host, 1),
+				encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes,
+				at,
+			);
 		},
 	};
 }

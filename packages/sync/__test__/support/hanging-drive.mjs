@@ -10,7 +10,9 @@ const HEADER_BYTES = 40;
 const device = openSync("/dev/fuse", "r+");
 const options = `fd=3,rootmode=40000,user_id=${uid},group_id=0,allow_other`;
 // Without a helper, which would be FUSE's library.
-const mounted = spawnSync("mount", ["-i", "-t", "fuse", "-o", options, "hanging-drive", folder], { stdio: ["ignore", "ignore", "inherit", device] });
+const mounted = spawnSync("mount", ["-i", "-t", "fuse", "-o", options, "hanging-drive", folder], {
+	stdio: ["ignore", "ignore", "inherit", device],
+});
 if (mounted.status !== 0) process.exit(1);
 
 /** What the kernel asks first: it must be answered, or what comes later could still be interrupted. */

@@ -1,11 +1,11 @@
 // Lines to put into stores, and stores to put them into.
-import { type Dirent, constants, mkdtempSync, readdirSync } from "node:fs";
+import { constants, type Dirent, mkdtempSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { type LineStore, type Page, StoreError } from "../../lib/index.js";
 import { remove } from "../../../../__test__/support/remove.js";
+import { type LineStore, type Page, StoreError } from "../../lib/index.js";
 
 // A store for which no directory of locks is named has them in the user's home: here, and in the processes of a test.
 process.env.HOME = process.env.USERPROFILE = join(tmpdir(), "psn-home");
@@ -16,10 +16,14 @@ export const library = resolve(__dirname, "../../lib/index.js");
 const { folderOf, headerPath, partPath } = createRequire(library)("./logs/log-names.js");
 
 /** Where a directory has the log of a host. */
-export const logOf = (host: string, { session = SESSION, project }: { session?: string; project?: string } = {}): string => partPath({ folder: folderOf(project), session }, host, 1);
+export const logOf = (
+	host: string,
+	{ session = SESSION, project }: { session?: string; project?: string } = {},
+): string => partPath({ folder: folderOf(project), session }, host, 1);
 
 /** Whether a file that is opened with these flags may be written to. */
-export const isForWriting = (flags: string | number = "r"): boolean => (typeof flags === "number" ? (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0 : flags !== "r");
+export const isForWriting = (flags: string | number = "r"): boolean =>
+	typeof flags === "number" ? (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0 : flags !== "r";
 
 /** Where a directory has the header of a session. */
 export const headerFileOf = (session = SESSION): string => headerPath(session);
@@ -27,15 +31,19 @@ export const headerFileOf = (session = SESSION): string => headerPath(session);
 export const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 
 export const header = (session = SESSION): Buffer =>
-	Buffer.from(`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/home/me/shop"}`);
+	Buffer.from(
+		`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/home/me/shop"}`,
+	);
 
 export const entry = (id: string): Buffer => Buffer.from(`{"type":"message","id":"${id}","parentId":null}`);
 
-export const entries = (letter: string, count: number): Buffer[] => Array.from({ length: count }, (_, at) => entry(`${letter}${at}`));
+export const entries = (letter: string, count: number): Buffer[] =>
+	Array.from({ length: count }, (_, at) => entry(`${letter}${at}`));
 
 export const ids = (page: Page): string[] => page.lines.map(({ line }) => JSON.parse(line.toString()).id);
 
-export const append = (store: LineStore, lines: Buffer[], after?: string) => store.append(SESSION, { header: header(), lines, after });
+export const append = (store: LineStore, lines: Buffer[], after?: string) =>
+	store.append(SESSION, { header: header(), lines, after });
 
 /** A directory of the running test's own. */
 export function emptyDirectory(): string {
@@ -48,7 +56,11 @@ export function emptyDirectory(): string {
 export const filesOf = (path: string): string[] =>
 	(readdirSync(path, { recursive: true, withFileTypes: true }) as Dirent[])
 		.filter((file) => file.isFile())
-		.map((file) => join(file.parentPath, file.name).slice(path.length + 1).replaceAll(sep, "/"))
+		.map((file) =>
+			join(file.parentPath, file.name)
+				.slice(path.length + 1)
+				.replaceAll(sep, "/"),
+		)
 		.sort();
 
 /** What a call is rejected with. */

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DirectoryStore, type LineStore, SessionSync } from "../../lib/index.js";
-import { SESSION, emptyDirectory, header } from "./lines.js";
+import { emptyDirectory, header, SESSION } from "./lines.js";
 
 /** The name of the file of `SESSION`. */
 export const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
@@ -11,7 +11,12 @@ export const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${li
 export const lined = (...lines: Buffer[]) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
 /** The ids of the entries in a session file, in its order. */
-export const idsIn = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
+export const idsIn = (path: string): string[] =>
+	readFileSync(path, "utf8")
+		.trimEnd()
+		.split("\n")
+		.slice(1)
+		.map((line) => JSON.parse(line).id);
 
 export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();
@@ -19,7 +24,15 @@ export function world(open?: (host: string) => LineStore) {
 	const machine = (name: string, { isShared, host = name }: { isShared?: boolean; host?: string } = {}) => {
 		const dir = join(path, name);
 		const store = open?.(host) ?? new DirectoryStore({ path, host });
-		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared };
+		const options = {
+			store,
+			address: path,
+			notes: join(path, `notes-${name}`),
+			dir,
+			cwd: `/home/${name}/shop`,
+			project: "shop",
+			isShared,
+		};
 		const again = () => new SessionSync(options);
 		const [file, sync] = [join(dir, NAME), again()];
 		/** Gives the error of a push of the file. */

@@ -14,11 +14,18 @@ export const WAYS: [string, PiOptions][] = [
 ];
 
 /** A machine of a project whose settings name the store in a directory. */
-export async function machine(address: string, answers: Parameters<typeof world>[0], host = "laptop", more: object = {}): Promise<World & { settings: string; env: Record<string, string> }> {
+export async function machine(
+	address: string,
+	answers: Parameters<typeof world>[0],
+	host = "laptop",
+	more: object = {},
+): Promise<World & { settings: string; env: Record<string, string> }> {
 	const at = await world(answers);
 	mkdirSync(address, { recursive: true });
 	const settings = join(at.home, "agent/session-store.json");
-	writeFileSync(settings, JSON.stringify({ store: address, projects: { [at.work]: "shop" }, ...more }), { mode: 0o600 });
+	writeFileSync(settings, JSON.stringify({ store: address, projects: { [at.work]: "shop" }, ...more }), {
+		mode: 0o600,
+	});
 	return { ...at, settings, env: { PI_SYNC_HOST: host } };
 }
 

@@ -3,11 +3,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
-import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { tool } from "../../../../__test__/support/tools.js";
 import { remove } from "../../../../__test__/support/remove.js";
+import { tool } from "../../../../__test__/support/tools.js";
 
 export interface Server {
 	port: number;
@@ -82,24 +82,39 @@ export interface Postgres extends Server {
 
 /** PostgreSQL as Debian packages it. It refuses to run as root, so that it runs as nobody then. */
 export async function startPostgres(settings: string[] = []): Promise<Postgres> {
-	const [initdb, postgres] = ["initdb", "postgres"].map((name) => tool(name, "postgresql", postgresFolders())) as [string, string];
+	const [initdb, postgres] = ["initdb", "postgres"].map((name) => tool(name, "postgresql", postgresFolders())) as [
+		string,
+		string,
+	];
 	const folder = mkdtempSync(join(tmpdir(), "psn-postgres-"));
 	const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 	chmodSync(folder, 0o700);
 	writeFileSync(join(folder, "password"), PASSWORD);
-	if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) chownSync(path, user.uid, user.gid);
+	if (user.uid !== undefined)
+		for (const path of [folder, join(folder, "password")]) chownSync(path, user.uid, user.gid);
 	const data = join(folder, "data");
 	const auth = ["-U", "owner", "-A", "scram-sha-256", `--pwfile=${join(folder, "password")}`];
-	execFileSync(initdb, ["-D", data, "-E", "UTF8", "--locale=C", "--no-sync", ...auth], { ...user, cwd: folder, stdio: "pipe" });
+	execFileSync(initdb, ["-D", data, "-E", "UTF8", "--locale=C", "--no-sync", ...auth], {
+		...user,
+		cwd: folder,
+		stdio: "pipe",
+	});
 	const port = await freePort();
-	const options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", ...settings].flatMap((one) => ["-c", one]);
-	const child = spawn(postgres, ["-D", data, "-p", String(port), ...options], { ...user, cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+	const options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", ...settings].flatMap(
+		(one) => ["-c", one],
+	);
+	const child = spawn(postgres, ["-D", data, "-p", String(port), ...options], {
+		...user,
+		cwd: folder,
+		stdio: ["ignore", "pipe", "pipe"],
+	});
 	const stop = stopper(child, "SIGQUIT", folder);
 	await saying(child, "ready to accept connections");
 	return {
 		port,
 		stop,
-		url: (to = {}) => `postgres://${to.user ?? "owner"}:${encodeURIComponent(to.password ?? PASSWORD)}@127.0.0.1:${to.port ?? port}/${to.database ?? "postgres"}`,
+		url: (to = {}) =>
+			`postgres://${to.user ?? "owner"}:${encodeURIComponent(to.password ?? PASSWORD)}@127.0.0.1:${to.port ?? port}/${to.database ?? "postgres"}`,
 	};
 }
 
@@ -115,11 +130,23 @@ export interface S3 extends Server {
  * does it in one. So what is created goes to it one after the other.
  */
 export async function startS3(): Promise<S3> {
-	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [join(userInfo().homedir, ".cargo/bin")]);
+	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [
+		join(userInfo().homedir, ".cargo/bin"),
+	]);
 	const folder = mkdtempSync(join(tmpdir(), "psn-s3-"));
 	const credentials = { accessKeyId: "owner", secretAccessKey: PASSWORD };
 	const inner = await freePort();
-	const args = ["--host", "127.0.0.1", "--port", String(inner), "--access-key", "owner", "--secret-key", PASSWORD, folder];
+	const args = [
+		"--host",
+		"127.0.0.1",
+		"--port",
+		String(inner),
+		"--access-key",
+		"owner",
+		"--secret-key",
+		PASSWORD,
+		folder,
+	];
 	// What it prints is read by nobody: through a pipe it would stop answering once the pipe is full.
 	const child = spawn(command, args, { stdio: "ignore" });
 	const stop = stopper(child, "SIGTERM", folder);
@@ -172,7 +199,7 @@ export async function startS3(): Promise<S3> {
 	};
 }
 
-export interface Proxy extends Server {
+export interface TcpProxy extends Server {
 	/** Ends every connection, as a network that drops. */
 	cut(): void;
 	/** Ends the connection after so many more bytes from the client. */
@@ -192,7 +219,7 @@ export interface Proxy extends Server {
 }
 
 /** A way to a server that can be troubled. */
-export async function startProxy(target: number): Promise<Proxy> {
+export async function startProxy(target: number): Promise<TcpProxy> {
 	const sockets = new Set<Socket>();
 	let [held, wait, pace, paced] = [false, 0, Infinity, 0];
 	const left = { up: Infinity, down: Infinity };

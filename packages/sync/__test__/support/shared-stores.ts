@@ -1,5 +1,5 @@
 // A store of each kind that machines of a test share.
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Client, Pool } from "pg";
 import { afterAll, onTestFinished } from "vitest";
@@ -22,13 +22,17 @@ export interface SharedStore {
 }
 
 const filesBelow = (path: string): string[] =>
-	readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => join(path, name)).filter((name) => statSync(name).isFile());
+	readdirSync(path, { recursive: true, encoding: "utf8" })
+		.map((name) => join(path, name))
+		.filter((name) => statSync(name).isFile());
 
 /** What the files of a store are asked and done. */
 const withFiles = (path: string) => ({
 	backup: () => backupOf(path),
 	backupOfLines: async () => {
-		const kept = filesBelow(path).filter((name) => name.endsWith(".lines")).map((name): [string, Buffer] => [name, readFileSync(name)]);
+		const kept = filesBelow(path)
+			.filter((name) => name.endsWith(".lines"))
+			.map((name): [string, Buffer] => [name, readFileSync(name)]);
 		return async () => {
 			for (const [name, bytes] of kept) {
 				mkdirSync(dirname(name), { recursive: true });
@@ -46,7 +50,8 @@ async function backupOf(path: string): Promise<() => Promise<void>> {
 	const copy = (from: string, to: string) => {
 		for (const name of STORED) {
 			rmSync(join(to, name), { recursive: true, force: true });
-			if (existsSync(join(from, name))) cpSync(join(from, name), join(to, name), { recursive: true, preserveTimestamps: true });
+			if (existsSync(join(from, name)))
+				cpSync(join(from, name), join(to, name), { recursive: true, preserveTimestamps: true });
 		}
 	};
 	copy(path, kept);
@@ -90,16 +95,29 @@ export async function inPostgres(): Promise<SharedStore> {
 	};
 	const backupOfTables = async (...tables: string[]) => {
 		const client = opened();
-		await client.query(tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM pi_session_native.${table}`).join(";"));
+		await client.query(
+			tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM pi_session_native.${table}`).join(";"),
+		);
 		return async () => {
-			await client.query(`TRUNCATE pi_session_native.${tables[0]} CASCADE;${tables.map((table) => `INSERT INTO pi_session_native.${table} SELECT * FROM kept_${table}`).join(";")}`);
+			await client.query(
+				`TRUNCATE pi_session_native.${tables[0]} CASCADE;${tables.map((table) => `INSERT INTO pi_session_native.${table} SELECT * FROM kept_${table}`).join(";")}`,
+			);
 		};
 	};
 	const holds = async (text: string) => {
-		const { rows } = await opened().query("SELECT FROM pi_session_native.entries WHERE position($1 in line) > 0", [Buffer.from(text)]);
+		const { rows } = await opened().query("SELECT FROM pi_session_native.entries WHERE position($1 in line) > 0", [
+			Buffer.from(text),
+		]);
 		return rows.length > 0;
 	};
-	return { address: url, env: {}, open, backup: () => backupOfTables("sessions", "entries"), backupOfLines: () => backupOfTables("entries"), holds };
+	return {
+		address: url,
+		env: {},
+		open,
+		backup: () => backupOfTables("sessions", "entries"),
+		backupOfLines: () => backupOfTables("entries"),
+		holds,
+	};
 }
 
 export async function inBucket(): Promise<SharedStore> {

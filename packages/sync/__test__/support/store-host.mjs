@@ -63,7 +63,9 @@ while (!isEnding) {
 		if (random() < 0.05) await sync.redact({ session, file }, { text: secret }).then(() => say({ redacted: secret }));
 	}
 	// What fails is tried again; a partition ends.
-	if (random() < 0.2) for (const { error } of await sync.pull().catch((error) => [{ error }])) if (error && !error.retryable) say({ failed: error.message });
+	if (random() < 0.2)
+		for (const { error } of await sync.pull().catch((error) => [{ error }]))
+			if (error && !error.retryable) say({ failed: error.message });
 	if (random() < 0.2) await sync.push({ local }).catch(() => {});
 	await pause(random() * 10);
 }

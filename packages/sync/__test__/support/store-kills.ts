@@ -52,9 +52,19 @@ class Machine {
 
 	start(): void {
 		const { address, server } = this.way;
-		const options = { address, server, host: this.host, dir: this.dir, notes: join(this.dir, "notes"), session: SESSION, file: this.file };
+		const options = {
+			address,
+			server,
+			host: this.host,
+			dir: this.dir,
+			notes: join(this.dir, "notes"),
+			session: SESSION,
+			file: this.file,
+		};
 		const argument = JSON.stringify({ ...options, seed: this.random.int(2 ** 31), skew: this.skew });
-		const child = spawn(process.execPath, [resolve(__dirname, "store-host.mjs"), argument], { stdio: ["pipe", "pipe", "pipe"] });
+		const child = spawn(process.execPath, [resolve(__dirname, "store-host.mjs"), argument], {
+			stdio: ["pipe", "pipe", "pipe"],
+		});
 		this.child = child;
 		this.before = this.appended.length;
 		child.stdin?.on("error", () => {});
@@ -125,24 +135,34 @@ class Machine {
 	lines(): string[] {
 		const lines = readFileSync(this.file, "utf8").trimEnd().split("\n").slice(1);
 		const cut = lines.filter((line) => !isJson(line));
-		expect(cut.filter((line) => !isBeginning(line)), `${this.host}: lines that are neither entries nor cut`).toEqual([]);
+		expect(
+			cut.filter((line) => !isBeginning(line)),
+			`${this.host}: lines that are neither entries nor cut`,
+		).toEqual([]);
 		const earlier = this.earlierCut === undefined ? [] : [this.earlierCut];
 		expect(cut, this.host).toEqual(expect.arrayContaining(earlier));
-		expect(cut.length, `${this.host}: lines that are cut, one for each kill at most`).toBeLessThanOrEqual(this.kills + earlier.length);
+		expect(cut.length, `${this.host}: lines that are cut, one for each kill at most`).toBeLessThanOrEqual(
+			this.kills + earlier.length,
+		);
 		return lines.filter(isJson);
 	}
 }
 
-export async function killMachines(options: { kills: number; seed: number; wayOf: (host: string) => Way | Promise<Way> }): Promise<void> {
+export async function killMachines(options: {
+	kills: number;
+	seed: number;
+	wayOf: (host: string) => Way | Promise<Way>;
+}): Promise<void> {
 	const what = `seed ${options.seed}`;
 	const random = new Random(options.seed);
 	const path = emptyDirectory();
 	const machines: Machine[] = [];
-	for (const [at, host] of HOSTS.entries()) machines.push(new Machine(host, path, await options.wayOf(host), random, (at - 1) * HOUR));
+	for (const [at, host] of HOSTS.entries())
+		machines.push(new Machine(host, path, await options.wayOf(host), random, (at - 1) * HOUR));
 	onTestFinished(async () => {
 		for (const machine of machines) await machine.kill();
 	});
-	machines.forEach((machine, at) => (at === 0 || random.chance(0.5)) && machine.writeEarlierFile());
+	for (const [at, machine] of machines.entries()) if (at === 0 || random.chance(0.5)) machine.writeEarlierFile();
 	for (const machine of machines) machine.start();
 	// Each gets its file.
 	for (const machine of machines) await machine.atWork();
@@ -175,13 +195,25 @@ export async function killMachines(options: { kills: number; seed: number; wayOf
 	const names = entries.map(({ data }) => data.name);
 	// Before they knew of the store, several gave the same short ids.
 	const ids = entries.map(({ id }) => id).filter((id) => !id.startsWith("c0ffee"));
-	for (const all of [ids, names]) expect(all.filter((one, at) => all.indexOf(one) !== at), what).toEqual([]);
+	for (const all of [ids, names])
+		expect(
+			all.filter((one, at) => all.indexOf(one) !== at),
+			what,
+		).toEqual([]);
 	const there = new Set(names);
 	const said = machines.flatMap(({ appended }) => appended);
-	expect(said.filter((name) => !there.has(name)), what).toEqual([]);
+	expect(
+		said.filter((name) => !there.has(name)),
+		what,
+	).toEqual([]);
 	const redacted = new Set(machines.flatMap(({ redacted }) => redacted));
-	expect(entries.filter(({ data }) => redacted.has(data.secret)), what).toEqual([]);
-	console.log(`${options.kills} kills and as many partitions, ${what}: ${said.length} acknowledged entries on four machines, all found once, in one order, and ${redacted.size} redactions`);
+	expect(
+		entries.filter(({ data }) => redacted.has(data.secret)),
+		what,
+	).toEqual([]);
+	console.log(
+		`${options.kills} kills and as many partitions, ${what}: ${said.length} acknowledged entries on four machines, all found once, in one order, and ${redacted.size} redactions`,
+	);
 }
 
 function isJson(line: string): boolean {
@@ -193,6 +225,7 @@ function isJson(line: string): boolean {
 	}
 }
 
-const isBeginning = (line: string): boolean => BEGINNING.startsWith(line) || (line.startsWith(BEGINNING) && !line.includes(BEGINNING, 1));
+const isBeginning = (line: string): boolean =>
+	BEGINNING.startsWith(line) || (line.startsWith(BEGINNING) && !line.includes(BEGINNING, 1));
 
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,14 +1,15 @@
 // Addresses of stores: what they mean, and that no spelling of one shows its password.
-import fc from "fast-check";
+
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
+import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openStore } from "../../lib/index.js";
-import { SESSION, append, emptyDirectory, entries, ids, library } from "../support/lines.js";
 import { isWindows, testWith } from "../../../../__test__/support/windows.js";
+import { openStore } from "../../lib/index.js";
+import { append, emptyDirectory, entries, ids, library, SESSION } from "../support/lines.js";
 
 interface Address {
 	kind: string;
@@ -29,8 +30,20 @@ const refusal = (text: unknown): string => {
 
 test("a directory is one store however it is spelled", () => {
 	const place = join(homedir(), "shared");
-	const spellings = ["~/shared", "~/shared/", "~/x/../shared//", place, `${place}/`, `file://${place}`, `file://${place}/`, ` "${place}" `, `'~/shared'`, "\t~/shared\n"];
-	for (const text of spellings) expect(readAddress(text), text).toEqual({ kind: "directory", withSecrets: place, shown: place, identity: place });
+	const spellings = [
+		"~/shared",
+		"~/shared/",
+		"~/x/../shared//",
+		place,
+		`${place}/`,
+		`file://${place}`,
+		`file://${place}/`,
+		` "${place}" `,
+		`'~/shared'`,
+		"\t~/shared\n",
+	];
+	for (const text of spellings)
+		expect(readAddress(text), text).toEqual({ kind: "directory", withSecrets: place, shown: place, identity: place });
 	expect(readAddress("./a:b").withSecrets).toBe(join(process.cwd(), "a:b"));
 	expect(readAddress("me@corp/x").withSecrets).toBe(join(process.cwd(), "me@corp/x"));
 	expect(readAddress("~me").withSecrets).toBe(join(process.cwd(), "~me"));
@@ -49,13 +62,29 @@ test("another host, port, schema, endpoint or prefix is another store, other par
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});
-	for (const name of ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER"]) vi.stubEnv(name, "");
-	const same = (...texts: string[]) => expect(new Set(texts.map((text) => readAddress(text).identity)).size, texts.join(" ")).toBe(1);
-	const different = (...texts: string[]) => expect(new Set(texts.map((text) => readAddress(text).identity)).size, texts.join(" ")).toBe(texts.length);
-	same("postgres://h/x", "postgresql://h/x", "postgres://me:pw@h:5432/x?timeout=5&application_name=y", '"postgres://other@h/x"');
+	for (const name of ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER"])
+		vi.stubEnv(name, "");
+	const same = (...texts: string[]) =>
+		expect(new Set(texts.map((text) => readAddress(text).identity)).size, texts.join(" ")).toBe(1);
+	const different = (...texts: string[]) =>
+		expect(new Set(texts.map((text) => readAddress(text).identity)).size, texts.join(" ")).toBe(texts.length);
+	same(
+		"postgres://h/x",
+		"postgresql://h/x",
+		"postgres://me:pw@h:5432/x?timeout=5&application_name=y",
+		'"postgres://other@h/x"',
+	);
 	// Regression: notes of one store were kept twice.
 	same("postgres://h/x", "postgres://h/x?schema=pi_session_native");
-	different("postgres://h/x", "postgres://i/x", "postgres://h:1/x", "postgres://h/y", "postgres://h/x?schema=y", "postgres:///x?host=/run/a", "postgres:///x?host=/run/b");
+	different(
+		"postgres://h/x",
+		"postgres://i/x",
+		"postgres://h:1/x",
+		"postgres://h/y",
+		"postgres://h/x?schema=y",
+		"postgres:///x?host=/run/a",
+		"postgres:///x?host=/run/b",
+	);
 	same("s3://b/x", "s3://b/x/", "s3://b/x?region=eu-central-1&timeout=9");
 	different("s3://b/x", "s3://c/x", "s3://b/y", "s3://b/x?endpoint=http://h");
 	expect(() => readAddress("postgres:///x")).toThrow("names no host");
@@ -73,7 +102,10 @@ test.each([
 	[5, "must be text, not number"],
 	["", "is empty"],
 	['""', "is empty"],
-	["ftp://h/x", "No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)"],
+	[
+		"ftp://h/x",
+		"No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)",
+	],
 	["ab:c", "must begin with / or ./"],
 	["postgres://h:port/x", "is no URL (it begins with postgres:)"],
 	["s3://bucket:9000/x", "A bucket has no port"],
@@ -174,11 +206,19 @@ describe("no spelling of an address shows its password", () => {
 		const host = part("127.0.0.1:1", "[::1]:1", "", "b", "127.0.0.1:port");
 		const after = part("/x", "", "/", "?x=y", '"', "'", "/x?host=127.0.0.1&port=1", "@");
 		const secret = fc.tuple(noise, noise).map(([start, end]) => `${start}${SECRET}${end}`);
-		const address = fc.tuple(before, scheme, separator, part("me", "", "AKIA", "me@corp"), secret, host, after).map(([a, b, c, user, password, d, e]) => `${a}${b}${c}${user}:${password}@${d}${e}`);
+		const address = fc
+			.tuple(before, scheme, separator, part("me", "", "AKIA", "me@corp"), secret, host, after)
+			.map(([a, b, c, user, password, d, e]) => `${a}${b}${c}${user}:${password}@${d}${e}`);
 		// What stands before the first colon is the user, which may be shown.
 		const isUser = (text: string): boolean => /:\/\/[^:@]*hunter2/.test(text);
 		// `p:/hunter2` is a directory of a drive, which may be shown, too.
 		const isOnDrive = (text: string): boolean => isWindows && /^[\s"']*[a-z]:[\\/][^:]*hunter2/i.test(text);
-		await fc.assert(fc.asyncProperty(address.filter((text) => !isUser(text) && !isOnDrive(text)), (text) => unshown(text)), { numRuns: 3000 });
+		await fc.assert(
+			fc.asyncProperty(
+				address.filter((text) => !isUser(text) && !isOnDrive(text)),
+				(text) => unshown(text),
+			),
+			{ numRuns: 3000 },
+		);
 	});
 });

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { type IncomingMessage, createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -17,7 +17,11 @@ async function bucket() {
 	const server = createServer((request: IncomingMessage, response) => {
 		keys.push(/Credential=([^/]+)/.exec(request.headers.authorization ?? "")?.[1]);
 		if (!request.url?.includes("list-type")) response.statusCode = 404;
-		response.end(response.statusCode === 404 ? "<Error><Code>NoSuchKey</Code></Error>" : "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>");
+		response.end(
+			response.statusCode === 404
+				? "<Error><Code>NoSuchKey</Code></Error>"
+				: "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>",
+		);
 	}).listen(0, "127.0.0.1");
 	await once(server, "listening");
 	onTestFinished(() => void server.close());
@@ -58,7 +62,11 @@ test("without AWS's variables the keys of a profile count", async () => {
 
 test("AWS's variables come first", async () => {
 	const { keys, address } = await bucket();
-	await list(address, { ...profile("of-a-profile"), AWS_ACCESS_KEY_ID: "of-the-environment", AWS_SECRET_ACCESS_KEY: "s" });
+	await list(address, {
+		...profile("of-a-profile"),
+		AWS_ACCESS_KEY_ID: "of-the-environment",
+		AWS_SECRET_ACCESS_KEY: "s",
+	});
 	expect([...new Set(keys)]).toEqual(["of-the-environment"]);
 });
 
@@ -71,8 +79,14 @@ test("without credentials the error says what may give some", async () => {
 
 // Regression: that the answer was a redirect was all that was said.
 test("that a bucket is in another region is said, with what to set", async () => {
-	const address = await answering(301, { "x-amz-bucket-region": "eu-central-1" }, "<Error><Code>PermanentRedirect</Code></Error>");
+	const address = await answering(
+		301,
+		{ "x-amz-bucket-region": "eu-central-1" },
+		"<Error><Code>PermanentRedirect</Code></Error>",
+	);
 	const { stdout } = await list(address, { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s" });
 	expect(stdout).toContain("failed s3://bucket/: the server answered 301, PermanentRedirect");
-	expect(stdout).toContain("(the bucket is in the region eu-central-1, not us-east-1: set region=eu-central-1 in the address, or AWS_REGION)");
+	expect(stdout).toContain(
+		"(the bucket is in the region eu-central-1, not us-east-1: set region=eu-central-1 in the address, or AWS_REGION)",
+	);
 });

@@ -17,14 +17,17 @@ const { hashOf, settleRedactions, toRedactions } = require("./base/redaction-rul
 const FAULTS = {
 	"it keeps text, not bytes": "lines come back byte for byte, in order",
 	"it says that lines are stored before they are": "lines come back byte for byte, in order",
-	"an append of no lines makes a session": "a session that is not there has no lines, and an append of none does not make it",
+	"an append of no lines makes a session":
+		"a session that is not there has no lines, and an append of none does not make it",
 	"it stores a line again": "an append may be repeated, whole, in part and in other portions",
-	"it takes its last cursor for the end of what it has stored": "an append has not passed what another process of the host, or a machine with the same id, appended meanwhile, and may be repeated",
+	"it takes its last cursor for the end of what it has stored":
+		"an append has not passed what another process of the host, or a machine with the same id, appended meanwhile, and may be repeated",
 	"of two lines with one id it stores one": "two equal lines are one entry, on whatever hosts",
 	"its order is that of the hosts' names": "what is appended after a load comes after what was loaded",
 	"each host sees its own lines first": "hosts that never met see one order, and every line once",
 	"several processes of a host write at the same time": "a reader that polls misses nothing while several write",
-	"what comes after a torn end is glued to it": "what a killed writer has left half written is nobody's, and what is appended after it is read",
+	"what comes after a torn end is glued to it":
+		"what a killed writer has left half written is nobody's, and what is appended after it is read",
 	"a torn end is read": "what a killed writer has left half written is nobody's, and what is appended after it is read",
 	"an old cursor has passed all but the last hundred lines": "many small appends stay readable, with old cursors, too",
 	"the first page is the last one": "a long session is loaded whole, in however many pages",
@@ -84,20 +87,31 @@ class MemoryStore implements LineStore {
 		if (cursor === undefined) return 0;
 		const [, passed] = CURSOR.exec(cursor) ?? [];
 		if (passed === undefined) throw new StoreError("reset", "The cursor is not one of this store");
-		const isThere = found !== undefined && (!found.deleted || this.#has("it takes the cursor of a session that was deleted"));
+		const isThere =
+			found !== undefined && (!found.deleted || this.#has("it takes the cursor of a session that was deleted"));
 		if (Number(passed) > 0 && !isThere) throw new StoreError("reset", "there is no such session");
 		return Number(passed);
 	}
 
 	async append(session: string, append: Append): Promise<Appended> {
 		let found = this.#session(session);
-		const given: Buffer[] = checkAppend(session, append).map((line: Buffer) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
-		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("reset", "The cursor is not one of this store");
+		const given: Buffer[] = checkAppend(session, append).map((line: Buffer) =>
+			Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line),
+		);
+		if (append.after !== undefined && !CURSOR.test(append.after))
+			throw new StoreError("reset", "The cursor is not one of this store");
 		if (found?.deleted) throw new StoreError("deleted", "it was deleted");
 		const seen = this.#passed(found, append.after);
-		if (given.length === 0 && !this.#has("an append of no lines makes a session")) return { stored: 0, cursor: append.after ?? "passed 0" };
+		if (given.length === 0 && !this.#has("an append of no lines makes a session"))
+			return { stored: 0, cursor: append.after ?? "passed 0" };
 		if (!found) {
-			found = { header: Buffer.from(append.header), project: append.project, rows: [], redacted: new Map(), isTorn: false };
+			found = {
+				header: Buffer.from(append.header),
+				project: append.project,
+				rows: [],
+				redacted: new Map(),
+				isTorn: false,
+			};
 			this.#shared.sessions.set(session, found);
 		}
 		const one = found;
@@ -105,15 +119,26 @@ class MemoryStore implements LineStore {
 		const rows = this.#has("several processes of a host write at the same time") ? [...one.rows] : one.rows;
 		const isLast = append.after !== undefined && append.after === this.#lastCursor;
 		const idOf = (line: Buffer) => JSON.parse(String(line)).id;
-		const isSame = (one: Buffer, other: Buffer) => (this.#has("of two lines with one id it stores one") ? idOf(one) === idOf(other) : one.equals(other));
-		const isThere = (line: Buffer) => !(isLast && this.#has("it takes its last cursor for the end of what it has stored")) && rows.some((row) => row.line && isSame(row.line, line));
-		const isRedacted = (line: Buffer) => !this.#has("a redacted line is stored again") && one.redacted.has(hashOf(line));
-		const fresh = [...new Map(given.map((line) => [line.toString("latin1"), line])).values()].filter((line) => (this.#has("it stores a line again") || !isThere(line)) && !isRedacted(line));
+		const isSame = (one: Buffer, other: Buffer) =>
+			this.#has("of two lines with one id it stores one") ? idOf(one) === idOf(other) : one.equals(other);
+		const isThere = (line: Buffer) =>
+			!(isLast && this.#has("it takes its last cursor for the end of what it has stored")) &&
+			rows.some((row) => row.line && isSame(row.line, line));
+		const isRedacted = (line: Buffer) =>
+			!this.#has("a redacted line is stored again") && one.redacted.has(hashOf(line));
+		const fresh = [...new Map(given.map((line) => [line.toString("latin1"), line])).values()].filter(
+			(line) => (this.#has("it stores a line again") || !isThere(line)) && !isRedacted(line),
+		);
 		const isNext = seen === rows.length;
 		const write = () => {
-			rows.push(...fresh.slice(one.isTorn && this.#has("what comes after a torn end is glued to it") ? 1 : 0).map((line) => ({ line, host: this.host })));
+			rows.push(
+				...fresh
+					.slice(one.isTorn && this.#has("what comes after a torn end is glued to it") ? 1 : 0)
+					.map((line) => ({ line, host: this.host })),
+			);
 			one.isTorn = false;
-			if (this.#has("its order is that of the hosts' names")) rows.sort((a, b) => (a.host < b.host ? -1 : a.host > b.host ? 1 : 0));
+			if (this.#has("its order is that of the hosts' names"))
+				rows.sort((a, b) => (a.host < b.host ? -1 : a.host > b.host ? 1 : 0));
 			one.rows = rows;
 		};
 		if (this.#has("several processes of a host write at the same time")) await pause(5);
@@ -129,24 +154,42 @@ class MemoryStore implements LineStore {
 		const page: Page = { lines: [], cursor: after ?? "passed 0", comesAfter: true, more: false, problems: [] };
 		if (!found || found.deleted) return page;
 		let [at, bytes] = [passed, 0];
-		if (after !== undefined && this.#has("an old cursor has passed all but the last hundred lines")) at = Math.max(at, found.rows.length - 100);
-		const rows = this.#has("each host sees its own lines first") ? [...found.rows].sort((a, b) => Number(b.host === this.host) - Number(a.host === this.host)) : found.rows;
+		if (after !== undefined && this.#has("an old cursor has passed all but the last hundred lines"))
+			at = Math.max(at, found.rows.length - 100);
+		const rows = this.#has("each host sees its own lines first")
+			? [...found.rows].sort((a, b) => Number(b.host === this.host) - Number(a.host === this.host))
+			: found.rows;
 		for (; at < rows.length && bytes < PAGE_BYTES; at++) {
 			const { line, host } = rows[at] as Row;
 			if (line) page.lines.push({ line, host, clock: at + 1, index: 0 });
 			bytes += line?.length ?? 0;
 		}
-		if (found.isTorn && this.#has("a torn end is read")) page.problems.push({ session, where: "its end", message: "it is not a line" });
-		return { ...page, cursor: `passed ${at}`, more: at < found.rows.length && !this.#has("the first page is the last one") };
+		if (found.isTorn && this.#has("a torn end is read"))
+			page.problems.push({ session, where: "its end", message: "it is not a line" });
+		return {
+			...page,
+			cursor: `passed ${at}`,
+			more: at < found.rows.length && !this.#has("the first page is the last one"),
+		};
 	}
 
 	async list({ session, project }: ListFilter = {}): Promise<SessionList> {
 		if (session !== undefined) this.#session(session);
-		const found = [...this.#shared.sessions].filter(([id, one]) => (session === undefined || id === session) && (project === undefined || one.project === project)).sort(([a], [b]) => (a < b ? -1 : 1));
-		const isThere = ([, one]: [string, Session]) => one.deleted === undefined && (one.rows.length > 0 || this.#has("an append of no lines makes a session"));
+		const found = [...this.#shared.sessions]
+			.filter(
+				([id, one]) => (session === undefined || id === session) && (project === undefined || one.project === project),
+			)
+			.sort(([a], [b]) => (a < b ? -1 : 1));
+		const isThere = ([, one]: [string, Session]) =>
+			one.deleted === undefined && (one.rows.length > 0 || this.#has("an append of no lines makes a session"));
 		return {
 			sessions: found.filter(isThere).map(([id, { project, rows, redacted }]) => ({
-				...{ session: id, project, hosts: [...new Set(rows.map(({ host }) => host))].sort(), redactions: redacted.size },
+				...{
+					session: id,
+					project,
+					hosts: [...new Set(rows.map(({ host }) => host))].sort(),
+					redactions: redacted.size,
+				},
 				...{ bytes: rows.reduce((sum, { line }) => sum + (line?.length ?? 0), 0), modified: new Date(0) },
 			})),
 			deleted: found.flatMap(([session, { deleted: at }]) => (at ? [{ session, at }] : [])),

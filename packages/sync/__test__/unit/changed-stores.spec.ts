@@ -1,10 +1,23 @@
 // What others do to a directory: an older state is put back, sessions are deleted in the middle of an append.
-import fs, { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import fs, { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, filesOf, header, headerFileOf, ids, isForWriting, library, logOf } from "../support/lines.js";
+import {
+	append,
+	emptyDirectory,
+	entries,
+	entry,
+	filesOf,
+	header,
+	headerFileOf,
+	ids,
+	isForWriting,
+	library,
+	logOf,
+	SESSION,
+} from "../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
@@ -74,8 +87,14 @@ test("an append during which its session was deleted is not acknowledged, and le
 
 test.each([
 	["repeated", (path: string) => open(path, "b").delete(SESSION)],
-	["followed by an append", (path: string) => expect(append(open(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" })],
-	["followed by a redaction", (path: string) => expect(open(path).redact(SESSION, [])).rejects.toMatchObject({ code: "deleted" })],
+	[
+		"followed by an append",
+		(path: string) => expect(append(open(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" }),
+	],
+	[
+		"followed by a redaction",
+		(path: string) => expect(open(path).redact(SESSION, [])).rejects.toMatchObject({ code: "deleted" }),
+	],
 ])("what a deletion that was killed left is gone when it is %s", async (_, next) => {
 	const path = emptyDirectory();
 	await append(open(path), [entry("a1")]);
@@ -116,7 +135,9 @@ test("a redaction during which its session was deleted leaves nothing", async ()
 		await open(path, "b").delete(SESSION);
 		return link(...args);
 	});
-	await expect(open(path).redact(SESSION, [{ hash: hashOf(secret), line: entry("redacted") }])).rejects.toMatchObject({ code: "deleted" });
+	await expect(open(path).redact(SESSION, [{ hash: hashOf(secret), line: entry("redacted") }])).rejects.toMatchObject({
+		code: "deleted",
+	});
 	expect(storedIn(path)).toEqual([markOf(SESSION)]);
 });
 
@@ -148,13 +169,18 @@ test("a batch whose clock cannot be right is named, and ends nobody else's count
 	const meta = { session: SESSION, host: "broken", prev: "", lines: [entry("x")] };
 	writeFileSync(join(path, logOf("broken")), encodeBatch({ ...meta, clock: Number.MAX_SAFE_INTEGER }).bytes);
 	const page = await open(path).load(SESSION);
-	expect(page.problems).toEqual([{ session: SESSION, where: `${logOf("broken")}, batch at 0`, message: "its clock cannot be right" }]);
+	expect(page.problems).toEqual([
+		{ session: SESSION, where: `${logOf("broken")}, batch at 0`, message: "its clock cannot be right" },
+	]);
 	await append(open(path), [entry("a2")], page.cursor);
 	expect(ids(await open(path, "reader").load(SESSION))).toEqual(["a1", "a2"]);
 	// The last one that is taken for right: what would come after it is refused, and not acknowledged.
 	writeFileSync(join(path, logOf("broken")), encodeBatch({ ...meta, clock: 2 ** 52 }).bytes);
 	const { cursor } = await open(path).load(SESSION);
-	await expect(append(open(path), [entry("a3")], cursor)).rejects.toMatchObject({ code: "failed", message: `Session ${SESSION}: the clock of its batches has come to its end` });
+	await expect(append(open(path), [entry("a3")], cursor)).rejects.toMatchObject({
+		code: "failed",
+		message: `Session ${SESSION}: the clock of its batches has come to its end`,
+	});
 });
 
 // Regression: appends went on, and nobody stored the header again.
@@ -163,7 +189,10 @@ test("a header that is missing is named, and stored again by the next process th
 	const { cursor } = await append(open(path), [entry("a1")]);
 	rmSync(join(path, headerFileOf()));
 	const problem = { session: SESSION, where: headerFileOf(), message: "its header is missing" };
-	await expect(open(path, "b").header(SESSION)).rejects.toMatchObject({ code: "failed", message: `${problem.where}: ${problem.message}` });
+	await expect(open(path, "b").header(SESSION)).rejects.toMatchObject({
+		code: "failed",
+		message: `${problem.where}: ${problem.message}`,
+	});
 	await append(open(path), [entry("a2")], cursor);
 	expect(await open(path, "b").header(SESSION)).toEqual(header());
 });
@@ -192,7 +221,8 @@ test("an append after another one does not look for the header", async () => {
 
 test("a list of a project reads nothing of the sessions of others", async () => {
 	const path = emptyDirectory();
-	const of = (session: string, project: string) => open(path).append(session, { header: header(session), lines: [entry("x")], project });
+	const of = (session: string, project: string) =>
+		open(path).append(session, { header: header(session), lines: [entry("x")], project });
 	await of("mine", "github.com/me/shop");
 	await of("theirs", "../odd \u001f name");
 	const read: string[] = [];
@@ -203,10 +233,14 @@ test("a list of a project reads nothing of the sessions of others", async () => 
 			return original(...args);
 		});
 	}
-	expect((await open(path, "b").list({ project: "github.com/me/shop" })).sessions.map(({ session }) => session)).toEqual(["mine"]);
+	expect(
+		(await open(path, "b").list({ project: "github.com/me/shop" })).sessions.map(({ session }) => session),
+	).toEqual(["mine"]);
 	expect(read.some((one) => one.includes("mine"))).toBe(true);
 	expect(read.filter((one) => one.includes("theirs"))).toEqual([]);
-	expect((await open(path, "b").list({ project: "../odd \u001f name" })).sessions.map(({ session }) => session)).toEqual(["theirs"]);
+	expect(
+		(await open(path, "b").list({ project: "../odd \u001f name" })).sessions.map(({ session }) => session),
+	).toEqual(["theirs"]);
 	for (const session of ["mine", "theirs"]) await open(path).delete(session);
 });
 
@@ -228,7 +262,9 @@ test("a store has an id of its own, and one that was made anew has another", asy
 
 test("a large damaged batch keeps no lines of other hosts back", async () => {
 	const path = emptyDirectory();
-	await append(open(path), [Buffer.from(JSON.stringify({ type: "message", id: "large", parentId: null, text: "y".repeat(9 << 20) }))]);
+	await append(open(path), [
+		Buffer.from(JSON.stringify({ type: "message", id: "large", parentId: null, text: "y".repeat(9 << 20) })),
+	]);
 	await append(open(path, "b"), [entry("b1")]);
 	const file = join(path, logOf("a"));
 	const bytes = readFileSync(file);

@@ -1,12 +1,12 @@
 // Two checkouts of a project on one machine, which are one host to the store; and processes of one checkout that pull at once.
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { DirectoryStore, SessionSync, loadAll } from "../../lib/index.js";
-import { SESSION, entries, entry, library } from "../support/lines.js";
-import { NAME, idsIn, text, world } from "../support/machines.js";
 import { api } from "../../../../__test__/support/scratch.js";
+import { DirectoryStore, SessionSync } from "../../lib/index.js";
+import { entries, entry, library, SESSION } from "../support/lines.js";
+import { idsIn, NAME, text, world } from "../support/machines.js";
 
 const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");
 
@@ -28,7 +28,18 @@ test("of two checkouts on one machine each gets what the other stored", async ()
 	const checkout = (name: string) => {
 		const [dir, store] = [join(path, name), new DirectoryStore({ path, host: "laptop" })];
 		mkdirSync(dir, { recursive: true });
-		return { dir, file: join(dir, NAME), sync: new SessionSync({ store, address: path, notes: join(path, "notes"), dir, cwd: `/home/me/${name}`, project: "shop" }) };
+		return {
+			dir,
+			file: join(dir, NAME),
+			sync: new SessionSync({
+				store,
+				address: path,
+				notes: join(path, "notes"),
+				dir,
+				cwd: `/home/me/${name}`,
+				project: "shop",
+			}),
+		};
 	};
 	const [one, two] = [checkout("one"), checkout("two")];
 	const { begin } = world();
@@ -140,4 +151,3 @@ test("what a checkout stored after another one's lines reaches others after the 
 	expect(await settle(one, two, other)).toEqual([]);
 	for (const { file } of [one, two, other]) expect(idsIn(file)).toEqual(["r", "y", "z1", "z2"]);
 });
-

@@ -14,7 +14,13 @@ test.each(conformanceCases)("a directory: $name", async ({ run }) => {
 	const path = mkdtempSync(join(tmpdir(), "psn-store-"));
 	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
 	const tear = async (session: string, host: string) => {
-		const { bytes } = encodeBatch({ session, host, clock: 9, prev: "", lines: [Buffer.from('{"type":"message","id":"torn"}')] });
+		const { bytes } = encodeBatch({
+			session,
+			host,
+			clock: 9,
+			prev: "",
+			lines: [Buffer.from('{"type":"message","id":"torn"}')],
+		});
 		appendFileSync(join(path, logOf(host, { session })), bytes.subarray(0, -10));
 	};
 	await run({ open: async (host) => new DirectoryStore({ path, host }), tear });

@@ -7,11 +7,23 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { conformanceCases } from "../../lib/conformance.js";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, ids, library, logOf } from "../support/lines.js";
 import { ownAgent, root } from "../../../../__test__/support/scratch.js";
 import { testIf, testWith } from "../../../../__test__/support/windows.js";
+import { conformanceCases } from "../../lib/conformance.js";
+import { DirectoryStore, loadAll } from "../../lib/index.js";
+import {
+	append,
+	emptyDirectory,
+	entries,
+	entry,
+	failure,
+	filesOf,
+	header,
+	ids,
+	library,
+	logOf,
+	SESSION,
+} from "../support/lines.js";
 
 const { readLines } = createRequire(library)("./machine/session-file.js");
 
@@ -57,15 +69,18 @@ async function unsynchronised(path: string): Promise<void> {
 }
 
 // Regression: it found the lines, in the system's memory, and resolved.
-testWith("syncs")("an append that is repeated ends once what the first one wrote is on the disk, if that was killed before", async () => {
-	const path = emptyDirectory();
-	vi.spyOn(fs.promises, "truncate").mockRejectedValue(new Error("killed"));
-	await unsynchronised(path);
-	vi.restoreAllMocks();
-	const steps = syncsBelow(path);
-	expect((await append(open(path), entries("a", 1))).stored).toBe(0);
-	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
-});
+testWith("syncs")(
+	"an append that is repeated ends once what the first one wrote is on the disk, if that was killed before",
+	async () => {
+		const path = emptyDirectory();
+		vi.spyOn(fs.promises, "truncate").mockRejectedValue(new Error("killed"));
+		await unsynchronised(path);
+		vi.restoreAllMocks();
+		const steps = syncsBelow(path);
+		expect((await append(open(path), entries("a", 1))).stored).toBe(0);
+		expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
+	},
+);
 
 test("an append that is repeated writes what could not be synchronised again", async () => {
 	const path = emptyDirectory();
@@ -84,7 +99,8 @@ test("an append that cannot look at its log cuts nothing off", async () => {
 	const openFile = fs.promises.open;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
 		const file = await (openFile as any)(...args);
-		if (String(args[0]).endsWith(".lines")) file.stat = () => Promise.reject(Object.assign(new Error("EIO: i/o error, fstat"), { code: "EIO" }));
+		if (String(args[0]).endsWith(".lines"))
+			file.stat = () => Promise.reject(Object.assign(new Error("EIO: i/o error, fstat"), { code: "EIO" }));
 		return file;
 	});
 	expect((await failure(append(store, entries("c", 1), cursor))).code).toBe("unreachable");
@@ -93,16 +109,20 @@ test("an append that cannot look at its log cuts nothing off", async () => {
 });
 
 // Regression: it failed although it was stored.
-test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])("where directories cannot be synchronised an append succeeds (%s)", async (code) => {
-	const path = emptyDirectory();
-	const openFile = fs.promises.open;
-	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		const file = await (openFile as any)(...args);
-		if (args[1] === undefined && (await file.stat()).isDirectory()) file.sync = () => Promise.reject(Object.assign(new Error("fsync"), { code }));
-		return file;
-	});
-	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
-});
+test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])(
+	"where directories cannot be synchronised an append succeeds (%s)",
+	async (code) => {
+		const path = emptyDirectory();
+		const openFile = fs.promises.open;
+		vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+			const file = await (openFile as any)(...args);
+			if (args[1] === undefined && (await file.stat()).isDirectory())
+				file.sync = () => Promise.reject(Object.assign(new Error("fsync"), { code }));
+			return file;
+		});
+		expect((await append(open(path), entries("a", 1))).stored).toBe(1);
+	},
+);
 
 testWith("modes")("files and directories are open to whom the directory is open to", async () => {
 	const path = emptyDirectory();
@@ -126,42 +146,49 @@ const modesOf = (path: string) =>
 
 // Regression: the umask was taken from them, and the second user was refused.
 for (const umask of [0o022, 0o077]) {
-	testWith("modes")(`files and directories have the rights of the directory whatever the umask is (${umask})`, async () => {
+	testWith("modes")(
+		`files and directories have the rights of the directory whatever the umask is (${umask})`,
+		async () => {
+			const path = emptyDirectory();
+			fs.chmodSync(path, 0o2770);
+			const before = process.umask(umask);
+			try {
+				await append(open(path), entries("a", 1));
+			} finally {
+				process.umask(before);
+			}
+			expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+			expect(modesOf(path).length).toBeGreaterThan(3);
+		},
+	);
+}
+
+// Regression: EEXIST was all that was looked at, and other users were refused for ever.
+testWith("modes")(
+	"what a killed process had made, and not given its rights yet, gets them with the next append of its user",
+	async () => {
 		const path = emptyDirectory();
 		fs.chmodSync(path, 0o2770);
-		const before = process.umask(umask);
+		const { chmod } = fs.promises;
+		const stops = (what: RegExp) =>
+			vi.spyOn(fs.promises, "chmod").mockImplementation((async (name: string, mode: number) => {
+				if (what.test(name)) throw Object.assign(new Error("killed"), { code: "EIO" });
+				return chmod(name, mode);
+			}) as never);
+		const before = process.umask(0o077);
 		try {
+			for (const what of [/sessions$/, /none$/, /\.lines$/]) {
+				stops(what);
+				await failure(append(open(path), entries("a", 1)));
+				vi.restoreAllMocks();
+			}
 			await append(open(path), entries("a", 1));
 		} finally {
 			process.umask(before);
 		}
 		expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-		expect(modesOf(path).length).toBeGreaterThan(3);
-	});
-}
-
-// Regression: EEXIST was all that was looked at, and other users were refused for ever.
-testWith("modes")("what a killed process had made, and not given its rights yet, gets them with the next append of its user", async () => {
-	const path = emptyDirectory();
-	fs.chmodSync(path, 0o2770);
-	const { chmod } = fs.promises;
-	const stops = (what: RegExp) => vi.spyOn(fs.promises, "chmod").mockImplementation((async (name: string, mode: number) => {
-		if (what.test(name)) throw Object.assign(new Error("killed"), { code: "EIO" });
-		return chmod(name, mode);
-	}) as never);
-	const before = process.umask(0o077);
-	try {
-		for (const what of [/sessions$/, /none$/, /\.lines$/]) {
-			stops(what);
-			await failure(append(open(path), entries("a", 1)));
-			vi.restoreAllMocks();
-		}
-		await append(open(path), entries("a", 1));
-	} finally {
-		process.umask(before);
-	}
-	expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-});
+	},
+);
 
 /**
  * What a script says that another user of this system runs. It loads everything first: the clone may be in a directory that the user cannot
@@ -184,7 +211,9 @@ function runAs(uid: number, gid: number, script: string, env: NodeJS.ProcessEnv 
 		${script}`;
 	const path = { ...env, NODE_PATH: inHome(join(root, "node_modules")) };
 	try {
-		return String(execFileSync(process.execPath, ["--preserve-symlinks", "-e", code], { env: path, cwd: tmpdir(), stdio: "pipe" }));
+		return String(
+			execFileSync(process.execPath, ["--preserve-symlinks", "-e", code], { env: path, cwd: tmpdir(), stdio: "pipe" }),
+		);
 	} finally {
 		rmSync(home, { recursive: true });
 	}
@@ -204,25 +233,38 @@ function appendAs(uid: number, gid: number, umask: number, path: string, host: s
 }
 
 // Only the system's administrator can be two users.
-for (const [one, other] of [[0o022, 0o077], [0o077, 0o022]] as const) {
-	testIf(process.getuid?.() === 0, "only root can be two users")(`two users of one group share a directory (umask ${one} and ${other})`, async () => {
-		const path = emptyDirectory();
-		fs.chownSync(path, 60_001, 60_000);
-		fs.chmodSync(path, 0o2770);
-		appendAs(60_001, 60_000, one, path, "alice", entry("a"));
-		appendAs(60_002, 60_000, other, path, "bob", entry("b"));
-		appendAs(60_001, 60_000, one, path, "alice", entry("c"));
-		expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
-		// Each may remove what the other one made.
-		runAs(60_002, 60_000, `new library.DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`);
-		expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.deleted$/)]);
-	});
+for (const [one, other] of [
+	[0o022, 0o077],
+	[0o077, 0o022],
+] as const) {
+	testIf(process.getuid?.() === 0, "only root can be two users")(
+		`two users of one group share a directory (umask ${one} and ${other})`,
+		async () => {
+			const path = emptyDirectory();
+			fs.chownSync(path, 60_001, 60_000);
+			fs.chmodSync(path, 0o2770);
+			appendAs(60_001, 60_000, one, path, "alice", entry("a"));
+			appendAs(60_002, 60_000, other, path, "bob", entry("b"));
+			appendAs(60_001, 60_000, one, path, "alice", entry("c"));
+			expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
+			// Each may remove what the other one made.
+			runAs(
+				60_002,
+				60_000,
+				`new library.DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`,
+			);
+			expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.deleted$/)]);
+		},
+	);
 }
 
 /** As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone. */
 function withoutTypes(afterNames: (folder: string) => void): void {
 	const { readdir, lstat } = fs.promises;
-	vi.spyOn(fs.promises, "readdir").mockImplementation((async (folder: string, options?: { withFileTypes?: boolean }) => {
+	vi.spyOn(fs.promises, "readdir").mockImplementation((async (
+		folder: string,
+		options?: { withFileTypes?: boolean },
+	) => {
 		const names = await readdir(folder);
 		afterNames(folder.replace(/\/$/, ""));
 		if (!options?.withFileTypes) return names;
@@ -253,7 +295,10 @@ test("processes of one host write one after the other, each line once", async ()
 	await Promise.all(stores.map((store) => append(store, entries("n", 20))));
 	await Promise.all(stores.map((store, at) => append(store, [entry(`own${at}`)])));
 	const page = await open(path, "reader").load(SESSION);
-	expect([ids(page).slice(0, 20), ids(page).slice(20).sort()]).toEqual([entries("n", 20).map((_, at) => `n${at}`), stores.map((_, at) => `own${at}`)]);
+	expect([ids(page).slice(0, 20), ids(page).slice(20).sort()]).toEqual([
+		entries("n", 20).map((_, at) => `n${at}`),
+		stores.map((_, at) => `own${at}`),
+	]);
 	expect(page.lines.map(({ clock }) => clock)).toEqual([...Array(20).fill(1), ...stores.map((_, at) => at + 2)]);
 });
 
@@ -280,8 +325,14 @@ testWith("links")("nothing is written through a link that was put in the place o
 		else writeFileSync(join(elsewhere, "log"), "");
 		fs.symlinkSync(fs.existsSync(log) || name !== logOf("b") ? elsewhere : join(elsewhere, "log"), join(path, name));
 		const session = name === "sessions" ? "s2" : SESSION;
-		expect(await failure(open(path, "b").append(session, { header: header(session), lines: entries("b", 1) }))).toMatchObject({ code: "failed" });
-		expect(readdirSync(elsewhere, { recursive: true }).filter((one) => fs.statSync(join(elsewhere, String(one))).size > 0 && one !== "log")).toEqual([]);
+		expect(
+			await failure(open(path, "b").append(session, { header: header(session), lines: entries("b", 1) })),
+		).toMatchObject({ code: "failed" });
+		expect(
+			readdirSync(elsewhere, { recursive: true }).filter(
+				(one) => fs.statSync(join(elsewhere, String(one))).size > 0 && one !== "log",
+			),
+		).toEqual([]);
 		rmSync(join(path, name));
 		if (fs.existsSync(kept)) fs.renameSync(kept, join(path, name));
 	}
@@ -294,10 +345,14 @@ const APART = ["unshare", process.getuid?.() === 0 ? "-n" : "-rn"] as const;
 const canBeApart = process.platform === "linux" && spawnSync(APART[0], [APART[1], "true"]).status === 0;
 
 // Regression: the lock was an address of the network, and one process wrote over what the other one had written.
-testIf(canBeApart, "no network namespace can be made here")("processes of one host exclude each other in network namespaces of their own, too", async () => {
-	const path = emptyDirectory();
-	const program = join(path, "append.cjs");
-	writeFileSync(program, `
+testIf(canBeApart, "no network namespace can be made here")(
+	"processes of one host exclude each other in network namespaces of their own, too",
+	async () => {
+		const path = emptyDirectory();
+		const program = join(path, "append.cjs");
+		writeFileSync(
+			program,
+			`
 		const { promises: fs } = require("node:fs");
 		const { open } = fs;
 		// Between the look at a log and the write.
@@ -319,36 +374,52 @@ testIf(canBeApart, "no network namespace can be made here")("processes of one ho
 				const line = Buffer.from(JSON.stringify({ type: "message", id: process.argv[2] + at }));
 				({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [line], after }));
 			}
-		})();`);
-	const letters = ["x", "y", "z"];
-	await Promise.all(letters.map((letter) => promisify(execFile)(APART[0], [APART[1], process.execPath, program, letter])));
-	const page = await loadAll(open(path, "reader"), SESSION);
-	expect(page.problems).toEqual([]);
-	expect(ids(page).sort()).toEqual(letters.flatMap((letter) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)).sort());
-});
+		})();`,
+		);
+		const letters = ["x", "y", "z"];
+		await Promise.all(
+			letters.map((letter) => promisify(execFile)(APART[0], [APART[1], process.execPath, program, letter])),
+		);
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect(page.problems).toEqual([]);
+		expect(ids(page).sort()).toEqual(
+			letters.flatMap((letter) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)).sort(),
+		);
+	},
+);
 
 testWith("links")("where files cannot be locked an append says so, and nothing is stored", async () => {
 	const [path, locks] = [emptyDirectory(), emptyDirectory()];
 	writeFileSync(join(locks, "locks"), "not a directory");
-	const error = await failure(new DirectoryStore({ path, host: "a", locks }).append(SESSION, { header: header(), lines: entries("a", 1) }));
+	const error = await failure(
+		new DirectoryStore({ path, host: "a", locks }).append(SESSION, { header: header(), lines: entries("a", 1) }),
+	);
 	expect(error).toMatchObject({ code: "failed", message: expect.stringContaining(join(locks, "locks")) });
 	expect(ids(await open(path).load(SESSION))).toEqual([]);
 });
 
 // Regression: where the home is on a drive without locks nothing could be stored, and no setting helped.
-testWith("links")("a link takes the locks to another drive, and where files cannot be locked an error says so", async () => {
-	const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
-	fs.symlinkSync(elsewhere, join(locks, "locks"));
-	await append(new DirectoryStore({ path, host: "a", locks }), entries("a", 1));
-	expect(readdirSync(elsewhere)).toHaveLength(1);
-	const addon = createRequire(library)("pi-session-native");
-	vi.spyOn(addon, "tryLockFile").mockImplementation(() => {
-		throw Object.assign(new Error("ENOLCK: no locks available, lock"), { code: "ENOLCK" });
-	});
-	const error = await failure(append(new DirectoryStore({ path, host: "a", locks }), entries("b", 1)));
-	expect([error.code, error.message]).toEqual(["failed", expect.stringMatching(/^Cannot lock .*-session-\d+: ENOLCK: .* \(where files cannot be locked, let this directory be a link/)]);
-	expect(error.message).toContain(join(locks, "locks"));
-});
+testWith("links")(
+	"a link takes the locks to another drive, and where files cannot be locked an error says so",
+	async () => {
+		const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
+		fs.symlinkSync(elsewhere, join(locks, "locks"));
+		await append(new DirectoryStore({ path, host: "a", locks }), entries("a", 1));
+		expect(readdirSync(elsewhere)).toHaveLength(1);
+		const addon = createRequire(library)("pi-session-native");
+		vi.spyOn(addon, "tryLockFile").mockImplementation(() => {
+			throw Object.assign(new Error("ENOLCK: no locks available, lock"), { code: "ENOLCK" });
+		});
+		const error = await failure(append(new DirectoryStore({ path, host: "a", locks }), entries("b", 1)));
+		expect([error.code, error.message]).toEqual([
+			"failed",
+			expect.stringMatching(
+				/^Cannot lock .*-session-\d+: ENOLCK: .* \(where files cannot be locked, let this directory be a link/,
+			),
+		]);
+		expect(error.message).toContain(join(locks, "locks"));
+	},
+);
 
 // Regression: on Windows the first appends of two hosts to a new store failed where it has no links.
 test("where nothing has a second name, a name that another host takes after the check is taken", async () => {
@@ -376,20 +447,23 @@ test("locks are in the agent's directory", async () => {
 });
 
 // Regression: the home was looked up as soon as a store was opened, and the system's error was thrown.
-testIf(process.getuid?.() === 0, "only root can be a user without a home")("a user without a home reads, and an append says what is wrong", async () => {
-	const path = emptyDirectory();
-	fs.chmodSync(path, 0o755);
-	await append(open(path), entries("a", 1));
-	const code = `library.openStore(${JSON.stringify(path)}, { host: "b" }).then(async (store) => {
+testIf(process.getuid?.() === 0, "only root can be a user without a home")(
+	"a user without a home reads, and an append says what is wrong",
+	async () => {
+		const path = emptyDirectory();
+		fs.chmodSync(path, 0o755);
+		await append(open(path), entries("a", 1));
+		const code = `library.openStore(${JSON.stringify(path)}, { host: "b" }).then(async (store) => {
 			const { sessions } = await store.list();
 			const error = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(entry("b")))})] }).catch((error) => error);
 			console.log(sessions.length, error.name, error.code, error.message);
 		});`;
-	expect(runAs(61_234, 61_234, code, { PATH: process.env.PATH })).toMatch(
-		// Deno's processes have the home of whoever began the tests.
-		/^1 StoreError failed Cannot lock .*: .*(uv_os_homedir|EACCES)/,
-	);
-});
+		expect(runAs(61_234, 61_234, code, { PATH: process.env.PATH })).toMatch(
+			// Deno's processes have the home of whoever began the tests.
+			/^1 StoreError failed Cannot lock .*: .*(uv_os_homedir|EACCES)/,
+		);
+	},
+);
 
 // Regression: Android refuses hard links with EACCES, and no append to a store succeeded there.
 describe.each(["EPERM", "EACCES"])("where files have no second names (%s)", (code) => {
@@ -400,12 +474,15 @@ describe.each(["EPERM", "EACCES"])("where files have no second names (%s)", (cod
 	});
 });
 
-testIf(process.platform === "linux", "file names are text")("a file whose name is no text does not keep a list from ending", async () => {
-	const path = emptyDirectory();
-	await append(open(path), entries("a", 1));
-	writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
-	expect((await open(path).list()).sessions).toHaveLength(1);
-});
+testIf(process.platform === "linux", "file names are text")(
+	"a file whose name is no text does not keep a list from ending",
+	async () => {
+		const path = emptyDirectory();
+		await append(open(path), entries("a", 1));
+		writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
+		expect((await open(path).list()).sessions).toHaveLength(1);
+	},
+);
 
 /** The calls of files that are opened from now on read and write a few bytes at most, as on a network drive. */
 function inSmallSteps(...names: ("read" | "write")[]): void {
@@ -414,7 +491,8 @@ function inSmallSteps(...names: ("read" | "write")[]): void {
 		const file = await (openFile as any)(...args);
 		for (const name of names) {
 			const call = file[name].bind(file);
-			file[name] = (bytes: Buffer, offset: number, length: number, at: number) => call(bytes, offset, Math.min(length, 7), at);
+			file[name] = (bytes: Buffer, offset: number, length: number, at: number) =>
+				call(bytes, offset, Math.min(length, 7), at);
 		}
 		return file;
 	});

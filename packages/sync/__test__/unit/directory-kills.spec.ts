@@ -1,11 +1,25 @@
 // What killed processes and full disks leave in a directory, and one that is put back to an older state.
-import fs, { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+
 import { createHash } from "node:crypto";
+import fs, { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, ids, isForWriting, library, logOf } from "../support/lines.js";
+import {
+	append,
+	emptyDirectory,
+	entries,
+	entry,
+	failure,
+	filesOf,
+	header,
+	ids,
+	isForWriting,
+	library,
+	logOf,
+	SESSION,
+} from "../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 
@@ -33,14 +47,29 @@ test("what killed processes left is removed after a day", async () => {
 test.each(["", "sho"])("the name of a session's project that was cut off is no name (%j)", async (part) => {
 	const path = emptyDirectory();
 	await open(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
-	const [where, message] = [`sessions/${SESSION}`, "it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project"];
+	const [where, message] = [
+		`sessions/${SESSION}`,
+		"it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project",
+	];
 	writeFileSync(join(path, where), part);
-	for (const filter of [{}, { session: SESSION }]) expect(await open(path, "b").list(filter)).toMatchObject({ sessions: [], problems: [{ session: SESSION, where, message }] });
+	for (const filter of [{}, { session: SESSION }])
+		expect(await open(path, "b").list(filter)).toMatchObject({
+			sessions: [],
+			problems: [{ session: SESSION, where, message }],
+		});
 	const other = open(path, "b");
-	for (const work of [() => append(other, [entry("b1")]), () => other.load(SESSION), () => other.delete(SESSION), () => other.redact(SESSION, []), () => other.redactions(SESSION)])
+	for (const work of [
+		() => append(other, [entry("b1")]),
+		() => other.load(SESSION),
+		() => other.delete(SESSION),
+		() => other.redact(SESSION, []),
+		() => other.redactions(SESSION),
+	])
 		expect(await failure(work())).toMatchObject({ code: "failed", message: `${path}: ${where}: ${message}` });
 	rmSync(join(path, where));
-	expect((await other.append(SESSION, { header: header(), lines: [entry("a1"), entry("b1")], project: "shop" })).stored).toBe(2);
+	expect(
+		(await other.append(SESSION, { header: header(), lines: [entry("a1"), entry("b1")], project: "shop" })).stored,
+	).toBe(2);
 	expect((await other.list()).sessions).toMatchObject([{ session: SESSION, project: "shop", hosts: ["a", "b"] }]);
 	expect(ids(await loadAll(other, SESSION))).toEqual(["a1", "b1"]);
 });
@@ -49,8 +78,17 @@ test("a batch that a killed process left half written is ignored, and the next a
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 1));
 	const file = join(path, logOf("a"));
-	const [whole, { bytes }] = [readFileSync(file), encodeBatch({ session: SESSION, host: "a", clock: 2, prev: "", lines: entries("torn", 2) })];
-	for (const torn of [bytes.subarray(0, 1), bytes.subarray(0, 90), bytes.subarray(0, bytes.indexOf("\n") + 1), bytes.subarray(0, -1), Buffer.alloc(500)]) {
+	const [whole, { bytes }] = [
+		readFileSync(file),
+		encodeBatch({ session: SESSION, host: "a", clock: 2, prev: "", lines: entries("torn", 2) }),
+	];
+	for (const torn of [
+		bytes.subarray(0, 1),
+		bytes.subarray(0, 90),
+		bytes.subarray(0, bytes.indexOf("\n") + 1),
+		bytes.subarray(0, -1),
+		Buffer.alloc(500),
+	]) {
 		writeFileSync(file, Buffer.concat([whole, torn]));
 		const page = await loadAll(open(path, "reader"), SESSION);
 		expect([ids(page), page.problems, page.more]).toEqual([["a0"], [], false]);
@@ -60,7 +98,9 @@ test("a batch that a killed process left half written is ignored, and the next a
 		expect(readFileSync(file)).toEqual(Buffer.concat([whole, torn]));
 		expect((await append(open(path), entries("c", 1), cursor)).stored).toBe(1);
 		expect(readFileSync(file, "latin1")).not.toMatch(/torn|\0/);
-		expect(ids(await loadAll(open(path, "reader"), SESSION, page.cursor)).sort()).toEqual(["b0", "c0"].slice(page.cursor.includes('"b"') ? 1 : 0));
+		expect(ids(await loadAll(open(path, "reader"), SESSION, page.cursor)).sort()).toEqual(
+			["b0", "c0"].slice(page.cursor.includes('"b"') ? 1 : 0),
+		);
 		rmSync(join(path, logOf("b")));
 	}
 });
@@ -73,16 +113,29 @@ test("an own last batch that was never written whole, though its end was, is cut
 	const first = readFileSync(file);
 	await append(open(path), entries("b", 3), cursor);
 	const second = readFileSync(file).subarray(first.length);
-	const without = (from: number, to: number) => Buffer.concat([second.subarray(0, from), Buffer.alloc(to - from), second.subarray(to)]);
+	const without = (from: number, to: number) =>
+		Buffer.concat([second.subarray(0, from), Buffer.alloc(to - from), second.subarray(to)]);
 	const content = second.indexOf("\n") + 1;
 	// A power failure left zeros of what was not on the disk: of lines and their ends, or of the beginning.
-	for (const damaged of [without(content + 10, second.length - 10), without(0, 60), without(0, content + 10), without(0, second.length - 1)]) {
+	for (const damaged of [
+		without(content + 10, second.length - 10),
+		without(0, 60),
+		without(0, content + 10),
+		without(0, second.length - 1),
+	]) {
 		writeFileSync(file, Buffer.concat([first, damaged]));
 		expect((await loadAll(open(path, "reader"), SESSION)).problems).toHaveLength(1);
 		expect((await append(open(path), [...entries("b", 3), entry("c")], cursor)).stored).toBe(4);
 		const page = await loadAll(open(path, "reader"), SESSION);
 		expect([ids(page), page.problems]).toEqual([["a0", "b0", "b1", "b2", "c"], []]);
-		writeFileSync(file, Buffer.concat([first, damaged, encodeBatch({ session: SESSION, host: "a", clock: 3, prev: "x", lines: entries("d", 1) }).bytes]));
+		writeFileSync(
+			file,
+			Buffer.concat([
+				first,
+				damaged,
+				encodeBatch({ session: SESSION, host: "a", clock: 3, prev: "x", lines: entries("d", 1) }).bytes,
+			]),
+		);
 		const size = fs.statSync(file).size;
 		expect(await failure(append(open(path), [entry("c")], cursor))).toMatchObject({ code: "failed" });
 		expect(fs.statSync(file).size).toBe(size);
@@ -94,48 +147,65 @@ test("a deletion that is stopped before it has removed anything is one for every
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 2));
 	const { rm } = fs.promises;
-	const spy = vi.spyOn(fs.promises, "rm").mockImplementation((name, options) => (String(name).endsWith(".lines") ? Promise.reject(new Error("stopped")) : rm(name, options)));
+	const spy = vi
+		.spyOn(fs.promises, "rm")
+		.mockImplementation((name, options) =>
+			String(name).endsWith(".lines") ? Promise.reject(new Error("stopped")) : rm(name, options),
+		);
 	expect((await failure(open(path).delete(SESSION))).message).toContain("stopped");
 	spy.mockRestore();
-	for (const filter of [{}, { session: SESSION }]) expect(await open(path, "b").list(filter)).toMatchObject({ sessions: [], deleted: [{ session: SESSION }], problems: [] });
+	for (const filter of [{}, { session: SESSION }])
+		expect(await open(path, "b").list(filter)).toMatchObject({
+			sessions: [],
+			deleted: [{ session: SESSION }],
+			problems: [],
+		});
 	expect((await open(path, "b").load(SESSION)).lines).toEqual([]);
-	for (const after of [cursor, undefined]) expect((await failure(append(open(path), entries("b", 1), after))).code).toBe("deleted");
+	for (const after of [cursor, undefined])
+		expect((await failure(append(open(path), entries("b", 1), after))).code).toBe("deleted");
 	await open(path).delete(SESSION);
 	expect(filesOf(path).filter((name) => name.endsWith(".lines"))).toEqual([]);
 });
 
 // Regression: a load passed it with the cursor, after which nobody looked at it.
-test.each(["an append", "a load"])("a line that is redacted while it is appended is gone, too, though its writer is killed then, with %s", async (next) => {
-	const path = emptyDirectory();
-	const { cursor } = await append(open(path), [entry("a")]);
-	const hash = createHash("sha256").update(entry("secret")).digest("hex");
-	const openFile = fs.promises.open;
-	let [isOver, begun] = [false, () => {}];
-	const written = new Promise<void>((resolve) => (begun = resolve));
-	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		const file = await (openFile as any)(...args);
-		if (!isForWriting(args[1]) || isOver || !String(args[0]).endsWith(".lines")) return file;
-		isOver = true;
-		const write = file.write.bind(file);
-		file.write = async (...rest: any[]) => {
-			await open(path, "b").redact(SESSION, [{ hash }]);
-			await write(...rest);
-			await file.close();
-			begun();
-			return new Promise(() => {});
-		};
-		return file;
-	});
-	// It has another directory of locks than the process that follows it, as its locks would end with it.
-	const appended = new DirectoryStore({ path, host: "a", locks: join(path, "locks") }).append(SESSION, { header: header(), lines: [entry("secret")], after: cursor });
-	// It does not end, but for a failure.
-	await Promise.race([written, appended]);
-	spy.mockRestore();
-	const after = next === "a load" ? (await loadAll(open(path), SESSION, cursor)).cursor : cursor;
-	expect((await append(open(path), [entry("b")], after)).stored).toBe(1);
-	expect(readFileSync(join(path, logOf("a")), "utf8")).not.toContain('"secret"');
-	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a", "b"]);
-});
+test.each(["an append", "a load"])(
+	"a line that is redacted while it is appended is gone, too, though its writer is killed then, with %s",
+	async (next) => {
+		const path = emptyDirectory();
+		const { cursor } = await append(open(path), [entry("a")]);
+		const hash = createHash("sha256").update(entry("secret")).digest("hex");
+		const openFile = fs.promises.open;
+		let [isOver, begun] = [false, () => {}];
+		const written = new Promise<void>((resolve) => (begun = resolve));
+		const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+			const file = await (openFile as any)(...args);
+			if (!isForWriting(args[1]) || isOver || !String(args[0]).endsWith(".lines")) return file;
+			isOver = true;
+			const write = file.write.bind(file);
+			file.write = async (...rest: any[]) => {
+				await open(path, "b").redact(SESSION, [{ hash }]);
+				await write(...rest);
+				await file.close();
+				begun();
+				return new Promise(() => {});
+			};
+			return file;
+		});
+		// It has another directory of locks than the process that follows it, as its locks would end with it.
+		const appended = new DirectoryStore({ path, host: "a", locks: join(path, "locks") }).append(SESSION, {
+			header: header(),
+			lines: [entry("secret")],
+			after: cursor,
+		});
+		// It does not end, but for a failure.
+		await Promise.race([written, appended]);
+		spy.mockRestore();
+		const after = next === "a load" ? (await loadAll(open(path), SESSION, cursor)).cursor : cursor;
+		expect((await append(open(path), [entry("b")], after)).stored).toBe(1);
+		expect(readFileSync(join(path, logOf("a")), "utf8")).not.toContain('"secret"');
+		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a", "b"]);
+	},
+);
 
 /** From its `at`th change on nothing reaches the file system any more, as if the process had been killed there, or the disk were full. */
 function dieAt(at: number, isFull = false): { died: Promise<void> } {
@@ -175,63 +245,76 @@ function dieAt(at: number, isFull = false): { died: Promise<void> } {
 	return { died };
 }
 
-test.each([0, 3])("a writer killed at any change leaves old or new, and the append is repeated once (after %i lines)", async (count) => {
-	const before = emptyDirectory();
-	let after: string | undefined;
-	for (const line of entries("n", count)) after = (await append(open(before), [line], after)).cursor;
-	const old = entries("n", count).map((_, at) => `n${at}`);
-	let [finished, kills] = [false, 0];
-	for (let at = 1; !finished; at++) {
-		const path = emptyDirectory();
-		cpSync(before, path, { recursive: true });
-		const { died } = dieAt(at);
-		// The locks of a process end with it; this one's is not over.
-		const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
-		const work = store.append(SESSION, { header: header(), lines: entries("x", 2), after }).then(() => (finished = true));
-		await Promise.race([work, died]);
-		await new Promise((resolve) => setTimeout(resolve, 5));
-		vi.restoreAllMocks();
-		kills++;
-		const page = await loadAll(open(path, "reader"), SESSION);
-		expect(page.problems, `killed at change ${at}`).toEqual([]);
-		const isNew = page.lines.length > old.length;
-		expect(ids(page), `killed at change ${at}`).toEqual(isNew ? [...old, "x0", "x1"] : old);
-		expect((await append(open(path), entries("x", 2), after)).stored, `killed at change ${at}`).toBe(isNew ? 0 : 2);
-		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
-	}
-	// A log that is there is written at one place.
-	expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
-});
+test.each([0, 3])(
+	"a writer killed at any change leaves old or new, and the append is repeated once (after %i lines)",
+	async (count) => {
+		const before = emptyDirectory();
+		let after: string | undefined;
+		for (const line of entries("n", count)) after = (await append(open(before), [line], after)).cursor;
+		const old = entries("n", count).map((_, at) => `n${at}`);
+		let [finished, kills] = [false, 0];
+		for (let at = 1; !finished; at++) {
+			const path = emptyDirectory();
+			cpSync(before, path, { recursive: true });
+			const { died } = dieAt(at);
+			// The locks of a process end with it; this one's is not over.
+			const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
+			const work = store
+				.append(SESSION, { header: header(), lines: entries("x", 2), after })
+				.then(() => (finished = true));
+			await Promise.race([work, died]);
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			vi.restoreAllMocks();
+			kills++;
+			const page = await loadAll(open(path, "reader"), SESSION);
+			expect(page.problems, `killed at change ${at}`).toEqual([]);
+			const isNew = page.lines.length > old.length;
+			expect(ids(page), `killed at change ${at}`).toEqual(isNew ? [...old, "x0", "x1"] : old);
+			expect((await append(open(path), entries("x", 2), after)).stored, `killed at change ${at}`).toBe(isNew ? 0 : 2);
+			expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
+		}
+		// A log that is there is written at one place.
+		expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
+	},
+);
 
-test.each([false, true])("a deletion that is stopped at any change is one for everybody or for nobody, and the next one finishes it (full disk: %s)", async (isFull) => {
-	const before = emptyDirectory();
-	const hash = createHash("sha256").update(entry("a1")).digest("hex");
-	await append(open(before), entries("a", 3));
-	await open(before).redact(SESSION, [{ hash, line: entry("masked") }]);
-	let [finished, stops] = [false, 0];
-	const outcomes = new Set<string>();
-	for (let at = 1; !finished; at++) {
-		const path = emptyDirectory();
-		cpSync(before, path, { recursive: true });
-		const { died } = dieAt(at, isFull);
-		const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
-		let error: unknown;
-		const work = store.delete(SESSION).then(() => (finished = true), (thrown) => (error = thrown));
-		await (isFull ? work : Promise.race([work, died]));
-		await new Promise((resolve) => setTimeout(resolve, 5));
-		vi.restoreAllMocks();
-		stops++;
-		if (isFull && !finished) expect(error, `stopped at change ${at}`).toMatchObject({ code: "full" });
-		const { sessions, deleted, problems } = await open(path, "b").list();
-		expect([sessions.length + deleted.length, problems], `stopped at change ${at}`).toEqual([1, []]);
-		outcomes.add(deleted.length > 0 ? "deleted" : "there");
-		expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(deleted.length > 0 ? [] : ["a0", "masked", "a2"]);
-		await open(path).delete(SESSION);
-		expect((await open(path, "b").list()).deleted).toMatchObject([{ session: SESSION }]);
-		expect(filesOf(path).filter((name) => name.endsWith(".lines") || readFileSync(join(path, name)).includes("masked"))).toEqual([]);
-	}
-	expect([stops > 5, [...outcomes].sort()]).toEqual([true, ["deleted", "there"]]);
-});
+test.each([false, true])(
+	"a deletion that is stopped at any change is one for everybody or for nobody, and the next one finishes it (full disk: %s)",
+	async (isFull) => {
+		const before = emptyDirectory();
+		const hash = createHash("sha256").update(entry("a1")).digest("hex");
+		await append(open(before), entries("a", 3));
+		await open(before).redact(SESSION, [{ hash, line: entry("masked") }]);
+		let [finished, stops] = [false, 0];
+		const outcomes = new Set<string>();
+		for (let at = 1; !finished; at++) {
+			const path = emptyDirectory();
+			cpSync(before, path, { recursive: true });
+			const { died } = dieAt(at, isFull);
+			const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
+			let error: unknown;
+			const work = store.delete(SESSION).then(
+				() => (finished = true),
+				(thrown) => (error = thrown),
+			);
+			await (isFull ? work : Promise.race([work, died]));
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			vi.restoreAllMocks();
+			stops++;
+			if (isFull && !finished) expect(error, `stopped at change ${at}`).toMatchObject({ code: "full" });
+			const { sessions, deleted, problems } = await open(path, "b").list();
+			expect([sessions.length + deleted.length, problems], `stopped at change ${at}`).toEqual([1, []]);
+			outcomes.add(deleted.length > 0 ? "deleted" : "there");
+			expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(deleted.length > 0 ? [] : ["a0", "masked", "a2"]);
+			await open(path).delete(SESSION);
+			expect((await open(path, "b").list()).deleted).toMatchObject([{ session: SESSION }]);
+			expect(
+				filesOf(path).filter((name) => name.endsWith(".lines") || readFileSync(join(path, name)).includes("masked")),
+			).toEqual([]);
+		}
+		expect([stops > 5, [...outcomes].sort()]).toEqual([true, ["deleted", "there"]]);
+	},
+);
 
 test("a directory that was put back to an older state is noticed by who saw the newer one", async () => {
 	const path = emptyDirectory();

@@ -1,13 +1,26 @@
 // What is a directory's own: its files, and what is wrong with them.
 import { execFileSync } from "node:child_process";
-import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
+import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { DirectoryStore, loadAll, openStore } from "../../lib/index.js";
 import { testIf } from "../../../../__test__/support/windows.js";
-import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, headerFileOf, ids, library, logOf } from "../support/lines.js";
+import { DirectoryStore, loadAll, openStore } from "../../lib/index.js";
+import {
+	append,
+	emptyDirectory,
+	entries,
+	entry,
+	failure,
+	filesOf,
+	header,
+	headerFileOf,
+	ids,
+	library,
+	logOf,
+	SESSION,
+} from "../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 
@@ -23,7 +36,10 @@ test("each host writes below its own name, and no name tells the time", async ()
 	const { cursor } = await append(open(path, "laptop"), entries("c", 1), first);
 	expect(filesOf(path)).toEqual([logOf("laptop"), logOf("Build.Box"), HEADER, PROJECT, MARK].sort());
 	expect(logOf("Build.Box")).toMatch(/\/~build\.~box\.00000001\.lines$/);
-	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({ lines: [{ host: "Build.Box" }], comesAfter: false });
+	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({
+		lines: [{ host: "Build.Box" }],
+		comesAfter: false,
+	});
 });
 
 test("a log has lines of entries after the line that describes a batch, so that they can be had without this package", async () => {
@@ -32,7 +48,12 @@ test("a log has lines of entries after the line that describes a batch, so that 
 	await append(open(path), entries("b", 1), cursor);
 	const [first, ...lines] = readFileSync(join(path, logOf("a")), "utf8").split("\n");
 	expect(JSON.parse(first as string)).toMatchObject({ session: SESSION, host: "a", clock: 1, bytes: 90 });
-	expect(lines).toEqual([...entries("a", 2).map(String), expect.stringContaining('"clock":2'), ...entries("b", 1).map(String), ""]);
+	expect(lines).toEqual([
+		...entries("a", 2).map(String),
+		expect.stringContaining('"clock":2'),
+		...entries("b", 1).map(String),
+		"",
+	]);
 	expect(readFileSync(join(path, HEADER), "utf8")).toBe(`${header()}`);
 });
 
@@ -44,7 +65,8 @@ test("a draft of another user's, which is not to be removed, keeps no session fr
 	writeFileSync(draft, "x");
 	fs.utimesSync(draft, 0, 0);
 	const { rm } = fs.promises;
-	const denied = () => Promise.reject(Object.assign(new Error("EPERM: operation not permitted, unlink"), { code: "EPERM" }));
+	const denied = () =>
+		Promise.reject(Object.assign(new Error("EPERM: operation not permitted, unlink"), { code: "EPERM" }));
 	vi.spyOn(fs.promises, "rm").mockImplementation((name, options) => (name === draft ? denied() : rm(name, options)));
 	await open(path).delete(SESSION);
 	expect(filesOf(path)).not.toContain(logOf("a"));
@@ -56,12 +78,18 @@ test("the message of a failure names no draft", async () => {
 	const store = open(path);
 	await append(store, entries("a", 1));
 	rmSync(join(path, PROJECT));
-	const denied = (name: string) => Object.assign(new Error(`EACCES: permission denied, open '${name}'`), { code: "EACCES" });
+	const denied = (name: string) =>
+		Object.assign(new Error(`EACCES: permission denied, open '${name}'`), { code: "EACCES" });
 	const openFile = fs.promises.open;
-	vi.spyOn(fs.promises, "open").mockImplementation((...args: any[]) => (args[1] === "wx" ? Promise.reject(denied(String(args[0]))) : (openFile as any)(...args)));
+	vi.spyOn(fs.promises, "open").mockImplementation((...args: any[]) =>
+		args[1] === "wx" ? Promise.reject(denied(String(args[0]))) : (openFile as any)(...args),
+	);
 	const { code, message } = await failure(append(open(path, "c"), entries("b", 1)));
 	const folder = join(path, "sessions");
-	expect([code, message]).toEqual(["denied", `${path}: access is denied (EACCES: permission denied, open '${folder}')`]);
+	expect([code, message]).toEqual([
+		"denied",
+		`${path}: access is denied (EACCES: permission denied, open '${folder}')`,
+	]);
 });
 
 test("no file has the bytes of a redacted line, or of one that was in its place", async () => {
@@ -92,7 +120,10 @@ test("what stands in the places of redacted lines is read if these are loaded", 
 	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
 	const { cursor } = await append(open(path), entries("a", 3));
 	await append(open(path), entries("b", 1), cursor);
-	await open(path).redact(SESSION, entries("a", 2).map((line, at) => ({ hash: hash(line), line: entry(`in-place-${at}`) })));
+	await open(path).redact(
+		SESSION,
+		entries("a", 2).map((line, at) => ({ hash: hash(line), line: entry(`in-place-${at}`) })),
+	);
 	const reading = vi.spyOn(fs.promises, "open");
 	const read = () => reading.mock.calls.filter(([name]) => String(name).includes(".redacted")).length;
 	expect([ids(await open(path).load(SESSION, cursor)), read()]).toEqual([["b0"], 0]);
@@ -104,17 +135,28 @@ test("a directory of layout 4, as the release that made it left it, is listed, l
 	cpSync(join(__dirname, "../support/layouts/4"), path, { recursive: true });
 	const store = open(path, "laptop");
 	const { sessions, deleted, problems, store: id } = await store.list({ project: "shop" });
-	expect(sessions).toMatchObject([{ session: "shared", project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 }]);
+	expect(sessions).toMatchObject([
+		{ session: "shared", project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 },
+	]);
 	expect(await store.header("shared", sessions[0])).toEqual(header("shared"));
-	expect([deleted.map(({ session }) => session), problems, id]).toEqual([["deleted"], [], JSON.parse(readFileSync(join(path, MARK), "utf8")).id]);
+	expect([deleted.map(({ session }) => session), problems, id]).toEqual([
+		["deleted"],
+		[],
+		JSON.parse(readFileSync(join(path, MARK), "utf8")).id,
+	]);
 	expect(ids(await loadAll(store, "shared"))).toEqual(["a0", "a1", "masked", "b0"]);
-	const cursor = '{"clock":1,"hosts":{"laptop":[1,0,372,"2daa6d08196f29069437290d9de0dcb43c39479fb9bea1e13c7d9e943a0356fe"]}}';
+	const cursor =
+		'{"clock":1,"hosts":{"laptop":[1,0,372,"2daa6d08196f29069437290d9de0dcb43c39479fb9bea1e13c7d9e943a0356fe"]}}';
 	expect(ids(await store.load("shared", cursor))).toEqual(["b0"]);
 	const shared = { header: header("shared") };
-	expect((await store.append("shared", { ...shared, lines: [entry("secret"), entry("a2")], after: cursor })).stored).toBe(1);
+	expect(
+		(await store.append("shared", { ...shared, lines: [entry("secret"), entry("a2")], after: cursor })).stored,
+	).toBe(1);
 	expect((await open(path, "Desk.top").append("shared", { ...shared, lines: entries("b", 2) })).stored).toBe(1);
 	expect(ids(await loadAll(store, "shared")).sort()).toEqual(["a0", "a1", "a2", "b0", "b1", "masked"]);
-	expect((await failure(store.append("deleted", { header: header("deleted"), lines: entries("c", 1) }))).code).toBe("deleted");
+	expect((await failure(store.append("deleted", { header: header("deleted"), lines: entries("c", 1) }))).code).toBe(
+		"deleted",
+	);
 });
 
 // Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or nothing could be.
@@ -145,9 +187,12 @@ describe("what was stored since a list", () => {
 test("a redacted line leaves what follows damage in a log, and a batch whose lines are damaged", async () => {
 	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
 	const hash = createHash("sha256").update(secret).digest("hex");
-	const batches = entries("a", 3).map((line, at) => encodeBatch({ session: SESSION, host: "a", clock: at + 1, prev: "", lines: [line, secret] }).bytes as Buffer);
+	const batches = entries("a", 3).map(
+		(line, at) =>
+			encodeBatch({ session: SESSION, host: "a", clock: at + 1, prev: "", lines: [line, secret] }).bytes as Buffer,
+	);
 	const [first, second, third] = batches as [Buffer, Buffer, Buffer];
-	const glued = Buffer.from(String(second).replace("}\n{\"type\":\"message\",\"id\":\"s\"", '} {"type":"message","id":"s"'));
+	const glued = Buffer.from(String(second).replace('}\n{"type":"message","id":"s"', '} {"type":"message","id":"s"'));
 	const logs = {
 		"a batch after damage": [first, Buffer.from("[1, 2]\n{}\n"), second],
 		"the damaged batch": [first, Buffer.from(String(second).replace('"clock"', '"clocc"')), third],
@@ -162,7 +207,8 @@ test("a redacted line leaves what follows damage in a log, and a batch whose lin
 		await open(path, "b").redact(SESSION, [{ hash }]);
 		const after = readFileSync(file);
 		expect([name, String(after).includes("hunter"), after.length]).toEqual([name, false, before.length]);
-		for (const line of name === "two lines in one" ? [] : [entry("a0"), entry("a1")]) expect(String(after).includes(String(line))).toBe(String(before).includes(String(line)));
+		for (const line of name === "two lines in one" ? [] : [entry("a0"), entry("a1")])
+			expect(String(after).includes(String(line))).toBe(String(before).includes(String(line)));
 	}
 });
 
@@ -185,12 +231,52 @@ test("a torn end that has a redacted line is left to its host, whose next append
 
 describe("what cannot be used of a log is named, the logs of other hosts are read, and what follows in this one waits for it", () => {
 	const damages: [string, RegExp, (bytes: Buffer[]) => Buffer, string[]][] = [
-		["no batch", /^it is not a batch$/, ([a, , c]) => Buffer.concat([a, Buffer.from("[1, 2]\n{}\n"), c] as Buffer[]), ["a0", "x0"]],
-		["another session's", /^it belongs to session "s2"$/, ([a, , c]) => Buffer.concat([a, encodeBatch({ session: "s2", host: "a", clock: 1, prev: "", lines: [] }).bytes, c] as Buffer[]), ["a0", "x0"]],
-		["another host's", /^it belongs to host "b"$/, ([a, , c]) => Buffer.concat([a, encodeBatch({ session: SESSION, host: "b", clock: 1, prev: "", lines: [] }).bytes, c] as Buffer[]), ["a0", "x0"]],
-		["its description is changed", /^its checksum is wrong$/, ([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"clock":2', '"clock":1')), c] as Buffer[]), ["a0", "x0"]],
-		["a line is changed", /^its checksum is wrong$/, ([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"b0"', '"d0"')), c] as Buffer[]), ["a0", "x0", "c0"]],
-		["a batch is gone", /^it does not follow the one before it/, ([a, , c]) => Buffer.concat([a, c] as Buffer[]), ["a0", "x0", "c0"]],
+		[
+			"no batch",
+			/^it is not a batch$/,
+			([a, , c]) => Buffer.concat([a, Buffer.from("[1, 2]\n{}\n"), c] as Buffer[]),
+			["a0", "x0"],
+		],
+		[
+			"another session's",
+			/^it belongs to session "s2"$/,
+			([a, , c]) =>
+				Buffer.concat([
+					a,
+					encodeBatch({ session: "s2", host: "a", clock: 1, prev: "", lines: [] }).bytes,
+					c,
+				] as Buffer[]),
+			["a0", "x0"],
+		],
+		[
+			"another host's",
+			/^it belongs to host "b"$/,
+			([a, , c]) =>
+				Buffer.concat([
+					a,
+					encodeBatch({ session: SESSION, host: "b", clock: 1, prev: "", lines: [] }).bytes,
+					c,
+				] as Buffer[]),
+			["a0", "x0"],
+		],
+		[
+			"its description is changed",
+			/^its checksum is wrong$/,
+			([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"clock":2', '"clock":1')), c] as Buffer[]),
+			["a0", "x0"],
+		],
+		[
+			"a line is changed",
+			/^its checksum is wrong$/,
+			([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"b0"', '"d0"')), c] as Buffer[]),
+			["a0", "x0", "c0"],
+		],
+		[
+			"a batch is gone",
+			/^it does not follow the one before it/,
+			([a, , c]) => Buffer.concat([a, c] as Buffer[]),
+			["a0", "x0", "c0"],
+		],
 	];
 	test.each(damages)("%s", async (_, message, damage, there) => {
 		const path = emptyDirectory();
@@ -206,7 +292,9 @@ describe("what cannot be used of a log is named, the logs of other hosts are rea
 		writeFileSync(file, damage(batches));
 		const page = await loadAll(open(path, "reader"), SESSION);
 		expect(ids(page)).toEqual(there);
-		expect(page.problems).toEqual([{ session: SESSION, where: expect.stringContaining(logOf("a")), message: expect.stringMatching(message) }]);
+		expect(page.problems).toEqual([
+			{ session: SESSION, where: expect.stringContaining(logOf("a")), message: expect.stringMatching(message) },
+		]);
 		writeFileSync(file, Buffer.concat(batches));
 		await append(store, entries("d", 1), after);
 		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "x0", "b0", "c0", "d0"]);
@@ -228,7 +316,10 @@ test("lines that are not entries are named and skipped, and headers that lie, by
 	await append(open(path), entries("a", 1));
 	const put = (session: string, host: string, said: Buffer | undefined, lines: Buffer[]) => {
 		mkdirSync(join(path, dirname(logOf(host, { session }))), { recursive: true });
-		writeFileSync(join(path, logOf(host, { session })), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes);
+		writeFileSync(
+			join(path, logOf(host, { session })),
+			encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes,
+		);
 		if (said) writeFileSync(join(path, headerFileOf(session)), said);
 		if (session !== SESSION) writeFileSync(join(path, `sessions/${session}`), "\n");
 	};
@@ -245,30 +336,54 @@ test("lines that are not entries are named and skipped, and headers that lie, by
 	const { sessions, problems } = await reader.list();
 	expect([sessions.map(({ session }) => session), problems]).toEqual([[SESSION, "s2", "s3"], []]);
 	const said = sessions.map((stored) => reader.header(stored.session, stored).then(String, ({ message }) => message));
-	expect(await Promise.all(said)).toEqual([String(header()), `${headerFileOf("s2")}: the header is that of session "${SESSION}"`, `${headerFileOf("s3")}: its header is missing`]);
+	expect(await Promise.all(said)).toEqual([
+		String(header()),
+		`${headerFileOf("s2")}: the header is that of session "${SESSION}"`,
+		`${headerFileOf("s3")}: its header is missing`,
+	]);
 });
 
 // Regression: lists gave the one, and appends, deletions and redactions went to the other.
 test("lines of a session that are not in the folder of its project are named, and left out", async () => {
 	const [path, synchronised] = [emptyDirectory(), emptyDirectory()];
-	const put = (at: string, host: string, project: string) => open(at, host).append(SESSION, { header: header(), lines: [entry(host)], project });
+	const put = (at: string, host: string, project: string) =>
+		open(at, host).append(SESSION, { header: header(), lines: [entry(host)], project });
 	await put(path, "a", "new");
 	await put(synchronised, "b", "old");
 	cpSync(join(synchronised, "lines"), join(path, "lines"), { recursive: true });
 	const [own, other] = ["new", "old"].map((project) => logOf("x", { project }).slice(0, "lines/".length + 33));
-	const problem = { session: SESSION, where: PROJECT, message: `it names the project "new", whose lines are in ${own}, but there are some in ${other}` };
+	const problem = {
+		session: SESSION,
+		where: PROJECT,
+		message: `it names the project "new", whose lines are in ${own}, but there are some in ${other}`,
+	};
 	const listed = async () => {
 		const { sessions, problems } = await open(path).list();
 		return [sessions.map(({ session, project }) => [session, project]), problems];
 	};
 	expect(await listed()).toEqual([[[SESSION, "new"]], [problem]]);
 	// Of two other sessions, the names of their projects are read before.
-	for (const project of ["new", "old"]) await open(path).append(`0-${project}`, { header: header(`0-${project}`), lines: [entry("x")], project });
-	expect(await listed()).toEqual([[["0-new", "new"], ["0-old", "old"], [SESSION, "new"]], [problem]]);
+	for (const project of ["new", "old"])
+		await open(path).append(`0-${project}`, { header: header(`0-${project}`), lines: [entry("x")], project });
+	expect(await listed()).toEqual([
+		[
+			["0-new", "new"],
+			["0-old", "old"],
+			[SESSION, "new"],
+		],
+		[problem],
+	]);
 	for (const project of ["new", "old"]) await open(path).delete(`0-${project}`);
 	await open(path).move("new", "newer");
-	for (const project of ["new", "newer"]) expect(await open(path).list({ project })).toMatchObject({ sessions: [{ session: SESSION, project }], problems: [] });
-	expect(await open(path).list({ session: SESSION })).toMatchObject({ sessions: [{ project: "new", hosts: ["a"] }], problems: [] });
+	for (const project of ["new", "newer"])
+		expect(await open(path).list({ project })).toMatchObject({
+			sessions: [{ session: SESSION, project }],
+			problems: [],
+		});
+	expect(await open(path).list({ session: SESSION })).toMatchObject({
+		sessions: [{ project: "new", hosts: ["a"] }],
+		problems: [],
+	});
 	rmSync(join(path, PROJECT));
 	const missing = { session: SESSION, where: PROJECT, message: "it is missing" };
 	expect(await listed()).toEqual([[], [missing, missing]]);
@@ -289,8 +404,22 @@ test("names that no host made are nobody's", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	const folder = dirname(logOf("a"));
-	for (const name of [".DS_Store", "a.00000002.sync-conflict-20250601.lines", "a.1.lines", "-.00000001.lines", "a.00000000.lines", ".draft-x"]) writeFileSync(join(path, folder, name), "x");
-	for (const other of ["lines/none/..x.1", "lines/none/A.1", "lines/none/s4", "lines/none/s5.x", "lines/none/s6.redacted"]) {
+	for (const name of [
+		".DS_Store",
+		"a.00000002.sync-conflict-20250601.lines",
+		"a.1.lines",
+		"-.00000001.lines",
+		"a.00000000.lines",
+		".draft-x",
+	])
+		writeFileSync(join(path, folder, name), "x");
+	for (const other of [
+		"lines/none/..x.1",
+		"lines/none/A.1",
+		"lines/none/s4",
+		"lines/none/s5.x",
+		"lines/none/s6.redacted",
+	]) {
 		mkdirSync(join(path, other), { recursive: true });
 		cpSync(join(path, logOf("a")), join(path, other, "a.00000001.lines"));
 	}
@@ -302,7 +431,11 @@ test("names that no host made are nobody's", async () => {
 describe("a store that cannot be used says why", () => {
 	test("it is not there, or an unmounted drive", async () => {
 		const path = join(emptyDirectory(), "drive");
-		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list()]) {
+		for (const work of [
+			() => append(open(path), entries("a", 1)),
+			() => open(path).load(SESSION),
+			() => open(path).list(),
+		]) {
 			const error = await failure(work());
 			expect(error).toMatchObject({ code: "unreachable", retryable: true });
 			expect(error.message).toContain(`${path}: there is no such directory`);
@@ -320,24 +453,40 @@ describe("a store that cannot be used says why", () => {
 			rmSync(path, { recursive: true });
 			return mkdir(...args);
 		}) as typeof mkdir);
-		expect(await failure(open(path, "b").append("s2", { header: header("s2"), lines: entries("b", 1), project: "shop" }))).toMatchObject({ code: "unreachable", retryable: true });
+		expect(
+			await failure(open(path, "b").append("s2", { header: header("s2"), lines: entries("b", 1), project: "shop" })),
+		).toMatchObject({ code: "unreachable", retryable: true });
 		expect(fs.existsSync(path)).toBe(false);
 	});
 
 	test("a newer release wrote it, or an older one than the first", async () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":5}');
-		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list(), () => open(path).delete(SESSION)])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 5, this release knows 4") });
+		for (const work of [
+			() => append(open(path), entries("a", 1)),
+			() => open(path).load(SESSION),
+			() => open(path).list(),
+			() => open(path).delete(SESSION),
+		])
+			expect(await failure(work())).toMatchObject({
+				code: "newer-schema",
+				retryable: false,
+				message: expect.stringContaining("layout 5, this release knows 4"),
+			});
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
-		expect(await failure(open(path).list())).toMatchObject({ code: "unsupported", message: expect.stringContaining("push again") });
+		expect(await failure(open(path).list())).toMatchObject({
+			code: "unsupported",
+			message: expect.stringContaining("push again"),
+		});
 		expect(filesOf(path)).toEqual(["store.json"]);
 	});
 
 	test("it is something else", async () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"name":"a shop"}');
-		expect((await failure(append(open(path), entries("a", 1)))).message).toContain("is not that of a store of sessions");
+		expect((await failure(append(open(path), entries("a", 1)))).message).toContain(
+			"is not that of a store of sessions",
+		);
 	});
 
 	test.each([
@@ -360,14 +509,21 @@ describe("a store that cannot be used says why", () => {
 			};
 			return file;
 		});
-		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code, retryable, message: expect.stringContaining(system) });
+		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({
+			code,
+			retryable,
+			message: expect.stringContaining(system),
+		});
 		spy.mockRestore();
 		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
 		expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
 	});
 
 	test("an address of another kind, or none", async () => {
-		expect(await failure(openStore("gopher://me:secret@host/x", { host: "a" }))).toMatchObject({ code: "invalid", message: expect.stringContaining("gopher:") });
+		expect(await failure(openStore("gopher://me:secret@host/x", { host: "a" }))).toMatchObject({
+			code: "invalid",
+			message: expect.stringContaining("gopher:"),
+		});
 		const error = await failure(openStore("postgres://me:secret@[bad/x", { host: "a" }));
 		expect(error.code).toBe("invalid");
 		expect(`${error.stack}${JSON.stringify(error)}${error.cause}`).not.toContain("secret");
@@ -386,23 +542,38 @@ test("a log that somebody made too long to be read is an error that names it", a
 	const store = new DirectoryStore({ path, host: "a" });
 	await append(store, entries("a", 1));
 	truncateSync(join(path, logOf("a")), 3 * 2 ** 30);
-	expect(await failure(new DirectoryStore({ path, host: "b" }).load(SESSION))).toMatchObject({ code: "failed", message: expect.stringContaining(join(path, logOf("a"))) });
+	expect(await failure(new DirectoryStore({ path, host: "b" }).load(SESSION))).toMatchObject({
+		code: "failed",
+		message: expect.stringContaining(join(path, logOf("a"))),
+	});
 });
 
 // Regression: lists, pulls and pushes waited for ever.
-testIf(process.platform !== "win32", "Windows has no such pipes")("a pipe in the place of a session's project, header or log is an error that names it", async () => {
-	const path = emptyDirectory();
-	const store = new DirectoryStore({ path, host: "a" });
-	await append(store, entries("a", 1));
-	for (const name of [`sessions/${SESSION}`, headerFileOf(), logOf("a")]) {
-		const kept = readFileSync(join(path, name));
-		rmSync(join(path, name));
-		execFileSync("mkfifo", [join(path, name)]);
-		const other = new DirectoryStore({ path, host: "b" });
-		const answers = await Promise.allSettled([other.list(), other.header(SESSION), other.load(SESSION), append(other, entries("b", 1))]);
-		const said = answers.map((one) => (one.status === "rejected" ? one.reason.message : JSON.stringify((one.value as { problems?: unknown } | undefined)?.problems ?? [])));
-		expect(said.join("\n"), name).toMatch(name === logOf("a") ? /./ : /is not a file/);
-		rmSync(join(path, name));
-		writeFileSync(join(path, name), kept);
-	}
-});
+testIf(process.platform !== "win32", "Windows has no such pipes")(
+	"a pipe in the place of a session's project, header or log is an error that names it",
+	async () => {
+		const path = emptyDirectory();
+		const store = new DirectoryStore({ path, host: "a" });
+		await append(store, entries("a", 1));
+		for (const name of [`sessions/${SESSION}`, headerFileOf(), logOf("a")]) {
+			const kept = readFileSync(join(path, name));
+			rmSync(join(path, name));
+			execFileSync("mkfifo", [join(path, name)]);
+			const other = new DirectoryStore({ path, host: "b" });
+			const answers = await Promise.allSettled([
+				other.list(),
+				other.header(SESSION),
+				other.load(SESSION),
+				append(other, entries("b", 1)),
+			]);
+			const said = answers.map((one) =>
+				one.status === "rejected"
+					? one.reason.message
+					: JSON.stringify((one.value as { problems?: unknown } | undefined)?.problems ?? []),
+			);
+			expect(said.join("\n"), name).toMatch(name === logOf("a") ? /./ : /is not a file/);
+			rmSync(join(path, name));
+			writeFileSync(join(path, name), kept);
+		}
+	},
+);

@@ -29,11 +29,44 @@ function headerAt(path: string): { value: { id: string } } | undefined {
 }
 
 /** What a store says against a file; undefined if it takes it. */
-const refusal = (path: string): Promise<string | undefined> => local.describe(path).then(() => undefined, ({ message }: Error) => message);
+const refusal = (path: string): Promise<string | undefined> =>
+	local.describe(path).then(
+		() => undefined,
+		({ message }: Error) => message,
+	);
 
 describe("a store takes a version that the addon does not migrate", () => {
 	// Regression: it refused what is not a number, of which the addon migrates nothing, with the advice to open it.
-	const stated = ["1", "null", "true", "false", '""', '" \\u2003"', "1.5", "2", '"2"', '"2."', '"2e0"', '"+2"', "2.5", "-1", "3", "3.0", '"3"', '" 3 "', '"x"', '"."', '"1e"', '"0x1"', '"-Infinity"', "{}", "[]", "[1]", "[3]", '{"valueOf":1}'];
+	const stated = [
+		"1",
+		"null",
+		"true",
+		"false",
+		'""',
+		'" \\u2003"',
+		"1.5",
+		"2",
+		'"2"',
+		'"2."',
+		'"2e0"',
+		'"+2"',
+		"2.5",
+		"-1",
+		"3",
+		"3.0",
+		'"3"',
+		'" 3 "',
+		'"x"',
+		'"."',
+		'"1e"',
+		'"0x1"',
+		'"-Infinity"',
+		"{}",
+		"[]",
+		"[1]",
+		"[3]",
+		'{"valueOf":1}',
+	];
 	test.each(["", ...stated])("%s", async (version) => {
 		const path = written(`{"type":"session",${version && `"version":${version},`}"id":"one","cwd":"/x"}\n${ENTRY}`);
 		const before = readFileSync(path, "utf8");
@@ -73,7 +106,11 @@ test.each([
 	for (const rest of ["", `\n${ENTRY}`]) {
 		const path = written(head + rest);
 		expect(headerAt(path)?.value.id).toBe(id);
-		if (id === undefined) expect([await refusal(path), caught(() => SessionManager.open(path)).message]).toEqual([expect.stringContaining("no header"), expect.stringContaining("not a valid pi session")]);
+		if (id === undefined)
+			expect([await refusal(path), caught(() => SessionManager.open(path)).message]).toEqual([
+				expect.stringContaining("no header"),
+				expect.stringContaining("not a valid pi session"),
+			]);
 		else expect(SessionManager.open(path).getSessionId()).toBe(id);
 	}
 });

@@ -11,7 +11,11 @@ const require = createRequire(import.meta.url);
 const fs = require("node:fs");
 const { displayName } = require("../../lib/base/names.js");
 const { machineKey } = require("../../lib/machine/host-id.js");
-const plain = (text: string) => text.replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase();
+const plain = (text: string) =>
+	text
+		.replace(/[^A-Za-z0-9-]+/g, "-")
+		.replace(/^-+|-+$/g, "")
+		.toLowerCase();
 
 beforeEach(() => {
 	vi.stubEnv("PI_SYNC_HOST", "");
@@ -38,7 +42,8 @@ test("the id of a machine stays where it, or what the machine is known by, canno
 	const read = fs.readFileSync;
 	for (const name of [file, ".dockerenv"]) {
 		const failing = vi.spyOn(fs, "readFileSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
-			if (String(path).endsWith(String(name))) throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+			if (String(path).endsWith(String(name)))
+				throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
 			return read(path, ...rest);
 		});
 		if (name === file || process.platform === "linux") expect(() => hostId(folder)).toThrow("too many open files");
@@ -82,10 +87,22 @@ test("a machine is known by its id of the system, which its network name does no
 	expect(known).toMatch(/^[0-9a-f]{16}$/);
 	expect(known).toBe(machineKey("linux", files({ "/etc/machine-id": id })));
 	expect(known).not.toBe(machineKey("linux", files({ "/etc/machine-id": id.replace("0", "1") })));
-	for (const there of [{}, { "/etc/machine-id": "uninitialized\n" }, { "/etc/machine-id": id, "/.dockerenv": "" }, { "/etc/machine-id": id, "/run/.containerenv": "" }]) expect(machineKey("linux", files(there as never))).toBeUndefined();
+	for (const there of [
+		{},
+		{ "/etc/machine-id": "uninitialized\n" },
+		{ "/etc/machine-id": id, "/.dockerenv": "" },
+		{ "/etc/machine-id": id, "/run/.containerenv": "" },
+	])
+		expect(machineKey("linux", files(there as never))).toBeUndefined();
 	for (const platform of ["darwin", "win32"]) expect(machineKey(platform, files({}))).toBe("here");
 });
 
 test("a name is an id without its random end", () => {
-	expect(["anna-laptop-0a1b2c3d", "desktop", "0a1b2c3d", "-0a1b2c3d", "a-0A1B2C3D"].map(displayName)).toEqual(["anna-laptop", "desktop", "0a1b2c3d", "-0a1b2c3d", "a-0A1B2C3D"]);
+	expect(["anna-laptop-0a1b2c3d", "desktop", "0a1b2c3d", "-0a1b2c3d", "a-0A1B2C3D"].map(displayName)).toEqual([
+		"anna-laptop",
+		"desktop",
+		"0a1b2c3d",
+		"-0a1b2c3d",
+		"a-0A1B2C3D",
+	]);
 });

@@ -69,7 +69,9 @@ test("where a lock cannot be had, what a process has open is kept for a day", as
 	const notes = emptyDirectory();
 	const [pending, here] = [new Pending(notes, "/store"), new Pending(notes, "/store")];
 	pending.add(session("a"));
-	const [name] = readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl")) as [string];
+	const [name] = readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) =>
+		name.endsWith(".jsonl"),
+	) as [string];
 	// It cannot be opened as a file.
 	pending.close();
 	rmSync(join(notes, name.replace(/jsonl$/, "lock")));

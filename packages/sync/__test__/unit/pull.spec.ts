@@ -1,13 +1,23 @@
 // From a store to a session's file, and the sessions of a project both ways.
-import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	existsSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { hostId } from "../../lib/index.js";
 import { api, setEnv, snapshot } from "../../../../__test__/support/scratch.js";
-import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from "../support/lines.js";
-import { NAME, idsIn, text, world } from "../support/machines.js";
 import { testWith } from "../../../../__test__/support/windows.js";
+import { hostId } from "../../lib/index.js";
+import { emptyDirectory, entries, entry, header, library, logOf, SESSION } from "../support/lines.js";
+import { idsIn, NAME, text, world } from "../support/machines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
@@ -15,12 +25,17 @@ const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n
 test("a session that is not here comes with this machine's directory in its header, every entry byte for byte", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	const odd = [Buffer.from(' {"type":"x", "id":"odd", "n":1.0e400,"text":"\\ud800"}\t'), Buffer.concat([Buffer.from('{"id":"utf8","type":"x","text":"'), Buffer.from([0xff]), Buffer.from('"}')])];
+	const odd = [
+		Buffer.from(' {"type":"x", "id":"odd", "n":1.0e400,"text":"\\ud800"}\t'),
+		Buffer.concat([Buffer.from('{"id":"utf8","type":"x","text":"'), Buffer.from([0xff]), Buffer.from('"}')]),
+	];
 	begin(a, ...odd);
 	expect(await a.sync.push()).toMatchObject([{ session: SESSION, lag: 0 }]);
 	const [pulled] = await b.sync.pull();
 	expect(pulled).toMatchObject({ session: SESSION, file: b.file, isNew: true, added: 2, problems: [] });
-	const [first, rest] = [a, b].map(({ file }) => readFileSync(file)).map((bytes) => bytes.subarray(bytes.indexOf("\n")));
+	const [first, rest] = [a, b]
+		.map(({ file }) => readFileSync(file))
+		.map((bytes) => bytes.subarray(bytes.indexOf("\n")));
 	expect(rest?.equals(first as Buffer)).toBe(true);
 	expect(JSON.parse(linesOf(b.file)[0] as string)).toEqual({ ...JSON.parse(String(header())), cwd: "/home/b/shop" });
 	expect(api.SessionManager.open(b.file).getEntryCount()).toBe(2);
@@ -31,7 +46,10 @@ test("a session that is not here comes with this machine's directory in its head
 });
 
 /** An entry that was written at a time. */
-const at = (id: string, time: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"timestamp":"${time}","message":{"role":"user","content":"${id}"}}`);
+const at = (id: string, time: string) =>
+	Buffer.from(
+		`{"type":"message","id":"${id}","parentId":null,"timestamp":"${time}","message":{"role":"user","content":"${id}"}}`,
+	);
 const timeOf = (file: string) => statSync(file).mtime.toISOString();
 
 // Regression: it got the time of the pull, and pi -c continued it.
@@ -76,7 +94,9 @@ test("stored lines that are not entries are skipped and named, each time; their 
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
 	await a.sync.push();
-	const lines = ["{}", "null", "[]", "garbage", "", String(header()), String(entry("good"))].map((line) => Buffer.from(line));
+	const lines = ["{}", "null", "[]", "garbage", "", String(header()), String(entry("good"))].map((line) =>
+		Buffer.from(line),
+	);
 	const odd = logOf("odd", { project: "shop" });
 	writeFileSync(join(path, odd), encodeBatch({ session: SESSION, host: "odd", clock: 9, prev: "", lines }).bytes);
 	const problems = [1, 2, 3, 4, 5, 6].map((line) => ({
@@ -87,7 +107,8 @@ test("stored lines that are not entries are skipped and named, each time; their 
 	expect(await b.sync.pull()).toMatchObject([{ session: SESSION, added: 2, problems }]);
 	const pulled = readFileSync(b.file, "utf8");
 	expect(idsIn(b.file)).toEqual(["root", "good"]);
-	for (let again = 0; again < 2; again++) expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ added: 0, problems }]);
+	for (let again = 0; again < 2; again++)
+		expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ added: 0, problems }]);
 	expect(readFileSync(b.file, "utf8")).toBe(pulled);
 });
 
@@ -153,8 +174,21 @@ test("entries that two copies gave one id before they met are both there, in one
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const lineOf = (id: string, parent: string, by: string) =>
-		Buffer.from(JSON.stringify({ type: "custom", customType: "n", data: `hunter2 ${by}`, id, parentId: parent, timestamp: "2025-06-01T10:00:00.000Z" }));
-	for (const [one, by] of [[a, "a"], [b, "b"]] as const) begin(one, entry("root"), lineOf("c0ffee00", "root", by), lineOf(`${by}-child`, "c0ffee00", by));
+		Buffer.from(
+			JSON.stringify({
+				type: "custom",
+				customType: "n",
+				data: `hunter2 ${by}`,
+				id,
+				parentId: parent,
+				timestamp: "2025-06-01T10:00:00.000Z",
+			}),
+		);
+	for (const [one, by] of [
+		[a, "a"],
+		[b, "b"],
+	] as const)
+		begin(one, entry("root"), lineOf("c0ffee00", "root", by), lineOf(`${by}-child`, "c0ffee00", by));
 	await a.sync.push();
 	await b.sync.push();
 	for (const { sync } of [a, b]) await sync.pull();
@@ -163,7 +197,12 @@ test("entries that two copies gave one id before they met are both there, in one
 	// Nothing goes to the store as something new, also without notes.
 	rmSync(a.notes, { recursive: true });
 	for (const one of [a, b, a]) {
-		expect(await one.again().pull().then((all) => all.map(({ error }) => error).filter(Boolean))).toEqual([]);
+		expect(
+			await one
+				.again()
+				.pull()
+				.then((all) => all.map(({ error }) => error).filter(Boolean)),
+		).toEqual([]);
 		expect(await one.again().push()).toMatchObject([{ lag: 0 }]);
 	}
 	expect(readFileSync(a.file, "utf8").split("\n").slice(1)).toEqual(readFileSync(b.file, "utf8").split("\n").slice(1));
@@ -181,7 +220,11 @@ test("a header that lies about paths writes nothing outside of the session direc
 		parentSession: "/home/a/../../etc/passwd",
 		__proto__: null,
 	};
-	await machine("a").store.append(SESSION, { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: SESSION, ...lies })), lines: [entry("x")], project: "shop" });
+	await machine("a").store.append(SESSION, {
+		header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: SESSION, ...lies })),
+		lines: [entry("x")],
+		project: "shop",
+	});
 	const [result] = await b.sync.pull();
 	expect(result).toMatchObject({ isNew: true, added: 1 });
 	expect(readdirSync(b.dir)).toEqual([`1970-01-01T00-00-00-000Z_${SESSION}.jsonl`]);
@@ -197,16 +240,34 @@ test("a parent session that is here is found here", async () => {
 	await a.store.append(SESSION, { header: header(), lines: [entry("x")], project: "shop" });
 	// The second is the name in version 1 and 2, which stays when such a file is migrated.
 	for (const field of ["parentSession", "branchedFrom"])
-		await a.store.append(field, { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: field, timestamp: "2025-06-02T09:00:00.000Z", [field]: parent })), lines: [entry("x")], project: "shop" });
+		await a.store.append(field, {
+			header: Buffer.from(
+				JSON.stringify({
+					type: "session",
+					version: 3,
+					id: field,
+					timestamp: "2025-06-02T09:00:00.000Z",
+					[field]: parent,
+				}),
+			),
+			lines: [entry("x")],
+			project: "shop",
+		});
 	await b.sync.pull();
 	for (const field of ["parentSession", "branchedFrom"])
-		expect(JSON.parse(linesOf(join(b.dir, `2025-06-02T09-00-00-000Z_${field}.jsonl`))[0] as string)[field]).toBe(b.file);
+		expect(JSON.parse(linesOf(join(b.dir, `2025-06-02T09-00-00-000Z_${field}.jsonl`))[0] as string)[field]).toBe(
+			b.file,
+		);
 });
 
 test("what cannot be used is named, and files stay as they were", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	await a.store.append("old", { header: Buffer.from('{"type":"session","version":1,"id":"old"}'), lines: [entry("x")], project: "shop" });
+	await a.store.append("old", {
+		header: Buffer.from('{"type":"session","version":1,"id":"old"}'),
+		lines: [entry("x")],
+		project: "shop",
+	});
 	begin(a, entry("x"));
 	await a.sync.push();
 	// The file here is another session's by now; one is locked.

@@ -1,33 +1,73 @@
 // What never leaves a machine: private sessions, and lines that hold a secret.
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	chmodSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
 import { SessionManager } from "pi-session-native";
-import { SessionSync, loadAll } from "../../lib/index.js";
-import { SESSION, emptyDirectory, entry, header, ids, library } from "../support/lines.js";
-import { text, world } from "../support/machines.js";
+import { expect, test } from "vitest";
 import { testWith } from "../../../../__test__/support/windows.js";
+import { loadAll, SessionSync } from "../../lib/index.js";
+import { emptyDirectory, entry, header, ids, library, SESSION } from "../support/lines.js";
+import { text, world } from "../support/machines.js";
 
 const { FilePush } = createRequire(library)("./sync/push.js");
-const { makePrivate, makePublic, pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../lib/machine/settings.js");
-const said = (id: string, content: string) => Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
+const { makePrivate, makePublic, pushRules, projectIn, readSettings } = createRequire(import.meta.url)(
+	"../../lib/machine/settings.js",
+);
+const said = (id: string, content: string) =>
+	Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
 const settingsOf = (value: unknown, agent = emptyDirectory()) => {
 	writeFileSync(join(agent, "session-store.json"), JSON.stringify(value), { mode: 0o600 });
 	return agent;
 };
 /** Put together, so that nobody takes them for keys. */
-const KEYS = [`AKIA${"ABCDEFGHIJ234567"}`, `sk-${"ant-"}${"a1".repeat(24)}`, `ghp_${"a1B2".repeat(9)}`, `AIza${"a1B2c".repeat(7)}`, `xoxb-${"1234567890-abc"}`, `-----BEGIN ${"OPENSSH PRIVATE KEY"}-----`, `hf_${"aB".repeat(17)}`, `npm_${"a1B2".repeat(9)}`, `glpat-${"a1B2".repeat(5)}`, `sk_live_${"a1B2".repeat(6)}`, `sk-${"or-v1-"}${"a1b2".repeat(16)}`, `gsk_${"a1B2".repeat(13)}`, `xai-${"a1B2".repeat(20)}`, `SG.${"a1B2c3".repeat(4).slice(0, 22)}.${"a1B2c3".repeat(8).slice(0, 43)}`];
+const KEYS = [
+	`AKIA${"ABCDEFGHIJ234567"}`,
+	`sk-${"ant-"}${"a1".repeat(24)}`,
+	`ghp_${"a1B2".repeat(9)}`,
+	`AIza${"a1B2c".repeat(7)}`,
+	`xoxb-${"1234567890-abc"}`,
+	`-----BEGIN ${"OPENSSH PRIVATE KEY"}-----`,
+	`hf_${"aB".repeat(17)}`,
+	`npm_${"a1B2".repeat(9)}`,
+	`glpat-${"a1B2".repeat(5)}`,
+	`sk_live_${"a1B2".repeat(6)}`,
+	`sk-${"or-v1-"}${"a1b2".repeat(16)}`,
+	`gsk_${"a1B2".repeat(13)}`,
+	`xai-${"a1B2".repeat(20)}`,
+	`SG.${"a1B2c3".repeat(4).slice(0, 22)}.${"a1B2c3".repeat(8).slice(0, 43)}`,
+];
 
 test("a line that holds a key of a provider stays here with what follows it, is told, and goes once it is redacted", async () => {
 	for (const key of KEYS) {
 		const { machine, begin } = world();
 		const a = machine("a");
 		const { secretIn } = pushRules(settingsOf({ secrets: true }));
-		const sync = () => new SessionSync({ store: a.store, address: "/x", notes: a.notes, dir: a.dir, cwd: "/", project: "shop", secretIn });
+		const sync = () =>
+			new SessionSync({
+				store: a.store,
+				address: "/x",
+				notes: a.notes,
+				dir: a.dir,
+				cwd: "/",
+				project: "shop",
+				secretIn,
+			});
 		begin(a, entry("a"), said("b", `export KEY=${key}\nmore`), entry("c"));
-		expect(await sync().push(), key).toMatchObject([{ error: { code: "held-back", message: expect.stringMatching(/entry b holds .*pi-sync redact/) } }]);
+		expect(await sync().push(), key).toMatchObject([
+			{ error: { code: "held-back", message: expect.stringMatching(/entry b holds .*pi-sync redact/) } },
+		]);
 		expect(ids(await loadAll(a.store, SESSION))).toEqual(["a"]);
 		appendFileSync(a.file, text(entry("d")));
 		expect(await sync().push()).toMatchObject([{ error: { code: "held-back" } }]);
@@ -47,11 +87,18 @@ test("a line that is stored already is not held back, though the push that compa
 	const { secretIn } = pushRules(settingsOf({ secrets: true }));
 	let note: { offset: number } | undefined;
 	const store = (beforePortion?: () => void) =>
-		new FilePush({
-			...{ store: a.store, project: "shop", secretIn, isPrivate: () => false, onProgress: () => {} },
-			notes: { get: () => note, set: async (_: string, one: typeof note) => void (note = one) },
-			redactions: { pushUnlessKnown: async () => beforePortion?.(), redactKnownCopies: async () => false, forget: () => {} },
-		}, { session: SESSION, file: a.file }).run();
+		new FilePush(
+			{
+				...{ store: a.store, project: "shop", secretIn, isPrivate: () => false, onProgress: () => {} },
+				notes: { get: () => note, set: async (_: string, one: typeof note) => void (note = one) },
+				redactions: {
+					pushUnlessKnown: async () => beforePortion?.(),
+					redactKnownCopies: async () => false,
+					forget: () => {},
+				},
+			},
+			{ session: SESSION, file: a.file },
+		).run();
 	const end = () => {
 		if (note) throw new Error("killed");
 	};
@@ -68,7 +115,8 @@ test("a key is found at the beginning of a line, after a colour, and in JSON tha
 	for (const key of KEYS)
 		for (const before of ["x\n", "\n", "\t", "\u001b[31m", "\u001b[01;31m\u001b[K", "\\", "\\u001b[31m"]) {
 			const content = `${before}${key}\nmore`;
-			for (const one of [content, JSON.stringify({ content }), JSON.stringify(JSON.stringify([content]))]) expect(secretIn(said("a", one)), one).toBeDefined();
+			for (const one of [content, JSON.stringify({ content }), JSON.stringify(JSON.stringify([content]))])
+				expect(secretIn(said("a", one)), one).toBeDefined();
 		}
 	expect(secretIn(said("a", `x\n${(KEYS[0] as string).toLowerCase()}`))).toBeUndefined();
 });
@@ -76,11 +124,18 @@ test("a key is found at the beginning of a line, after a colour, and in JSON tha
 test("without the setting everything is pushed, and a file adds rules of the user's own, and takes some away", async () => {
 	expect(pushRules(settingsOf({})).secretIn).toBeUndefined();
 	const agent = settingsOf({ secrets: "rules.json" });
-	writeFileSync(join(agent, "rules.json"), JSON.stringify({ "a customer's number": "\\bC-\\d{6}\\b", "a GitHub token": false }));
+	writeFileSync(
+		join(agent, "rules.json"),
+		JSON.stringify({ "a customer's number": "\\bC-\\d{6}\\b", "a GitHub token": false }),
+	);
 	const { secretIn } = pushRules(agent);
 	const found = ["it is\nC-123456.", KEYS[0] as string, KEYS[2] as string].map((one) => secretIn(said("a", one)));
 	expect(found).toEqual(["a customer's number", "an AWS access key", undefined]);
-	for (const [rules, message] of [["[]", /names and regular expressions/], ['{"x": "("}', /the rule "x" cannot be used/], ['{"x": 5}', /must be text/]] as const) {
+	for (const [rules, message] of [
+		["[]", /names and regular expressions/],
+		['{"x": "("}', /the rule "x" cannot be used/],
+		['{"x": 5}', /must be text/],
+	] as const) {
 		writeFileSync(join(agent, "rules.json"), rules);
 		expect(() => pushRules(agent)).toThrow(message);
 	}
@@ -94,7 +149,15 @@ test("private sessions are not pushed, by directory and by id", async () => {
 	const rules = (value: object) => pushRules(settingsOf(value));
 	for (const own of [rules({ private: ["/work/secret"] }), rules({ private: [SESSION] })]) {
 		const dir = a.dir;
-		const sync = new SessionSync({ store: a.store, address: "/x", notes: a.notes, dir, cwd: "/work/secret/app", project: "shop", ...own });
+		const sync = new SessionSync({
+			store: a.store,
+			address: "/x",
+			notes: a.notes,
+			dir,
+			cwd: "/work/secret/app",
+			project: "shop",
+			...own,
+		});
 		writeFileSync(a.file, text(header().toString().replace("/home/me/shop", "/work/secret/app"), entry("a")));
 		expect(await sync.push()).toEqual([]);
 		await expect(sync.push({ session: SESSION })).rejects.toThrow(/is private/);
@@ -104,7 +167,12 @@ test("private sessions are not pushed, by directory and by id", async () => {
 	}
 	const { isPrivate } = rules({ private: ["~/secret", "/work/app"] });
 	const of = (cwd: string) => isPrivate({ session: "x", cwd });
-	expect([of(join(homedir(), "secret", "deep")), of("/work/app"), of("/work/app2"), of("/work")]).toEqual([true, true, false, false]);
+	expect([of(join(homedir(), "secret", "deep")), of("/work/app"), of("/work/app2"), of("/work")]).toEqual([
+		true,
+		true,
+		false,
+		false,
+	]);
 });
 
 // Regression: each was pushed.
@@ -113,12 +181,22 @@ testWith("links")("a private directory is the one that a link leads to, and a pr
 	const [real, link] = [join(path, "data"), join(path, "link")];
 	mkdirSync(join(real, "app"), { recursive: true });
 	symlinkSync(real, link);
-	for (const [listed, cwd] of [[link, real], [real, link]] as const) {
+	for (const [listed, cwd] of [
+		[link, real],
+		[real, link],
+	] as const) {
 		const agent = settingsOf({ private: [listed], projects: { [listed]: "shop", [join(listed, "app")]: "app" } });
 		const { isPrivate } = pushRules(agent);
-		expect([isPrivate({ session: "x", cwd: join(cwd, "app") }), isPrivate({ session: "x", cwd: path })]).toEqual([true, false]);
+		expect([isPrivate({ session: "x", cwd: join(cwd, "app") }), isPrivate({ session: "x", cwd: path })]).toEqual([
+			true,
+			false,
+		]);
 		const named = async (below: string) => (await projectIn(join(cwd, below), "host", agent, "")).project;
-		expect([await named(""), await named("app"), await named("other/deep")]).toEqual(["shop", "app", "shop:other/deep"]);
+		expect([await named(""), await named("app"), await named("other/deep")]).toEqual([
+			"shop",
+			"app",
+			"shop:other/deep",
+		]);
 	}
 });
 
@@ -127,7 +205,11 @@ test("a fork is private whose own header is long, and one whose parent does not 
 	const dir = emptyDirectory();
 	const { isPrivate } = pushRules(settingsOf({ private: [SESSION] }));
 	const fork = join(dir, "x_fork.jsonl");
-	const write = (parentSession: string, note: string) => writeFileSync(fork, `\n${text(JSON.stringify({ ...JSON.parse(header("fork").toString()), note, parentSession }), entry("a"))}`);
+	const write = (parentSession: string, note: string) =>
+		writeFileSync(
+			fork,
+			`\n${text(JSON.stringify({ ...JSON.parse(header("fork").toString()), note, parentSession }), entry("a"))}`,
+		);
 	write(join(dir, `x_${SESSION}.jsonl`), "ä".repeat(100_000));
 	expect(isPrivate({ session: "fork", file: fork, cwd: "/" })).toBe(true);
 	const parent = join(dir, "x_parent.jsonl");
@@ -136,21 +218,36 @@ test("a fork is private whose own header is long, and one whose parent does not 
 		writeFileSync(parent, text(first, entry("a")));
 		return isPrivate({ session: "fork", file: fork, cwd: "/" });
 	};
-	expect([isForkPrivate(header("parent")), isForkPrivate("no header"), isForkPrivate(entry("b"))]).toEqual([false, true, true]);
+	expect([isForkPrivate(header("parent")), isForkPrivate("no header"), isForkPrivate(entry("b"))]).toEqual([
+		false,
+		true,
+		true,
+	]);
 	// A damaged line before the header is skipped, as when the session is opened.
-	expect([isForkPrivate(`{"type":"mess\n${header("parent")}`), isForkPrivate(`{"type":"mess\n${header(SESSION)}`)]).toEqual([false, true]);
+	expect([
+		isForkPrivate(`{"type":"mess\n${header("parent")}`),
+		isForkPrivate(`{"type":"mess\n${header(SESSION)}`),
+	]).toEqual([false, true]);
 });
 
 // Regression: it was pushed.
 test("a fork whose parent's file is gone is private where directories are", () => {
 	const dir = emptyDirectory();
 	const [fork, between] = [join(dir, "x_fork.jsonl"), join(dir, "x_between.jsonl")];
-	const write = (file: string, id: string, parentSession: string) => writeFileSync(file, text(JSON.stringify({ ...JSON.parse(header(id).toString()), parentSession })));
-	const isForkPrivate = (...named: string[]) => pushRules(settingsOf({ private: named })).isPrivate({ session: "fork", file: fork, cwd: "/other" });
+	const write = (file: string, id: string, parentSession: string) =>
+		writeFileSync(file, text(JSON.stringify({ ...JSON.parse(header(id).toString()), parentSession })));
+	const isForkPrivate = (...named: string[]) =>
+		pushRules(settingsOf({ private: named })).isPrivate({ session: "fork", file: fork, cwd: "/other" });
 	write(between, "between", join(dir, "x_gone.jsonl"));
 	for (const parent of [join(dir, "x_gone.jsonl"), between]) {
 		write(fork, "fork", parent);
-		expect([isForkPrivate("/shop"), isForkPrivate("id:else", "/shop"), isForkPrivate("id:else"), isForkPrivate("id:gone"), isForkPrivate()]).toEqual([true, true, false, true, false]);
+		expect([
+			isForkPrivate("/shop"),
+			isForkPrivate("id:else", "/shop"),
+			isForkPrivate("id:else"),
+			isForkPrivate("id:gone"),
+			isForkPrivate(),
+		]).toEqual([true, true, false, true, false]);
 	}
 	// Of an id alone it cannot be said that its file is gone.
 	write(fork, "fork", "gone");
@@ -164,21 +261,42 @@ test.each([
 	// pi gives both the same name.
 	["--work-secret--", "/work/secret", true],
 	["sessions", "/shop", true],
-])("a fork whose parent's file was deleted from the directory %s is private where %s is: %s", (name, named, isPrivate) => {
-	const own = join(emptyDirectory(), name);
-	mkdirSync(own);
-	const fork = join(own, "x_fork.jsonl");
-	for (const parentSession of [join(own, "x_gone.jsonl"), `C:\\Users\\me\\.pi\\agent\\sessions\\${name}\\x_gone.jsonl`]) {
-		writeFileSync(fork, text(JSON.stringify({ ...JSON.parse(header("fork").toString()), parentSession })));
-		expect(pushRules(settingsOf({ private: [named] })).isPrivate({ session: "fork", file: fork, cwd: "/other" })).toBe(isPrivate);
-	}
-});
+])(
+	"a fork whose parent's file was deleted from the directory %s is private where %s is: %s",
+	(name, named, isPrivate) => {
+		const own = join(emptyDirectory(), name);
+		mkdirSync(own);
+		const fork = join(own, "x_fork.jsonl");
+		for (const parentSession of [
+			join(own, "x_gone.jsonl"),
+			`C:\\Users\\me\\.pi\\agent\\sessions\\${name}\\x_gone.jsonl`,
+		]) {
+			writeFileSync(fork, text(JSON.stringify({ ...JSON.parse(header("fork").toString()), parentSession })));
+			expect(
+				pushRules(settingsOf({ private: [named] })).isPrivate({ session: "fork", file: fork, cwd: "/other" }),
+			).toBe(isPrivate);
+		}
+	},
+);
 
 // Regression: it was pushed.
 test("a fork that an old pi made of a private session is private once it is migrated", () => {
 	const dir = emptyDirectory();
 	const file = join(dir, "x_fork.jsonl");
-	writeFileSync(file, text(JSON.stringify({ type: "session", version: 2, id: "fork", timestamp: "2025-06-01T09:00:00.000Z", cwd: dir, branchedFrom: join(dir, `x_${SESSION}.jsonl`) }), entry("a")));
+	writeFileSync(
+		file,
+		text(
+			JSON.stringify({
+				type: "session",
+				version: 2,
+				id: "fork",
+				timestamp: "2025-06-01T09:00:00.000Z",
+				cwd: dir,
+				branchedFrom: join(dir, `x_${SESSION}.jsonl`),
+			}),
+			entry("a"),
+		),
+	);
 	SessionManager.open(file).close();
 	expect(pushRules(settingsOf({ private: [SESSION] })).isPrivate({ session: "fork", file, cwd: dir })).toBe(true);
 });
@@ -188,10 +306,28 @@ test("a session that becomes private while it is followed is not stored any furt
 	const a = machine("a");
 	begin(a, entry("a"));
 	const agent = emptyDirectory();
-	const sync = new SessionSync({ store: a.store, address: "/x", notes: a.notes, dir: a.dir, cwd: "/", project: "shop", ...pushRules(agent) });
-	const [first, second] = [{ session: "fork-1", file: join(a.dir, "x_fork-1.jsonl") }, { session: "fork-2", file: join(a.dir, "x_fork-2.jsonl") }];
+	const sync = new SessionSync({
+		store: a.store,
+		address: "/x",
+		notes: a.notes,
+		dir: a.dir,
+		cwd: "/",
+		project: "shop",
+		...pushRules(agent),
+	});
+	const [first, second] = [
+		{ session: "fork-1", file: join(a.dir, "x_fork-1.jsonl") },
+		{ session: "fork-2", file: join(a.dir, "x_fork-2.jsonl") },
+	];
 	const forkOf = (parent: string, { session, file }: { session: string; file: string }) =>
-		writeFileSync(file, text(JSON.stringify({ ...JSON.parse(header(session).toString()), parentSession: parent }), entry("a"), entry("own")));
+		writeFileSync(
+			file,
+			text(
+				JSON.stringify({ ...JSON.parse(header(session).toString()), parentSession: parent }),
+				entry("a"),
+				entry("own"),
+			),
+		);
 	const local = [{ session: SESSION, file: a.file }];
 	await sync.push({ local });
 	await makePrivate(agent, SESSION);
@@ -225,7 +361,12 @@ test("marking sessions keeps the other settings, a link and the rights, and chan
 		renameSync(path, join(agent, "kept.json"));
 		symlinkSync("kept.json", path);
 		await makePrivate(agent, "d");
-		expect(JSON.parse(readFileSync(join(agent, "kept.json"), "utf8")).private.sort()).toEqual(["id:a", "id:b", "id:c", "id:d"]);
+		expect(JSON.parse(readFileSync(join(agent, "kept.json"), "utf8")).private.sort()).toEqual([
+			"id:a",
+			"id:b",
+			"id:c",
+			"id:d",
+		]);
 	}
 	const bad = settingsOf({ stroe: 1 });
 	await expect(makePrivate(bad, "a")).rejects.toThrow(/not known, "stroe"/);
@@ -234,14 +375,29 @@ test("marking sessions keeps the other settings, a link and the rights, and chan
 	await makePrivate(fresh, "a");
 	await makePrivate(fresh, SESSION);
 	expect(readSettings(fresh).private).toEqual(["id:a", SESSION]);
-	expect(["a", SESSION, "b"].map((session) => pushRules(fresh).isPrivate({ session, cwd: "/" }))).toEqual([true, true, false]);
+	expect(["a", SESSION, "b"].map((session) => pushRules(fresh).isPrivate({ session, cwd: "/" }))).toEqual([
+		true,
+		true,
+		false,
+	]);
 });
 
 test("settings that are not known, or not what they should be, are named", () => {
 	expect(readSettings(emptyDirectory())).toMatchObject({ push: true, pull: true, private: [], secrets: false });
 	// Regression: a path depended on the working directory, and a word was taken for an id.
-	const badEntries = ["./x", "work/secret", "secret", "~me/x", ""].map((one) => [{ private: [one] }, /setting private must be a list of directories, each a whole path or one in ~\//] as const);
-	for (const [value, message] of [[[], /must be a JSON object/], [{ stroe: "x" }, /not known, "stroe"; known are store/], [{ push: "no" }, /setting push must be true or false/], [{ private: "x" }, /setting private must be a list/], ...badEntries, [{ projects: { "/x": "" } }, /setting projects must be names/], [{ projects: { x: "x" } }, /setting projects must be names/]] as const)
+	const badEntries = ["./x", "work/secret", "secret", "~me/x", ""].map(
+		(one) =>
+			[{ private: [one] }, /setting private must be a list of directories, each a whole path or one in ~\//] as const,
+	);
+	for (const [value, message] of [
+		[[], /must be a JSON object/],
+		[{ stroe: "x" }, /not known, "stroe"; known are store/],
+		[{ push: "no" }, /setting push must be true or false/],
+		[{ private: "x" }, /setting private must be a list/],
+		...badEntries,
+		[{ projects: { "/x": "" } }, /setting projects must be names/],
+		[{ projects: { x: "x" } }, /setting projects must be names/],
+	] as const)
 		expect(() => readSettings(settingsOf(value))).toThrow(message);
 	if (process.platform === "win32") return;
 	const agent = settingsOf({});
@@ -259,6 +415,10 @@ test("a directory without a remote is a project of others only under the name th
 	for (const dir of [join(app, "below"), other]) mkdirSync(dir, { recursive: true });
 	const agent = settingsOf({ projects: { [app]: "acme-app" } });
 	const named = async (cwd: string) => (await projectIn(cwd, "host", agent, "")).project;
-	expect([await named(app), await named(join(app, "below")), await named(other)]).toEqual(["acme-app", "acme-app:below", `host:${other}`]);
+	expect([await named(app), await named(join(app, "below")), await named(other)]).toEqual([
+		"acme-app",
+		"acme-app:below",
+		`host:${other}`,
+	]);
 	expect((await projectIn(app, "host", agent, "set")).project).toBe("set");
 });

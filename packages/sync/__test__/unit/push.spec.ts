@@ -1,11 +1,12 @@
 // From a session's file to a store.
-import { runtime } from "../../../../__test__/support/runtime.js";
+
 import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Append, DirectoryStore, type LineStore, StoreError, loadAll } from "../../lib/index.js";
-import { SESSION, emptyDirectory, entries, entry, header, ids, library } from "../support/lines.js";
+import { runtime } from "../../../../__test__/support/runtime.js";
+import { type Append, DirectoryStore, type LineStore, loadAll, StoreError } from "../../lib/index.js";
+import { emptyDirectory, entries, entry, header, ids, library, SESSION } from "../support/lines.js";
 
 const { FilePush } = createRequire(library)("./sync/push.js");
 const { lagOf } = createRequire(library)("./machine/session-file.js");
@@ -31,18 +32,32 @@ function setup(lines: Buffer[] = []) {
 	const skipped: Error[] = [];
 	const push = async (more = {}) => {
 		const notes = { get: () => note, set: async (_: string, one: unknown) => void (note = one) };
-		const filePush = new FilePush({ store, notes, redactions: noRedactions, isPrivate: () => false, onProgress: () => {}, ...more }, { session: SESSION, file });
+		const filePush = new FilePush(
+			{ store, notes, redactions: noRedactions, isPrivate: () => false, onProgress: () => {}, ...more },
+			{ session: SESSION, file },
+		);
 		await filePush.run();
 		skipped.push(...(filePush.skipped ? [filePush.skipped] : []));
 		return lagOf(file, note);
 	};
-	return { file, store: store as LineStore, portions, skipped, push, lag: () => lagOf(file, note), forget: () => (note = undefined) };
+	return {
+		file,
+		store: store as LineStore,
+		portions,
+		skipped,
+		push,
+		lag: () => lagOf(file, note),
+		forget: () => (note = undefined),
+	};
 }
 
 test("what the file holds is stored, and what other processes append to it", async () => {
 	const { file, store, portions, push, lag } = setup(entries("a", 2));
 	expect(await push({ project: "shop" })).toBe(0);
-	appendFileSync(file, `${text(...entries("b", 1))}\nno JSON\n{"type":"session","id":"x"}\n${text(entry("c"))}{"type":"message","id":"unfin`);
+	appendFileSync(
+		file,
+		`${text(...entries("b", 1))}\nno JSON\n{"type":"session","id":"x"}\n${text(entry("c"))}{"type":"message","id":"unfin`,
+	);
 	expect(lag()).toBeGreaterThan(0);
 	await push();
 	appendFileSync(file, 'ished"}\n');
@@ -53,8 +68,13 @@ test("what the file holds is stored, and what other processes append to it", asy
 });
 
 test("a long file goes in portions of a megabyte; a longer line goes alone", async () => {
-	const long = (id: string, bytes: number) => Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
-	const { portions, push, store } = setup([...Array.from({ length: 5 }, (_, at) => long(`n${at}`, 400_000)), long("big", 3_000_000), entry("end")]);
+	const long = (id: string, bytes: number) =>
+		Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
+	const { portions, push, store } = setup([
+		...Array.from({ length: 5 }, (_, at) => long(`n${at}`, 400_000)),
+		long("big", 3_000_000),
+		entry("end"),
+	]);
 	expect(await push()).toBe(0);
 	expect(portions).toEqual([["n0", "n1"], ["n2", "n3"], ["n4"], ["big", "end"]]);
 	expect((await loadAll(store, SESSION)).lines).toHaveLength(7);
@@ -65,7 +85,15 @@ test("a line that is too long for the store is told and skipped, and what comes 
 	Object.defineProperty(store, "longestLine", { value: 1000 });
 	expect(await push()).toBe(0);
 	expect(portions).toEqual([["a", "b"]]);
-	expect(skipped).toMatchObject([{ name: "StoreError", code: "invalid", message: expect.stringMatching(/a line of 3042 bytes is longer than the 1000 that this store takes; it begins with .*xxx/) }]);
+	expect(skipped).toMatchObject([
+		{
+			name: "StoreError",
+			code: "invalid",
+			message: expect.stringMatching(
+				/a line of 3042 bytes is longer than the 1000 that this store takes; it begins with .*xxx/,
+			),
+		},
+	]);
 	appendFileSync(file, text(entry("c")));
 	expect(await push()).toBe(0);
 	expect([portions.at(-1), skipped.length]).toEqual([["c"], 1]);

@@ -1,12 +1,12 @@
 // Redaction files, on which it rests that a redacted line does not come back.
 import { createHash } from "node:crypto";
-import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import fs, { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { SESSION, emptyDirectory, entry, header, library, logOf } from "../support/lines.js";
-import { idsIn, lined, text, world } from "../support/machines.js";
 import { testWith } from "../../../../__test__/support/windows.js";
+import { emptyDirectory, entry, header, library, logOf, SESSION } from "../support/lines.js";
+import { idsIn, lined, text, world } from "../support/machines.js";
 
 const { StoreError } = createRequire(library)("./base/errors.js");
 const { callHere } = createRequire(library)("./machine/local-sessions.js");
@@ -21,7 +21,11 @@ const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted
 const redactionFileIn = (notes: string) => new RedactionFile(notes, { session: SESSION, file: "/sessions/one.jsonl" });
 
 /** The one file in a directory of notes. */
-const fileIn = (notes: string) => join(notes, readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string);
+const fileIn = (notes: string) =>
+	join(
+		notes,
+		readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string,
+	);
 
 /** The files and folders that are synchronised, and the renames, while something is done. */
 async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
@@ -33,7 +37,9 @@ async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 		file.sync = () => sync().then(() => void steps.push(`sync ${args[0]}`));
 		return file;
 	});
-	vi.spyOn(fs.promises, "rename").mockImplementation((from, to) => rename(from, to).then(() => void steps.push(`rename ${from}`)));
+	vi.spyOn(fs.promises, "rename").mockImplementation((from, to) =>
+		rename(from, to).then(() => void steps.push(`rename ${from}`)),
+	);
 	await work();
 	return steps;
 }
@@ -44,15 +50,22 @@ testWith("syncs")("a redaction file is on the disk before it has its name, and i
 	const steps = await stepsOf(() => redactionFileIn(notes).add([line("1")]));
 	const folder = dirname(fileIn(notes));
 	const draft = steps[0]?.replace("sync ", "");
-	expect(steps).toEqual([`sync ${draft}`, `rename ${draft}`, ...[folder, dirname(folder), notes, dirname(notes)].map((one) => `sync ${one}`)]);
+	expect(steps).toEqual([
+		`sync ${draft}`,
+		`rename ${draft}`,
+		...[folder, dirname(folder), notes, dirname(notes)].map((one) => `sync ${one}`),
+	]);
 });
 
 // Regression: it was only where Node knows an option that is newer than the oldest release which this package supports.
-testWith("syncs")("the settings are on the disk before they have their name when a session becomes private", async () => {
-	const agent = emptyDirectory();
-	const [synced, renamed, ...folders] = await stepsOf(() => makePrivate(agent, SESSION));
-	expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
-});
+testWith("syncs")(
+	"the settings are on the disk before they have their name when a session becomes private",
+	async () => {
+		const agent = emptyDirectory();
+		const [synced, renamed, ...folders] = await stepsOf(() => makePrivate(agent, SESSION));
+		expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
+	},
+);
 
 // Regression: the directory above it is its own parent, and a redaction file was synchronised for ever.
 testWith("syncs")("a directory of notes may be in the root of the file system", async () => {
@@ -66,7 +79,12 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 // Regression: they stayed for ever, that of the settings with the store's password in it.
 test("what killed processes left of notes and settings is gone after the next write, once it is a day old", async () => {
 	const dir = emptyDirectory();
-	const [old, young, ...others] = [".pi-session-native-draft-01", ".pi-session-native-draft-02", "x.json.bak", "auth.json.0123456789ab"].map((name) => join(dir, name)) as [string, string];
+	const [old, young, ...others] = [
+		".pi-session-native-draft-01",
+		".pi-session-native-draft-02",
+		"x.json.bak",
+		"auth.json.0123456789ab",
+	].map((name) => join(dir, name)) as [string, string];
 	for (const path of [old, young, ...others]) writeFileSync(path, "secret");
 	for (const path of [old, ...others]) fs.utimesSync(path, 0, 0);
 	await writeWhole(join(dir, "x.json"), "{}");
@@ -77,21 +95,33 @@ test("what killed processes left of notes and settings is gone after the next wr
 test("what is redacted of a session at the same time is all kept", async () => {
 	const notes = emptyDirectory();
 	const lines = [..."12345678"].map(line);
-	await Promise.all(lines.map((one) => redactionFileIn(notes)).map((redactionFile, at) => redactionFile.withLock(() => redactionFile.add([lines[at]]))));
-	const hashes = redactionFileIn(notes).all().map(({ hash }: { hash: string }) => hash);
+	await Promise.all(
+		lines
+			.map(() => redactionFileIn(notes))
+			.map((redactionFile, at) => redactionFile.withLock(() => redactionFile.add([lines[at]]))),
+	);
+	const hashes = redactionFileIn(notes)
+		.all()
+		.map(({ hash }: { hash: string }) => hash);
 	expect(hashes.sort()).toEqual(lines.map(({ hash }) => hash));
 });
 
 // Regression: it counted as empty, and was overwritten.
-test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished":[]}'])("a damaged redaction file (%s) is an error that names it, and stays as it is", async (damaged) => {
-	const notes = emptyDirectory();
-	const redactionFile = redactionFileIn(notes);
-	await redactionFile.add([line("1")]);
-	const path = fileIn(notes);
-	writeFileSync(path, damaged);
-	await expect(redactionFile.add([line("2")])).rejects.toMatchObject({ code: "failed", message: expect.stringContaining(path) });
-	expect(readFileSync(path, "utf8")).toBe(damaged);
-});
+test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished":[]}'])(
+	"a damaged redaction file (%s) is an error that names it, and stays as it is",
+	async (damaged) => {
+		const notes = emptyDirectory();
+		const redactionFile = redactionFileIn(notes);
+		await redactionFile.add([line("1")]);
+		const path = fileIn(notes);
+		writeFileSync(path, damaged);
+		await expect(redactionFile.add([line("2")])).rejects.toMatchObject({
+			code: "failed",
+			message: expect.stringContaining(path),
+		});
+		expect(readFileSync(path, "utf8")).toBe(damaged);
+	},
+);
 
 test("with a damaged redaction file nothing of the session goes to the store or comes, and its file is not redacted", async () => {
 	const { machine, begin } = world();
@@ -114,66 +144,95 @@ test("with a damaged redaction file nothing of the session goes to the store or 
 test("what a process had noted to redact when it was killed is redacted so, here and in the store", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	const said = (content: string) => Buffer.from(JSON.stringify({ type: "message", id: "a", parentId: null, message: { role: "user", content: `\xff ${content}` } }), "latin1");
+	const said = (content: string) =>
+		Buffer.from(
+			JSON.stringify({
+				type: "message",
+				id: "a",
+				parentId: null,
+				message: { role: "user", content: `\xff ${content}` },
+			}),
+			"latin1",
+		);
 	const clean = said("the password is [redacted]");
 	begin(a, said("the password is hunter2"), entry("b"));
 	const hash = createHash("sha256").update(said("the password is hunter2")).digest("hex");
 	await new RedactionFile(a.notes, { session: SESSION, file: a.file }).add([{ hash, line: clean }]);
 	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
 	expect(await b.again().pull()).toMatchObject([{ session: SESSION }]);
-	for (const { file } of [a, b]) expect(readFileSync(file).subarray(-lined(clean, entry("b")).length)).toEqual(lined(clean, entry("b")));
+	for (const { file } of [a, b])
+		expect(readFileSync(file).subarray(-lined(clean, entry("b")).length)).toEqual(lined(clean, entry("b")));
 });
 
 // Regression: the backup of a migration kept what the entry says, whose line is another one there.
-test.each(["push", "redact"] as const)("a redaction that was stopped before the backups is finished there by the next %s", async (next) => {
-	const { machine, begin } = world();
-	const a = machine("a");
-	const said = (ids: string, content: string) => Buffer.from(`{"type":"message",${ids}"timestamp":"1","message":{"role":"user","content":"${content}"}}`);
-	const ids = '"id":"a","parentId":null,';
-	begin(a, said(ids, "hunter2"), entry("b"));
-	const backup = `${a.file}.v1.bak`;
-	writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
-	const local = { session: SESSION, file: a.file };
-	const stopped = () => Promise.reject(new Error("stopped"));
-	await expect(redactFile(a.file, { entries: ["a"] }, { redactionFile: new RedactionFile(a.notes, local), call: stopped })).rejects.toThrow("stopped");
-	for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
-	if (next === "push") await a.again().push();
-	else await a.again().redact(local, { text: "something else" });
-	expect(readFileSync(a.file)).toEqual(lined(header(), said(ids, "[redacted]"), entry("b")));
-	expect(readFileSync(backup)).toEqual(lined(said("", "[redacted]"), said("", "hunter2").fill("2", 28, 29)));
-});
+test.each(["push", "redact"] as const)(
+	"a redaction that was stopped before the backups is finished there by the next %s",
+	async (next) => {
+		const { machine, begin } = world();
+		const a = machine("a");
+		const said = (ids: string, content: string) =>
+			Buffer.from(`{"type":"message",${ids}"timestamp":"1","message":{"role":"user","content":"${content}"}}`);
+		const ids = '"id":"a","parentId":null,';
+		begin(a, said(ids, "hunter2"), entry("b"));
+		const backup = `${a.file}.v1.bak`;
+		writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
+		const local = { session: SESSION, file: a.file };
+		const stopped = () => Promise.reject(new Error("stopped"));
+		await expect(
+			redactFile(a.file, { entries: ["a"] }, { redactionFile: new RedactionFile(a.notes, local), call: stopped }),
+		).rejects.toThrow("stopped");
+		for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
+		if (next === "push") await a.again().push();
+		else await a.again().redact(local, { text: "something else" });
+		expect(readFileSync(a.file)).toEqual(lined(header(), said(ids, "[redacted]"), entry("b")));
+		expect(readFileSync(backup)).toEqual(lined(said("", "[redacted]"), said("", "hunter2").fill("2", 28, 29)));
+	},
+);
 
 // Regression: it was noted after it was changed, and not at all where another line was gone by then.
-test.each(["before the file is changed", "in the moment in which it is changed"])("a line that another process appends while a session is redacted is noted (%s)", async (when) => {
-	const { machine, begin } = world();
-	const a = machine("a");
-	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
-	begin(a, entry("a"), said("b", "hunter2"));
-	const redactionFile = new RedactionFile(a.notes, { session: SESSION, file: a.file });
-	const hashes = [said("b", "hunter2"), said("c", "hunter2")].map((line) => createHash("sha256").update(line).digest("hex")).sort();
-	const noted = () => redactionFile.all().map(({ hash }: { hash: string }) => hash).sort();
-	const isEarly = when.startsWith("before");
-	const add = redactionFile.add.bind(redactionFile);
-	vi.spyOn(redactionFile, "add").mockImplementationOnce(async (lines) => {
-		if (isEarly) appendFileSync(a.file, text(said("c", "hunter2")));
-		return add(lines);
-	});
-	const call = async (name: string, file: string, input: object) => {
-		if (isEarly) expect(noted()).toEqual(hashes);
-		else begin(a, entry("a"), said("c", "hunter2"));
-		return callHere(name, file, input);
-	};
-	await redactFile(a.file, { text: "hunter2" }, { redactionFile, call });
-	expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
-	expect(noted()).toEqual(hashes);
-});
+test.each(["before the file is changed", "in the moment in which it is changed"])(
+	"a line that another process appends while a session is redacted is noted (%s)",
+	async (when) => {
+		const { machine, begin } = world();
+		const a = machine("a");
+		const said = (id: string, content: string) =>
+			Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
+		begin(a, entry("a"), said("b", "hunter2"));
+		const redactionFile = new RedactionFile(a.notes, { session: SESSION, file: a.file });
+		const hashes = [said("b", "hunter2"), said("c", "hunter2")]
+			.map((line) => createHash("sha256").update(line).digest("hex"))
+			.sort();
+		const noted = () =>
+			redactionFile
+				.all()
+				.map(({ hash }: { hash: string }) => hash)
+				.sort();
+		const isEarly = when.startsWith("before");
+		const add = redactionFile.add.bind(redactionFile);
+		vi.spyOn(redactionFile, "add").mockImplementationOnce(async (lines) => {
+			if (isEarly) appendFileSync(a.file, text(said("c", "hunter2")));
+			return add(lines);
+		});
+		const call = async (name: string, file: string, input: object) => {
+			if (isEarly) expect(noted()).toEqual(hashes);
+			else begin(a, entry("a"), said("c", "hunter2"));
+			return callHere(name, file, input);
+		};
+		await redactFile(a.file, { text: "hunter2" }, { redactionFile, call });
+		expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
+		expect(noted()).toEqual(hashes);
+	},
+);
 
 // Regression: a line went through text, so that the files differed, and both lost all that the entry says.
 test("bytes that are not UTF-8 stay in a redacted line on every machine, and in copies of its entry", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const said = (content: string, parent = "null") =>
-		Buffer.from(`{"type":"message","id":"b","parentId":${parent},"timestamp":"1","message":{"role":"user","content":"\xff ${content}"}}`, "latin1");
+		Buffer.from(
+			`{"type":"message","id":"b","parentId":${parent},"timestamp":"1","message":{"role":"user","content":"\xff ${content}"}}`,
+			"latin1",
+		);
 	const fork = join(b.dir, "2025-06-01T10-00-00-000Z_fork.jsonl");
 	begin(a, entry("a"), said("the password is hunter2"));
 	mkdirSync(b.dir);
@@ -186,13 +245,20 @@ test("bytes that are not UTF-8 stay in a redacted line on every machine, and in 
 	const clean = [entry("a"), said("the password is [redacted]"), ""].map((line) => line.toString("latin1"));
 	expect([lines(a.file), lines(b.file)]).toEqual([clean, clean]);
 	expect(lines(fork)[1]).toBe(said("the password is [redacted]", '"a"').toString("latin1"));
-	expect((await loadAll(a.store, SESSION)).lines.map(({ line }: { line: Buffer }) => line.toString("latin1"))).toEqual(clean.slice(0, 2));
+	expect((await loadAll(a.store, SESSION)).lines.map(({ line }: { line: Buffer }) => line.toString("latin1"))).toEqual(
+		clean.slice(0, 2),
+	);
 });
 
 test("of a line that was redacted twice the redaction file holds what is left at last alone", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2 and swordfish"}}'));
+	begin(
+		a,
+		Buffer.from(
+			'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2 and swordfish"}}',
+		),
+	);
 	const local = { session: SESSION, file: a.file };
 	for (const text of ["hunter2", "swordfish"]) await a.again().redact(local, { text });
 	const lines = new RedactionFile(a.notes, local).all().map(({ line }: { line: Buffer }) => line.toString());
@@ -202,7 +268,9 @@ test("of a line that was redacted twice the redaction file holds what is left at
 test("of a line whose batch was never written whole nothing is left in the store once the line was redacted and the file pushed", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	const secret = Buffer.from('{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hunter2"}}');
+	const secret = Buffer.from(
+		'{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hunter2"}}',
+	);
 	const log = join(path, logOf("a", { project: "shop" }));
 	for (const spoil of [
 		(batch: Buffer) => batch.subarray(0, -1),
@@ -223,14 +291,16 @@ test("of a line whose batch was never written whole nothing is left in the store
 		await b.again().pull();
 		expect(idsIn(b.file)).toEqual(["a", "b"]);
 		expect(readFileSync(b.file, "utf8")).toContain("[redacted]");
-		for (const name of ["lines", "sessions", "notes-a", "notes-b", "a", "b"]) rmSync(join(path, name), { recursive: true });
+		for (const name of ["lines", "sessions", "notes-a", "notes-b", "a", "b"])
+			rmSync(join(path, name), { recursive: true });
 	}
 });
 
 test("what another process redacts while a file is followed leaves the store with the next line, each time", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
+	const said = (id: string, content: string) =>
+		Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
 	begin(a, said("a", "hunter2"), said("b", "swordfish"));
 	await a.pushFile();
 	for (const [at, secret] of ["hunter2", "swordfish"].entries()) {
@@ -260,15 +330,23 @@ test("what was redacted while the store was away does not come back with a file 
 
 // Regression: it stayed unfinished for ever, and each push tried it again.
 test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
-	const redactionFile = new RedactionFile(emptyDirectory(), { session: SESSION, file: "/sessions/one.jsonl" }, "/store");
+	const redactionFile = new RedactionFile(
+		emptyDirectory(),
+		{ session: SESSION, file: "/sessions/one.jsonl" },
+		"/store",
+	);
 	await expect(redactionFile.redactInStore(() => Promise.reject(new StoreError(code, "gone")))).rejects.toThrow("gone");
 	expect(redactionFile.isUnfinished()).toBe(false);
 });
 
 // Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told for two minutes.
-test.each([["another store", "/other", SESSION], ["another session", "/away", "other"]])("while a store does not answer, %s is told", async (_, store, session) => {
+test.each([
+	["another store", "/other", SESSION],
+	["another session", "/away", "other"],
+])("while a store does not answer, %s is told", async (_, store, session) => {
 	const folder = emptyDirectory();
-	const redactionFile = (address: string, id: string) => new RedactionFile(folder, { session: id, file: "/sessions/one.jsonl" }, address);
+	const redactionFile = (address: string, id: string) =>
+		new RedactionFile(folder, { session: id, file: "/sessions/one.jsonl" }, address);
 	let answer: (() => void) | undefined;
 	const first = redactionFile("/away", SESSION).redactInStore(() => new Promise<void>((resolve) => (answer = resolve)));
 	await vi.waitFor(() => expect(answer).toBeDefined());
@@ -315,7 +393,9 @@ test("a redaction in a store is unfinished until it has succeeded, whatever anot
 	await second;
 	expect(order).toEqual(["first, unfinished: true", "second, unfinished: true"]);
 	expect(inStore("/store").isUnfinished()).toBe(false);
-	await expect(inStore("/store").redactInStore(() => Promise.reject(new StoreError("unreachable", "no answer")))).rejects.toThrow("no answer");
+	await expect(
+		inStore("/store").redactInStore(() => Promise.reject(new StoreError("unreachable", "no answer"))),
+	).rejects.toThrow("no answer");
 	await inStore("/other").redactInStore(async () => {});
 	expect([inStore("/store").isUnfinished(), inStore("/other").isUnfinished()]).toEqual([true, false]);
 });
@@ -324,7 +404,10 @@ test("a redaction in a store is unfinished until it has succeeded, whatever anot
 test("a line without an id that has the type and time of a redacted entry is redacted, and stops nothing", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	const said = (ids: string) => Buffer.from(`{"type":"message",${ids}"timestamp":"2025-06-01T09:00:00.000Z","message":{"role":"user","content":"hunter2"}}`);
+	const said = (ids: string) =>
+		Buffer.from(
+			`{"type":"message",${ids}"timestamp":"2025-06-01T09:00:00.000Z","message":{"role":"user","content":"hunter2"}}`,
+		);
 	begin(a, entry("a"), said('"id":"b","parentId":"a",'));
 	await a.sync.push();
 	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
@@ -339,7 +422,11 @@ test("a line without an id that has the type and time of a redacted entry is red
 test("a file that is put back as it was before its redaction is redacted by the next push or pull, without more lines", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("a"), Buffer.from('{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hunter2"}}'));
+	begin(
+		a,
+		entry("a"),
+		Buffer.from('{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hunter2"}}'),
+	);
 	await a.again().push();
 	const before = readFileSync(a.file);
 	expect((await a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error).toBeUndefined();

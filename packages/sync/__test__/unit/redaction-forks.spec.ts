@@ -1,17 +1,25 @@
 // What was redacted in a session comes back through no fork of it that is stored later.
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { SessionSync } from "../../lib/index.js";
-import { SESSION, header, library } from "../support/lines.js";
+import { header, library, SESSION } from "../support/lines.js";
 import { lined, world } from "../support/machines.js";
 
 const require = createRequire(library);
 const { loadAll } = require("./base/load-all.js");
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const said = (id: string, parentId: string | null, content: string) =>
-	Buffer.from(JSON.stringify({ type: "message", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", message: { role: "user", content } }));
+	Buffer.from(
+		JSON.stringify({
+			type: "message",
+			id,
+			parentId,
+			timestamp: "2025-06-01T09:00:00.000Z",
+			message: { role: "user", content },
+		}),
+	);
 const [first, other] = [said("a", null, "hello"), said("c", "b", "hunter2 again, but another entry")];
 const secret = (parentId = "a") => said("b", parentId, "the password is hunter2");
 const clean = (parentId = "a") => said("b", parentId, "the password is [redacted]");
@@ -22,12 +30,18 @@ const putFork = (machine: Machine, ...lines: Buffer[]) => {
 	writeFileSync(forkOf(machine), lined(header(FORK), ...lines));
 };
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1);
-const storedOf = async ({ store }: Machine, session: string) => (await loadAll(store, session)).lines.map(({ line }: { line: Buffer }) => line.toString());
+const storedOf = async ({ store }: Machine, session: string) =>
+	(await loadAll(store, session)).lines.map(({ line }: { line: Buffer }) => line.toString());
 
 /** Machines of which the first has redacted a text in a session that all had but the new one. */
 async function redacted() {
 	const { machine, begin } = world();
-	const [a, c, late, fresh] = ["a", "c", "late", "fresh"].map((name) => machine(name)) as [Machine, Machine, Machine, Machine];
+	const [a, c, late, fresh] = ["a", "c", "late", "fresh"].map((name) => machine(name)) as [
+		Machine,
+		Machine,
+		Machine,
+		Machine,
+	];
 	begin(a, first, secret());
 	await a.sync.push();
 	for (const one of [c, late]) await one.sync.pull();
@@ -37,23 +51,29 @@ async function redacted() {
 }
 
 // Regression: it was pulled as a new session, and nobody compared it with what was redacted.
-test.each([["its own", "a"], ["another one", "z"]])("a fork with a redacted entry below %s that a machine stores later is redacted by whoever pulls it, and in the store", async (_, parent) => {
-	for (const who of ["a", "c", "fresh"] as const) {
-		const { late, ...machines } = await redacted();
-		putFork(late, first, secret(parent), other);
-		expect(await late.again().push({ session: FORK })).toMatchObject([{ lag: 0 }]);
-		const expected = [first, clean(parent), other].map(String);
-		const one = machines[who];
-		const pulled = await one.again().pull();
-		expect(pulled.map(({ error }) => error)).toEqual(pulled.map(() => undefined));
-		expect(linesOf(forkOf(one)), who).toEqual(expected);
-		expect(await storedOf(one, FORK), who).toEqual(expected);
-		await late.again().pull();
-		expect(linesOf(forkOf(late)), who).toEqual(expected);
-		await late.again().push();
-		expect(await storedOf(one, FORK), who).toEqual(expected);
-	}
-});
+test.each([
+	["its own", "a"],
+	["another one", "z"],
+])(
+	"a fork with a redacted entry below %s that a machine stores later is redacted by whoever pulls it, and in the store",
+	async (_, parent) => {
+		for (const who of ["a", "c", "fresh"] as const) {
+			const { late, ...machines } = await redacted();
+			putFork(late, first, secret(parent), other);
+			expect(await late.again().push({ session: FORK })).toMatchObject([{ lag: 0 }]);
+			const expected = [first, clean(parent), other].map(String);
+			const one = machines[who];
+			const pulled = await one.again().pull();
+			expect(pulled.map(({ error }) => error)).toEqual(pulled.map(() => undefined));
+			expect(linesOf(forkOf(one)), who).toEqual(expected);
+			expect(await storedOf(one, FORK), who).toEqual(expected);
+			await late.again().pull();
+			expect(linesOf(forkOf(late)), who).toEqual(expected);
+			await late.again().push();
+			expect(await storedOf(one, FORK), who).toEqual(expected);
+		}
+	},
+);
 
 test("nothing of a redacted entry is written when a fork that has it is pulled", async () => {
 	const { a, late } = await redacted();
@@ -118,7 +138,8 @@ test("what another process redacts while a pull writes the file is not in it aft
 	let asked = 0;
 	// It is asked for the list, and then before the file is written.
 	const isOpen = async () => {
-		if (++asked === 2) expect((await b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })).error).toBeUndefined();
+		if (++asked === 2)
+			expect((await b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })).error).toBeUndefined();
 		return false;
 	};
 	begin(b, first, secret());
@@ -141,9 +162,16 @@ test("a fork whose redacted entry holds a secret is redacted by its own machine'
 // Regression: nothing of any session of the directory was pushed or pulled.
 test("a damaged redaction file stops its own session alone", async () => {
 	const { a } = await redacted();
-	const path = readdirSync(join(a.notes, "redacted"), { recursive: true }).map(String).find((name) => name.endsWith(".json")) as string;
+	const path = readdirSync(join(a.notes, "redacted"), { recursive: true })
+		.map(String)
+		.find((name) => name.endsWith(".json")) as string;
 	writeFileSync(join(a.notes, "redacted", path), "{");
 	putFork(a, first, other);
 	const pushed = await a.again().push();
-	expect(pushed.map(({ session, error }) => [session, error?.message.includes("is damaged")])).toEqual(expect.arrayContaining([[SESSION, true], [FORK, undefined]]));
+	expect(pushed.map(({ session, error }) => [session, error?.message.includes("is damaged")])).toEqual(
+		expect.arrayContaining([
+			[SESSION, true],
+			[FORK, undefined],
+		]),
+	);
 });

@@ -1,13 +1,23 @@
 // What machines do when a store does not know any more what they had seen of it: it was made anew, a session was deleted, or a
 // synchronised directory is incomplete for a while.
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	cpSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
-import { SESSION, append, entry, header, ids, library, logOf } from "../support/lines.js";
-import { idsIn, text, world } from "../support/machines.js";
 import { setEnv } from "../../../../__test__/support/scratch.js";
+import { loadAll } from "../../lib/index.js";
+import { append, entry, header, ids, library, logOf, SESSION } from "../support/lines.js";
+import { idsIn, text, world } from "../support/machines.js";
 
 const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
 const { Notes } = createRequire(library)("./machine/notes.js");
@@ -15,7 +25,9 @@ afterEach(() => vi.restoreAllMocks());
 
 /** Removes what a store in a directory holds, as if another disk was there. */
 const STORED = ["lines", "sessions", "store.json"];
-const empty = (path: string) => STORED.forEach((name) => rmSync(join(path, name), { recursive: true }));
+const empty = (path: string) => {
+	for (const name of STORED) rmSync(join(path, name), { recursive: true });
+};
 
 test("a store that was made anew at its address is filled again, also by a push of files that have nothing new", async () => {
 	const { path, machine, begin } = world();
@@ -86,7 +98,9 @@ test("a note that cannot be read is replaced by the next push, which loads the s
 	const a = machine("a");
 	begin(a, entry("x"));
 	await a.sync.push();
-	const [note] = readdirSync(a.notes, { recursive: true }).map((name) => join(a.notes, String(name))).filter((path) => path.endsWith(`${SESSION}.json`)) as [string];
+	const [note] = readdirSync(a.notes, { recursive: true })
+		.map((name) => join(a.notes, String(name)))
+		.filter((path) => path.endsWith(`${SESSION}.json`)) as [string];
 	const fs = createRequire(library)("node:fs");
 	const read = fs.readFileSync;
 	const load = vi.spyOn(a.store, "load");
@@ -94,13 +108,18 @@ test("a note that cannot be read is replaced by the next push, which loads the s
 		if (path === note) throw Object.assign(new Error("permission denied"), { code: "EACCES" });
 		return read(path, ...rest);
 	});
-	const pushed = async () => [(await a.again().push())[0]?.error, load.mock.calls.filter(([, after]) => after === undefined).length];
+	const pushed = async () => [
+		(await a.again().push())[0]?.error,
+		load.mock.calls.filter(([, after]) => after === undefined).length,
+	];
 	expect(await pushed()).toEqual([undefined, 1]);
 	denied.mockRestore();
 	expect(await pushed()).toEqual([undefined, 1]);
 	rmSync(note);
 	mkdirSync(note);
-	expect(await a.again().push()).toMatchObject([{ session: SESSION, error: { message: expect.stringContaining(note) } }]);
+	expect(await a.again().push()).toMatchObject([
+		{ session: SESSION, error: { message: expect.stringContaining(note) } },
+	]);
 });
 
 test("a file fills a store that was made anew while it is pushed again and again", async () => {
@@ -125,7 +144,10 @@ test("after a pull from an empty store that took the place of another, what is h
 	empty(path);
 	const again = machine("a");
 	expect(await again.sync.pull()).toEqual([]);
-	expect([again.sync.isNoted(SESSION), again.sync.lagOf({ session: SESSION, file: a.file })]).toEqual([true, readFileSync(a.file).length]);
+	expect([again.sync.isNoted(SESSION), again.sync.lagOf({ session: SESSION, file: a.file })]).toEqual([
+		true,
+		readFileSync(a.file).length,
+	]);
 });
 
 test("a store whose mark has not come yet is not taken for another one", async () => {
@@ -162,7 +184,9 @@ test("a session that was deleted from the store stays here, and is not stored ag
 	expect(await a.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
 	expect((await a.store.list()).sessions).toEqual([]);
 	appendFileSync(a.file, text(entry("y")));
-	const said = expect.stringContaining(`was deleted from the store, and stays here: pi-sessions fork ${SESSION} makes a session of it that is stored`);
+	const said = expect.stringContaining(
+		`was deleted from the store, and stays here: pi-sessions fork ${SESSION} makes a session of it that is stored`,
+	);
 	for (const wanted of [{}, { session: SESSION }]) {
 		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "deleted", message: said } }]);
 	}
@@ -196,7 +220,11 @@ test("a session that was deleted from the store is refused, and stored once it w
 	await a.sync.push();
 	await a.store.delete(SESSION);
 	appendFileSync(a.file, text(entry("y")));
-	for (let times = 0; times < 2; times++) expect(await a.pushFile()).toMatchObject({ code: "deleted", message: expect.stringContaining("was deleted from the store") });
+	for (let times = 0; times < 2; times++)
+		expect(await a.pushFile()).toMatchObject({
+			code: "deleted",
+			message: expect.stringContaining("was deleted from the store"),
+		});
 	// As a backup that was put back.
 	rmSync(join(path, deletedPath({ folder: folderOf("shop"), session: SESSION })));
 	expect(await a.pushFile()).toBeUndefined();
@@ -233,8 +261,14 @@ test("a session file that vanishes while a push begins keeps no other one back",
 	const a = machine("a");
 	begin(a, entry("x"));
 	const local = await a.sync.local();
-	vi.spyOn(a.sync, "local").mockResolvedValue([{ session: "gone", file: join(a.dir, "gone.jsonl"), cwd: undefined }, ...local]);
-	expect(await a.sync.push()).toMatchObject([{ session: "gone", lag: 0 }, { session: SESSION, lag: 0 }]);
+	vi.spyOn(a.sync, "local").mockResolvedValue([
+		{ session: "gone", file: join(a.dir, "gone.jsonl"), cwd: undefined },
+		...local,
+	]);
+	expect(await a.sync.push()).toMatchObject([
+		{ session: "gone", lag: 0 },
+		{ session: SESSION, lag: 0 },
+	]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x"]);
 });
 
@@ -249,13 +283,35 @@ test("notes go by where an address leads to, from wherever and with whatever env
 		rmSync(folder, { recursive: true });
 		return found;
 	};
-	const same = async (...of: [string, Record<string, string>?, string?][]) => new Set(await of.reduce(async (all, one) => [...(await all), await folderOf(...one)], Promise.resolve([] as unknown[]))).size;
+	const same = async (...of: [string, Record<string, string>?, string?][]) =>
+		new Set(
+			await of.reduce(async (all, one) => [...(await all), await folderOf(...one)], Promise.resolve([] as unknown[])),
+		).size;
 	expect(await same([path], [`${path}/`], [`file://${path}`])).toBe(1);
 	expect(await same(["store"], [join(process.cwd(), "store")], ["./store/"])).toBe(1);
-	expect(await same(["s3://bucket/x"], ["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example" }], ["s3://bucket/x", { AWS_ENDPOINT_URL_S3: "https://two.example" }])).toBe(3);
-	expect(await same(["s3://bucket/x?endpoint=https://one.example"], ["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example/" }])).toBe(1);
-	expect(await same(["postgres:///db?host=/run/one"], ["postgres:///db?host=/run/two"], ["postgres:///db", { PGHOST: "three" }])).toBe(3);
-	expect(await same(["postgres://me:one@h/db"], ["postgres://me:two@h/db?password=three", { PGHOST: "another" }])).toBe(1);
+	expect(
+		await same(
+			["s3://bucket/x"],
+			["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example" }],
+			["s3://bucket/x", { AWS_ENDPOINT_URL_S3: "https://two.example" }],
+		),
+	).toBe(3);
+	expect(
+		await same(
+			["s3://bucket/x?endpoint=https://one.example"],
+			["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example/" }],
+		),
+	).toBe(1);
+	expect(
+		await same(
+			["postgres:///db?host=/run/one"],
+			["postgres:///db?host=/run/two"],
+			["postgres:///db", { PGHOST: "three" }],
+		),
+	).toBe(3);
+	expect(await same(["postgres://me:one@h/db"], ["postgres://me:two@h/db?password=three", { PGHOST: "another" }])).toBe(
+		1,
+	);
 	expect(await same([path], [path, {}, join(path, "another")])).toBe(2);
 	expect(existsSync(join(path, "notes"))).toBe(false);
 });
@@ -296,12 +352,15 @@ test("of several sessions the one that was deleted from the store is told, and t
 	const a = machine("a");
 	mkdirSync(a.dir, { recursive: true });
 	const names = ["aaa", "bbb", "ccc"];
-	for (const name of names) writeFileSync(join(a.dir, `2025-06-01T09-00-00-000Z_${name}.jsonl`), text(header(name), entry(`x-${name}`)));
+	for (const name of names)
+		writeFileSync(join(a.dir, `2025-06-01T09-00-00-000Z_${name}.jsonl`), text(header(name), entry(`x-${name}`)));
 	await a.sync.push();
 	await machine("r").store.delete("bbb");
 	for (const { file } of await a.sync.local()) appendFileSync(file, text(entry("y")));
 	const results = await machine("a").sync.push();
-	expect(results.map(({ session, error }) => [session, (error as { code?: string })?.code])).toEqual(names.map((name) => [name, name === "bbb" ? "deleted" : undefined]));
+	expect(results.map(({ session, error }) => [session, (error as { code?: string })?.code])).toEqual(
+		names.map((name) => [name, name === "bbb" ? "deleted" : undefined]),
+	);
 	for (const name of names) expect(ids(await loadAll(a.store, name))).toEqual(name === "bbb" ? [] : [`x-${name}`, "y"]);
 });
 
@@ -364,6 +423,8 @@ test("a session whose deletion is under way while its file is pushed does not co
 	appendFileSync(a.file, text(entry("a2")));
 	rmSync(join(path, logOf("a", { project: "shop" })));
 	isDeleting = true;
-	expect(await a.again().push()).toMatchObject([{ error: { code: "deleted", message: expect.stringContaining("was deleted from the store") } }]);
+	expect(await a.again().push()).toMatchObject([
+		{ error: { code: "deleted", message: expect.stringContaining("was deleted from the store") } },
+	]);
 	expect((await b.store.list()).sessions).toEqual([]);
 });

@@ -61,7 +61,10 @@ test("who adds something waits until it was done once, and is given its error; t
 
 test("what gives no time is not done again, nor is anything once the schedule is stopped", async () => {
 	const schedule = new Schedule();
-	const [once, often] = [vi.fn(async (): Promise<number | undefined> => undefined), vi.fn(async (): Promise<number | undefined> => 10)];
+	const [once, often] = [
+		vi.fn(async (): Promise<number | undefined> => undefined),
+		vi.fn(async (): Promise<number | undefined> => 10),
+	];
 	await schedule.add(once);
 	await schedule.add(often);
 	await vi.advanceTimersByTimeAsync(35);

@@ -1,12 +1,11 @@
 // What a pull and a push note of a session, and what they do when that does not hold any more.
-import { appendFileSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { StoreError } from "../../lib/index.js";
-import { SESSION, emptyDirectory, entry, header, library, logOf } from "../support/lines.js";
-import { idsIn, text, world } from "../support/machines.js";
 import { api } from "../../../../__test__/support/scratch.js";
+import { emptyDirectory, entry, header, library, logOf, SESSION } from "../support/lines.js";
+import { idsIn, text, world } from "../support/machines.js";
 
 const { LastErrors } = createRequire(library)("./machine/last-errors.js");
 
@@ -14,7 +13,10 @@ afterEach(() => vi.restoreAllMocks());
 
 /** What a machine has noted. */
 const notesOf = ({ notes }: { notes: string }) =>
-	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json") && !name.startsWith("errors-")).map((name) => readFileSync(join(notes, name), "utf8")).map((note) => (note === "" ? undefined : JSON.parse(note)));
+	readdirSync(notes, { recursive: true, encoding: "utf8" })
+		.filter((name) => name.endsWith(".json") && !name.startsWith("errors-"))
+		.map((name) => readFileSync(join(notes, name), "utf8"))
+		.map((note) => (note === "" ? undefined : JSON.parse(note)));
 
 test("a file that was put back from an old copy after a pull had found nothing new gets its lines again", async () => {
 	const { machine, begin } = world();
@@ -40,8 +42,17 @@ test("a session is behind if the store has lines or redactions that are not here
 		const sync = again();
 		return (await sync.behind((await sync.compare()).items)).length > 0;
 	};
-	const steps: [Pick<typeof a, "file" | "again">, "push" | "pull"][] = [[a, "push"], [b, "pull"], [b, "push"], [a, "pull"], [a, "push"]];
-	begin(a, Buffer.from('{"type":"message","id":"first","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	const steps: [Pick<typeof a, "file" | "again">, "push" | "pull"][] = [
+		[a, "push"],
+		[b, "pull"],
+		[b, "push"],
+		[a, "pull"],
+		[a, "push"],
+	];
+	begin(
+		a,
+		Buffer.from('{"type":"message","id":"first","parentId":null,"message":{"role":"user","content":"hunter2"}}'),
+	);
 	for (const [at, [one, step]] of steps.entries()) {
 		if (step === "push" && at > 0) appendFileSync(one.file, text(entry(`${at}`)));
 		await one.again()[step]();
@@ -75,7 +86,8 @@ test("damage in the store is reported by every pull, and what was put back with 
 		utimesSync(segment, atime, mtime);
 	};
 	put(damaged);
-	for (let pulls = 0; pulls < 2; pulls++) expect(await b.sync.pull()).toMatchObject([{ added: 0, problems: [{ session: SESSION }] }]);
+	for (let pulls = 0; pulls < 2; pulls++)
+		expect(await b.sync.pull()).toMatchObject([{ added: 0, problems: [{ session: SESSION }] }]);
 	put(whole);
 	expect(await b.sync.pull()).toMatchObject([{ added: 1, problems: [] }]);
 	expect(idsIn(b.file)).toEqual(["first", "second"]);
@@ -173,14 +185,22 @@ test("the sessions that changed last are pulled first", async () => {
 	const { machine } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
-	for (const name of names) await a.store.append(name, { header: header(name), lines: [entry("x"), entry("y".repeat(1 + (Number(name.slice(1)) % 7) * 1000))], project: "shop" });
+	for (const name of names)
+		await a.store.append(name, {
+			header: header(name),
+			lines: [entry("x"), entry("y".repeat(1 + (Number(name.slice(1)) % 7) * 1000))],
+			project: "shop",
+		});
 	const list = await b.store.list({ project: "shop" });
 	// Days in another order than that of the names and of the sizes.
-	for (const stored of list.sessions) stored.modified = new Date(((Number(stored.session.slice(1)) * 7) % 20) * 86_400_000);
+	for (const stored of list.sessions)
+		stored.modified = new Date(((Number(stored.session.slice(1)) * 7) % 20) * 86_400_000);
 	vi.spyOn(b.store, "list").mockResolvedValue(list);
 	const load = vi.spyOn(b.store, "load");
 	expect(await b.sync.pull()).toHaveLength(20);
-	const newest = [...list.sessions].sort((one, other) => other.modified.getTime() - one.modified.getTime()).map(({ session }) => session);
+	const newest = [...list.sessions]
+		.sort((one, other) => other.modified.getTime() - one.modified.getTime())
+		.map(({ session }) => session);
 	// Sixteen at the same time: one begins when at most fifteen before it are not done yet.
 	const loaded = [...new Set(load.mock.calls.map(([session]) => session))];
 	expect(loaded).toHaveLength(20);
@@ -209,7 +229,9 @@ test("of the sessions that are large in the store, two are loaded at the same ti
 		return page;
 	});
 	const pulled = await b.sync.pull();
-	expect(pulled.map(({ session, added, error }) => ({ session, added, error }))).toEqual(pulled.map(({ session }) => ({ session, added: 1, error: undefined })));
+	expect(pulled.map(({ session, added, error }) => ({ session, added, error }))).toEqual(
+		pulled.map(({ session }) => ({ session, added: 1, error: undefined })),
+	);
 	expect(pulled).toHaveLength(24);
 	expect(most.large).toBe(2);
 	expect(most.small).toBeGreaterThan(2);
@@ -251,7 +273,12 @@ test("what is redacted elsewhere is redacted in a session with megabytes of dama
 test("a file has no header whose first line that is JSON is another one, or that has 64 MiB before one", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	for (const before of [text('{"type":"other","id":"x"}'), text("null"), text(JSON.stringify({ type: "session", id: 5 })), text("x".repeat(64 << 20))]) {
+	for (const before of [
+		text('{"type":"other","id":"x"}'),
+		text("null"),
+		text(JSON.stringify({ type: "session", id: 5 })),
+		text("x".repeat(64 << 20)),
+	]) {
 		begin(a, entry("first"));
 		writeFileSync(a.file, before + readFileSync(a.file, "utf8"));
 		expect(await a.sync.local(), before.slice(0, 50)).toEqual([]);
@@ -266,7 +293,10 @@ test("the last error of a session's pull stays until a pull succeeds, whatever a
 	const failed = (message: string) => Object.assign(new Error(message), { code: "failed" });
 	errors.set(SESSION, failed("a checksum is wrong"), "pull");
 	errors.set(SESSION, failed("no space is left"), "push");
-	expect(errors.all()).toMatchObject([{ session: SESSION, message: "a checksum is wrong" }, { session: SESSION, message: "no space is left" }]);
+	expect(errors.all()).toMatchObject([
+		{ session: SESSION, message: "a checksum is wrong" },
+		{ session: SESSION, message: "no space is left" },
+	]);
 	errors.set(SESSION, undefined, "push");
 	expect(errors.all()).toMatchObject([{ session: SESSION, message: "a checksum is wrong" }]);
 	errors.set(SESSION, undefined, "pull");

@@ -36,12 +36,19 @@ const invalid = (message) => new StoreError("invalid", message);
  * @returns {Address}
  */
 function readAddress(text) {
-	if (typeof text !== "string") throw invalid(`The address of a store must be text, not ${text === null ? "null" : typeof text}`);
-	const address = text.trim().replace(/^(["'])(.*)\1$/s, "$2").trim();
+	if (typeof text !== "string")
+		throw invalid(`The address of a store must be text, not ${text === null ? "null" : typeof text}`);
+	const address = text
+		.trim()
+		.replace(/^(["'])(.*)\1$/s, "$2")
+		.trim();
 	const scheme = URL_START.exec(address)?.[1]?.toLowerCase();
 	if (scheme === undefined) return directory(pathOf(address));
 	const read = Object.hasOwn(READERS, scheme) ? READERS[scheme] : undefined;
-	if (!read) throw invalid(`No store is known for addresses that begin with ${scheme}: (known are postgres://, s3://, file:// and the path of a directory)`);
+	if (!read)
+		throw invalid(
+			`No store is known for addresses that begin with ${scheme}: (known are postgres://, s3://, file:// and the path of a directory)`,
+		);
 	return read(address);
 }
 
@@ -80,7 +87,9 @@ function pathOfUrl(address) {
 function postgres(address) {
 	const [, afterHost = ""] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(address) ?? [];
 	if (afterHost.includes("@"))
-		throw invalid("An @ after the host of a PostgreSQL address must be written %40, and in a password / ? # must be written %2F %3F %23");
+		throw invalid(
+			"An @ after the host of a PostgreSQL address must be written %40, and in a password / ? # must be written %2F %3F %23",
+		);
 	const url = parseUrl(address);
 	// What the address leaves to the environment, and the database at last to the user's name.
 	const { PGHOST, PGPORT, PGDATABASE, PGUSER } = process.env;
@@ -96,13 +105,20 @@ function postgres(address) {
 function s3(address) {
 	const rest = address.slice("s3://".length);
 	if (/^[^/?#]*@|:.*@/s.test(rest))
-		throw invalid("Credentials of S3 are not part of the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an @ after a colon: write %40)");
+		throw invalid(
+			"Credentials of S3 are not part of the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an @ after a colon: write %40)",
+		);
 	const url = parseUrl(address);
 	if (!url.hostname) throw invalid("The address of the store names no bucket: s3://bucket/prefix");
 	if (url.port) throw invalid("A bucket has no port: s3://bucket/prefix?endpoint=http://host:port");
 	const endpoint = url.searchParams.get("endpoint") ?? endpointOfEnvironment() ?? "";
 	const bucket = `s3://${url.hostname}${url.pathname.replace(/\/+$/, "")}`;
-	return { kind: "s3", withSecrets: url.href, shown: withoutSecrets(url), identity: `${bucket}?endpoint=${endpoint.replace(/\/+$/, "")}` };
+	return {
+		kind: "s3",
+		withSecrets: url.href,
+		shown: withoutSecrets(url),
+		identity: `${bucket}?endpoint=${endpoint.replace(/\/+$/, "")}`,
+	};
 }
 
 const endpointOfEnvironment = () => process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL || undefined;
@@ -117,7 +133,8 @@ function timeoutIn(url) {
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** @param {unknown} timeout @returns {timeout is number} */
-const isTimeout = (timeout) => typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= LONGEST_TIMEOUT;
+const isTimeout = (timeout) =>
+	typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= LONGEST_TIMEOUT;
 
 /** @param {unknown} timeout */
 function checkTimeout(timeout) {
@@ -130,7 +147,11 @@ function checkTimeout(timeout) {
  * @param {string} address
  * @param {string} [more] what it is about besides
  */
-const addressKey = (address, more = "") => createHash("sha256").update(`${readAddress(address).identity}${more}`).digest("hex").slice(0, 16);
+const addressKey = (address, more = "") =>
+	createHash("sha256")
+		.update(`${readAddress(address).identity}${more}`)
+		.digest("hex")
+		.slice(0, 16);
 
 /** @param {Address} address */
 function hasPassword({ kind, withSecrets }) {
@@ -154,7 +175,9 @@ function parseUrl(text) {
 		return new URL(text);
 	} catch {
 		const scheme = URL_START.exec(text)?.[1]?.toLowerCase();
-		throw invalid(`The address of the store is no URL (it begins with ${scheme === undefined ? "no scheme" : `${scheme}:`})`);
+		throw invalid(
+			`The address of the store is no URL (it begins with ${scheme === undefined ? "no scheme" : `${scheme}:`})`,
+		);
 	}
 }
 

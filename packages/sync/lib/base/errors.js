@@ -18,22 +18,34 @@ class StoreError extends Error {
 }
 
 /** @param {string} session */
-const resetError = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
+const resetError = (session) =>
+	new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
 
 /** @param {string} session */
 const deletedError = (session) =>
-	new StoreError("deleted", `Session ${session} was deleted from the store, and stays here: pi-sessions fork ${session} makes a session of it that is stored`);
+	new StoreError(
+		"deleted",
+		`Session ${session} was deleted from the store, and stays here: pi-sessions fork ${session} makes a session of it that is stored`,
+	);
 
 /** @param {string} session */
 const privateError = (session) =>
-	new StoreError("invalid", `Session ${session}, or one that it was forked from, is private, and is not pushed: private in session-store.json names it, or its directory, or some directory while the file of one that it was forked from is gone`);
+	new StoreError(
+		"invalid",
+		`Session ${session}, or one that it was forked from, is private, and is not pushed: private in session-store.json names it, or its directory, or some directory while the file of one that it was forked from is gone`,
+	);
 
 /**
  * What an error says. Node tries several addresses of a server, and wraps what each said.
  * @param {unknown} error
  * @returns {string}
  */
-const messageOf = (error) => (error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error instanceof Error ? error.message || error.name : String(error));
+const messageOf = (error) =>
+	error instanceof AggregateError
+		? error.errors.map(messageOf).join("; ")
+		: error instanceof Error
+			? error.message || error.name
+			: String(error);
 
 /** Whether the store has nothing of the session. @param {unknown} error */
 const isGone = (error) => error instanceof StoreError && (error.code === "deleted" || error.code === "not-found");

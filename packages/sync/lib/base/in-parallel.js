@@ -16,7 +16,8 @@ async function inParallel(items, work, { limit = PARALLEL, signal } = {}) {
 	let next = 0;
 	const one = async () => {
 		try {
-			for (let at = next++; at < items.length && !signal?.aborted; at = next++) results[at] = await work(/** @type {T} */ (items[at]), at);
+			for (let at = next++; at < items.length && !signal?.aborted; at = next++)
+				results[at] = await work(/** @type {T} */ (items[at]), at);
 		} catch (error) {
 			next = Infinity;
 			throw error;

@@ -62,7 +62,8 @@ const LONGEST_PROJECT = 1000;
  * @param {number} [longest] the most bytes that lines may have in all
  */
 function checkAppend(session, append, longest = Infinity) {
-	if (!isObject(append)) throw new StoreError("invalid", `What is appended to session ${session} must be an object with a header and lines`);
+	if (!isObject(append))
+		throw new StoreError("invalid", `What is appended to session ${session} must be an object with a header and lines`);
 	const { header, lines, project } = append;
 	if (!Array.isArray(lines)) throw new StoreError("invalid", "The lines must be an array");
 	if (project !== undefined) checkProject(project);
@@ -74,18 +75,27 @@ function checkAppend(session, append, longest = Infinity) {
 		if (!(line instanceof Uint8Array)) throw new StoreError("invalid", `Line ${at} must be a Uint8Array`);
 		size += line.length;
 		if (line.length > longest) throw new StoreError("invalid", tooLong(session, line, longest));
-		if (size > longest) throw new StoreError("invalid", `The lines to append to session ${session} have more than ${longest} bytes: append them in portions`);
-		if (!entryOf(line)) throw new StoreError("invalid", `Line ${at} to append to session ${session} is not the line of an entry`);
+		if (size > longest)
+			throw new StoreError(
+				"invalid",
+				`The lines to append to session ${session} have more than ${longest} bytes: append them in portions`,
+			);
+		if (!entryOf(line))
+			throw new StoreError("invalid", `Line ${at} to append to session ${session} is not the line of an entry`);
 		return buffer(line);
 	});
 }
 
 /** @param {unknown} project */
 function checkProject(project) {
-	if (typeof project !== "string") throw new StoreError("invalid", `A project's name must be text, not ${project === null ? "null" : typeof project}`);
+	if (typeof project !== "string")
+		throw new StoreError("invalid", `A project's name must be text, not ${project === null ? "null" : typeof project}`);
 	// Databases hold neither half a surrogate pair nor NUL in text.
 	if (project.length > LONGEST_PROJECT || project.includes("\0") || !project.isWellFormed())
-		throw new StoreError("invalid", `A project's name has ${LONGEST_PROJECT} characters at most, without NUL and lone surrogates`);
+		throw new StoreError(
+			"invalid",
+			`A project's name has ${LONGEST_PROJECT} characters at most, without NUL and lone surrogates`,
+		);
 }
 
 /**

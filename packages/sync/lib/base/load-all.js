@@ -20,7 +20,13 @@ async function loadAll(store, session, after, stored) {
 		for (const problem of page.problems) problems.set(`${problem.where}\n${problem.message}`, problem);
 		cursor = page.cursor;
 		if (!page.more)
-			return { lines: [...lines.values()].sort(compareLines), cursor, comesAfter, more: false, problems: [...problems.values()] };
+			return {
+				lines: [...lines.values()].sort(compareLines),
+				cursor,
+				comesAfter,
+				more: false,
+				problems: [...problems.values()],
+			};
 	}
 }
 

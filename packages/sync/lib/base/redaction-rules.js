@@ -38,7 +38,11 @@ function lastOf(session, line, all) {
 	for (let steps = 0; line; steps++) {
 		const hash = hashOf(line);
 		if (!all.has(hash)) break;
-		if (steps === all.size) throw new StoreError("invalid", `Session ${session}: a replacement may not bring back a line that another redaction takes out: choose another replacement`);
+		if (steps === all.size)
+			throw new StoreError(
+				"invalid",
+				`Session ${session}: a replacement may not bring back a line that another redaction takes out: choose another replacement`,
+			);
 		line = all.get(hash);
 	}
 	return line;
@@ -49,15 +53,23 @@ function checkRedactions(session, redactions) {
 	if (!Array.isArray(redactions)) throw new StoreError("invalid", "The redactions must be an array");
 	for (const redaction of redactions) {
 		if (!isObject(redaction) || typeof redaction.hash !== "string" || !HASH.test(redaction.hash))
-			throw new StoreError("invalid", `Session ${session}: a redaction must have the SHA-256 of a line as 64 hexadecimal digits`);
+			throw new StoreError(
+				"invalid",
+				`Session ${session}: a redaction must have the SHA-256 of a line as 64 hexadecimal digits`,
+			);
 		const { hash, line } = redaction;
 		if (line === undefined) continue;
-		if (!(line instanceof Uint8Array) || !entryOf(line)) throw new StoreError("invalid", `Session ${session}: what is to stand in the place of line ${hash} is not the line of an entry`);
+		if (!(line instanceof Uint8Array) || !entryOf(line))
+			throw new StoreError(
+				"invalid",
+				`Session ${session}: what is to stand in the place of line ${hash} is not the line of an entry`,
+			);
 	}
 }
 
 /** @param {Map<string, Buffer | undefined>} lines by hash @returns {Redaction[]} */
-const toRedactions = (lines) => [...lines].sort(([a], [b]) => compareText(a, b)).map(([hash, line]) => ({ hash, ...(line && { line }) }));
+const toRedactions = (lines) =>
+	[...lines].sort(([a], [b]) => compareText(a, b)).map(([hash, line]) => ({ hash, ...(line && { line }) }));
 
 exports.hashOf = hashOf;
 exports.settleRedactions = settleRedactions;

@@ -21,7 +21,8 @@ exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
 			await fs.promises.rename(draft, full);
 			return true;
 		} catch (error) {
-			const isInUse = process.platform === "win32" && IN_USE.has(String(/** @type {NodeJS.ErrnoException} */ (error).code));
+			const isInUse =
+				process.platform === "win32" && IN_USE.has(String(/** @type {NodeJS.ErrnoException} */ (error).code));
 			if (!isInUse || tries >= TRIES) throw error;
 		}
 		await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

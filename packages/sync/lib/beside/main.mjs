@@ -10,10 +10,10 @@
 // Nothing is pulled into a session that any pi of this machine has open: its manager would not notice. So this one is pulled once it is closed.
 import { promises, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { hostId, openStore, SessionSync } from "../index.js";
 import { unlessAbsent } from "../base/calls.js";
 import { asError } from "../base/errors.js";
 import { inParallel } from "../base/in-parallel.js";
+import { hostId, openStore, SessionSync } from "../index.js";
 import { LastErrors } from "../machine/last-errors.js";
 import { Notes, revisionOf } from "../machine/notes.js";
 import { Pending } from "../machine/pending.js";
@@ -115,13 +115,19 @@ class BesidePi {
 		const list = await this.#noted(this.#store.list({ project: sync.project }));
 		const now = performance.now();
 		const revisions = new Set(list.sessions.map(revisionOf));
-		const isDue = (/** @type {import("../index.js").StoredSession} */ one) => (this.#lookAgainAt.get(revisionOf(one)) ?? 0) <= now;
+		const isDue = (/** @type {import("../index.js").StoredSession} */ one) =>
+			(this.#lookAgainAt.get(revisionOf(one)) ?? 0) <= now;
 		// A session that the list does not have any more may be lost.
 		if (revisions.size !== this.#lookAgainAt.size || list.sessions.some(isDue)) {
 			for (const revision of this.#lookAgainAt.keys()) if (!revisions.has(revision)) this.#lookAgainAt.delete(revision);
 			const { items } = await sync.compare({ list, only: isDue });
-			const failed = new Set((await sync.pull({ items })).filter(({ error, problems }) => error || problems.length > 0).map(({ session }) => session));
-			for (const { session, stored, state } of items) this.#lookAgainAt.set(revisionOf(stored), state === "open" || failed.has(session) ? now + RETRY_MS : Infinity);
+			const failed = new Set(
+				(await sync.pull({ items }))
+					.filter(({ error, problems }) => error || problems.length > 0)
+					.map(({ session }) => session),
+			);
+			for (const { session, stored, state } of items)
+				this.#lookAgainAt.set(revisionOf(stored), state === "open" || failed.has(session) ? now + RETRY_MS : Infinity);
 		}
 		const saidAt = statSync(this.#open.file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 		return performance.now() > IDLE_MS && Date.now() - saidAt > IDLE_MS ? LONG_PULL_MS : PULL_MS;
@@ -138,10 +144,17 @@ class BesidePi {
 		});
 		/** @type {Error[]} */
 		const failures = [];
-		await inParallel([...found.values()], async (one) => {
-			const result = await (await this.#syncOf(one)).push({ local: [one] }).then(([result]) => result, (error) => ({ error }));
-			if (Object(result?.error).retryable) failures.push(asError(result?.error));
-		}, { limit: ABANDONED_AT_ONCE });
+		await inParallel(
+			[...found.values()],
+			async (one) => {
+				const result = await (await this.#syncOf(one)).push({ local: [one] }).then(
+					([result]) => result,
+					(error) => ({ error }),
+				);
+				if (Object(result?.error).retryable) failures.push(asError(result?.error));
+			},
+			{ limit: ABANDONED_AT_ONCE },
+		);
 		if (failures[0]) throw failures[0];
 		return undefined;
 	}
@@ -159,7 +172,10 @@ class BesidePi {
 		} catch (error) {
 			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
 			// Without its directory it may be on a drive that is away, for a while.
-			return promises.stat(dirname(one.file)).then(() => false, () => !givesUpMissing);
+			return promises.stat(dirname(one.file)).then(
+				() => false,
+				() => !givesUpMissing,
+			);
 		}
 	}
 
@@ -171,9 +187,21 @@ class BesidePi {
 	/** @param {PendingSession & Partial<Open>} one */
 	async #syncOf({ file, cwd, dir = dirname(file), isShared = false, project }) {
 		const name = project ?? (await this.#projectOf(cwd));
-		const isOpen = (/** @type {string} */ path) => (!this.#isClosed && fileOnDisk(path) === fileOnDisk(this.#open.file)) || this.#pending.isOpenElsewhere(path);
+		const isOpen = (/** @type {string} */ path) =>
+			(!this.#isClosed && fileOnDisk(path) === fileOnDisk(this.#open.file)) || this.#pending.isOpenElsewhere(path);
 		const otherFiles = () => places.everySessionFile([this.#open.dir]);
-		return new SessionSync({ store: this.#store, address: this.#address, notes: this.#notesDir, dir, cwd, isShared, project: name, otherFiles, isOpen, ...this.#rules });
+		return new SessionSync({
+			store: this.#store,
+			address: this.#address,
+			notes: this.#notesDir,
+			dir,
+			cwd,
+			isShared,
+			project: name,
+			otherFiles,
+			isOpen,
+			...this.#rules,
+		});
 	}
 
 	/** git is asked once for each working directory. @param {string} cwd */

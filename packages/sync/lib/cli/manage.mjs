@@ -2,7 +2,7 @@
 import { displayName, isId } from "../base/names.js";
 import { findOne, workingDirectory } from "./places.mjs";
 import { projectHere, withStore } from "./store-connection.mjs";
-import { CommandError, UsageError, age, clip, counted, safeLine, write, writeJson } from "./terminal.mjs";
+import { age, CommandError, clip, counted, safeLine, UsageError, write, writeJson } from "./terminal.mjs";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */
@@ -20,7 +20,10 @@ export async function deleteSession(query, options) {
 		const session = list.deleted.find((one) => one.session === query)?.session ?? storedSession(query, list);
 		if (!options.dryRun) await store.delete(session);
 		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
-		else await write(`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`);
+		else
+			await write(
+				`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`,
+			);
 		return 0;
 	});
 }
@@ -36,16 +39,30 @@ export async function move(from, to, options) {
 		const here = await projectHere(workingDirectory(options), store.host);
 		const project = to ?? here.project;
 		// For the others the sessions would be gone.
-		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sync move ${from} <to>`);
-		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sync status --all --sessions lists the projects");
-		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sync move ${safeLine(from)} <to>`);
+		if (here.why !== undefined && project === here.project)
+			throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sync move ${from} <to>`);
+		if (project === "" || from === "")
+			throw new UsageError(
+				"The name of a project must not be empty; pi-sync status --all --sessions lists the projects",
+			);
+		if (project === from)
+			throw new UsageError(
+				`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sync move ${safeLine(from)} <to>`,
+			);
 		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project })));
 		const sessions = there.sessions.map(({ session }) => session);
-		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sync status --all --sessions lists the projects`);
+		if (sessions.length + there.problems.length === 0)
+			throw new CommandError(
+				`No session of a project ${safeLine(from)} is stored; pi-sync status --all --sessions lists the projects`,
+			);
 		if (!options.dryRun) await store.move(from, project);
-		const joined = target.sessions.length > 0 ? `, which has ${counted(target.sessions.length, "session")} already` : "";
+		const joined =
+			target.sessions.length > 0 ? `, which has ${counted(target.sessions.length, "session")} already` : "";
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
-		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}${joined}\n`);
+		else
+			await write(
+				`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}${joined}\n`,
+			);
 		return 0;
 	});
 }
@@ -66,9 +83,17 @@ export async function listedFor({ store }, query) {
  * @param {import("../index.js").SessionList} list
  */
 export function storedSession(query, { sessions, problems }) {
-	const items = sessions.map(({ session, hosts, modified }) => ({ id: session, about: `${age(modified)}  ${hosts.map(displayName).join(", ")}` }));
+	const items = sessions.map(({ session, hosts, modified }) => ({
+		id: session,
+		about: `${age(modified)}  ${hosts.map(displayName).join(", ")}`,
+	}));
 	const readable = new Set(items.map(({ id }) => id));
 	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
 	for (const id of unreadable) items.push({ id, about: "(unreadable)" });
-	return findOne(query, items.map(({ id, about }) => ({ id, about: clip(about, 60) })), "stored session", "pi-sync status --all --sessions shows them").id;
+	return findOne(
+		query,
+		items.map(({ id, about }) => ({ id, about: clip(about, 60) })),
+		"stored session",
+		"pi-sync status --all --sessions shows them",
+	).id;
 }

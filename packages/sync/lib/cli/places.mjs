@@ -1,7 +1,7 @@
 // Directories and sessions of this machine that a command works on.
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { SessionManager, getConfiguredSessionDir, getDefaultSessionDir } from "pi-session-native";
+import { getConfiguredSessionDir, getDefaultSessionDir, SessionManager } from "pi-session-native";
 import { expandHome } from "../base/address.js";
 import local from "../machine/local-sessions.js";
 import machine from "../machine/places.js";
@@ -24,7 +24,11 @@ const configured = new Map();
 export function namedDir(options) {
 	if (options.dir !== undefined) return pathOf(options.dir);
 	const cwd = workingDirectory(options);
-	if (!configured.has(cwd)) configured.set(cwd, getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(options.json)) }));
+	if (!configured.has(cwd))
+		configured.set(
+			cwd,
+			getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(options.json)) }),
+		);
 	const dir = configured.get(cwd);
 	return dir === undefined ? undefined : pathOf(dir);
 }
@@ -53,7 +57,12 @@ export async function sessionPath(query, options) {
 		return path;
 	}
 	const sessions = await SessionManager.listAll(namedDir(options));
-	return findOne(query, sessions.map(({ id, path, name }) => ({ id, about: safeLine(name ?? basename(path)), path })), "session", "pi-sessions list --all shows the sessions here, and pi-sync pull <session> brings a stored one").path;
+	return findOne(
+		query,
+		sessions.map(({ id, path, name }) => ({ id, about: safeLine(name ?? basename(path)), path })),
+		"session",
+		"pi-sessions list --all shows the sessions here, and pi-sync pull <session> brings a stored one",
+	).path;
 }
 
 /**
@@ -63,7 +72,9 @@ export async function sessionPath(query, options) {
  */
 export async function localSession(query, options) {
 	const path = await sessionPath(query, options);
-	let why = path.endsWith(".jsonl") ? "Another file in its directory has the same session" : "Its name does not end in .jsonl";
+	let why = path.endsWith(".jsonl")
+		? "Another file in its directory has the same session"
+		: "Its name does not end in .jsonl";
 	const sessions = await local.localSessions(dirname(path), (file, reason) => {
 		if (file === path) why = reason;
 	});
@@ -100,7 +111,13 @@ export function findOne(query, items, noun, hint) {
 	if (others.length === 0) return first;
 	const shown = candidates.slice(0, CANDIDATES_SHOWN).map(({ id, about }) => `  ${safeLine(id)}  ${about}`);
 	const rest = candidates.length - shown.length;
-	throw new CommandError([`${JSON.stringify(query)} names ${candidates.length} ${noun}s:`, ...shown, ...(rest > 0 ? [`  and ${rest} more`] : [])].join("\n"));
+	throw new CommandError(
+		[
+			`${JSON.stringify(query)} names ${candidates.length} ${noun}s:`,
+			...shown,
+			...(rest > 0 ? [`  and ${rest} more`] : []),
+		].join("\n"),
+	);
 }
 
 /**
@@ -113,6 +130,10 @@ export function entryIds(path, queries) {
 	return queries.map((query) => {
 		const items = manager.getEntries().map(({ id, type }) => ({ id, about: safeLine(type) }));
 		const labelled = items.filter(({ id }) => query !== "" && manager.getLabel(id) === query);
-		return manager.getEntry(query) ? query : labelled.length === 1 ? labelled[0].id : findOne(query, items, "entry", `pi-sessions tree ${safeLine(path)} shows them`).id;
+		return manager.getEntry(query)
+			? query
+			: labelled.length === 1
+				? labelled[0].id
+				: findOne(query, items, "entry", `pi-sessions tree ${safeLine(path)} shows them`).id;
 	});
 }

@@ -1,6 +1,7 @@
 // The commands, their options and their help.
-import { Command, InvalidArgumentError, Option } from "commander";
+
 import { createRequire } from "node:module";
+import { Command, InvalidArgumentError, Option } from "commander";
 
 const { version } = createRequire(import.meta.url)("../../package.json");
 
@@ -10,10 +11,12 @@ const { version } = createRequire(import.meta.url)("../../package.json");
  * @param {string} name the function's
  * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function returns the exit code
  */
-const runs = (module, name) => async (...args) => {
-	const { [name]: run } = await import(`./${module}.mjs`);
-	process.exitCode = await run(...args.slice(0, -2), args.at(-1).opts());
-};
+const runs =
+	(module, name) =>
+	async (...args) => {
+		const { [name]: run } = await import(`./${module}.mjs`);
+		process.exitCode = await run(...args.slice(0, -2), args.at(-1).opts());
+	};
 
 /**
  * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or whatever the default is.
@@ -32,7 +35,9 @@ function filled(flags, about) {
 export function buildProgram(asJson) {
 	const program = new Command("pi-sync")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(text)) })
-		.description("Keeps sessions of the pi coding agent in a store: a directory, a PostgreSQL database or an S3 bucket that several machines share.")
+		.description(
+			"Keeps sessions of the pi coding agent in a store: a directory, a PostgreSQL database or an S3 bucket that several machines share.",
+		)
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see pi-sync --help)")
@@ -41,7 +46,12 @@ export function buildProgram(asJson) {
 		program
 			.command(name)
 			.description(summary)
-			.addOption(filled("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SYNC_STORE, or store in session-store.json)"))
+			.addOption(
+				filled(
+					"--store <url>",
+					"postgres://…, s3://…, file:///… or a directory (default: PI_SYNC_STORE, or store in session-store.json)",
+				),
+			)
 			.addOption(filled("--cwd <directory>", "the working directory whose sessions are meant (default: this one)"))
 			.addOption(filled("--dir <directory>", "a session directory other than pi's own"))
 			.option("--json", "JSON for programs")
@@ -49,21 +59,35 @@ export function buildProgram(asJson) {
 			.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sync ${example}`).join("\n")}`);
 	const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
 	const WAYS = /** @type {const} */ ([
-		["push", "Stores the lines of sessions here that the store lacks", ["push", "push 0193a2b4", "push --all --dry-run"]],
+		[
+			"push",
+			"Stores the lines of sessions here that the store lacks",
+			["push", "push 0193a2b4", "push --all --dry-run"],
+		],
 		["pull", "Adds stored lines to the sessions here", ["pull", "pull 0193a2b4", "pull --all"]],
 		["sync", "Pulls, then pushes", ["sync", "sync --all"]],
 	]);
 	for (const [name, summary, examples] of WAYS)
 		command(name, summary, [...examples])
-			.argument("[session]", "a file or the beginning of a session id; without it all sessions of the working directory's project")
+			.argument(
+				"[session]",
+				"a file or the beginning of a session id; without it all sessions of the working directory's project",
+			)
 			.option("-a, --all", "the sessions of every project that has some here")
 			.option(...DRY_RUN)
 			.action(runs("push-and-pull", name));
-	command("status", "Shows what is stored, what waits to be pushed or pulled and why, and what failed last", ["status", "status --all", "status --sessions"])
+	command("status", "Shows what is stored, what waits to be pushed or pulled and why, and what failed last", [
+		"status",
+		"status --all",
+		"status --sessions",
+	])
 		.option("-a, --all", "every project that has sessions here; with --sessions every project in the store")
 		.option("--sessions", "list each stored session")
 		.action(runs("status", "status"));
-	command("move", "Gives the stored sessions of a project another name, as after its git remote was renamed", ["move github.com/old/shop", "move github.com/old/shop github.com/new/shop --dry-run"])
+	command("move", "Gives the stored sessions of a project another name, as after its git remote was renamed", [
+		"move github.com/old/shop",
+		"move github.com/old/shop github.com/new/shop --dry-run",
+	])
 		.argument("<from>", "the project's name, as status --all --sessions shows it")
 		.argument("[to]", "its new name (default: that of the working directory's project)")
 		.option(...DRY_RUN)
@@ -72,12 +96,16 @@ export function buildProgram(asJson) {
 		.argument("<session>", "the beginning of a session id")
 		.option(...DRY_RUN)
 		.action(runs("manage", "deleteSession"));
-	command("redact", "Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store", [
-		"redact 0193a2b4 --text - --dry-run <<< 'the password'",
-		"redact 0193a2b4 --entry 1f2e3d4c",
-	])
+	command(
+		"redact",
+		"Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store",
+		["redact 0193a2b4 --text - --dry-run <<< 'the password'", "redact 0193a2b4 --entry 1f2e3d4c"],
+	)
 		.argument("<session>", "a file, or the beginning of a session id")
-		.option("--text <text>", "the text; - reads it from standard input, because every user of the machine sees arguments")
+		.option(
+			"--text <text>",
+			"the text; - reads it from standard input, because every user of the machine sees arguments",
+		)
 		.addOption(filled("--entry <entries...>", "what these entries say (an id, its beginning, or a label)"))
 		.option("--replacement <text>", "what takes its place (default: [redacted])")
 		.option(...DRY_RUN)

@@ -8,7 +8,18 @@ import { isToPull } from "../sync/sync.js";
 import { listedFor, storedSession } from "./manage.mjs";
 import { isPath, localSession, sessionHere } from "./places.mjs";
 import { syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
-import { CommandError, UsageError, counted, paint, safeLine, size, withProgress, write, writeJson, writeWarning } from "./terminal.mjs";
+import {
+	CommandError,
+	counted,
+	paint,
+	safeLine,
+	size,
+	UsageError,
+	withProgress,
+	write,
+	writeJson,
+	writeWarning,
+} from "./terminal.mjs";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */
@@ -31,7 +42,9 @@ const FIRST_PAUSE_MS = 200;
  */
 const command = (work, nothing) => async (query, options) => {
 	if (options.all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
-	return await withStore(options, async (connection) => report(connection, await work(connection, query, options), options, nothing));
+	return await withStore(options, async (connection) =>
+		report(connection, await work(connection, query, options), options, nothing),
+	);
 };
 
 export const push = command(async (connection, query, options) => {
@@ -45,12 +58,17 @@ export const pull = command(pulled, "The store has nothing new");
 /** Pull, then push. */
 export const sync = command(async (connection, query, options) => {
 	// An id that is only here cannot be found in the store.
-	const isStored = query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
+	const isStored =
+		query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
 	const down = isStored ? await pulled(connection, query, options) : { rows: [] };
 	try {
 		const up = await pushed(connection, query, options);
 		const said = new Set(down.rows.map(({ session, what }) => `${session} ${what}`));
-		return { ...down, ...up, rows: [...down.rows, ...up.rows.filter(({ session, what }) => !said.has(`${session} ${what}`))] };
+		return {
+			...down,
+			...up,
+			rows: [...down.rows, ...up.rows.filter(({ session, what }) => !said.has(`${session} ${what}`))],
+		};
 	} catch (error) {
 		// A session that could not be pulled may not be here.
 		if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
@@ -63,7 +81,8 @@ async function pushed(connection, query, options) {
 	/** @type {string | undefined} */
 	let session;
 	let syncs;
-	if (query === undefined) syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
+	if (query === undefined)
+		syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
 	else {
 		const found = await localSession(query, options);
 		session = found.session;
@@ -76,10 +95,14 @@ async function pushed(connection, query, options) {
 	// Of a session that was named it has been said.
 	if (query === undefined)
 		for (const dir of new Set(syncs.map(({ dir }) => dir)))
-			await local.localSessions(dir, (file, why) => writeWarning(`Not stored: ${safeLine(file)}: ${safeLine(why)}`, Boolean(options.json)));
+			await local.localSessions(dir, (file, why) =>
+				writeWarning(`Not stored: ${safeLine(file)}: ${safeLine(why)}`, Boolean(options.json)),
+			);
 	for (const sync of syncs) {
 		if (options.dryRun) {
-			const waiting = (await sync.local(session)).map((one) => ({ ...one, lag: sync.lagOf(one) })).filter(({ lag }) => lag > 0);
+			const waiting = (await sync.local(session))
+				.map((one) => ({ ...one, lag: sync.lagOf(one) }))
+				.filter(({ lag }) => lag > 0);
 			for (const { session, file, lag } of waiting) rows.push({ session, file, what: `${size(lag)} to be stored` });
 			continue;
 		}
@@ -88,13 +111,20 @@ async function pushed(connection, query, options) {
 			const notes = emptiedNote(emptied);
 			// Of one that was named it is an error.
 			if (query === undefined && Object(error).code === "deleted") rows.push(deletedRow({ session: id, file }));
-			else if (bytes > 0 || error || notes.length > 0) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message, notes });
+			else if (bytes > 0 || error || notes.length > 0)
+				rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message, notes });
 		}
 	}
 	if (rows.length > 0) return { rows };
-	const all = (await Promise.all(syncs.map(async (sync) => (await sync.local(session)).map((one) => ({ ...one, sync }))))).flat();
+	const all = (
+		await Promise.all(syncs.map(async (sync) => (await sync.local(session)).map((one) => ({ ...one, sync }))))
+	).flat();
 	const privateCount = all.filter(({ sync, ...one }) => sync.isPrivate(one)).length;
-	return { rows, privateCount, emptyCount: all.filter(({ sync, ...one }) => !sync.isPrivate(one) && !sync.isNoted(one.session)).length };
+	return {
+		rows,
+		privateCount,
+		emptyCount: all.filter(({ sync, ...one }) => !sync.isPrivate(one) && !sync.isNoted(one.session)).length,
+	};
 }
 
 /**
@@ -141,7 +171,8 @@ async function pulled(connection, query, options) {
 			throw new CommandError(`Session ${safeLine(query)} was deleted from the store, and is not here`);
 		}
 		session = storedSession(query, list);
-		if (!list.sessions.some((stored) => stored.session === session)) return { rows: list.problems.filter((problem) => problem.session === session).map(problemRow) };
+		if (!list.sessions.some((stored) => stored.session === session))
+			return { rows: list.problems.filter((problem) => problem.session === session).map(problemRow) };
 		// The directory of its file if it has one; else the working directory.
 		const found = await sessionHere(session, options);
 		if (found) syncs = [await syncOf(connection, found, options)];
@@ -159,25 +190,43 @@ async function pulled(connection, query, options) {
 		const fresh = items.filter(isToPull);
 		if (options.dryRun) {
 			for (const { session: id, file, state, stored } of fresh)
-				rows.push({ session: id, file: file ?? "", what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull" });
+				rows.push({
+					session: id,
+					file: file ?? "",
+					what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull",
+				});
 			continue;
 		}
 		/** @type {import("../index.js").PullResult[]} */
 		const pulls = await withProgress("Pulling sessions", (update) => sync.pull({ items, onProgress: update }));
 		for (const { session: id, file, isNew, added, redacted, emptied, problems, error } of pulls) {
-			const failure = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
-			const notes = [...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as elsewhere`] : []), ...emptiedNote(emptied)];
-			if (isNew || added > 0 || failure !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
+			const failure =
+				error?.message ??
+				(problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
+			const notes = [
+				...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as elsewhere`] : []),
+				...emptiedNote(emptied),
+			];
+			if (isNew || added > 0 || failure !== undefined || notes.length > 0)
+				rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
 		}
 	}
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
 }
 
 /** @param {number} emptied how many lines of a file */
-export const emptiedNote = (emptied) => (emptied > 0 ? [`${counted(emptied, "line")} lost all that they say: two machines had redacted them in different ways`] : []);
+export const emptiedNote = (emptied) =>
+	emptied > 0
+		? [`${counted(emptied, "line")} lost all that they say: two machines had redacted them in different ways`]
+		: [];
 
 /** @param {{ session: string, file: string }} one @returns {Row} */
-const deletedRow = ({ session, file }) => ({ session, file, what: "deleted from the store, stays here", notes: [`pi-sessions fork ${session} makes a session of it that is stored`] });
+const deletedRow = ({ session, file }) => ({
+	session,
+	file,
+	what: "deleted from the store, stays here",
+	notes: [`pi-sessions fork ${session} makes a session of it that is stored`],
+});
 
 /** @param {import("../index.js").Problem} problem @returns {Row} */
 const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });
@@ -206,17 +255,28 @@ async function storedIds(connection, query) {
  */
 async function report({ shown, store }, { rows, elsewhere, privateCount = 0, emptyCount = 0 }, options, nothing) {
 	const failed = rows.filter(({ error }) => error !== undefined);
-	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
+	if (options.json)
+		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
 	else {
 		for (const { session, file, what, error, notes = [] } of rows) {
 			// Without a file there is only the session.
 			const name = file === "" ? safeLine(session) : `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
-			await write(error === undefined ? `${paint.green(what)}  ${name}\n` : `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`);
+			await write(
+				error === undefined
+					? `${paint.green(what)}  ${name}\n`
+					: `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`,
+			);
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
-		const others = [...(privateCount > 0 ? [counted(privateCount, "private session")] : []), ...(emptyCount > 0 ? [`${counted(emptyCount, "session")} with nothing to store yet`] : [])];
+		const others = [
+			...(privateCount > 0 ? [counted(privateCount, "private session")] : []),
+			...(emptyCount > 0 ? [`${counted(emptyCount, "session")} with nothing to store yet`] : []),
+		];
 		if (rows.length === 0) await write(`${nothing}${others.length > 0 ? `, but for ${others.join(" and ")}` : ""}\n`);
-		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n`);
+		if (elsewhere?.sessions)
+			await write(
+				`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n`,
+			);
 	}
 	return failed.length > 0 ? 1 : 0;
 }

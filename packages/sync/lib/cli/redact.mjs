@@ -9,7 +9,7 @@ import { RedactionFile } from "../sync/redaction-file.js";
 import { entryIds, everySessionFile, sessionPath } from "./places.mjs";
 import { emptiedNote } from "./push-and-pull.mjs";
 import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
-import { UsageError, counted, paint, safeLine, write, writeJson, writeWarning } from "./terminal.mjs";
+import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } from "./terminal.mjs";
 
 /** @typedef {import("./places.mjs").Options & { text?: string, entry?: string[], replacement?: string }} Options */
 /** @typedef {import("pi-session-native").RedactInput} RedactInput */
@@ -37,7 +37,10 @@ import { UsageError, counted, paint, safeLine, write, writeJson, writeWarning } 
  * @returns {Promise<number>}
  */
 export async function redact(query, options) {
-	if ((options.text === undefined) === (options.entry === undefined)) throw new UsageError("One of --text and --entry is needed, and not both: a text to take out, or the entries that are to lose what they say");
+	if ((options.text === undefined) === (options.entry === undefined))
+		throw new UsageError(
+			"One of --text and --entry is needed, and not both: a text to take out, or the entries that are to lose what they say",
+		);
 	const path = await sessionPath(query, options);
 	const what = whatOf(path, options);
 	/** @type {Row[]} */
@@ -66,7 +69,11 @@ export async function redact(query, options) {
 	});
 	if (isSilent) return 1;
 	if (rows.length === 0 || dryRun) return 0;
-	return rows.some(({ error, storeError, left, isCatalogClean }) => (error ?? storeError) !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
+	return rows.some(
+		({ error, storeError, left, isCatalogClean }) => (error ?? storeError) !== undefined || left > 0 || !isCatalogClean,
+	)
+		? 1
+		: 0;
 }
 
 /** @param {string} path @param {Options} options @returns {RedactInput} */
@@ -86,7 +93,8 @@ function whatOf(path, { text, entry, replacement }) {
  * @returns {(other: string) => RedactInput}
  */
 function ofCopies(path, { text, replacement }, lines) {
-	if (text === undefined) return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
+	if (text === undefined)
+		return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
 	const entries = lines.flatMap(({ id }) => id ?? []);
 	// What the session's subagents were told is what it says.
 	const own = new Set(machine.subagentFiles(path));
@@ -125,11 +133,32 @@ async function rowsOf(file, what, connection, options, { isNamed = false, mustSw
 			const { left } = mustSweep ? SessionManager.redact(file, what) : planned;
 			return left > 0 ? [{ ...NOTHING, file, left, isLocked: false }] : [];
 		}
-		const { lines, backups, left, isCatalogClean, stored, emptied = 0, error } = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
+		const {
+			lines,
+			backups,
+			left,
+			isCatalogClean,
+			stored,
+			emptied = 0,
+			error,
+		} = await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options);
 		if (!isThere && !stored?.length && emptied === 0 && error === undefined && isCatalogClean) return [];
 		const isLocked = SessionManager.isLocked(file);
 		const isStored = stored !== undefined && error === undefined;
-		return [{ file, lines: lines.length, backups, stored: stored?.length ?? 0, emptied, left, isLocked, isCatalogClean, isStored, storeError: error?.message }];
+		return [
+			{
+				file,
+				lines: lines.length,
+				backups,
+				stored: stored?.length ?? 0,
+				emptied,
+				left,
+				isLocked,
+				isCatalogClean,
+				isStored,
+				storeError: error?.message,
+			},
+		];
 	} catch (error) {
 		const { code, message } = Object(error);
 		// A link that leads nowhere, or a file that is gone by now, contains nothing of it.
@@ -178,7 +207,10 @@ async function report(path, rows, notReached, { json, dryRun }) {
 }
 
 /** A row for people: a line, and others that belong below it. @param {Row} row @param {boolean} isDryRun */
-function describe({ file, lines, backups, stored, emptied, left, isLocked, isCatalogClean, error, storeError }, isDryRun) {
+function describe(
+	{ file, lines, backups, stored, emptied, left, isLocked, isCatalogClean, error, storeError },
+	isDryRun,
+) {
 	const about = [counted(lines, "line")];
 	if (backups.length > 0) about.push(counted(backups.length, "backup"));
 	if (stored > 0) about.push(`${counted(stored, "more line")} in the store`);
@@ -186,8 +218,17 @@ function describe({ file, lines, backups, stored, emptied, left, isLocked, isCat
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
 	if (isLocked && error !== undefined) described.push("end the pi that has the session to itself, and run this again");
 	described.push(...emptiedNote(emptied));
-	if (storeError !== undefined) described.push(`${isDryRun ? "the store does not say what it holds" : "the store may still have it, and is told at the next push or pull of the session"}: ${safeLine(storeError)}`);
-	if (left > 0) described.push(`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`);
-	if (!isCatalogClean) described.push("the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here");
+	if (storeError !== undefined)
+		described.push(
+			`${isDryRun ? "the store does not say what it holds" : "the store may still have it, and is told at the next push or pull of the session"}: ${safeLine(storeError)}`,
+		);
+	if (left > 0)
+		described.push(
+			`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`,
+		);
+	if (!isCatalogClean)
+		described.push(
+			"the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here",
+		);
 	return described;
 }

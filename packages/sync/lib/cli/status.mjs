@@ -1,8 +1,8 @@
 // `pi-sync status`: what is stored, what waits to be stored or pulled and why, and what failed last.
 import { statSync } from "node:fs";
 import parallel from "../base/in-parallel.js";
-import lastErrors from "../machine/last-errors.js";
 import { displayName } from "../base/names.js";
+import lastErrors from "../machine/last-errors.js";
 import { idInName } from "../machine/session-path.js";
 import { everySessionFile } from "./places.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
@@ -44,10 +44,14 @@ export async function status(options) {
 		try {
 			await checkAnswers(connection);
 			const files = errors.length > 0 ? everySessionFile(options) : [];
-			const wanted = await parallel.inParallel(errors, async ({ session }) => session === undefined || isWanted(session, connection, syncs, files));
+			const wanted = await parallel.inParallel(
+				errors,
+				async ({ session }) => session === undefined || isWanted(session, connection, syncs, files),
+			);
 			// They stay: a session may be in a directory that this command was not told of.
 			errors = errors.filter((_, at) => wanted[at]);
-			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project }), errors));
+			for (const sync of syncs)
+				projects.push(await statusOf(sync, await store.list({ project: sync.project }), errors));
 		} catch (error) {
 			if (!(error instanceof Error)) throw error;
 			unreachable = error.message;
@@ -55,8 +59,13 @@ export async function status(options) {
 		}
 		const failed = errors.filter(({ code }) => code !== "unreachable" || unreachable !== undefined);
 		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
-		else await write(`${[...head(connection, unreachable), ...projects.flatMap(lines), ...failures(errors)].join("\n")}\n`);
-		return unreachable !== undefined || failed.length > 0 || projects.some(({ problems }) => problems.length > 0) ? 1 : 0;
+		else
+			await write(
+				`${[...head(connection, unreachable), ...projects.flatMap(lines), ...failures(errors)].join("\n")}\n`,
+			);
+		return unreachable !== undefined || failed.length > 0 || projects.some(({ problems }) => problems.length > 0)
+			? 1
+			: 0;
 	};
 	return withStore(options, work, async () => {});
 }
@@ -85,7 +94,8 @@ async function isWanted(session, { store }, syncs, files) {
 async function statusOf(sync, list, errors) {
 	const { items, deleted } = list ? await sync.compare({ list }) : { items: [], deleted: [] };
 	const gone = new Set(deleted.map(({ session }) => session));
-	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) => errors.find((one) => one.session === session)?.message ?? otherwise;
+	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) =>
+		errors.find((one) => one.session === session)?.message ?? otherwise;
 	const local = await sync.local();
 	const here = local.filter(({ session }) => !gone.has(session));
 	const secret = local.filter((one) => sync.isPrivate(one));
@@ -93,7 +103,11 @@ async function statusOf(sync, list, errors) {
 		const bytes = sync.lagOf(one);
 		// A redaction, or another program, has replaced the file: all of it may be stored.
 		const isCompared = bytes < (statSync(one.file, { throwIfNoEntry: false })?.size ?? 0);
-		const otherwise = !sync.isNoted(one.session) ? "never pushed" : isCompared ? "not stored yet" : "the next push compares it with the store";
+		const otherwise = !sync.isNoted(one.session)
+			? "never pushed"
+			: isCompared
+				? "not stored yet"
+				: "the next push compares it with the store";
 		return { session: one.session, file: one.file, bytes, why: why(one.session, otherwise) };
 	});
 	const toPull = await sync.behind(items);
@@ -107,9 +121,16 @@ async function statusOf(sync, list, errors) {
 			newest: list.sessions.map(({ modified }) => modified).sort((a, b) => b.getTime() - a.getTime())[0],
 		},
 		toPush: toPush.filter(({ bytes }) => bytes > 0),
-		toPull: toPull.map(({ session, file = "", stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
+		toPull: toPull.map(({ session, file = "", stored, state }) => ({
+			session,
+			file,
+			bytes: stored.bytes,
+			why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull"),
+		})),
 		private: secret.length,
-		privateStored: secret.map(({ session }) => session).filter((session) => list?.sessions.some((one) => one.session === session)),
+		privateStored: secret
+			.map(({ session }) => session)
+			.filter((session) => list?.sessions.some((one) => one.session === session)),
 		problems: list?.problems ?? [],
 		deleted: [...gone],
 	};
@@ -129,10 +150,21 @@ function lines({ project, stored, toPush, toPull, problems, deleted, private: al
 		...some("to be stored", toPush),
 		...some("to be pulled", toPull),
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
-		...(privateStored.length > 0 ? [`  ${counted(privateStored.length, "private session")}, stored before: pi-sync delete takes it out of the store`] : []),
+		...(privateStored.length > 0
+			? [
+					`  ${counted(privateStored.length, "private session")}, stored before: pi-sync delete takes it out of the store`,
+				]
+			: []),
 		...privateStored.slice(0, SHOWN).map((session) => `    ${clip(session, 36)}`),
-		...problems.slice(0, SHOWN).map(({ session, where, message }) => `  ${paint.red("unreadable")}  ${clip(session, 36)}: ${safeLine(where)}: ${safeLine(message)}`),
-		...(deleted.length > 0 ? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`] : []),
+		...problems
+			.slice(0, SHOWN)
+			.map(
+				({ session, where, message }) =>
+					`  ${paint.red("unreadable")}  ${clip(session, 36)}: ${safeLine(where)}: ${safeLine(message)}`,
+			),
+		...(deleted.length > 0
+			? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`]
+			: []),
 	];
 }
 
@@ -148,24 +180,49 @@ const ago = (then) => (age(then) === "now" ? "now" : `${age(then)} ago`);
 /** @param {string} what @param {Waiting[]} waiting */
 function some(what, waiting) {
 	if (waiting.length === 0) return [];
-	const named = waiting.slice(0, SHOWN).map(({ session, bytes, why }) => `    ${clip(session, 36)}  ${size(bytes)}: ${safeLine(why)}`);
-	return [`  ${counted(waiting.length, "session")} ${what}`, ...named, ...(waiting.length > SHOWN ? [`    and ${waiting.length - SHOWN} more`] : [])];
+	const named = waiting
+		.slice(0, SHOWN)
+		.map(({ session, bytes, why }) => `    ${clip(session, 36)}  ${size(bytes)}: ${safeLine(why)}`);
+	return [
+		`  ${counted(waiting.length, "session")} ${what}`,
+		...named,
+		...(waiting.length > SHOWN ? [`    and ${waiting.length - SHOWN} more`] : []),
+	];
 }
 
 /** @param {import("../machine/last-errors.js").LastError[]} errors */
-const failures = (errors) => errors.slice(0, SHOWN).map(({ session, at, message }) => `${paint.red("failed")}   ${ago(new Date(at))}${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`);
+const failures = (errors) =>
+	errors
+		.slice(0, SHOWN)
+		.map(
+			({ session, at, message }) =>
+				`${paint.red("failed")}   ${ago(new Date(at))}${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`,
+		);
 
 /** Lists each stored session. @param {Options} options */
 const storedSessions = (options) =>
 	withStore(options, async (connection) => {
 		const { store, shown } = connection;
-		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project });
+		const { sessions, problems } = await store.list(
+			options.all ? {} : { project: (await syncHere(connection, options)).project },
+		);
 		if (options.json) await writeJson({ store: shown, host: store.host, sessions, problems });
 		else {
 			const newest = sessions.sort((a, b) => b.modified.getTime() - a.modified.getTime());
-			const rows = newest.map(({ session, project, hosts, bytes, modified }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.map(displayName).join(", "), 60), size(bytes), age(modified)]);
-			await write(rows.length === 0 ? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists the sessions of every project"}\n` : `${table(["SESSION", "PROJECT", "HOSTS", "SIZE", "AGE"], rows).join("\n")}\n`);
-			for (const { session, where, message } of problems) await write(`${paint.red("unreadable")}  ${safeLine(session)}: ${safeLine(where)}: ${safeLine(message)}\n`);
+			const rows = newest.map(({ session, project, hosts, bytes, modified }) => [
+				clip(session, 36),
+				clip(project ?? "", 60),
+				clip(hosts.map(displayName).join(", "), 60),
+				size(bytes),
+				age(modified),
+			]);
+			await write(
+				rows.length === 0
+					? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists the sessions of every project"}\n`
+					: `${table(["SESSION", "PROJECT", "HOSTS", "SIZE", "AGE"], rows).join("\n")}\n`,
+			);
+			for (const { session, where, message } of problems)
+				await write(`${paint.red("unreadable")}  ${safeLine(session)}: ${safeLine(where)}: ${safeLine(message)}\n`);
 		}
 		return problems.length > 0 ? 1 : 0;
 	});

@@ -1,8 +1,8 @@
 // A store that a command works with, and the sessions here that it keeps.
 import { dirname } from "node:path";
 import { readAddress } from "../base/address.js";
+import { hostId, openStore, SessionSync, StoreError } from "../index.js";
 import { directoryAnswers } from "../logs/directory-probe.js";
-import { SessionSync, StoreError, hostId, openStore } from "../index.js";
 import local from "../machine/local-sessions.js";
 import { Pending } from "../machine/pending.js";
 import places from "../machine/places.js";
@@ -29,11 +29,21 @@ export const notesDirHere = () => places.notesIn(places.agentDir());
  */
 export async function withStore(options, work, check = checkAnswers) {
 	const text = addressOf(options);
-	if (!text) throw new UsageError("Which store? --store <url>, PI_SYNC_STORE, or store in session-store.json in the agent's directory");
+	if (!text)
+		throw new UsageError(
+			"Which store? --store <url>, PI_SYNC_STORE, or store in session-store.json in the agent's directory",
+		);
 	const { withSecrets: address, shown } = readAddress(text);
 	const notesDir = notesDirHere();
 	const store = await openStore(address, { host: hostId(notesDir), locks: notesDir });
-	const connection = { store, address, shown, notesDir, rules: settings.pushRules(places.agentDir()), pending: new Pending(notesDir, address) };
+	const connection = {
+		store,
+		address,
+		shown,
+		notesDir,
+		rules: settings.pushRules(places.agentDir()),
+		pending: new Pending(notesDir, address),
+	};
 	// A store that does not answer is not even closed: a call to a drive that hangs would never end.
 	await check(connection);
 	try {
@@ -45,7 +55,8 @@ export async function withStore(options, work, check = checkAnswers) {
 
 /** Throws if a directory does not answer; another process asks it. @param {Connection} connection */
 export async function checkAnswers({ address, shown }) {
-	if (readAddress(address).kind === "directory" && !(await directoryAnswers(address, ANSWER_MS))) throw new StoreError("unreachable", `${shown}: the store did not answer within ${ANSWER_MS / 1000} s`);
+	if (readAddress(address).kind === "directory" && !(await directoryAnswers(address, ANSWER_MS)))
+		throw new StoreError("unreachable", `${shown}: the store did not answer within ${ANSWER_MS / 1000} s`);
 }
 
 /** @param {Options} options */
@@ -63,7 +74,8 @@ export async function ifStoreIsNamed(options, work) {
 	if (!addressOf(options)) return work(undefined);
 	/** @type {string | undefined} */
 	let silence;
-	const check = (/** @type {Connection} */ connection) => checkAnswers(connection).catch((error) => void (silence = error.message));
+	const check = (/** @type {Connection} */ connection) =>
+		checkAnswers(connection).catch((error) => void (silence = error.message));
 	await withStore(options, (connection) => work(silence === undefined ? connection : undefined, silence), check);
 }
 
@@ -74,7 +86,8 @@ export function syncHere(connection, options) {
 }
 
 /** The session that a file has. @param {Connection} connection @param {import("../machine/local-sessions.js").LocalSession} local @param {Options} options */
-export const syncOf = (connection, { file, cwd }, options) => syncIn(connection, { dir: dirname(file), cwd: cwd ?? workingDirectory(options), isShared: false }, options);
+export const syncOf = (connection, { file, cwd }, options) =>
+	syncIn(connection, { dir: dirname(file), cwd: cwd ?? workingDirectory(options), isShared: false }, options);
 
 /** The sessions of every working directory that has some here. @param {Connection} connection @param {Options} options */
 export async function syncsOfAll(connection, options) {
@@ -84,7 +97,8 @@ export async function syncsOfAll(connection, options) {
 		const found = [...(await local.localSessions(dir)).values()];
 		const directories = [...new Set(found.flatMap(({ cwd }) => cwd ?? []))];
 		// A directory of pi's own has the sessions of one working directory.
-		for (const cwd of isShared ? directories : directories.slice(0, 1)) syncs.push(await syncIn(connection, { dir, cwd, isShared }, options));
+		for (const cwd of isShared ? directories : directories.slice(0, 1))
+			syncs.push(await syncIn(connection, { dir, cwd, isShared }, options));
 	}
 	return syncs;
 }
@@ -101,7 +115,16 @@ async function syncIn({ store, address, notesDir, rules, pending }, place, optio
 	const { project, why } = await projectHere(place.cwd, store.host);
 	if (why !== undefined && !warned.has(why)) writeWarning(why, Boolean(options.json));
 	if (why !== undefined) warned.add(why);
-	return new SessionSync({ store, address, notes: notesDir, ...place, project, otherFiles: () => everySessionFile(options), isOpen: (file) => pending.isOpenElsewhere(file), ...rules });
+	return new SessionSync({
+		store,
+		address,
+		notes: notesDir,
+		...place,
+		project,
+		otherFiles: () => everySessionFile(options),
+		isOpen: (file) => pending.isOpenElsewhere(file),
+		...rules,
+	});
 }
 
 /**
@@ -111,6 +134,10 @@ async function syncIn({ store, address, notesDir, rules, pending }, place, optio
  */
 export async function projectHere(cwd, host) {
 	const { project, isOwn, problem } = await settings.projectIn(cwd, host, places.agentDir());
-	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SYNC_PROJECT, or projects in session-store.json, names a project)` : undefined);
+	const why =
+		problem ??
+		(isOwn
+			? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SYNC_PROJECT, or projects in session-store.json, names a project)`
+			: undefined);
 	return { project, why };
 }

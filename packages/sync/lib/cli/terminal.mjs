@@ -12,10 +12,16 @@ export const paint = picocolors;
 
 /** Control characters, marks of direction and others that nobody sees. */
 const INVISIBLE = /[\p{Cc}\p{Default_Ignorable_Code_Point}\u061c\u200e\u200f\u2066-\u2069\ufff9-\ufffb]/gu;
-const escaped = (/** @type {string} */ text) => [...Array(text.length).keys()].map((at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+const escaped = (/** @type {string} */ text) =>
+	[...Array(text.length).keys()].map((at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 
 /** A text on one line, fit for a terminal. @param {unknown} value */
-export const safeLine = (value) => stripVTControlCharacters(String(value)).replace(/[\s\u0085]+/g, " ").trim().toWellFormed().replace(INVISIBLE, escaped);
+export const safeLine = (value) =>
+	stripVTControlCharacters(String(value))
+		.replace(/[\s\u0085]+/g, " ")
+		.trim()
+		.toWellFormed()
+		.replace(INVISIBLE, escaped);
 
 /** The beginning of a text on one line. @param {unknown} value @param {number} length */
 export function clip(value, length) {
@@ -29,21 +35,33 @@ export async function write(text) {
 }
 
 /** JSON for programs, in which a terminal finds nothing to obey. @param {unknown} value @param {number} [indent] */
-const json = (value, indent) => JSON.stringify(value, null, indent).replace(/[\u007f-\u009f\u2028\u2029]|\p{Default_Ignorable_Code_Point}/gu, escaped);
+const json = (value, indent) =>
+	JSON.stringify(value, null, indent).replace(
+		/[\u007f-\u009f\u2028\u2029]|\p{Default_Ignorable_Code_Point}/gu,
+		escaped,
+	);
 
 /** @param {unknown} value */
 export const writeJson = (value) => write(`${json(value, 2)}\n`);
 
 /** @param {string} message @param {boolean} asJson */
-export const writeWarning = (message, asJson) => void process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`);
+export const writeWarning = (message, asJson) =>
+	void process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`);
 
 /** @param {string} message @param {boolean} asJson */
-export const writeError = (message, asJson) => void process.stderr.write(asJson ? `${json({ error: { message } })}\n` : `Error: ${message.split("\n").map(safeLine).join("\n")}\n`);
+export const writeError = (message, asJson) =>
+	void process.stderr.write(
+		asJson ? `${json({ error: { message } })}\n` : `Error: ${message.split("\n").map(safeLine).join("\n")}\n`,
+	);
 
 /** Columns of texts, each as wide as its longest. @param {string[]} titles @param {string[][]} rows */
 export function table(titles, rows) {
 	const widths = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-	const line = (/** @type {string[]} */ row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ").trimEnd();
+	const line = (/** @type {string[]} */ row) =>
+		row
+			.map((text, column) => text.padEnd(widths[column] ?? 0))
+			.join("  ")
+			.trimEnd();
 	return [paint.bold(line(titles)), ...rows.map(line)];
 }
 
@@ -59,7 +77,13 @@ export function size(bytes) {
 export function age(then) {
 	const seconds = (Date.now() - then.getTime()) / 1000;
 	if (!(seconds >= 60)) return "now";
-	const units = /** @type {const} */ ([["y", 365 * 86400], ["w", 7 * 86400], ["d", 86400], ["h", 3600], ["m", 60]]);
+	const units = /** @type {const} */ ([
+		["y", 365 * 86400],
+		["w", 7 * 86400],
+		["d", 86400],
+		["h", 3600],
+		["m", 60],
+	]);
 	const [unit, length] = units.find(([, length]) => seconds >= length) ?? ["m", 60];
 	return `${Math.floor(seconds / length)}${unit}`;
 }

@@ -32,10 +32,16 @@ export class BesidePi {
 	}
 
 	#start() {
-		const child = spawn(node(), [MAIN, this.#argument], { detached: true, windowsHide: true, stdio: ["pipe", "pipe", "ignore"], env: { ...THREADS, ...process.env } });
+		const child = spawn(node(), [MAIN, this.#argument], {
+			detached: true,
+			windowsHide: true,
+			stdio: ["pipe", "pipe", "ignore"],
+			env: { ...THREADS, ...process.env },
+		});
 		child.on("error", () => {});
 		child.on("exit", () => {
-			if (!this.#isClosed && this.#restarts++ < RESTARTS) setTimeout(() => this.#isClosed || (this.#child = this.#start()), RESTART_MS).unref();
+			if (!this.#isClosed && this.#restarts++ < RESTARTS)
+				setTimeout(() => this.#isClosed || (this.#child = this.#start()), RESTART_MS).unref();
 		});
 		child.stdin?.on("error", () => {});
 		child.stdout?.on("data", () => (this.#isStored = true));
@@ -58,11 +64,17 @@ export class BesidePi {
 		const over = new AbortController();
 		const timer = setTimeout(() => over.abort(), END_MS);
 		Object(stdout).ref?.();
-		if (stdout && exitCode === null && signalCode === null) await Promise.race([once(stdout, "data", over), once(stdout, "close", over)]).catch(() => {});
+		if (stdout && exitCode === null && signalCode === null)
+			await Promise.race([once(stdout, "data", over), once(stdout, "close", over)]).catch(() => {});
 		clearTimeout(timer);
 		Object(stdout).unref?.();
 		// After pi's screen.
-		if (!this.#isStored) process.once("exit", () => print("pi-sync: not all of this session is stored yet; the next start of pi goes on with it, or run pi-sync push (pi-sync status says why)\n"));
+		if (!this.#isStored)
+			process.once("exit", () =>
+				print(
+					"pi-sync: not all of this session is stored yet; the next start of pi goes on with it, or run pi-sync push (pi-sync status says why)\n",
+				),
+			);
 	}
 }
 

@@ -1,7 +1,7 @@
 // `/private [on|off|status]`: whether the session at hand, and its forks, stay out of every store.
 import { createRequire } from "node:module";
-import { Writable } from "node:stream";
 import { dirname, join } from "node:path";
+import { Writable } from "node:stream";
 import { safeLine } from "../cli/terminal.mjs";
 import { showMark } from "./mark.mjs";
 
@@ -36,12 +36,18 @@ export async function setPrivate(pi, args, ctx) {
 				? `This session is private: no store gets what is said in it and in its forks (private in ${settings}).`
 				: `This session is not private: ${address === undefined ? "no store is named, so it stays on this machine." : readSettings(agentDir).push ? "what is said in it is stored." : "pi-sync push stores it."}`,
 		];
-		if (isPrivate && word === "off") lines[0] = `This session is still private: ${settings} lists its directory, or the session that it was forked from.`;
-		if (isPrivate && address !== undefined && wasStored(agentDir, address, local)) lines.push(`What the store has of it stays there until you run pi-sync delete ${safeLine(local.session)}.`);
+		if (isPrivate && word === "off")
+			lines[0] = `This session is still private: ${settings} lists its directory, or the session that it was forked from.`;
+		if (isPrivate && address !== undefined && wasStored(agentDir, address, local))
+			lines.push(`What the store has of it stays there until you run pi-sync delete ${safeLine(local.session)}.`);
 		await say(ctx, lines.join("\n"), isPrivate && word === "off" ? "error" : "info");
 	} catch (error) {
 		const why = safeLine(error instanceof Error ? error.message : error);
-		await say(ctx, word === "on" ? `This session is NOT private: ${why}` : `It is not known whether this session is private: ${why}`, "error");
+		await say(
+			ctx,
+			word === "on" ? `This session is NOT private: ${why}` : `It is not known whether this session is private: ${why}`,
+			"error",
+		);
 	}
 }
 
@@ -65,7 +71,8 @@ async function say(ctx, text, kind = "info") {
 		process.exitCode = 1;
 		return;
 	}
-	const line = ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-sync", text }) : text;
+	const line =
+		ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-sync", text }) : text;
 	// pi replaces the stream's own `write`, so that what extensions print goes to standard error.
 	await new Promise((resolve) => Writable.prototype.write.call(process.stdout, `${line}\n`, "utf8", resolve));
 }

@@ -1,7 +1,7 @@
 // What the extension does when pi opens a session.
 import { createRequire } from "node:module";
-import { BesidePi } from "./beside-pi.mjs";
 import { safeLine } from "../cli/terminal.mjs";
+import { BesidePi } from "./beside-pi.mjs";
 import { showMark } from "./mark.mjs";
 
 const require = createRequire(import.meta.url);

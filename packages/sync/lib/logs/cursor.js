@@ -43,7 +43,9 @@ class LogCursor {
 	}
 
 	toString() {
-		const hosts = Object.fromEntries([...this.hosts].sort().map(([host, { part, start, end, sum }]) => [host, [part, start, end, sum]]));
+		const hosts = Object.fromEntries(
+			[...this.hosts].sort().map(([host, { part, start, end, sum }]) => [host, [part, start, end, sum]]),
+		);
 		return JSON.stringify({ clock: this.clock, hosts });
 	}
 }
@@ -54,7 +56,8 @@ const notACursor = () => new StoreError("reset", "The cursor is not one of this 
 /** @param {unknown} value @returns {Seen} */
 function readSeen(value) {
 	const [part, start, end, sum] = Array.isArray(value) ? value : [];
-	if (!isCount(part) || !isCount(start) || !isCount(end) || typeof sum !== "string" || part === 0 || start > end) throw notACursor();
+	if (!isCount(part) || !isCount(start) || !isCount(end) || typeof sum !== "string" || part === 0 || start > end)
+		throw notACursor();
 	return { part, start, end, sum };
 }
 

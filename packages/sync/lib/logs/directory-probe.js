@@ -12,7 +12,11 @@ const { PING } = require("../base/calls.js");
  * @param {number} timeout
  */
 async function directoryAnswers(path, timeout) {
-	const child = spawn(process.execPath, [__filename, path], { detached: true, stdio: ["ignore", "pipe", "ignore"], windowsHide: true });
+	const child = spawn(process.execPath, [__filename, path], {
+		detached: true,
+		stdio: ["ignore", "pipe", "ignore"],
+		windowsHide: true,
+	});
 	const signal = AbortSignal.timeout(timeout);
 	try {
 		await Promise.race([once(child.stdout, "data", { signal }), once(child, "exit", { signal })]);

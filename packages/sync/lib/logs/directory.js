@@ -38,7 +38,17 @@ const MEANINGS = {
 	ENOENT: ["unreachable", "there is no such directory: make it, or mount its drive"],
 };
 /** Errors of drives and of a busy system, which may pass. */
-const PASSING = new Set(["EIO", "ESTALE", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENOTCONN", "EMFILE", "ENFILE", "EBUSY"]);
+const PASSING = new Set([
+	"EIO",
+	"ESTALE",
+	"ETIMEDOUT",
+	"EHOSTDOWN",
+	"EHOSTUNREACH",
+	"ENOTCONN",
+	"EMFILE",
+	"ENFILE",
+	"EBUSY",
+]);
 const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 // EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as well.
 const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
@@ -98,17 +108,27 @@ class DirectoryObjects {
 	/** @type {Objects["get"]} */
 	async get(path, from = 0, to = Infinity) {
 		const opening = unlessAbsent(fs.open(join(this.#root, path), constants.O_RDONLY | NO_WAIT));
-		return this.#guard(() => withFile(opening, async (file) => {
-			if (!file) {
-				await fs.stat(this.#root);
-				return undefined;
-			}
-			const stat = await file.stat();
-			if (!stat.isFile()) throw new StoreError("failed", `${join(this.#root, path)} is not a file: remove it, and push the session again`);
-			const { size } = stat;
-			if (Math.min(size, to) - from > LONGEST_READ) throw new StoreError("failed", `${join(this.#root, path)} has ${size} bytes, more than can be read: remove it, and push the session again on the machine that wrote it`);
-			return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
-		}));
+		return this.#guard(() =>
+			withFile(opening, async (file) => {
+				if (!file) {
+					await fs.stat(this.#root);
+					return undefined;
+				}
+				const stat = await file.stat();
+				if (!stat.isFile())
+					throw new StoreError(
+						"failed",
+						`${join(this.#root, path)} is not a file: remove it, and push the session again`,
+					);
+				const { size } = stat;
+				if (Math.min(size, to) - from > LONGEST_READ)
+					throw new StoreError(
+						"failed",
+						`${join(this.#root, path)} has ${size} bytes, more than can be read: remove it, and push the session again on the machine that wrote it`,
+					);
+				return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
+			}),
+		);
 	}
 
 	/** @type {Objects["create"]} */
@@ -199,14 +219,17 @@ class DirectoryObjects {
 	/** @type {Objects["blank"]} */
 	async blank(path, ranges) {
 		const opening = unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK | NO_WAIT));
-		return this.#guard(() => withFile(opening, async (file) => {
-			if (!file) return;
-			for (const { at, length } of ranges) {
-				const spaces = Buffer.alloc(length, " ");
-				for (let done = 0; done < length; ) done += (await file.write(spaces, done, length - done, at + done)).bytesWritten;
-			}
-			await file.datasync();
-		}));
+		return this.#guard(() =>
+			withFile(opening, async (file) => {
+				if (!file) return;
+				for (const { at, length } of ranges) {
+					const spaces = Buffer.alloc(length, " ");
+					for (let done = 0; done < length; )
+						done += (await file.write(spaces, done, length - done, at + done)).bytesWritten;
+				}
+				await file.datasync();
+			}),
+		);
 	}
 
 	/** @type {Objects["remove"]} */
@@ -234,7 +257,8 @@ class DirectoryObjects {
 				continue;
 			}
 			const stat = there ?? (await fs.lstat(dir));
-			if (!stat.isDirectory()) throw new StoreError("failed", `${dir} is not a folder, but a link or a file: nothing is written there`);
+			if (!stat.isDirectory())
+				throw new StoreError("failed", `${dir} is not a folder, but a link or a file: nothing is written there`);
 			// Who made it may have been killed before this.
 			if (stat.uid === process.getuid?.() && (stat.mode & FOLDER_MODE) !== mode) await setMode(dir, mode);
 		}
@@ -257,7 +281,9 @@ class DirectoryObjects {
 		const code = String(isObject(error) ? error.code : undefined);
 		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
 		const said = messageOf(error).replace(DRAFT_NAME, "");
-		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
+		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, {
+			cause: error,
+		});
 	}
 }
 
@@ -299,7 +325,11 @@ class DirectoryStore extends LogStore {
 		const root = resolve(path);
 		const objects = new DirectoryObjects(root);
 		// One directory may have several names.
-		super(objects, host, hostLock(async () => [await objects.realPath(), host], locks));
+		super(
+			objects,
+			host,
+			hostLock(async () => [await objects.realPath(), host], locks),
+		);
 	}
 }
 

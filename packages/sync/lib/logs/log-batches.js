@@ -41,7 +41,10 @@ function encodeBatch({ session, host, clock, prev, lines }) {
 	const meta = { prev, session, host, clock, bytes, lines: lines.map(checksumOf) };
 	const sum = sumOf(JSON.stringify(meta));
 	const newline = Buffer.from("\n");
-	const content = Buffer.concat([Buffer.from(`${JSON.stringify({ sum, ...meta })}\n`), ...lines.flatMap((line) => [line, newline])]);
+	const content = Buffer.concat([
+		Buffer.from(`${JSON.stringify({ sum, ...meta })}\n`),
+		...lines.flatMap((line) => [line, newline]),
+	]);
 	return { sum, bytes: content };
 }
 
@@ -68,8 +71,21 @@ function decodeBatches(read, offset, of) {
 		const fault = faultOf(meta, of);
 		if (fault !== undefined) return { batches, end: offset + start, fault };
 		const lines = splitLines(bytes, content, end).map((line, nth) => ({ checksum: meta.lines[nth] ?? "", line }));
-		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says", isLast: !hasBatch(bytes, content) };
-		batches.push({ sum: meta.sum, prev: meta.prev, clock: meta.clock, lines, start: offset + start, end: offset + end });
+		if (lines.length !== meta.lines.length)
+			return {
+				batches,
+				end: offset + start,
+				fault: "it has not the lines that its first line says",
+				isLast: !hasBatch(bytes, content),
+			};
+		batches.push({
+			sum: meta.sum,
+			prev: meta.prev,
+			clock: meta.clock,
+			lines,
+			start: offset + start,
+			end: offset + end,
+		});
 		start = end;
 	}
 	return { batches, end: offset + start };
@@ -88,8 +104,15 @@ function parseMeta(text) {
 	const value = parse(text);
 	if (!isObject(value)) return undefined;
 	const { sum, prev, session, host, clock, bytes, lines } = value;
-	if (typeof sum !== "string" || typeof prev !== "string" || typeof session !== "string" || typeof host !== "string") return undefined;
-	if (!isCount(clock) || !isCount(bytes) || !Array.isArray(lines) || !lines.every((checksum) => typeof checksum === "string")) return undefined;
+	if (typeof sum !== "string" || typeof prev !== "string" || typeof session !== "string" || typeof host !== "string")
+		return undefined;
+	if (
+		!isCount(clock) ||
+		!isCount(bytes) ||
+		!Array.isArray(lines) ||
+		!lines.every((checksum) => typeof checksum === "string")
+	)
+		return undefined;
 	const meta = { prev, session, host, clock, bytes, lines };
 	return { sum, ...meta, isIntact: sumOf(JSON.stringify(meta)) === sum };
 }

@@ -29,13 +29,15 @@ const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
 const OF_A_SESSION = /^(.+)\.(logs|deleted|redacted)$/;
 
 /** A project may have any name; without one it is empty. @param {string} [project] */
-const folderOf = (project) => `${LINES}${project ? createHash("sha256").update(project).digest("hex").slice(0, 32) : "none"}/`;
+const folderOf = (project) =>
+	`${LINES}${project ? createHash("sha256").update(project).digest("hex").slice(0, 32) : "none"}/`;
 
 /** @param {string} project @param {string} other the folder of a project that has its sessions */
 const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
 
 /** The folders whose sessions are those of these objects' project, too. @param {ObjectInfo[]} objects */
-const movedIn = (objects) => objects.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
+const movedIn = (objects) =>
+	objects.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
 
 /** What the paths of a session begin with. @param {string} folder @param {string} session */
 const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
@@ -50,7 +52,8 @@ const headerPath = (session) => `headers/${nameOf(session)}`;
 const deletedPath = ({ folder, session }) => `${prefixOf(folder, session)}deleted`;
 
 /** @param {{ folder: string, session: string }} of @param {string} checksum @param {string} [replacement] */
-const redactedPath = (of, checksum, replacement) => `${redactionsOf(of)}${checksum}${replacement === undefined ? "" : `.${replacement}`}`;
+const redactedPath = (of, checksum, replacement) =>
+	`${redactionsOf(of)}${checksum}${replacement === undefined ? "" : `.${replacement}`}`;
 
 /** What the paths of a session's logs begin with. @param {{ folder: string, session: string }} of */
 const logsOf = ({ folder, session }) => `${prefixOf(folder, session)}logs/`;
@@ -114,9 +117,12 @@ function addRedacted(listing, paths) {
 		return checksum === undefined ? [] : [{ checksum, path, replacement }];
 	});
 	const checksums = new Set(found.map(({ checksum }) => checksum));
-	const rank = (/** @type {string | undefined} */ replacement) => (replacement === undefined ? 2 : checksums.has(replacement) ? 0 : 1);
+	const rank = (/** @type {string | undefined} */ replacement) =>
+		replacement === undefined ? 2 : checksums.has(replacement) ? 0 : 1;
 	// The last one for a line counts.
-	for (const { checksum, path, replacement } of found.sort((a, b) => rank(a.replacement) - rank(b.replacement) || compareText(a.path, b.path))) {
+	for (const { checksum, path, replacement } of found.sort(
+		(a, b) => rank(a.replacement) - rank(b.replacement) || compareText(a.path, b.path),
+	)) {
 		const before = listing.redacted.get(checksum);
 		listing.redacted.set(checksum, { path, replacement, unused: before ? [...before.unused, before.path] : [] });
 	}

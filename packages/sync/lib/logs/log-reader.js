@@ -45,11 +45,23 @@ class LogReader {
 		for (const host of [...listing.hosts.keys()].sort(compareText)) {
 			/** @type {{ batch: Batch, path: string }[]} */
 			const read = [];
-			const { problems, isWaiting } = await this.log(listing, host, cursor, (batch, path) => read.push({ batch, path }));
+			const { problems, isWaiting } = await this.log(listing, host, cursor, (batch, path) =>
+				read.push({ batch, path }),
+			);
 			if (isWaiting && !isLastTry) return undefined;
-			const redacted = await this.#redactions.read(listing, read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)));
+			const redacted = await this.#redactions.read(
+				listing,
+				read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)),
+			);
 			// A process that was killed after it wrote them did not look at what was redacted, and no append reads what the cursor has passed.
-			if (host === this.#host) await this.#redactions.blankIfIn(listing, host, read.map(({ batch }) => batch)).catch(unlessRefused);
+			if (host === this.#host)
+				await this.#redactions
+					.blankIfIn(
+						listing,
+						host,
+						read.map(({ batch }) => batch),
+					)
+					.catch(unlessRefused);
 			for (const { batch, path } of read) {
 				if (batch.clock <= start.clock) page.comesAfter = false;
 				for (const [index, { checksum, line: there }] of batch.lines.entries()) {
@@ -59,7 +71,8 @@ class LogReader {
 					if (isRedacted && !redacted.has(checksum) && !isLastTry) return undefined;
 					const line = isRedacted ? redacted.get(checksum)?.line : there;
 					if (line === undefined) continue;
-					if (!isRedacted && checksumOf(line) !== checksum) page.problems.push({ session, where, message: "its checksum is wrong" });
+					if (!isRedacted && checksumOf(line) !== checksum)
+						page.problems.push({ session, where, message: "its checksum is wrong" });
 					else if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
 					else page.problems.push({ session, where, message: "it is not an entry" });
 				}
@@ -85,13 +98,20 @@ class LogReader {
 		const { session } = listing;
 		/** @type {Problem[]} */
 		const problems = [];
-		const stopped = (/** @type {string} */ where, /** @type {string} */ message) => ({ problems: [...problems, { session, where, message }], isWaiting: true });
+		const stopped = (/** @type {string} */ where, /** @type {string} */ message) => ({
+			problems: [...problems, { session, where, message }],
+			isWaiting: true,
+		});
 		const first = cursor.of(host);
 		await this.#checkLast(listing, host, first);
-		const parts = (listing.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
+		const parts = (listing.hosts.get(host) ?? []).filter(
+			({ part, size }) => part > first.part || (part === first.part && size > first.end),
+		);
 		// After the last batch that was passed, or in the next part if there is nothing after that.
 		let next = first.sum === "" || parts[0]?.part === first.part ? first : { part: first.part + 1, end: 0 };
-		const contents = await inParallel(parts, ({ part, path }) => this.#objects.get(path, part === first.part ? first.end : 0));
+		const contents = await inParallel(parts, ({ part, path }) =>
+			this.#objects.get(path, part === first.part ? first.end : 0),
+		);
 		for (const [nth, { part, path }] of parts.entries()) {
 			const content = contents[nth];
 			if (part !== next.part) return stopped(partPath(listing, host, next.part), "it is missing");
@@ -100,12 +120,14 @@ class LogReader {
 			for (const batch of batches) {
 				const passed = { ...batch, part };
 				const where = `${path}, batch at ${batch.start}`;
-				if (batch.prev !== cursor.of(host).sum) problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
+				if (batch.prev !== cursor.of(host).sum)
+					problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
 				if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
 				onBatch(passed, path);
 				cursor.pass(host, passed);
 			}
-			if (fault !== undefined) return { ...stopped(path, fault), isLast: isLast && this.#objects.partSize === Infinity };
+			if (fault !== undefined)
+				return { ...stopped(path, fault), isLast: isLast && this.#objects.partSize === Infinity };
 			next = { part: part + 1, end: 0 };
 		}
 		return { problems, isWaiting: false };
@@ -137,8 +159,10 @@ function unlessRefused(error) {
  * @param {string} [only] this host's log
  */
 function checkCursor({ session, hosts }, cursor, only) {
-	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
-	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw resetError(session);
+	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) =>
+		(hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
+	for (const [host, seen] of cursor.hosts)
+		if ((only === undefined || host === only) && !isThere(host, seen)) throw resetError(session);
 }
 
 exports.LAST_CLOCK = LAST_CLOCK;

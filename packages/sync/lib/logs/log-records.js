@@ -5,7 +5,16 @@ const { randomUUID } = require("node:crypto");
 const { StoreError, deletedError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { buffer, headerFault, isObject, parse } = require("../base/lines.js");
-const { folderOf, headerPath, listingsOf, logsOf, newListing, prefixOf, projectPath, redactionsOf } = require("./log-names.js");
+const {
+	folderOf,
+	headerPath,
+	listingsOf,
+	logsOf,
+	newListing,
+	prefixOf,
+	projectPath,
+	redactionsOf,
+} = require("./log-names.js");
 const { checkId } = require("../base/names.js");
 
 /** @typedef {import("./log-names").SessionListing} SessionListing */
@@ -13,7 +22,8 @@ const { checkId } = require("../base/names.js");
 
 const VERSION = 4;
 const LAYOUT_FILE = "store.json";
-const CUT_OFF = "it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project";
+const CUT_OFF =
+	"it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project";
 
 class LogRecords {
 	/** @type {Objects} */
@@ -44,9 +54,15 @@ class LogRecords {
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
 			throw new StoreError("failed", `${this.#objects.name}: ${LAYOUT_FILE} is not that of a store of sessions`);
 		if (value.version < VERSION)
-			throw new StoreError("unsupported", `${this.#objects.name} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`);
+			throw new StoreError(
+				"unsupported",
+				`${this.#objects.name} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`,
+			);
 		if (value.version > VERSION)
-			throw new StoreError("newer-schema", `${this.#objects.name} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
+			throw new StoreError(
+				"newer-schema",
+				`${this.#objects.name} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`,
+			);
 		this.#isChecked = true;
 		return String(value.id ?? "");
 	}
@@ -57,7 +73,10 @@ class LogRecords {
 		if (this.#isChecked) return;
 		// First: what is there once is not checked again.
 		await this.#objects.check?.();
-		await this.#objects.create(LAYOUT_FILE, Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`));
+		await this.#objects.create(
+			LAYOUT_FILE,
+			Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`),
+		);
 		await this.prepareToRead();
 	}
 
@@ -90,7 +109,10 @@ class LogRecords {
 
 	/** The paths of what a deletion removes. @param {SessionListing} listing */
 	async removable(listing) {
-		const objects = [...(await this.#objects.list(logsOf(listing))), ...(await this.#objects.list(redactionsOf(listing)))];
+		const objects = [
+			...(await this.#objects.list(logsOf(listing))),
+			...(await this.#objects.list(redactionsOf(listing))),
+		];
 		return [...objects.map(({ path }) => path), headerPath(listing.session)];
 	}
 

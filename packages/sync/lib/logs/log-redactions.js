@@ -58,7 +58,8 @@ class LogRedactions {
 
 	/** The same, if some of these batches of it have such lines. @param {SessionListing} listing @param {string} host @param {Batch[]} batches */
 	async blankIfIn(listing, host, batches) {
-		const isLeft = (/** @type {Batch["lines"][0]} */ { checksum, line }) => listing.redacted.has(checksum) && line.some((byte) => byte !== 0x20);
+		const isLeft = (/** @type {Batch["lines"][0]} */ { checksum, line }) =>
+			listing.redacted.has(checksum) && line.some((byte) => byte !== 0x20);
 		if (batches.some(({ lines }) => lines.some(isLeft))) await this.blank(listing, host);
 	}
 }

@@ -10,11 +10,20 @@
 // redacted meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
 const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
-const { StoreError, deletedError, resetError } = require("../base/errors.js");
+const { resetError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { checkAppend, checkProject, compareText, sha256 } = require("../base/lines.js");
 const { checksumOf } = require("./log-batches.js");
-const { LINES, deletedPath, folderOf, headerPath, listingsOf, movedIn, movedPath, projectPath } = require("./log-names.js");
+const {
+	LINES,
+	deletedPath,
+	folderOf,
+	headerPath,
+	listingsOf,
+	movedIn,
+	movedPath,
+	projectPath,
+} = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { LogReader } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
@@ -67,17 +76,27 @@ class LogStore {
 	async append(session, append) {
 		checkId(session, "session");
 		const given = new Map(checkAppend(session, append).map((line) => [checksumOf(line), line]));
-		const context = { host: this.host, objects: this.#objects, records: this.#records, reader: this.#reader, redactions: this.#redactions };
+		const context = {
+			host: this.host,
+			objects: this.#objects,
+			records: this.#records,
+			reader: this.#reader,
+			redactions: this.#redactions,
+		};
 		await this.#records.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {
 			const before = this.#lastAppends.get(session);
 			this.#lastAppends.delete(session);
 			// Where the log is not what it was, another process of this host wrote, or another machine that has the same id.
-			const { appended, last } = await untilWritten(this.#objects, `the log of host ${this.host} and session ${session}`, async (tries) => {
-				if (tries > 1) await pause(tries * 5 * Math.random());
-				const isNext = tries === 0 && before?.cursor === append.after;
-				return new LogWriter(context, session, append, given, isNext ? before : undefined).run();
-			});
+			const { appended, last } = await untilWritten(
+				this.#objects,
+				`the log of host ${this.host} and session ${session}`,
+				async (tries) => {
+					if (tries > 1) await pause(tries * 5 * Math.random());
+					const isNext = tries === 0 && before?.cursor === append.after;
+					return new LogWriter(context, session, append, given, isNext ? before : undefined).run();
+				},
+			);
 			if (this.#lastAppends.size >= MAX_LAST_APPENDS) this.#lastAppends.clear();
 			if (last) this.#lastAppends.set(session, last);
 			return appended;
@@ -135,7 +154,9 @@ class LogStore {
 			const { project: named, fault } = await this.#records.readProject(session);
 			if (fault !== undefined) problems.push({ session, where: projectPath(session), message: fault });
 			const listing = named === undefined ? undefined : await this.#records.listingOf(folderOf(named), session);
-			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder)) ? [{ listing, project: project ?? named }] : [];
+			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder))
+				? [{ listing, project: project ?? named }]
+				: [];
 		}
 		if (!own) return this.#withProjects(listingsOf(await this.#objects.list(LINES)), problems);
 		const moved = await Promise.all(movedIn(own).map((folder) => this.#objects.list(folder)));
@@ -184,7 +205,8 @@ class LogStore {
 		for (const project of [from, to]) checkProject(project);
 		await this.#records.prepareToRead();
 		const moved = movedIn(await this.#objects.list(folderOf(from)));
-		for (const folder of [folderOf(from), ...moved]) if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
+		for (const folder of [folderOf(from), ...moved])
+			if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
 	}
 
 	/** @type {Store["header"]} */
@@ -222,14 +244,18 @@ class LogStore {
 	async #requireSession(session) {
 		const listing = await this.#records.findListing(session);
 		if (listing && listing.hosts.size > 0) return listing;
-		throw listing?.deleted ? await this.#records.finishDeletion(listing) : new StoreError("not-found", `There is no session ${session}`);
+		throw listing?.deleted
+			? await this.#records.finishDeletion(listing)
+			: new StoreError("not-found", `There is no session ${session}`);
 	}
 
 	/** @type {Store["redactions"]} */
 	async redactions(session) {
 		const listing = await this.#records.findListing(session);
 		if (!listing) return [];
-		return toRedactions(new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])));
+		return toRedactions(
+			new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])),
+		);
 	}
 
 	async close() {
@@ -258,7 +284,9 @@ function projectFault({ folder }, { project, fault }) {
 	if (fault !== undefined) return fault;
 	if (project === undefined) return "it is missing";
 	const own = folderOf(project);
-	return own === folder ? undefined : `it names the project ${JSON.stringify(project)}, whose lines are in ${own}, but there are some in ${folder}`;
+	return own === folder
+		? undefined
+		: `it names the project ${JSON.stringify(project)}, whose lines are in ${own}, but there are some in ${folder}`;
 }
 
 /** The name of the lock of a session. @param {string} session */

@@ -84,7 +84,10 @@ class LogWriter {
 		const listing = await this.#verify(written.path);
 		const stored = [...this.#lines.keys()].filter((checksum) => !listing.redacted.has(checksum)).length;
 		if (stored < this.#lines.size) await this.#context.redactions.blank(listing, this.#context.host);
-		return { appended: this.#appended(stored), last: { cursor: this.#cursor.toString(), listing, cachedPart: written.cachedPart } };
+		return {
+			appended: this.#appended(stored),
+			last: { cursor: this.#cursor.toString(), listing, cachedPart: written.cachedPart },
+		};
 	}
 
 	/** @param {number} stored */
@@ -118,7 +121,8 @@ class LogWriter {
 			passed.push(batch);
 			// A damaged one is stored again.
 			for (const { checksum, line } of batch.lines) if (checksumOf(line) === checksum) this.#lines.delete(checksum);
-			this.#passedOnlyGiven &&= batch.clock > this.#callerCursor.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
+			this.#passedOnlyGiven &&=
+				batch.clock > this.#callerCursor.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
 		});
 		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${this.#session}: ${problem.where}: ${problem.message}`);
@@ -135,7 +139,8 @@ class LogWriter {
 		for (const checksum of redacted.keys()) this.#lines.delete(checksum);
 		/** Redacted lines by what stands in their places, where that is among the lines. @type {Map<string, string>} */
 		const replacements = new Map();
-		for (const [checksum, { replacement = "" }] of redacted) if (this.#lines.has(replacement)) replacements.set(checksum, replacement);
+		for (const [checksum, { replacement = "" }] of redacted)
+			if (this.#lines.has(replacement)) replacements.set(checksum, replacement);
 		if (replacements.size === 0) return;
 		for (const host of hosts.keys())
 			await this.#context.reader.log(this.#listing, host, new LogCursor(), (batch) => {
@@ -147,7 +152,8 @@ class LogWriter {
 	async #write() {
 		const { host, objects, records } = this.#context;
 		const session = this.#session;
-		if (this.#cursor.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
+		if (this.#cursor.clock >= LAST_CLOCK)
+			throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
 		// The project of the host that was faster counts.
 		if (this.#isNew && !(await records.setProject(session, this.#append.project))) return undefined;
 		if (!this.#last) await records.setHeader(this.#listing, this.#append.header);
@@ -182,7 +188,10 @@ class LogWriter {
 		const listing = await this.#listingUnlessDeleted(path);
 		if (listing.hosts.has(host)) return listing;
 		// A drive may list what was written a moment later. A deletion leaves its mark for ever.
-		throw new StoreError("unreachable", `Session ${this.#session}: ${objects.name} does not list ${path}, which was written: try again`);
+		throw new StoreError(
+			"unreachable",
+			`Session ${this.#session}: ${objects.name} does not list ${path}, which was written: try again`,
+		);
 	}
 }
 

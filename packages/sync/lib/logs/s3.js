@@ -51,11 +51,20 @@ class S3Objects {
 		let token;
 		do {
 			/** @type {object} */
-			const input = { Prefix: `${this.#prefix}${prefix}`, ContinuationToken: token, EncodingType: /** @type {const} */ ("url") };
-			const { Contents = [], IsTruncated, NextContinuationToken } = await this.#send(({ ListObjectsV2Command }, Bucket) => new ListObjectsV2Command({ Bucket, ...input }));
+			const input = {
+				Prefix: `${this.#prefix}${prefix}`,
+				ContinuationToken: token,
+				EncodingType: /** @type {const} */ ("url"),
+			};
+			const {
+				Contents = [],
+				IsTruncated,
+				NextContinuationToken,
+			} = await this.#send(({ ListObjectsV2Command }, Bucket) => new ListObjectsV2Command({ Bucket, ...input }));
 			for (const { Key = "", Size = 0, LastModified = new Date(0) } of Contents) {
 				const key = decodeURIComponent(Key.replaceAll("+", " "));
-				if (key.startsWith(this.#prefix)) all.push({ path: key.slice(this.#prefix.length), size: Size, modified: LastModified });
+				if (key.startsWith(this.#prefix))
+					all.push({ path: key.slice(this.#prefix.length), size: Size, modified: LastModified });
 			}
 			token = IsTruncated ? NextContinuationToken : undefined;
 		} while (token !== undefined);
@@ -70,11 +79,17 @@ class S3Objects {
 	async get(path, from = 0, to = Infinity) {
 		const Range = from === 0 && to === Infinity ? undefined : `bytes=${from}-${to === Infinity ? "" : to - 1}`;
 		try {
-			return await this.#send(({ GetObjectCommand }, Bucket) => new GetObjectCommand({ Bucket, Key: this.#prefix + path, Range }), async ({ Body, ContentRange, ETag }) => {
-				const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
-				// A server that knows no ranges answers with all.
-				return { bytes: Range === undefined || ContentRange !== undefined ? bytes : bytes.subarray(from, to), tag: ETag };
-			});
+			return await this.#send(
+				({ GetObjectCommand }, Bucket) => new GetObjectCommand({ Bucket, Key: this.#prefix + path, Range }),
+				async ({ Body, ContentRange, ETag }) => {
+					const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+					// A server that knows no ranges answers with all.
+					return {
+						bytes: Range === undefined || ContentRange !== undefined ? bytes : bytes.subarray(from, to),
+						tag: ETag,
+					};
+				},
+			);
 		} catch (error) {
 			const { status, name } = answerOf(error);
 			if (status === 404 && name !== "NoSuchBucket") return undefined;
@@ -98,7 +113,10 @@ class S3Objects {
 	 */
 	async #put(path, body, condition) {
 		try {
-			const { ETag } = await this.#send(({ PutObjectCommand }, Bucket) => new PutObjectCommand({ Bucket, Key: this.#prefix + path, Body: body, ...condition }));
+			const { ETag } = await this.#send(
+				({ PutObjectCommand }, Bucket) =>
+					new PutObjectCommand({ Bucket, Key: this.#prefix + path, Body: body, ...condition }),
+			);
 			return { bytes: body, tag: ETag };
 		} catch (error) {
 			const { status, name } = answerOf(error);
@@ -131,7 +149,11 @@ class S3Objects {
 
 	/** The condition that an object is still what was read. @param {Content} content */
 	#ifStill({ tag }) {
-		if (!tag) throw new StoreError("unsupported", `${this.name} gives objects without ETag, so that nobody can tell whether one was changed`);
+		if (!tag)
+			throw new StoreError(
+				"unsupported",
+				`${this.name} gives objects without ETag, so that nobody can tell whether one was changed`,
+			);
 		return { IfMatch: tag };
 	}
 
@@ -139,12 +161,16 @@ class S3Objects {
 		const path = `check-${randomUUID()}`;
 		const body = Buffer.from("an object that is not to be replaced\n");
 		await this.create(path, body);
-		const replaced = [await this.create(path, body), await this.#put(path, body, { IfMatch: '"00000000000000000000000000000000"' })];
+		const replaced = [
+			await this.create(path, body),
+			await this.#put(path, body, { IfMatch: '"00000000000000000000000000000000"' }),
+		];
 		const object = await this.get(path);
 		// Who may not remove anything may append.
 		await this.remove([path]).catch(() => {});
 		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
-			if (replaced[at]) throw new StoreError("unsupported", `${this.name} replaces objects that it is to keep (${name})`);
+			if (replaced[at])
+				throw new StoreError("unsupported", `${this.name} replaces objects that it is to keep (${name})`);
 		if (object) this.#ifStill(object);
 	}
 
@@ -154,7 +180,9 @@ class S3Objects {
 		for (let at = 0; at < paths.length; at += PARALLEL)
 			await inParallel(paths.slice(at, at + PARALLEL), async (path) => {
 				try {
-					await this.#send(({ DeleteObjectCommand }, Bucket) => new DeleteObjectCommand({ Bucket, Key: this.#prefix + path }));
+					await this.#send(
+						({ DeleteObjectCommand }, Bucket) => new DeleteObjectCommand({ Bucket, Key: this.#prefix + path }),
+					);
 				} catch (error) {
 					if (answerOf(error).status !== 404) throw error;
 				}
@@ -190,7 +218,10 @@ class S3Objects {
 		return new S3Client({
 			endpoint,
 			region,
-			credentials: credentials && (async () => checkedCredentials(this.name, typeof credentials === "function" ? await credentials() : credentials)),
+			credentials:
+				credentials &&
+				(async () =>
+					checkedCredentials(this.name, typeof credentials === "function" ? await credentials() : credentials)),
 			forcePathStyle: true,
 			maxAttempts: ATTEMPTS,
 			// Servers other than Amazon's know no other checksums.
@@ -212,12 +243,22 @@ class S3Objects {
 		const { status, name, headers } = answerOf({ cause: error });
 		if (status === undefined) {
 			const code = WITHOUT_CREDENTIALS.test(name) ? "denied" : "unreachable";
-			return new StoreError(code, `${this.name}: ${code === "denied" ? "no credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile): " : ""}${messageOf(error)}`, { cause: error });
+			return new StoreError(
+				code,
+				`${this.name}: ${code === "denied" ? "no credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile): " : ""}${messageOf(error)}`,
+				{ cause: error },
+			);
 		}
 		const region = headers["x-amz-bucket-region"];
 		const isElsewhere = region !== undefined && region !== this.#options.region;
-		const hint = isElsewhere ? ` (the bucket is in the region ${region}, not ${this.#options.region}: set region=${region} in the address, or AWS_REGION)` : "";
-		return new StoreError(kindOf(status, name), `${this.name}: the server answered ${[status, name, messageOf(error)].filter((said, at, all) => said && said !== "UnknownError" && all.indexOf(said) === at).join(", ")}${hint}`, { cause: error });
+		const hint = isElsewhere
+			? ` (the bucket is in the region ${region}, not ${this.#options.region}: set region=${region} in the address, or AWS_REGION)`
+			: "";
+		return new StoreError(
+			kindOf(status, name),
+			`${this.name}: the server answered ${[status, name, messageOf(error)].filter((said, at, all) => said && said !== "UnknownError" && all.indexOf(said) === at).join(", ")}${hint}`,
+			{ cause: error },
+		);
 	}
 }
 
@@ -248,8 +289,10 @@ function checkedCredentials(name, keys) {
 /** @param {string} text */
 function checkEndpoint(text) {
 	const url = parseUrl(text);
-	if (!/^https?:$/.test(url.protocol)) throw new StoreError("invalid", "The endpoint of S3 must be an http: or https: URL");
-	if (url.username || url.password) throw new StoreError("invalid", "The endpoint of S3 must not contain a user or password");
+	if (!/^https?:$/.test(url.protocol))
+		throw new StoreError("invalid", "The endpoint of S3 must be an http: or https: URL");
+	if (url.username || url.password)
+		throw new StoreError("invalid", "The endpoint of S3 must not contain a user or password");
 }
 
 class S3Store extends LogStore {
@@ -269,7 +312,13 @@ class S3Store extends LogStore {
 /** The options in an address. @param {URL} url */
 function s3Options(url) {
 	const of = (/** @type {string} */ name) => url.searchParams.get(name) ?? undefined;
-	return { bucket: url.hostname, prefix: prefixIn(url), endpoint: of("endpoint"), region: of("region"), timeout: timeoutIn(url) };
+	return {
+		bucket: url.hostname,
+		prefix: prefixIn(url),
+		endpoint: of("endpoint"),
+		region: of("region"),
+		timeout: timeoutIn(url),
+	};
 }
 
 /** @param {URL} url */

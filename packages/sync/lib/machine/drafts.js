@@ -21,7 +21,9 @@ class Drafts {
 		if (this.#swept.has(folder)) return;
 		this.#swept.add(folder);
 		try {
-			for (const name of ((await unlessAbsent(fs.readdir(folder))) ?? []).filter((name) => name.startsWith(this.#beginning))) {
+			for (const name of ((await unlessAbsent(fs.readdir(folder))) ?? []).filter((name) =>
+				name.startsWith(this.#beginning),
+			)) {
 				const stat = await unlessAbsent(fs.stat(join(folder, name)));
 				if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
 			}

@@ -45,7 +45,13 @@ function hostId(folder) {
 }
 
 /** @param {string} text @param {number} length */
-const plain = (text, length) => text.replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase().slice(0, length).replace(/-+$/, "");
+const plain = (text, length) =>
+	text
+		.replace(/[^A-Za-z0-9-]+/g, "-")
+		.replace(/^-+|-+$/g, "")
+		.toLowerCase()
+		.slice(0, length)
+		.replace(/-+$/, "");
 
 /**
  * What others are to see of this machine: the name that the settings give it, or its user and its network name when it was first asked.
@@ -77,7 +83,9 @@ function machineKey(platform = process.platform, read = textOf) {
 	if (platform !== "linux") return "here";
 	if (["/.dockerenv", "/run/.containerenv"].some((path) => read(path) !== undefined)) return undefined;
 	const id = (read("/etc/machine-id") ?? "").trim();
-	return /^[0-9a-f]{32}$/.test(id) ? createHash("sha256").update(`pi-session-native\n${id}`).digest("hex").slice(0, 16) : undefined;
+	return /^[0-9a-f]{32}$/.test(id)
+		? createHash("sha256").update(`pi-session-native\n${id}`).digest("hex").slice(0, 16)
+		: undefined;
 }
 
 /** What says that a file is not there for this user. Anything else may pass, and with it the machine would be another one. */

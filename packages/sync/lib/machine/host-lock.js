@@ -22,7 +22,8 @@ const LONGEST_WAIT_MS = 120_000;
  * was told so would not exclude one that was not.
  */
 const WITHOUT_LOCKS = new Set(["ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
-const LINK_HINT = " (where files cannot be locked, let this directory be a link to one of this machine: docs/stores.md)";
+const LINK_HINT =
+	" (where files cannot be locked, let this directory be a link to one of this machine: docs/stores.md)";
 
 /**
  * Locks by name, each within a scope.
@@ -50,7 +51,11 @@ async function withLock(pathOf, work) {
 	const end = performance.now() + LONGEST_WAIT_MS;
 	let release = tryLock(pathOf);
 	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-		if (performance.now() > end) throw new StoreError("unreachable", `Something else on this host has held ${pathOf()} locked for two minutes: end its process, or try again later`);
+		if (performance.now() > end)
+			throw new StoreError(
+				"unreachable",
+				`Something else on this host has held ${pathOf()} locked for two minutes: end its process, or try again later`,
+			);
 		await pause(wait * (0.5 + Math.random()));
 		release = tryLock(pathOf);
 	}
@@ -71,7 +76,11 @@ function tryLock(pathOf) {
 		return require("pi-session-native").tryLockFile(path);
 	} catch (error) {
 		const where = path ?? "a file in the agent's directory";
-		throw new StoreError("failed", `Cannot lock ${where}: ${messageOf(error)}${isWithoutLocks(error) ? LINK_HINT : ""}`, { cause: error });
+		throw new StoreError(
+			"failed",
+			`Cannot lock ${where}: ${messageOf(error)}${isWithoutLocks(error) ? LINK_HINT : ""}`,
+			{ cause: error },
+		);
 	}
 }
 

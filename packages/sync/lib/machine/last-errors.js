@@ -36,7 +36,16 @@ class LastErrors {
 			if (!error) return remove(path);
 			mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 			// One that is read before it is whole is not JSON, and counts as none.
-			writeFileSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message, isSilent: error.isSilent }), { mode: 0o600 });
+			writeFileSync(
+				path,
+				JSON.stringify({
+					at: new Date().toISOString(),
+					code: error.code,
+					message: error.message,
+					isSilent: error.isSilent,
+				}),
+				{ mode: 0o600 },
+			);
 		} catch {
 			// Who met the error says it, too.
 		}
@@ -55,13 +64,26 @@ class LastErrors {
 
 	/** @returns {LastError[]} the store's own first */
 	all() {
-		const names = namesIn(this.#folder).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
+		const names = namesIn(this.#folder)
+			.filter((name) => name.endsWith(".json"))
+			.map((name) => name.slice(0, -".json".length));
 		names.sort((a, b) => Number(b === STORE) - Number(a === STORE) || (a < b ? -1 : 1));
 		return names.flatMap((name) => {
 			const session = name === STORE ? undefined : idOf(name.replace(/\.(?:push|pull)$/, ""));
 			const value = readJson(this.#pathOf(name));
-			if (!isObject(value) || typeof value.at !== "string" || typeof value.message !== "string" || (name !== STORE && session === undefined)) return [];
-			return { session, at: value.at, code: typeof value.code === "string" ? value.code : undefined, message: value.message };
+			if (
+				!isObject(value) ||
+				typeof value.at !== "string" ||
+				typeof value.message !== "string" ||
+				(name !== STORE && session === undefined)
+			)
+				return [];
+			return {
+				session,
+				at: value.at,
+				code: typeof value.code === "string" ? value.code : undefined,
+				message: value.message,
+			};
 		});
 	}
 

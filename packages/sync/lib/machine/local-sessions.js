@@ -36,7 +36,11 @@ async function localSessions(dir, onSkipped, known) {
 }
 
 /** The files in a directory that may be sessions. @param {string} dir */
-const filesIn = async (dir) => ((await unlessAbsent(fs.readdir(dir))) ?? []).filter(isSessionName).sort().map((name) => join(dir, name));
+const filesIn = async (dir) =>
+	((await unlessAbsent(fs.readdir(dir))) ?? [])
+		.filter(isSessionName)
+		.sort()
+		.map((name) => join(dir, name));
 
 /** Throws if a store cannot take the file; `NotASession` where there is no session in it. @param {string} path @returns {Promise<LocalSession>} */
 async function describe(path) {
@@ -54,7 +58,10 @@ async function describe(path) {
  */
 function fileFor(dir, session, header) {
 	const value = parse(header);
-	const time = isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp) ? value.timestamp : new Date(0).toISOString();
+	const time =
+		isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp)
+			? value.timestamp
+			: new Date(0).toISOString();
 	return join(dir, fileName(time, session));
 }
 
@@ -63,7 +70,8 @@ function fileFor(dir, session, header) {
 /** @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) => Promise<ReturnType<Manager[Name]>>} CallManager */
 
 /** Calls `SessionManager[name](file, input)`. @type {CallManager} */
-const callHere = async (name, file, input) => /** @type {any} */ (require("pi-session-native").SessionManager)[name](file, input);
+const callHere = async (name, file, input) =>
+	/** @type {any} */ (require("pi-session-native").SessionManager)[name](file, input);
 
 /**
  * The same, unless a pi of this machine has the file open: its manager would not notice the change.
@@ -71,7 +79,8 @@ const callHere = async (name, file, input) => /** @type {any} */ (require("pi-se
  * @returns {CallManager}
  */
 const callUnlessOpen = (isOpen) => async (name, file, input) => {
-	if (await isOpen(file)) throw new StoreError("open", `${file} is open in a pi of this machine: it is changed once that has closed it`);
+	if (await isOpen(file))
+		throw new StoreError("open", `${file} is open in a pi of this machine: it is changed once that has closed it`);
 	return callHere(name, file, input);
 };
 

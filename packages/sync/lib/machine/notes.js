@@ -21,7 +21,8 @@ const { readJson, writeWhole } = require("./small-file.js");
  */
 
 /** The revision of a session in a store: while it is the same there is nothing new. @param {import("../index").StoredSession} stored */
-const revisionOf = ({ session, bytes, modified, hosts, redactions }) => `${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
+const revisionOf = ({ session, bytes, modified, hosts, redactions }) =>
+	`${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 
 class Notes {
 	#folder;
@@ -39,7 +40,11 @@ class Notes {
 	get(session) {
 		try {
 			const note = /** @type {Note | undefined} */ (readJson(this.#path(session)));
-			const isNote = typeof note?.cursor === "string" && typeof note.fingerprint === "string" && isCount(note.offset) && typeof note.mustReload === "boolean";
+			const isNote =
+				typeof note?.cursor === "string" &&
+				typeof note.fingerprint === "string" &&
+				isCount(note.offset) &&
+				typeof note.mustReload === "boolean";
 			return isNote ? note : undefined;
 		} catch {
 			return undefined;

@@ -42,7 +42,9 @@ class Pending {
 		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 		// First: a file without a lock is that of a process that has ended.
 		this.#release ??= tryOptionalLock(this.#lockOf(this.id));
-		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: fileOnDisk(file), cwd, project })}\n`, { mode: 0o600 });
+		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: fileOnDisk(file), cwd, project })}\n`, {
+			mode: 0o600,
+		});
 	}
 
 	/** Ends that what was added is open. What is not stored of it is stored by a later process. */
@@ -63,13 +65,15 @@ class Pending {
 	 * @param {(one: PendingSession, givesUpMissing: boolean) => Promise<boolean>} isNeeded `givesUpMissing`: a missing directory is not waited for
 	 */
 	async visitAbandoned(isNeeded) {
-		await Promise.all(this.#others().map(async (id) => {
-			const isRunning = this.#isRunning(id);
-			if (isRunning) return;
-			const age = this.#ageOf(id);
-			const needed = await Promise.all(this.#read(id).map((one) => isNeeded(one, age > FORGOTTEN_MS)));
-			if (!needed.includes(true) && (isRunning === false || age > DAY_MS)) this.#remove(id);
-		}));
+		await Promise.all(
+			this.#others().map(async (id) => {
+				const isRunning = this.#isRunning(id);
+				if (isRunning) return;
+				const age = this.#ageOf(id);
+				const needed = await Promise.all(this.#read(id).map((one) => isNeeded(one, age > FORGOTTEN_MS)));
+				if (!needed.includes(true) && (isRunning === false || age > DAY_MS)) this.#remove(id);
+			}),
+		);
 	}
 
 	/** Whether another process of this machine has a file open now. @param {string} path */
@@ -79,11 +83,17 @@ class Pending {
 
 	/** The files that other processes of this machine have open now, by where they are on the disk. */
 	openElsewhere() {
-		return new Set(this.#others().filter((id) => this.#isRunning(id)).flatMap((id) => this.#read(id).map(({ file }) => file)));
+		return new Set(
+			this.#others()
+				.filter((id) => this.#isRunning(id))
+				.flatMap((id) => this.#read(id).map(({ file }) => file)),
+		);
 	}
 
 	#others() {
-		const ids = namesIn(this.#folder).filter((name) => name.endsWith(EXTENSION)).map((name) => name.slice(0, -EXTENSION.length));
+		const ids = namesIn(this.#folder)
+			.filter((name) => name.endsWith(EXTENSION))
+			.map((name) => name.slice(0, -EXTENSION.length));
 		return ids.filter((id) => id !== this.id);
 	}
 

@@ -9,7 +9,8 @@ const STORE_VARIABLE = "PI_SYNC_STORE";
 const SETTINGS_FILE = "session-store.json";
 
 /** The directory that contains all default session directories of pi. */
-const sessionsRoot = () => dirname(require("pi-session-native").getDefaultSessionDir(homedir(), undefined, { create: false }));
+const sessionsRoot = () =>
+	dirname(require("pi-session-native").getDefaultSessionDir(homedir(), undefined, { create: false }));
 
 /** pi's own directory. */
 const agentDir = () => dirname(sessionsRoot());
@@ -20,7 +21,9 @@ const notesIn = (agent) => join(agent, "session-stores");
 /** The paths in a directory; none where it is missing or is no directory. @param {string} dir */
 function pathsIn(dir) {
 	try {
-		return readdirSync(dir).sort().map((name) => join(dir, name));
+		return readdirSync(dir)
+			.sort()
+			.map((name) => join(dir, name));
 	} catch (error) {
 		if (["ENOENT", "ENOTDIR"].includes(Object(error).code)) return [];
 		throw error;
@@ -40,7 +43,9 @@ const directoriesIn = (dir) => pathsIn(dir).filter(isDirectory);
  */
 function everySessionFile(dirs) {
 	const all = [...directoriesIn(sessionsRoot()), ...dirs.flatMap((dir) => dir ?? [])];
-	const found = [...new Set(all)].flatMap((dir) => pathsIn(dir).flatMap((path) => (path.endsWith(EXTENSION) ? [path, ...subagentFiles(path)] : [])));
+	const found = [...new Set(all)].flatMap((dir) =>
+		pathsIn(dir).flatMap((path) => (path.endsWith(EXTENSION) ? [path, ...subagentFiles(path)] : [])),
+	);
 	return [...new Set(found)];
 }
 
@@ -49,7 +54,10 @@ function subagentFiles(file) {
 	const folder = file.slice(0, -EXTENSION.length);
 	if (!file.endsWith(EXTENSION) || !isDirectory(folder)) return [];
 	const below = readdirSync(folder, { recursive: true, withFileTypes: true });
-	return below.filter((one) => one.isFile() && one.name.endsWith(EXTENSION)).map((one) => join(one.parentPath, one.name)).sort();
+	return below
+		.filter((one) => one.isFile() && one.name.endsWith(EXTENSION))
+		.map((one) => join(one.parentPath, one.name))
+		.sort();
 }
 
 exports.SETTINGS_FILE = SETTINGS_FILE;

@@ -18,9 +18,20 @@ const TIMEOUT_MS = 2000;
 /** Stores take names of a limited length. */
 const LONGEST_PATH = 800;
 /** Variables that would make git use another directory, and the one that may hold a password: git may run other programs. */
-const WITHHELD = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", STORE_VARIABLE];
+const WITHHELD = [
+	"GIT_DIR",
+	"GIT_WORK_TREE",
+	"GIT_COMMON_DIR",
+	"GIT_INDEX_FILE",
+	"GIT_PREFIX",
+	"GIT_NAMESPACE",
+	STORE_VARIABLE,
+];
 /** What is asked: the remotes, and where the directory is below the repository's root. */
-const QUESTIONS = [["remote", "-v"], ["rev-parse", "--show-prefix"]];
+const QUESTIONS = [
+	["remote", "-v"],
+	["rev-parse", "--show-prefix"],
+];
 /** What git says where there is no repository, or no directory. */
 const NO_REPOSITORY = /not a git repository \(|cannot change to/;
 
@@ -34,9 +45,13 @@ function normalizeRemote(remote) {
 	const text = remote.trim();
 	const short = /^(?:[^@/\\]+@)?([^@:/\\]{2,}):(?!\/\/)(.+)$/.exec(text);
 	const long = /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?([^@:/]+)(?::\d*)?\/(.+)$/i.exec(text);
-	const [, host, path] = (/^file:/i.test(text) ? undefined : (long ?? (text.includes("://") ? undefined : short))) ?? [];
+	const [, host, path] =
+		(/^file:/i.test(text) ? undefined : (long ?? (text.includes("://") ? undefined : short))) ?? [];
 	if (host === undefined || path === undefined) return undefined;
-	const parts = path.replace(/\\/g, "/").split("/").filter((part) => part !== "");
+	const parts = path
+		.replace(/\\/g, "/")
+		.split("/")
+		.filter((part) => part !== "");
 	const last = parts.pop()?.replace(/\.git$/i, "");
 	if (last) parts.push(last);
 	return parts.length > 0 ? `${host}/${parts.join("/")}`.toLowerCase() : undefined;
@@ -45,7 +60,12 @@ function normalizeRemote(remote) {
 /** What is the same for every question, in whatever language the user has. */
 function optionsOfGit() {
 	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
-	return { encoding: /** @type {const} */ ("utf8"), env: { ...env, LC_ALL: "C" }, timeout: TIMEOUT_MS, windowsHide: true };
+	return {
+		encoding: /** @type {const} */ ("utf8"),
+		env: { ...env, LC_ALL: "C" },
+		timeout: TIMEOUT_MS,
+		windowsHide: true,
+	};
 }
 
 /**
@@ -56,7 +76,13 @@ function optionsOfGit() {
  */
 function projectOf(cwd, host) {
 	const set = process.env.PI_SYNC_PROJECT;
-	return set || projectFrom({ cwd, host }, QUESTIONS.map((args) => spawnSync("git", ["-C", cwd, ...args], optionsOfGit()))).project;
+	return (
+		set ||
+		projectFrom(
+			{ cwd, host },
+			QUESTIONS.map((args) => spawnSync("git", ["-C", cwd, ...args], optionsOfGit())),
+		).project
+	);
 }
 
 /**
@@ -69,9 +95,12 @@ function projectOf(cwd, host) {
 async function findProject(cwd, host, set = process.env.PI_SYNC_PROJECT) {
 	if (set) return { project: set };
 	/** @param {string[]} args @returns {Promise<Answer>} */
-	const ask = (args) => new Promise((resolve) => {
-		execFile("git", ["-C", cwd, ...args], optionsOfGit(), (error, stdout, stderr) => resolve({ stdout, stderr, error: /** @type {NodeJS.ErrnoException} */ (error) }));
-	});
+	const ask = (args) =>
+		new Promise((resolve) => {
+			execFile("git", ["-C", cwd, ...args], optionsOfGit(), (error, stdout, stderr) =>
+				resolve({ stdout, stderr, error: /** @type {NodeJS.ErrnoException} */ (error) }),
+			);
+		});
 	return projectFrom({ cwd, host }, await Promise.all(QUESTIONS.map(ask)));
 }
 
@@ -80,8 +109,14 @@ function projectFrom({ cwd, host }, [remotes, prefix]) {
 	/** @type {Found} */
 	const own = { project: ownProject(cwd, host), isOwn: true };
 	const problem = problemOf(cwd, remotes) ?? problemOf(cwd, prefix);
-	if (problem !== undefined) return { ...own, problem: `${problem} in ${cwd}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)` };
-	const urls = new Map([...(remotes?.stdout ?? "").matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]));
+	if (problem !== undefined)
+		return {
+			...own,
+			problem: `${problem} in ${cwd}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)`,
+		};
+	const urls = new Map(
+		[...(remotes?.stdout ?? "").matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]),
+	);
 	const remote = urls.get("origin") ?? (urls.size === 1 ? [...urls.values()][0] : undefined);
 	const name = remote === undefined ? undefined : normalizeRemote(remote);
 	if (name === undefined) return own;
@@ -94,7 +129,8 @@ function projectFrom({ cwd, host }, [remotes, prefix]) {
  * @param {string} cwd
  * @param {string} host
  */
-const ownProject = (cwd, host) => `${host}:${cwd.length <= LONGEST_PATH ? cwd : createHash("sha256").update(cwd).digest("hex")}`;
+const ownProject = (cwd, host) =>
+	`${host}:${cwd.length <= LONGEST_PATH ? cwd : createHash("sha256").update(cwd).digest("hex")}`;
 
 /**
  * Why git gave no answer; undefined if it did, or there is no repository.
@@ -106,9 +142,12 @@ function problemOf(cwd, answer) {
 	// There is none if git could not be started.
 	const said = (answer?.stderr ?? "").trim().split("\n")[0] ?? "";
 	if (error?.code === "ENOENT") return isInRepository(cwd) ? "git is not installed" : undefined;
-	if (error?.code === "ETIMEDOUT" || (error && "killed" in error && error.killed)) return `git gave no answer within ${TIMEOUT_MS / 1000} s`;
+	if (error?.code === "ETIMEDOUT" || (error && "killed" in error && error.killed))
+		return `git gave no answer within ${TIMEOUT_MS / 1000} s`;
 	if (error && said === "") return `git failed: ${error.message}`;
-	return said.startsWith("fatal:") && !NO_REPOSITORY.test(said) ? `git failed: ${said.replace(/^fatal: */, "")}` : undefined;
+	return said.startsWith("fatal:") && !NO_REPOSITORY.test(said)
+		? `git failed: ${said.replace(/^fatal: */, "")}`
+		: undefined;
 }
 
 /** @param {string} cwd */

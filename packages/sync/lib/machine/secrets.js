@@ -38,7 +38,9 @@ const ESCAPES = /\\+(?:u[\da-f]{4}|x[\da-f]{2}|[bfnrt])?(?:\[[\d;]*[a-z])?/gi;
 function secretsOf(secrets, absolute) {
 	if (secrets === false) return undefined;
 	const rules = Object.entries(secrets === true ? PROVIDERS : { ...PROVIDERS, ...readRules(absolute(secrets)) });
-	const patterns = rules.flatMap(([name, pattern]) => (pattern === false ? [] : { name, pattern: new RegExp(pattern) }));
+	const patterns = rules.flatMap(([name, pattern]) =>
+		pattern === false ? [] : { name, pattern: new RegExp(pattern) },
+	);
 	return (line) => {
 		const text = buffer(line).toString();
 		const plain = text.replace(ESCAPES, " ");
@@ -54,7 +56,8 @@ function readRules(path) {
 	} catch (error) {
 		throw new StoreError("invalid", `The rules for secrets cannot be read: ${messageOf(error)}`, { cause: error });
 	}
-	if (!isObject(value)) throw new StoreError("invalid", `${path} must be a JSON object of names and regular expressions`);
+	if (!isObject(value))
+		throw new StoreError("invalid", `${path} must be a JSON object of names and regular expressions`);
 	for (const [name, pattern] of Object.entries(value)) {
 		try {
 			if (pattern === false) continue;

@@ -96,7 +96,8 @@ function tailChecksumAt(path, offset) {
 	try {
 		file = fs.openSync(path, "r");
 		const tail = Buffer.alloc(Math.min(offset, CHECKED_BYTES));
-		for (let [at, length] = [0, 1]; length > 0; at += length) length = fs.readSync(file, tail, at, tail.length - at, offset - tail.length + at);
+		for (let [at, length] = [0, 1]; length > 0; at += length)
+			length = fs.readSync(file, tail, at, tail.length - at, offset - tail.length + at);
 		return checksumOf(tail);
 	} catch {
 		return undefined;
@@ -208,9 +209,16 @@ function versionNumber(version) {
 function checkVersion(version = 1) {
 	const number = versionNumber(version);
 	const shown = JSON.stringify(version).slice(0, 20);
-	if (number < CURRENT_VERSION) throw new StoreError("invalid", `The session is of version ${shown}, stores take ${CURRENT_VERSION}: open it once, which migrates it`);
+	if (number < CURRENT_VERSION)
+		throw new StoreError(
+			"invalid",
+			`The session is of version ${shown}, stores take ${CURRENT_VERSION}: open it once, which migrates it`,
+		);
 	if (number > CURRENT_VERSION)
-		throw new StoreError("invalid", `The session is of version ${shown}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`);
+		throw new StoreError(
+			"invalid",
+			`The session is of version ${shown}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`,
+		);
 }
 
 exports.CURRENT_VERSION = CURRENT_VERSION;

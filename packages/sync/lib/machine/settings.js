@@ -42,7 +42,8 @@ const isBoolean = (value) => typeof value === "boolean";
 /** Whether a path is the same for every process. @param {string} path */
 const isWholePath = (path) => isAbsolute(expandHome(path));
 /** The id of a session; undefined if it is a directory. @param {string} entry of `private` */
-const sessionIn = (entry) => (UUID.test(entry) ? entry : entry.startsWith(ID_MARK) ? entry.slice(ID_MARK.length) : undefined);
+const sessionIn = (entry) =>
+	UUID.test(entry) ? entry : entry.startsWith(ID_MARK) ? entry.slice(ID_MARK.length) : undefined;
 
 /** @type {Record<keyof Settings, [isRight: (value: unknown) => boolean, what: string]>} */
 const CHECKS = {
@@ -51,11 +52,13 @@ const CHECKS = {
 	push: [isBoolean, "true or false"],
 	pull: [isBoolean, "true or false"],
 	private: [
-		(value) => Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || sessionIn(one) !== undefined)),
+		(value) =>
+			Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || sessionIn(one) !== undefined)),
 		`a list of directories, each a whole path or one in ~/, and of ids of sessions (one that is not a UUID as "${ID_MARK}…")`,
 	],
 	projects: [
-		(value) => isObject(value) && Object.entries(value).every(([dir, name]) => isWholePath(dir) && isText(name) && name !== ""),
+		(value) =>
+			isObject(value) && Object.entries(value).every(([dir, name]) => isWholePath(dir) && isText(name) && name !== ""),
 		"names by directories, each a whole path or one in ~/",
 	],
 	secrets: [(value) => isBoolean(value) || isText(value), "true, false, or the path of a file of rules"],
@@ -77,11 +80,19 @@ function readFile(path) {
 		const stat = fs.fstatSync(file);
 		if (stat.isDirectory()) throw new StoreError("invalid", `${path} must be a file, and is a directory`);
 		if (process.platform !== "win32" && (stat.mode & OTHERS) !== 0)
-			throw new StoreError("denied", `${path} may hold a password, and others may read or change it: chmod 600 ${path}`);
+			throw new StoreError(
+				"denied",
+				`${path} may hold a password, and others may read or change it: chmod 600 ${path}`,
+			);
 		const value = parse(fs.readFileSync(file));
-		if (!isObject(value)) throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);
+		if (!isObject(value))
+			throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);
 		for (const [name, one] of Object.entries(value)) {
-			if (!Object.hasOwn(CHECKS, name)) throw new StoreError("invalid", `${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`);
+			if (!Object.hasOwn(CHECKS, name))
+				throw new StoreError(
+					"invalid",
+					`${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`,
+				);
 			const [isRight, what] = CHECKS[/** @type {keyof Settings} */ (name)];
 			if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${what}`);
 		}
@@ -127,7 +138,10 @@ function isSameStore(a, b) {
 /** Refuses a password in an argument of a command, which every user of the machine can see. @param {string} address */
 function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
-		throw new StoreError("invalid", `A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${SETTINGS_FILE} have it`);
+		throw new StoreError(
+			"invalid",
+			`A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${SETTINGS_FILE} have it`,
+		);
 }
 
 /** A path as it is written, and as it is on the disk, where a link in it leads elsewhere. @param {string} path */
@@ -144,7 +158,14 @@ function spellings(path) {
 function pathBelow(dir, cwd) {
 	const ways = spellings(dir).flatMap((above) => {
 		const start = above.endsWith(sep) ? above : above + sep;
-		return spellings(cwd).filter((path) => (path + sep).startsWith(start)).map((path) => path.slice(start.length).split(sep).filter((part) => part !== ""));
+		return spellings(cwd)
+			.filter((path) => (path + sep).startsWith(start))
+			.map((path) =>
+				path
+					.slice(start.length)
+					.split(sep)
+					.filter((part) => part !== ""),
+			);
 	});
 	return ways.sort((a, b) => a.length - b.length)[0];
 }
@@ -171,7 +192,8 @@ function projectSet({ projects }, cwd) {
  * @param {string} agentDir
  * @param {string} [set] the one that is set in the environment
  */
-const projectIn = async (cwd, host, agentDir, set = process.env.PI_SYNC_PROJECT) => findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
+const projectIn = async (cwd, host, agentDir, set = process.env.PI_SYNC_PROJECT) =>
+	findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
 
 /**
  * What may leave this machine, as options of a `SessionSync`. What is private is read each time: a session may become private while it is
@@ -188,12 +210,21 @@ function pushRules(agentDir) {
 			const named = readSettings(agentDir).private;
 			/** @param {{ session: string, cwd: string | undefined }} one */
 			const isNamed = ({ session, cwd }) =>
-				named.some((entry) => sessionIn(entry) === session || (cwd !== undefined && sessionIn(entry) === undefined && pathBelow(entry, cwd) !== undefined));
+				named.some(
+					(entry) =>
+						sessionIn(entry) === session ||
+						(cwd !== undefined && sessionIn(entry) === undefined && pathBelow(entry, cwd) !== undefined),
+				);
 			if (named.length === 0) return false;
 			if (isNamed(local)) return true;
 			const parents = local.file === undefined ? [] : parentsOf(local.file);
 			const directories = named.filter((entry) => sessionIn(entry) === undefined);
-			return parents === undefined || parents.some((parent) => isNamed(parent) || (parent.isGone && directories.some((dir) => mayBeOf(dir, parent.path))));
+			return (
+				parents === undefined ||
+				parents.some(
+					(parent) => isNamed(parent) || (parent.isGone && directories.some((dir) => mayBeOf(dir, parent.path))),
+				)
+			);
 		},
 	};
 }
@@ -213,9 +244,16 @@ function parentsOf(file) {
 		if (header === undefined) return undefined;
 		// Programs may give an id alone, which never was a file.
 		const isGone = !isThere && isSessionName(path);
-		if (path !== file) parents.push({ session: String(header.id ?? idInName(path)), cwd: typeof header.cwd === "string" ? header.cwd : undefined, path, isGone });
+		if (path !== file)
+			parents.push({
+				session: String(header.id ?? idInName(path)),
+				cwd: typeof header.cwd === "string" ? header.cwd : undefined,
+				path,
+				isGone,
+			});
 		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
-		for (const field of PARENT_FIELDS) if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
+		for (const field of PARENT_FIELDS)
+			if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
 	}
 	return parents;
 }
@@ -229,7 +267,12 @@ function parentsOf(file) {
 function mayBeOf(dir, path) {
 	const name = path.split(/[\\/]/).at(-2) ?? "";
 	const { getDefaultSessionDir } = require("pi-session-native");
-	return !OWN_DIRECTORY.test(name) || spellings(dir).some((one) => name.startsWith(basename(getDefaultSessionDir(one, undefined, { create: false })).slice(0, -"--".length)));
+	return (
+		!OWN_DIRECTORY.test(name) ||
+		spellings(dir).some((one) =>
+			name.startsWith(basename(getDefaultSessionDir(one, undefined, { create: false })).slice(0, -"--".length)),
+		)
+	);
 }
 
 /** @param {string} path */
@@ -243,10 +286,12 @@ function headerAt(path) {
 }
 
 /** Adds a session to those that are never pushed. @param {string} agentDir @param {string} session */
-const makePrivate = (agentDir, session) => changePrivate(agentDir, (entries, entry) => (entries.includes(entry) ? entries : [...entries, entry]), session);
+const makePrivate = (agentDir, session) =>
+	changePrivate(agentDir, (entries, entry) => (entries.includes(entry) ? entries : [...entries, entry]), session);
 
 /** Takes a session out of them. @param {string} agentDir @param {string} session */
-const makePublic = (agentDir, session) => changePrivate(agentDir, (entries, entry) => entries.filter((one) => one !== entry), session);
+const makePublic = (agentDir, session) =>
+	changePrivate(agentDir, (entries, entry) => entries.filter((one) => one !== entry), session);
 
 /**
  * Changes the setting `private`.

@@ -11,19 +11,20 @@ const TLS_MODES = new Set(["disable", "prefer", "require", "verify-ca", "verify-
 /** What PostgreSQL's error codes mean here, by code or by class. */
 const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 	"08": "unreachable",
-	"25006": "read-only",
-	"28": "denied",
-	"40": "unreachable",
-	"42501": "denied",
-	"53100": "full",
-	"53": "unreachable",
+	25006: "read-only",
+	28: "denied",
+	40: "unreachable",
+	42501: "denied",
+	53100: "full",
+	53: "unreachable",
 	// Another transaction holds a lock for longer than an append waits.
 	"55P03": "unreachable",
-	"57": "unreachable",
+	57: "unreachable",
 });
 
 const NO_TLS = /does not support SSL|certificate/i;
-const TLS_HINT = "servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
+const TLS_HINT =
+	"servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
 
 const ASKS_FOR_PASSWORD = "the server asks for a password";
 
@@ -39,7 +40,13 @@ function openPool(address, timeout) {
 	for (const name of TLS_PARAMETERS) if (!url.searchParams.getAll(name).at(-1)) url.searchParams.delete(name);
 	const { Client, Pool } = require("pg");
 	const pool = new Pool({
-		...{ connectionString: url.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
+		...{
+			connectionString: url.href,
+			application_name: "pi-session-native",
+			max: 4,
+			keepAlive: true,
+			allowExitOnIdle: true,
+		},
 		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined, Client: poolClient(Client) },
 		// A server goes on with what a client that is gone had asked for, and would wait for a lock forever.
 		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
@@ -47,7 +54,9 @@ function openPool(address, timeout) {
 	// The socket counts from the last byte, in either direction; pg's own limit is one for the whole answer.
 	pool.on("connect", (client) => {
 		const socket = socketOf(client);
-		socket?.setTimeout(timeout, () => socket.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)));
+		socket?.setTimeout(timeout, () =>
+			socket.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)),
+		);
 	});
 	// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
 	pool.on("error", () => {});
@@ -60,9 +69,11 @@ function openPool(address, timeout) {
  * @param {URL} address
  */
 function needsTls(address) {
-	if (TLS_PARAMETERS.some((name) => address.searchParams.has(name)) || TLS_MODES.has(process.env.PGSSLMODE ?? "")) return false;
+	if (TLS_PARAMETERS.some((name) => address.searchParams.has(name)) || TLS_MODES.has(process.env.PGSSLMODE ?? ""))
+		return false;
 	// The driver takes the parameter, and the last of several.
-	const host = address.searchParams.getAll("host").at(-1) || address.hostname.replace(/%2f/gi, "/") || process.env.PGHOST || "";
+	const host =
+		address.searchParams.getAll("host").at(-1) || address.hostname.replace(/%2f/gi, "/") || process.env.PGHOST || "";
 	// A path is that of a socket of this machine.
 	return !host.startsWith("/") && !THIS_MACHINE.test(host);
 }
@@ -84,8 +95,7 @@ const poolClient = (Client) =>
 		/** @param {import("pg").ClientConfig} [config] */
 		constructor(config) {
 			super(config);
-			const client = /** @type {any} */ (this);
-			client.password ??= () => passwordInFile(client.connectionParameters);
+			this.password ??= () => passwordInFile(this.connectionParameters);
 		}
 
 		/** @param {any} [done] the pool's @returns {any} */
@@ -101,7 +111,8 @@ const poolClient = (Client) =>
 /** Throws if it has none. @param {unknown} connection @returns {Promise<string>} */
 async function passwordInFile(connection) {
 	const password = await new Promise((resolve) => /** @type {any} */ (require)("pgpass")(connection, resolve));
-	if (password === undefined) throw new Error(`${ASKS_FOR_PASSWORD}, and the address, PGPASSWORD and ~/.pgpass have none for it`);
+	if (password === undefined)
+		throw new Error(`${ASKS_FOR_PASSWORD}, and the address, PGPASSWORD and ~/.pgpass have none for it`);
 	return password;
 }
 
@@ -110,9 +121,13 @@ function storeError(name, error) {
 	const state = isObject(error) && typeof error.code === "string" ? error.code : "";
 	const said = messageOf(error);
 	if (NO_TLS.test(said)) return new StoreError("failed", `${name}: ${said} (${TLS_HINT})`, { cause: error });
-	const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
+	const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state)
+		? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed")
+		: undefined;
 	// Codes of the system, not Node's own (ERR_…), which are faults of a call; `open` is that of a certificate.
-	const lost = (/^E(?!RR_)[A-Z]/.test(state) && !(isObject(error) && error.syscall === "open")) || /connection|terminated|timeout|not queryable|socket/i.test(said);
+	const lost =
+		(/^E(?!RR_)[A-Z]/.test(state) && !(isObject(error) && error.syscall === "open")) ||
+		/connection|terminated|timeout|not queryable|socket/i.test(said);
 	return new StoreError(byState ?? (lost ? "unreachable" : "failed"), `${name}: ${said}`, { cause: error });
 }
 

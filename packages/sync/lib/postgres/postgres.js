@@ -2,7 +2,16 @@
 // different connections, as may two statements behind a pooler. Calls that take several leave a state that a repetition goes on from.
 const { DEFAULT_SCHEMA, checkTimeout, readAddress, timeoutIn } = require("../base/address.js");
 const { StoreError, deletedError, resetError } = require("../base/errors.js");
-const { buffer, checkAppend, checkProject, compareText, entryOf, headerFault, lineKey, sha256 } = require("../base/lines.js");
+const {
+	buffer,
+	checkAppend,
+	checkProject,
+	compareText,
+	entryOf,
+	headerFault,
+	lineKey,
+	sha256,
+} = require("../base/lines.js");
 const { checkId, isId } = require("../base/names.js");
 const { APPEND, stampAt } = require("./postgres-append.js");
 const { openPool, storeError } = require("./postgres-connection.js");
@@ -56,13 +65,16 @@ class PostgresStore {
 			this.#end = () => pool.end();
 		} else throw new StoreError("invalid", "A PostgreSQL store must have a client or a URL");
 		this.#schema = schema ?? DEFAULT_SCHEMA;
-		if (!/^[a-z_][a-z0-9_]{0,62}$/.test(this.#schema)) throw new StoreError("invalid", `Not a name of a schema here: ${JSON.stringify(schema)}`);
+		if (!/^[a-z_][a-z0-9_]{0,62}$/.test(this.#schema))
+			throw new StoreError("invalid", `Not a name of a schema here: ${JSON.stringify(schema)}`);
 	}
 
 	/** @type {Store["append"]} */
 	async append(session, append) {
 		checkId(session, "session");
-		const lines = [...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line), line])).values()];
+		const lines = [
+			...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line), line])).values(),
+		];
 		const after = readCursor(append.after);
 		if (lines.length === 0 && after.sequence === 0) return { stored: 0, cursor: append.after ?? NOTHING };
 		const values = [
@@ -108,7 +120,8 @@ class PostgresStore {
 			const where = `row ${sequence} of ${this.#schema}.entries`;
 			// Nothing stands in the place of a redacted line.
 			if (redacted && line.length === 0) continue;
-			if (!redacted && !hash.equals(sha256(line))) page.problems.push({ session, where, message: "its checksum is wrong" });
+			if (!redacted && !hash.equals(sha256(line)))
+				page.problems.push({ session, where, message: "its checksum is wrong" });
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
 		}
@@ -163,7 +176,10 @@ class PostgresStore {
 			[session],
 		);
 		// What was appended before that is seen by a statement that begins after it.
-		await this.#query("DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)", [session]);
+		await this.#query(
+			"DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)",
+			[session],
+		);
 	}
 
 	/** @type {Store["redact"]} */
@@ -172,10 +188,18 @@ class PostgresStore {
 		for (let isKept = false; !isKept; ) {
 			const known = await this.redactions(session);
 			const changed = new Map(settleRedactions(session, redactions, known).map(({ hash, line }) => [hash, line]));
-			const all = new Map([...known.map(({ hash, line }) => /** @type {[string, Buffer | undefined]} */ ([hash, line])), ...changed]);
+			const all = new Map([
+				...known.map(({ hash, line }) => /** @type {[string, Buffer | undefined]} */ ([hash, line])),
+				...changed,
+			]);
 			const [row] = await this.#query(
 				`UPDATE $.sessions SET redacted = $2, replacements = $3 WHERE id = $1 AND deleted IS NULL AND cardinality(redacted) = $4 RETURNING id`,
-				[session, [...all.keys()].map((hash) => Buffer.from(hash, "hex")), [...all.values()].map((line) => line ?? null), known.length],
+				[
+					session,
+					[...all.keys()].map((hash) => Buffer.from(hash, "hex")),
+					[...all.values()].map((line) => line ?? null),
+					known.length,
+				],
 			);
 			isKept = row !== undefined;
 			if (!isKept) await this.#requireSession(session);
@@ -210,7 +234,10 @@ class PostgresStore {
 
 	/** What the list says of a session; throws if it is not there. @param {string} session */
 	async #requireSession(session) {
-		const { sessions: [there], deleted } = await this.list({ session });
+		const {
+			sessions: [there],
+			deleted,
+		} = await this.list({ session });
 		if (there) return there;
 		throw deleted.length > 0 ? deletedError(session) : new StoreError("not-found", `There is no session ${session}`);
 	}
@@ -260,8 +287,16 @@ class PostgresStore {
 		const version = await this.#version();
 		if (version === 0) return void (await this.#run(makeTables(this.#schema)));
 		const found = `${this.#name}: schema ${this.#schema} has layout ${version}`;
-		if (version < VERSION) throw new StoreError("unsupported", `${found}, which no release has: DROP SCHEMA ${this.#schema} CASCADE, or name another one (?schema=), and push again`);
-		if (version > VERSION) throw new StoreError("newer-schema", `${found}, this release knows ${VERSION}: install a newer pi-session-native`);
+		if (version < VERSION)
+			throw new StoreError(
+				"unsupported",
+				`${found}, which no release has: DROP SCHEMA ${this.#schema} CASCADE, or name another one (?schema=), and push again`,
+			);
+		if (version > VERSION)
+			throw new StoreError(
+				"newer-schema",
+				`${found}, this release knows ${VERSION}: install a newer pi-session-native`,
+			);
 	}
 
 	/** 0 if there are no tables yet. */

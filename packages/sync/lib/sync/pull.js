@@ -38,7 +38,8 @@ const NEWLINE = Buffer.from("\n");
  */
 async function pull(options) {
 	const report = (await tryPull(options)) ?? (await tryPull({ ...options, isChanged: true }));
-	if (!report) throw new StoreError("failed", `Session ${options.stored.session} was redacted here meanwhile: pull it again`);
+	if (!report)
+		throw new StoreError("failed", `Session ${options.stored.session} was redacted here meanwhile: pull it again`);
 	return report;
 }
 
@@ -78,7 +79,9 @@ async function tryPull(options) {
 /** The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note */
 function tailAsNoted(path, note) {
 	const opening = fs.open(path).catch(() => undefined);
-	return withFile(opening, async (file) => (file && (await fingerprintAt(file, note.offset)) === note.fingerprint ? tailAt(file, note.offset) : undefined));
+	return withFile(opening, async (file) =>
+		file && (await fingerprintAt(file, note.offset)) === note.fingerprint ? tailAt(file, note.offset) : undefined,
+	);
 }
 
 /** Whether a file is still what a note says. @param {string} path @param {Note} note */
@@ -153,7 +156,11 @@ async function done(options, page, merged) {
 	const { added, storedBytes: offset, inode } = merged;
 	// Another pull may have replaced the file since: the note then matches no file.
 	const fingerprint = await withFile(fs.open(options.file), (file) => fingerprintAt(file, offset, inode));
-	await keepNote(options, { cursor: page.cursor, offset, fingerprint, mustReload: page.problems.length > 0 }, page.problems);
+	await keepNote(
+		options,
+		{ cursor: page.cursor, offset, fingerprint, mustReload: page.problems.length > 0 },
+		page.problems,
+	);
 	return { added, problems: page.problems };
 }
 
@@ -164,7 +171,11 @@ async function done(options, page, merged) {
  * @param {import("../index").Problem[]} problems
  */
 async function keepNote({ notes, stored }, note, problems) {
-	await notes.set(stored.session, { ...note, revision: problems.length === 0 ? revisionOf(stored) : undefined, redactions: stored.redactions });
+	await notes.set(stored.session, {
+		...note,
+		revision: problems.length === 0 ? revisionOf(stored) : undefined,
+		redactions: stored.redactions,
+	});
 }
 
 /**
@@ -176,7 +187,8 @@ async function keepNote({ notes, stored }, note, problems) {
 async function localHeader(session, header, { cwd, parentOf }) {
 	const value = parse(header);
 	// A store checks that it is the header of this session.
-	if (!isObject(value)) throw new StoreError("invalid", `Session ${session}: the header is not the header of a session`);
+	if (!isObject(value))
+		throw new StoreError("invalid", `Session ${session}: the header is not the header of a session`);
 	checkVersion(value.version);
 	value.cwd = cwd;
 	for (const field of PARENT_FIELDS.filter((field) => value[field] !== undefined)) {

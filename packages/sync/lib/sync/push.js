@@ -97,7 +97,10 @@ class FilePush {
 
 	#tryPortion() {
 		// A session gets its file with its first message.
-		return withFile(unlessAbsent(fs.open(this.#local.file)), async (file) => file !== undefined && this.#storeFrom(file));
+		return withFile(
+			unlessAbsent(fs.open(this.#local.file)),
+			async (file) => file !== undefined && this.#storeFrom(file),
+		);
 	}
 
 	/** @param {FileHandle} file */
@@ -109,10 +112,19 @@ class FilePush {
 		if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
 			const page = await this.#loadStored();
 			this.#isCompared = true;
-			note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), mustReload: page.lines.length > 0 };
+			note = {
+				cursor: page.cursor,
+				offset: 0,
+				fingerprint: await fingerprintAt(file, 0),
+				mustReload: page.lines.length > 0,
+			};
 		}
 		const read = await readLines(file, note.offset);
-		if (read.tooLong > 0) this.skipped = new StoreError("invalid", `${this.#local.file}: the line at byte ${note.offset} has ${read.tooLong} bytes, and is too long to be an entry: pi-sessions repair takes it out`);
+		if (read.tooLong > 0)
+			this.skipped = new StoreError(
+				"invalid",
+				`${this.#local.file}: the line at byte ${note.offset} has ${read.tooLong} bytes, and is too long to be an entry: pi-sessions repair takes it out`,
+			);
 		// After reading: what is said once a session is private is not among the lines if it was not private yet.
 		if (isPrivate(this.#local)) return false;
 		// Then the file is another one.
@@ -145,7 +157,12 @@ class FilePush {
 		// A pull, or another process, made a newer one meanwhile.
 		if (!isDeepStrictEqual(this.#note(), noted)) return true;
 		await this.#keep({ ...note, cursor, offset, fingerprint, mustReload });
-		for (const line of lines) if (!fits(line)) this.skipped = new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`);
+		for (const line of lines)
+			if (!fits(line))
+				this.skipped = new StoreError(
+					"invalid",
+					`${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`,
+				);
 		onProgress(bytes);
 		return hasMore;
 	}
@@ -171,7 +188,10 @@ class FilePush {
 		if (held === undefined) return read;
 		if (at === 0) {
 			const id = entryOf(held)?.id;
-			throw new StoreError("held-back", `Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${secretIn(held)}, and is not stored with all that follows it: pi-sync redact takes it out`);
+			throw new StoreError(
+				"held-back",
+				`Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${secretIn(held)}, and is not stored with all that follows it: pi-sync redact takes it out`,
+			);
 		}
 		const lines = read.lines.slice(0, at);
 		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), hasMore: true };

@@ -73,9 +73,12 @@ async function finishInterrupted(file, redactionFile, call = callHere) {
  * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not
  */
 async function applyRedactions({ session, file }, redactions, options) {
-	const lines = [...redactions].flatMap(([owner, some]) => some.map((one) => ({ ...one, session: owner === session ? undefined : owner })));
+	const lines = [...redactions].flatMap(([owner, some]) =>
+		some.map((one) => ({ ...one, session: owner === session ? undefined : owner })),
+	);
 	// What an earlier run has left may be of a session that is not among these.
-	const ownersOf = (/** @type {RedactedLines} */ found) => found.map((one) => one.session ?? session ?? "").filter((owner) => redactions.has(owner));
+	const ownersOf = (/** @type {RedactedLines} */ found) =>
+		found.map((one) => one.session ?? session ?? "").filter((owner) => redactions.has(owner));
 	/** @type {Map<string, number | Error>} */
 	const counts = new Map();
 	// Where it is not known whose lines a file has, it may have everybody's.
@@ -143,10 +146,13 @@ async function pushRedactions({ session, file }, options) {
  * @param {ToStore & { redactionFile: RedactionFile }} options
  */
 async function send(session, unknown, { store, redactionFile, isPrivate, secretIn }) {
-	const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
+	const stored =
+		isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 	const isStored = (/** @type {ReplacedLine} */ { hash }) => stored?.has(hash) ?? true;
 	const given = isPrivate ? unknown.filter(isStored) : unknown;
-	const redactions = given.map((one) => (isStored(one) && secretIn?.(one.line) === undefined ? one : { hash: one.hash }));
+	const redactions = given.map((one) =>
+		isStored(one) && secretIn?.(one.line) === undefined ? one : { hash: one.hash },
+	);
 	await redactionFile.redactInStore(() => store.redact(session, redactions));
 }
 
@@ -166,7 +172,8 @@ function emptyDiffering(all, known) {
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
-const redactionsIn = async (store, session) => new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
+const redactionsIn = async (store, session) =>
+	new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
 
 /**
  * What the store's lines of a session hold of what is to be taken out: the lines, and those that are to stand in their places. Where the
@@ -177,7 +184,11 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
  */
 async function planStored({ session, file }, what, store) {
 	const { lines } = await loadAll(store, session);
-	return redactLines(lines.map(({ line }) => line), what, existsSync(file) ? file : undefined);
+	return redactLines(
+		lines.map(({ line }) => line),
+		what,
+		existsSync(file) ? file : undefined,
+	);
 }
 
 /**

@@ -34,7 +34,12 @@ class RedactionFile {
 		const dir = onDisk(resolve(dirname(file)));
 		this.#session = checkId(session, "session");
 		this.#notesDir = resolve(notesDir);
-		this.#path = join(this.#notesDir, "redacted", createHash("sha256").update(dir).digest("hex").slice(0, 16), `${nameOf(session)}.json`);
+		this.#path = join(
+			this.#notesDir,
+			"redacted",
+			createHash("sha256").update(dir).digest("hex").slice(0, 16),
+			`${nameOf(session)}.json`,
+		);
 		this.#lock = hostLock([dir, "redacted"], notesDir);
 		this.#store = address === undefined ? "" : addressKey(address);
 		// Of the session and the store alone: others need not wait for a store that does not answer.
@@ -50,7 +55,10 @@ class RedactionFile {
 	/** What was redacted in all sessions of the directory. A damaged file of another session is left out: it stops its own. */
 	ofDirectory() {
 		const folder = dirname(this.#path);
-		const others = namesIn(folder).filter((name) => name.endsWith(".json")).map((name) => join(folder, name)).filter((path) => path !== this.#path);
+		const others = namesIn(folder)
+			.filter((name) => name.endsWith(".json"))
+			.map((name) => join(folder, name))
+			.filter((path) => path !== this.#path);
 		const all = this.all();
 		for (const path of others) {
 			try {
@@ -75,8 +83,15 @@ class RedactionFile {
 		const bytes = unlessAbsentSync(() => readFileSync(path));
 		if (!bytes) return { lines: [], unfinished: [] };
 		const { lines, unfinished } = Object(parse(bytes));
-		if (!Array.isArray(unfinished) || !Array.isArray(lines) || !lines.every((one) => isObject(one) && typeof one.hash === "string" && typeof one.line === "string"))
-			throw new StoreError("failed", `${path}, which says what was redacted of a session, is damaged: put it back, or remove it and redact the session again`);
+		if (
+			!Array.isArray(unfinished) ||
+			!Array.isArray(lines) ||
+			!lines.every((one) => isObject(one) && typeof one.hash === "string" && typeof one.line === "string")
+		)
+			throw new StoreError(
+				"failed",
+				`${path}, which says what was redacted of a session, is damaged: put it back, or remove it and redact the session again`,
+			);
 		return { lines: lines.map(({ hash, line }) => ({ hash, line: Buffer.from(line, "base64") })), unfinished };
 	}
 
@@ -94,7 +109,11 @@ class RedactionFile {
 	 */
 	async add(lines, { keepsNote = false } = {}) {
 		const { lines: known, unfinished } = this.#read();
-		const more = settleRedactions(this.#session, lines.map(({ hash, line }) => ({ hash, line: buffer(line) })), known);
+		const more = settleRedactions(
+			this.#session,
+			lines.map(({ hash, line }) => ({ hash, line: buffer(line) })),
+			known,
+		);
 		if (more.length === 0) return false;
 		const all = new Map([...known, ...more].map((one) => [one.hash, one]));
 		await this.#write({ lines: [...all.values()], unfinished });

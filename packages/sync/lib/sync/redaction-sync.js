@@ -15,7 +15,14 @@ const { unlessAbsent } = require("../base/calls.js");
 const { asError, isGone } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { describe, filesIn } = require("../machine/local-sessions.js");
-const { applyRedactions, finishInterrupted, planStored, pushRedactions, redactFile, redactLines } = require("./redact-files.js");
+const {
+	applyRedactions,
+	finishInterrupted,
+	planStored,
+	pushRedactions,
+	redactFile,
+	redactLines,
+} = require("./redact-files.js");
 const { RedactionFile } = require("./redaction-file.js");
 const { NotASession } = require("../machine/session-file.js");
 
@@ -61,7 +68,10 @@ class RedactionSync {
 	 */
 	async fetch(items) {
 		const { store, dir } = this.#options;
-		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
+		const changed = items.filter(
+			({ session, stored, state }) =>
+				state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions,
+		);
 		/** @type {Map<string, number | Error>} */
 		const results = new Map();
 		/** @type {Map<string, import("../index").Redaction[]>} */
@@ -78,7 +88,10 @@ class RedactionSync {
 		});
 		/** @type {Promise<Map<string, number | Error>> | undefined} */
 		let applying;
-		return { sessions: new Set(results.keys()), apply: () => (applying ??= this.#applyToFiles(changed, redactions, results)) };
+		return {
+			sessions: new Set(results.keys()),
+			apply: () => (applying ??= this.#applyToFiles(changed, redactions, results)),
+		};
 	}
 
 	/**
@@ -90,10 +103,13 @@ class RedactionSync {
 	async #applyToFiles(changed, redactions, results) {
 		const { dir, call, otherFiles } = this.#options;
 		const own = changed.flatMap(({ file }) => file ?? []);
-		const files = redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
+		const files =
+			redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
 		for (const file of files) {
 			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
-			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
+			const local = await unlessAbsent(describe(file)).catch((error) =>
+				error instanceof NotASession ? undefined : { file },
+			);
 			if (!local) continue;
 			const redactionFile = "session" in local ? this.redactionFileOf(local) : undefined;
 			const counts = await applyRedactions(local, redactions, { redactionFile, call });
@@ -155,8 +171,17 @@ class RedactionSync {
 		const redactionFile = this.redactionFileOf(local);
 		try {
 			const { length } = redactionFile.all();
-			const onEmptied = (/** @type {number} */ lines) => void this.#emptied.set(session, lines + (this.#emptied.get(session) ?? 0));
-			const isChanged = await pushRedactions(local, { store, redactionFile, evenIfKnown, secretIn, isPrivate, call, onEmptied });
+			const onEmptied = (/** @type {number} */ lines) =>
+				void this.#emptied.set(session, lines + (this.#emptied.get(session) ?? 0));
+			const isChanged = await pushRedactions(local, {
+				store,
+				redactionFile,
+				evenIfKnown,
+				secretIn,
+				isPrivate,
+				call,
+				onEmptied,
+			});
 			this.#pushed.set(session, length);
 			return isChanged;
 		} catch (error) {

@@ -25,7 +25,8 @@ const LARGE_BYTES = 4 << 20;
 const LARGE_PARALLEL = 2;
 
 /** Whether a session lacks much here, as far as its sizes tell. @param {SyncItem} item */
-const isLarge = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)) > LARGE_BYTES;
+const isLarge = ({ file, stored }) =>
+	stored.bytes - (file === undefined ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)) > LARGE_BYTES;
 
 /** Whether a pull has to do with a session. @param {SyncItem} item */
 const isToPull = ({ state }) => state === "new" || state === "changed";
@@ -59,19 +60,23 @@ class SessionSync {
 	async compare({ session, list: known, only = () => true } = {}) {
 		const { store } = this.#options;
 		const local = await this.#localSessions();
-		const list = known ?? await store.list(session === undefined ? { project: this.project } : { session });
+		const list = known ?? (await store.list(session === undefined ? { project: this.project } : { session }));
 		const { sessions, problems } = list;
 		this.#listed = new Set(sessions.map((one) => one.session));
 		const items = await inParallel(sessions.filter(only), async (stored) => {
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
 			let state = "new";
-			if (file !== undefined) state = (await this.#isSame(stored, file)) ? "same" : (await this.#isOpen(file)) ? "open" : "changed";
+			if (file !== undefined)
+				state = (await this.#isSame(stored, file)) ? "same" : (await this.#isOpen(file)) ? "open" : "changed";
 			// A session that was deleted here comes back if it is named.
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
-		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isOfProject(cwd)) : []);
+		await this.#noticeLosses(
+			list,
+			session === undefined ? [...local.values()].filter(({ cwd }) => this.#isOfProject(cwd)) : [],
+		);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
 	}
 
@@ -154,7 +159,11 @@ class SessionSync {
 			this.#pulling.set(session, isLarge(item));
 			const result = await this.#pullOne(item, applied.get(session)).finally(() => this.#pulling.delete(session));
 			const [problem] = result.problems;
-			this.#errors.set(session, result.error ?? (problem && new StoreError("failed", `${problem.where}: ${problem.message}`)), "pull");
+			this.#errors.set(
+				session,
+				result.error ?? (problem && new StoreError("failed", `${problem.where}: ${problem.message}`)),
+				"pull",
+			);
 			results.set(item, result);
 			onProgress?.(results.size, wanted.length);
 			onResult?.(result);
@@ -162,12 +171,19 @@ class SessionSync {
 		const pullAll = (/** @type {SyncItem[]} */ some, /** @type {AbortSignal | undefined} */ signal) => {
 			const pullLane = (/** @type {boolean} */ lane, /** @type {number} */ limit) => {
 				const busy = [...this.#pulling.values()].filter((isLarge) => isLarge === lane).length;
-				return inParallel(some.filter((item) => isLarge(item) === lane), pullOne, { signal, limit: limit - busy });
+				return inParallel(
+					some.filter((item) => isLarge(item) === lane),
+					pullOne,
+					{ signal, limit: limit - busy },
+				);
 			};
 			return Promise.all([pullLane(false, PARALLEL), pullLane(true, LARGE_PARALLEL)]);
 		};
 		const isRedacted = (/** @type {SyncItem} */ { session }) => redactions.sessions.has(session);
-		await pullAll(wanted.filter((item) => !isRedacted(item)), signal);
+		await pullAll(
+			wanted.filter((item) => !isRedacted(item)),
+			signal,
+		);
 		if (!signal?.aborted) {
 			applied = await redactions.apply();
 			// Applying them may have taken all of the time.
@@ -193,19 +209,38 @@ class SessionSync {
 				const there = await store.header(session, stored);
 				if (!there) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 				// One that is listed comes later.
-				const parentOf = async (/** @type {string} */ name) => (await this.#localSessions()).get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
+				const parentOf = async (/** @type {string} */ name) =>
+					(await this.#localSessions()).get(idInName(name))?.file ??
+					(this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
 				file = fileFor(dir, session, there);
 				header = await localHeader(session, there, { cwd, parentOf });
 				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
 			const isChanged = await this.#redactions.push({ session, file });
-			const pulled = await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactKnownCopies: (lines) => this.#redactions.redactKnownCopies({ session, file }, lines), call });
+			const pulled = await pull({
+				store,
+				stored,
+				isChanged,
+				file,
+				header,
+				notes: this.#notes,
+				redactKnownCopies: (lines) => this.#redactions.redactKnownCopies({ session, file }, lines),
+				call,
+			});
 			return { ...report, file, ...pulled, emptied: this.#redactions.takeEmptied(session) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
-			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, applied);
-			return { ...report, file, added: 0, problems: [], emptied: this.#redactions.takeEmptied(session), error: asError(error) };
+			if (report.isNew && isObject(error) && error.code === "EEXIST")
+				return this.#pullOne({ ...item, file, state: "changed" }, applied);
+			return {
+				...report,
+				file,
+				added: 0,
+				problems: [],
+				emptied: this.#redactions.takeEmptied(session),
+				error: asError(error),
+			};
 		}
 	}
 
@@ -231,14 +266,28 @@ class SessionSync {
 				onProgress?.(Math.min(done, total), total);
 			},
 		};
-		return inParallel(wanted, async (one) => {
-			const { session, file } = one;
-			const push = new FilePush(parts, one);
-			const error = await push.run().then(() => push.skipped, (failure) => this.#noteDeletion(session, failure));
-			// The note of a session that was deleted says it.
-			this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
-			return { session, file, emptied: this.#redactions.takeEmptied(session), bytes: push.bytes, lag: this.lagOf(one), ...(error && { error }) };
-		}, { signal });
+		return inParallel(
+			wanted,
+			async (one) => {
+				const { session, file } = one;
+				const push = new FilePush(parts, one);
+				const error = await push.run().then(
+					() => push.skipped,
+					(failure) => this.#noteDeletion(session, failure),
+				);
+				// The note of a session that was deleted says it.
+				this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
+				return {
+					session,
+					file,
+					emptied: this.#redactions.takeEmptied(session),
+					bytes: push.bytes,
+					lag: this.lagOf(one),
+					...(error && { error }),
+				};
+			},
+			{ signal },
+		);
 	}
 
 	/**
@@ -247,7 +296,8 @@ class SessionSync {
 	 * @param {unknown} failure
 	 */
 	async #noteDeletion(session, failure) {
-		if (failure instanceof StoreError && failure.code === "deleted") await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true });
+		if (failure instanceof StoreError && failure.code === "deleted")
+			await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true });
 		return asError(failure);
 	}
 
