@@ -903,7 +903,10 @@ export interface SessionOutline {
  * ```
  */
 export interface OutlineNode {
-	/** An ISO time is in UTC with milliseconds, however the entry writes it: the index keeps the moment alone. Any other `timestamp` is the entry's own. */
+	/**
+	 * An ISO time is in UTC with milliseconds, however the entry writes it: the index keeps the moment alone. Any other
+	 * `timestamp` is the entry's own.
+	 */
 	entry: { type: string; id: string; timestamp?: string; message?: { role: string } };
 	/** Oldest first. */
 	children: OutlineNode[];
@@ -1025,7 +1028,8 @@ export interface SessionInfo {
 }
 
 /**
- * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far, newest first.
+ * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far,
+ * newest first.
  *
  * @example
  * ```ts
@@ -1036,8 +1040,9 @@ export interface SessionInfo {
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
 /**
- * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where pi is configured
- * to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in place of the default ones.
+ * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where
+ * pi is configured to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in
+ * place of the default ones.
  *
  * @example
  * ```ts
@@ -1046,7 +1051,10 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
  * ```
  */
 export interface SessionScopeOptions {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
+	/**
+	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
+	 * sessionDir)` does.
+	 */
 	cwd?: string | undefined;
 	/** Only sessions in this directory, as `listAll(sessionDir)` shows them. */
 	sessionDir?: string | undefined;
@@ -1072,9 +1080,10 @@ export interface FoundSession {
 }
 
 /**
- * A kind of text that a search reads: what users said (`user`) and assistants, and why their calls failed (`assistant`), names of
- * sessions and labels (`name`), summaries of compactions and branches (`summary`), tool calls, their results, and commands of the
- * user's shell (`tool`), what assistants thought (`thinking`), and what extensions wrote, texts of context edits included (`custom`).
+ * A kind of text that a search reads: what users said (`user`) and assistants, and why their calls failed
+ * (`assistant`), names of sessions and labels (`name`), summaries of compactions and branches (`summary`), tool calls,
+ * their results, and commands of the user's shell (`tool`), what assistants thought (`thinking`), and what extensions
+ * wrote, texts of context edits included (`custom`).
  *
  * @example
  * ```ts
@@ -1105,7 +1114,8 @@ export type SearchRole =
 	| "context_edit";
 
 /**
- * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a session is read rejects.
+ * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a
+ * session is read rejects.
  *
  * @example
  * ```ts
@@ -1113,14 +1123,20 @@ export type SearchRole =
  * ```
  */
 export interface SearchOptions {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
+	/**
+	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
+	 * sessionDir)` does.
+	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository. `cwd` then only says
-	 * whose settings name the session directory.
+	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
+	 * `cwd` then only says whose settings name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
+	/**
+	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
+	 * any.
+	 */
 	sessionDir?: string | undefined;
 	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */
 	in?: readonly SearchScope[] | undefined;
@@ -1132,17 +1148,24 @@ export interface SearchOptions {
 	until?: string | number | Date | undefined;
 	/** The id or the file of the one session that is searched. */
 	session?: string | undefined;
-	/** The id or the file of a session that is not searched, such as the one that is open; nor are the sessions of its subagents. */
+	/**
+	 * The id or the file of a session that is not searched, such as the one that is open; nor are the sessions of its
+	 * subagents.
+	 */
 	excludeSession?: string | undefined;
 	/** Whether sessions of subagents are searched, after the session that each belongs to; `true` by default. */
 	subagents?: boolean | undefined;
 	/** Whether the query must be found as it stands, its white space included, also that at its ends. */
 	phrase?: boolean | undefined;
-	/** Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default. */
+	/**
+	 * Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default.
+	 */
 	dedupe?: boolean | undefined;
 	/** The largest number of hits; 50 by default, and `Infinity` for all. */
 	limit?: number | undefined;
-	/** The largest number of hits of one session, so that a long session does not hide the others; `Infinity` by default. */
+	/**
+	 * The largest number of hits of one session, so that a long session does not hide the others; `Infinity` by default.
+	 */
 	perSession?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string] | undefined;
@@ -1175,7 +1198,10 @@ export interface SearchHit {
 	cwd: string;
 	/** If it is the session of a subagent, the session that it belongs to. */
 	owner?: SearchedSession;
-	/** The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is open read-only. */
+	/**
+	 * The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is
+	 * open read-only.
+	 */
 	entryId: string;
 	/** Whose text it is: a message's role, else the type of the entry. */
 	role: SearchRole;
@@ -1185,7 +1211,10 @@ export interface SearchHit {
 	timestamp: string;
 	/** The match, marked, and the text around it, in one line, without escape sequences of terminals. */
 	snippet: string;
-	/** How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or the session has more than 200,000. */
+	/**
+	 * How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or the
+	 * session has more than 200,000.
+	 */
 	hitsInSession: number;
 }
 
@@ -1222,15 +1251,21 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
 	/** What rows are made by: one or several; by model by default. */
 	by?: Grouping | readonly Grouping[] | undefined;
 	/**
-	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which `"2025-06-01"` is midnight
-	 * UTC although days are those of the clock unless `utc` is given. Calls without a time are left out then.
+	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which
+	 * `"2025-06-01"` is midnight UTC although days are those of the clock unless `utc` is given. Calls without a time are
+	 * left out then.
 	 */
 	since?: Date | number | string | undefined;
-	/** Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then. */
+	/**
+	 * Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then.
+	 */
 	until?: Date | number | string | undefined;
 	/** Days begin at midnight UTC, not at the clock's. */
 	utc?: boolean | undefined;
-	/** How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the catalog. */
+	/**
+	 * How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the
+	 * catalog.
+	 */
 	largest?: number | undefined;
 }
 
@@ -1244,16 +1279,25 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  * ```
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
+	/**
+	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
+	 * dir)` does.
+	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository. `cwd` then only says
-	 * whose settings name the session directory.
+	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
+	 * `cwd` then only says whose settings name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
+	/**
+	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
+	 * any.
+	 */
 	sessionDir?: string | undefined;
-	/** Only the session in this file and its subagents, which are read without the catalog. Not with `cwd`, `sessionDir` or `folders`. */
+	/**
+	 * Only the session in this file and its subagents, which are read without the catalog. Not with `cwd`, `sessionDir`
+	 * or `folders`.
+	 */
 	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal | undefined;
@@ -1295,7 +1339,10 @@ export interface UsageSum {
  * ```
  */
 export interface UsageRow extends UsageSum {
-	/** The model that answered as `provider/model`, or in parentheses what else made the call; the first day of a period; a working directory; a session's file. */
+	/**
+	 * The model that answered as `provider/model`, or in parentheses what else made the call; the first day of a period;
+	 * a working directory; a session's file.
+	 */
 	key: string;
 	/** The sums of its models, the dearest first; not in rows by model. */
 	models?: UsageRow[];
@@ -1304,8 +1351,8 @@ export interface UsageRow extends UsageSum {
 	/** Of a session: its working directory. */
 	cwd?: string;
 	/**
-	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session (`manager.getUsage`): its
-	 * manager has the name.
+	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session
+	 * (`manager.getUsage`): its manager has the name.
 	 */
 	title?: string;
 	/** Of a session: how many sessions of its subagents are in its sum. */
@@ -1347,7 +1394,9 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
  * ```
  */
 export interface UsageLeftOut {
-	/** Calls without usage. They are not in the number of calls, and not in the numbers of what else is wrong with calls. */
+	/**
+	 * Calls without usage. They are not in the number of calls, and not in the numbers of what else is wrong with calls.
+	 */
 	withoutUsage: number;
 	/** Calls of which tokens of a kind, or the cost, are missing. */
 	missing: number;
@@ -1361,7 +1410,9 @@ export interface UsageLeftOut {
 	unknownKinds: number;
 	/** Calls whose provider or model has no name. */
 	withoutModel: number;
-	/** Calls that nothing tells the time of: neither a number nor an ISO text. With `since` or `until` they are not added. */
+	/**
+	 * Calls that nothing tells the time of: neither a number nor an ISO text. With `since` or `until` they are not added.
+	 */
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;
@@ -1385,7 +1436,9 @@ export interface SessionFiles {
 	backups: string[];
 	/** The session files of its subagents. */
 	subagents: string[];
-	/** The folder that these are in, if it has nothing else; null if there is no such folder, or it has other files, too. */
+	/**
+	 * The folder that these are in, if it has nothing else; null if there is no such folder, or it has other files, too.
+	 */
 	folder: string | null;
 }
 
@@ -1410,9 +1463,9 @@ export interface MoveOptions {
 // Types of how a session file is written, checked and repaired. Those of the format are in `header.d.ts`.
 
 /**
- * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`
- * give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and `forkFrom` ignore names that they do not know, as pi does;
- * `open` and `continueRecent` refuse them.
+ * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and
+ * `PI_SESSION_NATIVE_LOCK` give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and
+ * `forkFrom` ignore names that they do not know, as pi does; `open` and `continueRecent` refuse them.
  *
  * @example
  * ```ts
@@ -1423,20 +1476,20 @@ export interface MoveOptions {
  */
 export interface SessionFileOptions {
 	/**
-	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
-	 * process), or when the disk has it (`"fsync"`: it survives a power failure).
+	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of
+	 * this process), or when the disk has it (`"fsync"`: it survives a power failure).
 	 */
 	durability?: "os" | "fsync" | undefined;
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock is
-	 * advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and by the
-	 * end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its managers
-	 * share it.
+	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock
+	 * is advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and
+	 * by the end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its
+	 * managers share it.
 	 */
 	lock?: "none" | "exclusive" | undefined;
 	/**
-	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
-	 * the session on other machines, too. `PI_SESSION_NATIVE_IDS` sets the default.
+	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique
+	 * among copies of the session on other machines, too. `PI_SESSION_NATIVE_IDS` sets the default.
 	 */
 	ids?: "short" | "long" | undefined;
 }
@@ -1452,9 +1505,9 @@ export interface SessionFileOptions {
  */
 export interface OpenOptions extends SessionFileOptions {
 	/**
-	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of version 1 has its
-	 * number as its id), no lock is taken, and calls that change the session throw. `reload` takes in what others wrote, and moves the
-	 * leaf to the last entry. `isPersisted` is false.
+	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of
+	 * version 1 has its number as its id), no lock is taken, and calls that change the session throw. `reload` takes in
+	 * what others wrote, and moves the leaf to the last entry. `isPersisted` is false.
 	 */
 	readonly?: boolean | undefined;
 	/** The directory of new sessions of this manager; the file's by default. */
@@ -1612,8 +1665,9 @@ export interface VerifyReport {
 	/** There is a header, and nothing is wrong. */
 	ok: boolean;
 	/**
-	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session, damaged or not. A
-	 * file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows another program's format.
+	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session,
+	 * damaged or not. A file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows
+	 * another program's format.
 	 */
 	otherFormat: string | null;
 	/** The version that the header states, 1 if it states none; null without a header. */
@@ -1637,8 +1691,8 @@ export interface VerifyReport {
 }
 
 /**
- * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one of the user or the
- * model. Messages of the model that broke off do not count: pi does not send them.
+ * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one
+ * of the user or the model. Messages of the model that broke off do not count: pi does not send them.
  *
  * @example
  * ```ts
@@ -1695,8 +1749,8 @@ export interface MergeReport {
 	/** How many bytes of the file hold the stored lines in their order. */
 	storedBytes: number;
 	/**
-	 * The inode of the file that this report is about: another process may have replaced it since. Empty if nothing was done, and on
-	 * Windows.
+	 * The inode of the file that this report is about: another process may have replaced it since. Empty if nothing was
+	 * done, and on Windows.
 	 */
 	inode: string;
 }
@@ -1748,12 +1802,16 @@ export interface MergeSince {
 export interface RedactInput {
 	/** Replaced wherever a text of the session holds it. */
 	text?: string | undefined;
-	/** Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in the tree. */
+	/**
+	 * Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in
+	 * the tree.
+	 */
 	entries?: readonly string[] | undefined;
 	/**
-	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. A line that
-	 * differs from such a one only in its parent gets the new line, too, below its own parent. `session` names the session that a line is of,
-	 * if that is another one: then copies of its entry (lines with its type, timestamp and id) lose what they say if they were changed.
+	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they
+	 * say. A line that differs from such a one only in its parent gets the new line, too, below its own parent. `session`
+	 * names the session that a line is of, if that is another one: then copies of its entry (lines with its type,
+	 * timestamp and id) lose what they say if they were changed.
 	 */
 	lines?: readonly { hash: string; line?: string | Uint8Array | undefined; session?: string | undefined }[] | undefined;
 	/** What takes the place of a text; `[redacted]` by default. */
@@ -1773,23 +1831,28 @@ export interface RedactInput {
  */
 export interface RedactReport {
 	/**
-	 * The changed lines of the file, each by its entry's id (null if it is not an entry with one), the SHA-256 of its bytes before and after,
-	 * and its bytes after; `session` as it was given with `lines`.
+	 * The changed lines of the file, each by its entry's id (null if it is not an entry with one), the SHA-256 of its
+	 * bytes before and after, and its bytes after; `session` as it was given with `lines`.
 	 */
 	lines: { id: string | null; hash: string; newHash: string; line: Uint8Array; session?: string }[];
 	/** The paths of the backups that were changed. */
 	backups: string[];
-	/** How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long to be read. */
+	/**
+	 * How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long
+	 * to be read.
+	 */
 	left: number;
-	/** Whether the catalog holds nothing of the file any more. False if another process keeps it, or it cannot be written. */
+	/**
+	 * Whether the catalog holds nothing of the file any more. False if another process keeps it, or it cannot be written.
+	 */
 	isCatalogClean: boolean;
 }
 
 // Types of errors.
 
 /**
- * What went wrong, as a code for programs. Errors of the operating system have Node's codes instead, such as `ENOENT` or
- * `ENOSPC`, with `errno` and `syscall`.
+ * What went wrong, as a code for programs. Errors of the operating system have Node's codes instead, such as `ENOENT`
+ * or `ENOSPC`, with `errno` and `syscall`.
  *
  * | code | what happened | what to do |
  * | --- | --- | --- |
@@ -1829,8 +1892,8 @@ export type SessionErrorCode =
 	| "ERR_INTERNAL";
 
 /**
- * An error that this package throws. Errors that the caller's own code throws, and those of `JSON.stringify`, come through as
- * they are.
+ * An error that this package throws. Errors that the caller's own code throws, and those of `JSON.stringify`, come
+ * through as they are.
  *
  * @example
  * ```ts

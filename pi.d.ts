@@ -1,6 +1,6 @@
-// The entry `pi-session-native/pi`: the same module, its class typed as pi's own and as what it is here. Private members make pi's
-// class nominal, so that what pi exports for `createAgentSession({ sessionManager })` accepts no other class by its shape.
-// pi is an ES module and this package is CommonJS, hence the resolution mode.
+// The entry `pi-session-native/pi`: the same module, its class typed as pi's own and as what it is here. Private
+// members make pi's class nominal, so that what pi exports for `createAgentSession({ sessionManager })` accepts no
+// other class by its shape. pi is an ES module and this package is CommonJS, hence the resolution mode.
 import type { SessionManager as PiSessionManager } from "@earendil-works/pi-coding-agent" with {
 	"resolution-mode": "import",
 };

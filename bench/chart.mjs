@@ -1,5 +1,6 @@
 // Draws results as a chart: `node bench/chart.mjs chart.svg results.json…`. The results are those of
-// `npm run bench -- --json results.json`; `npm run bench -- --chart chart.svg` draws those of its own run, and `--readme` the README's.
+// `npm run bench -- --json results.json`; `npm run bench -- --chart chart.svg` draws those of its own run, and
+// `--readme` the README's.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,7 +37,8 @@ const text = (x, y, said, attributes = "") =>
 
 /**
  * An SVG of the rows that have a ratio: a bar for each, on a logarithmic scale from 1 on. Bars to the right are cases
- * in which ours is faster. `pi` is the version of pi; `about` is a line below them; `show` of a row writes its figures, times unless it is given.
+ * in which ours is faster. `pi` is the version of pi; `about` is a line below them; `show` of a row writes its figures,
+ * times unless it is given.
  */
 export function chart(rows, pi, about) {
 	const shown = rows.filter(({ ratio }) => ratio > 0);

@@ -1,7 +1,8 @@
-// What `npm run bench -- --check` compares with: for each case the least ratio that a change may leave, and the most memory.
+// What `npm run bench -- --check` compares with: for each case the least ratio that a change may leave, and the most
+// memory.
 //
-// A figure is what was measured when the case was last made faster, or what it was decided to cost. Lower one only together with the change
-// that gives it up, and say in that commit what the change is worth.
+// A figure is what was measured when the case was last made faster, or what it was decided to cost. Lower one only
+// together with the change that gives it up, and say in that commit what the change is worth.
 
 /** By case: `ratio` is pi's time divided by ours, `memory` what ours leaves in use divided by pi's. */
 export const FIGURES = {
@@ -17,8 +18,8 @@ export const FIGURES = {
 };
 
 /**
- * The cases that fell below their figures by more than their spread: not one round of theirs reached it. A case that was measured and
- * has no figure is none of them.
+ * The cases that fell below their figures by more than their spread: not one round of theirs reached it. A case that
+ * was measured and has no figure is none of them.
  */
 export function fallen(rows) {
 	return rows.flatMap((row) => {

@@ -2,8 +2,8 @@
 //
 //   npm run bench:cli -- [--rounds N] [--cases name,prefix] [--against checkout] [--quick]
 //
-// --against measures another built checkout of this repository alternately. --quick leaves out 128 MiB and 1,000 files. What
-// the commands print goes nowhere.
+// --against measures another built checkout of this repository alternately. --quick leaves out 128 MiB and 1,000 files.
+// What the commands print goes nowhere.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

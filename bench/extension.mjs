@@ -1,6 +1,6 @@
-// What the extension gives and costs in the reference pi, or in the release before it: `/resume`, switching to a large session, `/find`, going to a
-// hit, and pi's start. pi alone, pi with the extension, and pi by `pi-native` alternate, each time in a terminal of its own (tmux). Prints
-// Markdown.
+// What the extension gives and costs in the reference pi, or in the release before it: `/resume`, switching to a large
+// session, `/find`, going to a hit, and pi's start. pi alone, pi with the extension, and pi by `pi-native` alternate,
+// each time in a terminal of its own (tmux). Prints Markdown.
 //   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11 --release 1.5.2]
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -103,7 +103,8 @@ const folder = (name) => {
 	mkdirSync(into, { recursive: true });
 	return into;
 };
-// Few different files, many names: the same work for both, without gigabytes on the disk. One file of twenty has the word.
+// Few different files, many names: the same work for both, without gigabytes on the disk. One file of twenty has the
+// word.
 const WORD = "quince-pie";
 const kept = Array.from({ length: 20 }, (_, n) => {
 	const path = join(dir, `${n}.jsonl`);
@@ -306,7 +307,9 @@ async function switchAlone() {
 	}
 }
 
-/** Processor time of a start of pi to its first answer, in milliseconds. This process answers as the model meanwhile. */
+/**
+ * Processor time of a start of pi to its first answer, in milliseconds. This process answers as the model meanwhile.
+ */
 async function start(mode, ...args) {
 	const how = {
 		print: { args: ["-p", "Hi"], answer: "Yes." },

@@ -3,8 +3,8 @@
 // The mix ("mixed") is near real sessions: the mean line is 6 KB; a fifth of the lines are over 4 KiB and hold four
 // fifths of the bytes; by bytes 49 % are tool results, 47 % assistant messages, 3 % user messages; a compaction comes
 // every 1,500 entries; one text in eight holds letters beyond Latin-1. "small" is the same talk in small lines only.
-// No text has U+2028 or U+2029: on Node 24 pi's lists lose lines that do (docs/moving-from-pi.md), and would do less work.
-// Lines are written as they are made: the file is never in memory, so that the disk alone bounds its size.
+// No text has U+2028 or U+2029: on Node 24 pi's lists lose lines that do (docs/moving-from-pi.md), and would do less
+// work. Lines are written as they are made: the file is never in memory, so that the disk alone bounds its size.
 //
 //   node bench/generate.mjs <file> [--bytes 10485760 | --entries 1600] [--seed 1] [--sizes mixed|small]
 //                           [--compact-every 1500] [--images 0.9] [--wide 0.125]
@@ -22,8 +22,8 @@ const START = Date.UTC(2025, 5, 1, 8);
 const WRITE_CHARS = 1 << 20;
 
 /**
- * `images` is their share of the bytes, `wide` that of the texts with letters beyond Latin-1. The length is given either
- * in bytes or in entries.
+ * `images` is their share of the bytes, `wide` that of the texts with letters beyond Latin-1. The length is given
+ * either in bytes or in entries.
  */
 export const DEFAULTS = { seed: 1, sizes: "mixed", compactEvery: 1_500, images: 0, wide: 0.125 };
 

@@ -51,8 +51,8 @@ function threadTime() {
 }
 
 /**
- * Milliseconds per append, by the clock and of this thread, all of them together: what an append leaves for later is paid
- * as well.
+ * Milliseconds per append, by the clock and of this thread, all of them together: what an append leaves for later is
+ * paid as well.
  */
 function appends(manager, messages) {
 	for (const message of messages.slice(0, APPENDS_BEFORE)) manager.appendMessage(message);
@@ -109,7 +109,9 @@ function footer(manager) {
 	}
 }
 
-/** What all sessions cost, by model and day. Without `usage`, as one writes it with pi: over the entries of each file. */
+/**
+ * What all sessions cost, by model and day. Without `usage`, as one writes it with pi: over the entries of each file.
+ */
 async function usage({ SessionManager, path }) {
 	if (SessionManager.usage) {
 		const { total } = await SessionManager.usage({ sessionDir: path, by: ["model", "day"] });

@@ -2,9 +2,10 @@
 //
 //   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg] [--readme] [--check]
 //
-// --quick leaves the 128 MiB sessions out and takes few rounds. --readme measures what the README shows, and writes its table, its
-// chart and the results. --check measures the cases that check.mjs has figures of, and fails if one has fallen below. The module under test is this package; the environment
-// variable PSN_MODULE names another one (pi's own, say, to see that both sides are measured alike).
+// --quick leaves the 128 MiB sessions out and takes few rounds. --readme measures what the README shows, and writes its
+// table, its chart and the results. --check measures the cases that check.mjs has figures of, and fails if one has
+// fallen below. The module under test is this package; the environment variable PSN_MODULE names another one (pi's own,
+// say, to see that both sides are measured alike).
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -1,7 +1,7 @@
-// How long searches of all sessions take, beside ripgrep if it is installed: `node bench/search.mjs [--rounds 5] [--large]
-// [--against ../other] [--json results.json]`. Both sides alternate, each measurement in a fresh process. `--large` adds 10,000
-// sessions of 11 GB. `--against` compares the CPU time of the list pass with that of another built checkout. Before that, sessions of
-// 20 MB in several languages, by the CPU time they take.
+// How long searches of all sessions take, beside ripgrep if it is installed: `node bench/search.mjs [--rounds 5]
+// [--large] [--against ../other] [--json results.json]`. Both sides alternate, each measurement in a fresh process.
+// `--large` adds 10,000 sessions of 11 GB. `--against` compares the CPU time of the list pass with that of another
+// built checkout. Before that, sessions of 20 MB in several languages, by the CPU time they take.
 import { spawnSync } from "node:child_process";
 import {
 	existsSync,
@@ -106,7 +106,10 @@ function sessionsIn(dir, from) {
 	utimesSync(file, 1, 1);
 }
 
-/** The CPU time of the first 20 hits in a session of 20 MB whose every message has the word, and of a list that makes its row. */
+/**
+ * The CPU time of the first 20 hits in a session of 20 MB whose every message has the word, and of a list that makes
+ * its row.
+ */
 function byLanguage(rounds) {
 	console.log("| 20 MB of | first 20 hits, CPU | list that makes the row, CPU |\n| --- | --- | --- |");
 	return LANGUAGES.map(({ name, word, filler }) => {

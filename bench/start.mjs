@@ -1,5 +1,5 @@
-// What a user of pi waits for: from the start of a process to the first answer of pi's RPC mode, to the first screen, or to
-// its end. One side is the bundle of the reference by itself, the other the same under our hook.
+// What a user of pi waits for: from the start of a process to the first answer of pi's RPC mode, to the first screen,
+// or to its end. One side is the bundle of the reference by itself, the other the same under our hook.
 import { spawn } from "node:child_process";
 import {
 	closeSync,
@@ -40,8 +40,8 @@ function peakOf(pid) {
 }
 
 /**
- * Runs pi until its output satisfies `isReady`, or to its end without one; gives the time that took and, if pi was ready,
- * its peak memory by then. `input` is written at once; the process is then asked to end by `end`.
+ * Runs pi until its output satisfies `isReady`, or to its end without one; gives the time that took and, if pi was
+ * ready, its peak memory by then. `input` is written at once; the process is then asked to end by `end`.
  */
 function timed(words, { cwd, env, input = "", end = "", isReady }) {
 	return new Promise((resolve, reject) => {
@@ -99,8 +99,8 @@ async function copyIn(cwd, path) {
 }
 
 /**
- * An operation that starts pi with `args`. `until` says what is waited for: "answer" (RPC), "screen", or "end". `isFirst`: as
- * after an update of pi, without the code that V8 has compiled.
+ * An operation that starts pi with `args`. `until` says what is waited for: "answer" (RPC), "screen", or "end".
+ * `isFirst`: as after an update of pi, without the code that V8 has compiled.
  */
 export function starting({ until, args = [], isFirst = false, ...how }) {
 	return {

@@ -1,6 +1,6 @@
-// What a store costs. Appends with a session followed and not, in turns, and the way of a large file to a directory and back; with the
-// address of another store that way, too; with a PostgreSQL also the time from an append until it is stored, at several hosts with 20
-// entries a second each, ten in a process, or as many as is said:
+// What a store costs. Appends with a session followed and not, in turns, and the way of a large file to a directory and
+// back; with the address of another store that way, too; with a PostgreSQL also the time from an append until it is
+// stored, at several hosts with 20 entries a second each, ten in a process, or as many as is said:
 //   npm run bench:stores -- --megabytes 128
 //   npm run bench:stores -- --store s3://bucket?endpoint=http://127.0.0.1:9000
 //   npm run bench:stores -- --store postgres://me:password@127.0.0.1/sessions --hosts 100 --seconds 20 --in-a-process 1

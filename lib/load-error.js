@@ -9,7 +9,8 @@ const PUBLISHED = /^(?:linux-(?:x64|arm64)-(?:gnu|musl)|darwin-(?:x64|arm64)|win
 const say = (text) => `pi-session-native: ${text}`;
 
 /**
- * What an error that stopped a program says, in one line for people. A package that is missing was not installed yet, as in a fresh clone.
+ * What an error that stopped a program says, in one line for people. A package that is missing was not installed yet,
+ * as in a fresh clone.
  * @param {unknown} error
  * @returns {string}
  */

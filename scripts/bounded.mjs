@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 
 /**
- * Runs a command, its output in `file`, which is the one place that wine writes to; shows the output, and gives it with the exit code.
- * When its time is over, the command and all that it started are killed.
+ * Runs a command, its output in `file`, which is the one place that wine writes to; shows the output, and gives it with
+ * the exit code. When its time is over, the command and all that it started are killed.
  */
 export function runBounded(file, command, args, { cwd, env, minutes }) {
 	const out = openSync(file, "w");

@@ -1,6 +1,6 @@
 // Compiles the Rust code for the systems that this one is not, as far as that can be done anywhere: what is written for
-// Windows or macOS alone must pass clippy, too. (Tests are compiled on the systems that they run on.) Nothing is linked, so C code of
-// dependencies is not needed: what stands in for a C compiler makes empty files.
+// Windows or macOS alone must pass clippy, too. (Tests are compiled on the systems that they run on.) Nothing is
+// linked, so C code of dependencies is not needed: what stands in for a C compiler makes empty files.
 //   node scripts/clippy.mjs                          where rustup is missing, says so and checks nothing; with --strict that is a failure
 //   node scripts/clippy.mjs aarch64-linux-android    a system that is not among the usual ones
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,10 @@ import { optionsOf } from "./options.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** One of each system that there is a package for, and the libc that the usual machine does not have. */
 const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl"];
-/** On these the core is compiled alone: the boundary has nothing of a system's own but the characters of C, which are signed on all of them. */
+/**
+ * On these the core is compiled alone: the boundary has nothing of a system's own but the characters of C, which are
+ * signed on all of them.
+ */
 const LIKE_THIS_ONE = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin"];
 
 /** Takes the arguments of compilers and archivers, and makes the file that they would make. */

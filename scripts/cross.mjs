@@ -23,8 +23,8 @@ const LIBRARIES = {
 };
 
 /**
- * How cargo compiles for another platform: `cargo(command, ...args)` gives a command and its arguments, `env` the variables that it
- * needs, `library` what a build leaves in the folder of its profile.
+ * How cargo compiles for another platform: `cargo(command, ...args)` gives a command and its arguments, `env` the
+ * variables that it needs, `library` what a build leaves in the folder of its profile.
  */
 export function compilerOf(triple) {
 	const target = parseTriple(triple);

@@ -1,7 +1,8 @@
-// Says what a maintainer must know of a release of pi: what its declarations have that ours lack, and whether it behaves as the reference.
+// Says what a maintainer must know of a release of pi: what its declarations have that ours lack, and whether it
+// behaves as the reference.
 //   npm run follow [-- 1.7.0] [--write] [--only declarations,differential,agent,screens,takeover,extension]
-// Without a version it takes the newest. --write puts the row of the release into docs/pi-releases.md. The exit status is 1 where
-// something differs. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
+// Without a version it takes the newest. --write puts the row of the release into docs/pi-releases.md. The exit status
+// is 1 where something differs. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +45,10 @@ const testsOf = (version) => {
 	};
 };
 
-/** What an interface or a class declares: each member, with how many arguments it takes. @param {ts.Node} declaration @param {ts.SourceFile} source */
+/**
+ * What an interface or a class declares: each member, with how many arguments it takes. @param {ts.Node} declaration
+ * @param {ts.SourceFile} source
+ */
 function membersOf(declaration, source) {
 	/** @type {Map<string, string>} */
 	const members = new Map();
@@ -118,7 +122,10 @@ export function compareDeclarations(dirs) {
 	return [...lines, ...compareTypes(dirs)];
 }
 
-/** What the compiler says of pi's types and ours, which must be assignable to each other. @param {{ pi: string, types: string }} dirs */
+/**
+ * What the compiler says of pi's types and ours, which must be assignable to each other. @param {{ pi: string, types:
+ * string }} dirs
+ */
 function compareTypes(dirs) {
 	const types = join(root, "__test__/integration/types");
 	const config = join(types, "tsconfig.follow.json");
@@ -150,7 +157,10 @@ function compareTypes(dirs) {
 	}
 }
 
-/** Runs tests with a release as the reference; gives how many there were, and what differed. @param {string} dir @param {string[]} args */
+/**
+ * Runs tests with a release as the reference; gives how many there were, and what differed. @param {string} dir @param
+ * {string[]} args
+ */
 function runTests(dir, args) {
 	const scratch = mkdtempSync(join(tmpdir(), "follow-"));
 	const report = join(scratch, "report.json");
@@ -191,7 +201,9 @@ const cell = (part, { passed, differences }) => {
 	return part === "declarations" ? "same" : `${passed} pass`;
 };
 
-/** Puts the row of a version into the page, in the order of versions. @param {string} version @param {string[]} cells */
+/**
+ * Puts the row of a version into the page, in the order of versions. @param {string} version @param {string[]} cells
+ */
 function writeRow(version, cells) {
 	const text = readFileSync(PAGE, "utf8");
 	const [, head, rows, rest] = /^([\s\S]*?\n\| --- .*\n)((?:\| .*\n)*)([\s\S]*)$/.exec(text) ?? [];

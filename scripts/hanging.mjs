@@ -1,5 +1,5 @@
-// A reporter of vitest that ends a run which hangs. A test's limit of time ends one that waits, not one whose process never
-// comes back to its event loop. The report then names the files that were running.
+// A reporter of vitest that ends a run which hangs. A test's limit of time ends one that waits, not one whose process
+// never comes back to its event loop. The report then names the files that were running.
 import { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 

@@ -1,4 +1,5 @@
-// The options of our scripts: what they take is in the comment that each begins with, and is shown when something else is given.
+// The options of our scripts: what they take is in the comment that each begins with, and is shown when something else
+// is given.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -21,8 +22,9 @@ function checked(name, value, { counts = [], whole = [], shares = [], oneOf = {}
 }
 
 /**
- * `parseArgs(config)` for the script at `url`, which ends with its usage where the arguments are wrong or `--help`. Names
- * options whose values are `counts` of at least 1, `whole` numbers, `shares` from 0 to 1, `oneOf` some words; numbers are given as such.
+ * `parseArgs(config)` for the script at `url`, which ends with its usage where the arguments are wrong or `--help`.
+ * Names options whose values are `counts` of at least 1, `whole` numbers, `shares` from 0 to 1, `oneOf` some words;
+ * numbers are given as such.
  */
 export function optionsOf(url, config, kinds = {}) {
 	const usage = () => {

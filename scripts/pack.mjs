@@ -1,9 +1,9 @@
 // Packs this clone for programs on this machine: one tarball with the addon that was built here.
 //   node scripts/pack.mjs [folder]
 //
-// `npm install <clone>` makes a link. TypeScript resolves imports from where a link leads to, so that `pi-session-native/pi` would look
-// for pi in the clone, not find it, and be typed `any`. `npm pack` in the clone leaves the addon out: each platform's is a package of
-// its own once this package is published.
+// `npm install <clone>` makes a link. TypeScript resolves imports from where a link leads to, so that
+// `pi-session-native/pi` would look for pi in the clone, not find it, and be typed `any`. `npm pack` in the clone
+// leaves the addon out: each platform's is a package of its own once this package is published.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,12 @@
-// The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, an addon of another platform,
-// the core's tests, a part of the unit tests, on Windows all of them and those of the commands.
+// The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, an addon
+// of another platform, the core's tests, a part of the unit tests, on Windows all of them and those of the commands.
 //   npm run platforms                                     linux-arm64, linux-musl, linux-arm64-musl (of the tests those of loading) and windows
 //   npm run platforms -- windows                          these
 //   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
-// What it needs is installed once, outside of the repository (scripts/platforms/setup.mjs); that takes root's rights, or sudo. The addon is built
-// without optimisation. Tests that cannot pass because of an emulator stand in scripts/platforms/known.json with the reason: they do not count,
-// and one that passes is an error. The last line is the sum: `N passed, N failed`.
+// What it needs is installed once, outside of the repository (scripts/platforms/setup.mjs); that takes root's rights,
+// or sudo. The addon is built without optimisation. Tests that cannot pass because of an emulator stand in
+// scripts/platforms/known.json with the reason: they do not count, and one that passes is an error. The last line is
+// the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -86,7 +87,10 @@ function smoke(scratch, clone, node) {
 	return checked("scripts/smoke.mjs", code === 0 && output.includes("works on "));
 }
 
-/** Installs the main package and the platform's, as a release would publish them, into an empty project, and tries them there. */
+/**
+ * Installs the main package and the platform's, as a release would publish them, into an empty project, and tries them
+ * there.
+ */
 function packages(scratch, clone, node, addon) {
 	const [folder, project] = [join(scratch, "packages"), join(scratch, "project")];
 	dryRun(clone, folder);
@@ -116,7 +120,10 @@ function packages(scratch, clone, node, addon) {
 	);
 }
 
-/** Puts an addon for Linux x64 with glibc under the platform's name: the error says what is there, what is needed and what to install. */
+/**
+ * Puts an addon for Linux x64 with glibc under the platform's name: the error says what is there, what is needed and
+ * what to install.
+ */
 function wrongAddon(scratch, clone, node, addon) {
 	const dir = join(scratch, "wrong");
 	const file = join(dir, `pi-session-native.${addon}.node`);

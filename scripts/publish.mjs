@@ -1,5 +1,5 @@
-// Publishes the packages of a release, from the tarballs that were tried: the platforms', and the main one last, so that
-// whoever installs it finds the others.
+// Publishes the packages of a release, from the tarballs that were tried: the platforms', and the main one last, so
+// that whoever installs it finds the others.
 //   node scripts/publish.mjs <folder of tarballs>
 //
 // It may be run again after it failed half way: what the registry has is skipped. A version like 1.2.0-beta.1 gets

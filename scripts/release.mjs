@@ -90,8 +90,8 @@ export function stage(dir, addons, env = process.env) {
 }
 
 /**
- * Packs what a release would publish into a folder, of this clone as it is: the platforms whose addons are in `addons`, and a main package
- * that names them alone. Gives the platforms that it lacks.
+ * Packs what a release would publish into a folder, of this clone as it is: the platforms whose addons are in `addons`,
+ * and a main package that names them alone. Gives the platforms that it lacks.
  */
 export function dryRun(addons, folder) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-release-"));

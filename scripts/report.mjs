@@ -48,12 +48,12 @@ const failure = (name, message, repeat) => {
 };
 
 /**
- * Runs `run(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report. Gives
- * `{ code, passed, failed, notRun, names, passes, missing }`: `names` says of each failure what the end of a run shows, its name in
- * the first line; `passes` are the names of what passed, `missing` is what the tests that were not run lacked. A file that fails without
- * one of its tests counts as one, because it does not load, say;
- * so does a run that fails outside of its files, and a test that is skipped for any reason but a missing tool, unless the
- * run `isFiltered` by name.
+ * Runs `run(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report.
+ * Gives `{ code, passed, failed, notRun, names, passes, missing }`: `names` says of each failure what the end of a run
+ * shows, its name in the first line; `passes` are the names of what passed, `missing` is what the tests that were not
+ * run lacked. A file that fails without one of its tests counts as one, because it does not load, say; so does a run
+ * that fails outside of its files, and a test that is skipped for any reason but a missing tool, unless the run
+ * `isFiltered` by name.
  */
 export async function reported(
 	run,
@@ -185,8 +185,8 @@ export function reportedByCargo(code, output, env = process.env) {
 }
 
 /**
- * Sums up results beside the names of tests that are known to fail, which count for nothing. A known one that passed has failed; so, in
- * a whole run, has one that was not run.
+ * Sums up results beside the names of tests that are known to fail, which count for nothing. A known one that passed
+ * has failed; so, in a whole run, has one that was not run.
  */
 export function compared(results, known, isWhole = true) {
 	const [names, passes] = ["names", "passes"].map((key) => results.flatMap((result) => result[key]));

@@ -21,8 +21,9 @@ const SPECS = below(["unit/", "stress/", "slow/"]);
 /** Of these, in a quick run. */
 const QUICK = below(["unit/", "stress/"]);
 /**
- * The Nodes between the oldest, which runs all tests, and the newest; Deno, which has the engine of Node; and what is run on them in a quick
- * run. The rest asks more of the core, of JavaScript of our own and of the file system than of the engine.
+ * The Nodes between the oldest, which runs all tests, and the newest; Deno, which has the engine of Node; and what is
+ * run on them in a quick run. The rest asks more of the core, of JavaScript of our own and of the file system than of
+ * the engine.
  */
 const IN_SHORT = ["node22", "node24", "deno"];
 const OF_THE_ENGINE = [

@@ -2,8 +2,9 @@
 //   npm run sanitize            what is in FOLDERS below, one after the other
 //   npm run sanitize -- path…   other tests
 //
-// Left out are the tests that start the module in processes of their own by the dozen (kills, eight writers), those that
-// measure or limit memory (leaks, costs, sizes: it is another under a sanitizer), and those of packages, runtimes and the command, which run other builds.
+// Left out are the tests that start the module in processes of their own by the dozen (kills, eight writers), those
+// that measure or limit memory (leaks, costs, sizes: it is another under a sanitizer), and those of packages, runtimes
+// and the command, which run other builds.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,5 @@
-// The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to begin with.
+// The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to
+// begin with.
 //   npm test                                 before a commit: checks of the sources, the core, the package in short
 //   npm run test:all                         everything in full, with shells, terminals, packages; and with few random cases on the other runtimes
 //   npm run test:all -- --rest               what `npm test` left out
@@ -65,7 +66,10 @@ function run(command, args) {
 	});
 }
 
-/** Runs a step and shows what it printed. It passes if its work says so: an exit code of 0, and no failed tests where it counts them. */
+/**
+ * Runs a step and shows what it printed. It passes if its work says so: an exit code of 0, and no failed tests where it
+ * counts them.
+ */
 async function step(title, work) {
 	console.log(`.. ${title}`);
 	const begin = Date.now();
@@ -102,8 +106,8 @@ async function fresh(before) {
 }
 
 async function cargoTest() {
-	// The tests of the core, and the examples of both crates: some must not compile. More threads than processors, for the longest
-	// tests wait for the disk and for locks.
+	// The tests of the core, and the examples of both crates: some must not compile. More threads than processors, for
+	// the longest tests wait for the disk and for locks.
 	const { code, output } = await run("cargo", [
 		"test",
 		"--locked",
@@ -137,8 +141,8 @@ async function otherSystems() {
 }
 
 /**
- * The suite on the other runtimes. The one that has just run it does not run it again, unless pi is to be hooked on it: the
- * tests of that run on pi's own Node.
+ * The suite on the other runtimes. The one that has just run it does not run it again, unless pi is to be hooked on it:
+ * the tests of that run on pi's own Node.
  */
 async function runtimes() {
 	const here = `node${parseInt(process.versions.node, 10)}`;
@@ -150,10 +154,12 @@ const before = GENERATED.map(content);
 const installed = step("install", command(process.execPath, "scripts/install.mjs"));
 const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "scripts/reference/setup.mjs")));
 const clippy = (...args) => command("cargo", "clippy", "--locked", "--all-targets", ...args, "--", "-D", "warnings");
-// Cargo does one thing at a time. What vitest waits for comes first; the rest runs beside vitest, whose tests often wait.
+// Cargo does one thing at a time. What vitest waits for comes first; the rest runs beside vitest, whose tests often
+// wait.
 const checked = async () => {
 	await step("cargo fmt", command("cargo", "fmt", "--check"));
-	if (await installed) await step("biome", command(process.execPath, "node_modules/@biomejs/biome/bin/biome", "ci", "."));
+	if (await installed)
+		await step("biome", command(process.execPath, "node_modules/@biomejs/biome/bin/biome", "ci", "."));
 	await step("cargo clippy without SQLite", clippy("-p", "pi-session-core", "--no-default-features"));
 };
 const built = Promise.all([installed, rest || checked()]).then(

@@ -1,9 +1,9 @@
 // Types of how a session file is written, checked and repaired. Those of the format are in `header.d.ts`.
 
 /**
- * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`
- * give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and `forkFrom` ignore names that they do not know, as pi does;
- * `open` and `continueRecent` refuse them.
+ * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and
+ * `PI_SESSION_NATIVE_LOCK` give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and
+ * `forkFrom` ignore names that they do not know, as pi does; `open` and `continueRecent` refuse them.
  *
  * @example
  * ```ts
@@ -14,20 +14,20 @@
  */
 export interface SessionFileOptions {
 	/**
-	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
-	 * process), or when the disk has it (`"fsync"`: it survives a power failure).
+	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of
+	 * this process), or when the disk has it (`"fsync"`: it survives a power failure).
 	 */
 	durability?: "os" | "fsync" | undefined;
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock is
-	 * advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and by the
-	 * end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its managers
-	 * share it.
+	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock
+	 * is advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and
+	 * by the end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its
+	 * managers share it.
 	 */
 	lock?: "none" | "exclusive" | undefined;
 	/**
-	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
-	 * the session on other machines, too. `PI_SESSION_NATIVE_IDS` sets the default.
+	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique
+	 * among copies of the session on other machines, too. `PI_SESSION_NATIVE_IDS` sets the default.
 	 */
 	ids?: "short" | "long" | undefined;
 }
@@ -43,9 +43,9 @@ export interface SessionFileOptions {
  */
 export interface OpenOptions extends SessionFileOptions {
 	/**
-	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of version 1 has its
-	 * number as its id), no lock is taken, and calls that change the session throw. `reload` takes in what others wrote, and moves the
-	 * leaf to the last entry. `isPersisted` is false.
+	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of
+	 * version 1 has its number as its id), no lock is taken, and calls that change the session throw. `reload` takes in
+	 * what others wrote, and moves the leaf to the last entry. `isPersisted` is false.
 	 */
 	readonly?: boolean | undefined;
 	/** The directory of new sessions of this manager; the file's by default. */
@@ -203,8 +203,9 @@ export interface VerifyReport {
 	/** There is a header, and nothing is wrong. */
 	ok: boolean;
 	/**
-	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session, damaged or not. A
-	 * file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows another program's format.
+	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session,
+	 * damaged or not. A file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows
+	 * another program's format.
 	 */
 	otherFormat: string | null;
 	/** The version that the header states, 1 if it states none; null without a header. */
@@ -228,8 +229,8 @@ export interface VerifyReport {
 }
 
 /**
- * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one of the user or the
- * model. Messages of the model that broke off do not count: pi does not send them.
+ * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one
+ * of the user or the model. Messages of the model that broke off do not count: pi does not send them.
  *
  * @example
  * ```ts
@@ -286,8 +287,8 @@ export interface MergeReport {
 	/** How many bytes of the file hold the stored lines in their order. */
 	storedBytes: number;
 	/**
-	 * The inode of the file that this report is about: another process may have replaced it since. Empty if nothing was done, and on
-	 * Windows.
+	 * The inode of the file that this report is about: another process may have replaced it since. Empty if nothing was
+	 * done, and on Windows.
 	 */
 	inode: string;
 }
@@ -339,12 +340,16 @@ export interface MergeSince {
 export interface RedactInput {
 	/** Replaced wherever a text of the session holds it. */
 	text?: string | undefined;
-	/** Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in the tree. */
+	/**
+	 * Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in
+	 * the tree.
+	 */
 	entries?: readonly string[] | undefined;
 	/**
-	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. A line that
-	 * differs from such a one only in its parent gets the new line, too, below its own parent. `session` names the session that a line is of,
-	 * if that is another one: then copies of its entry (lines with its type, timestamp and id) lose what they say if they were changed.
+	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they
+	 * say. A line that differs from such a one only in its parent gets the new line, too, below its own parent. `session`
+	 * names the session that a line is of, if that is another one: then copies of its entry (lines with its type,
+	 * timestamp and id) lose what they say if they were changed.
 	 */
 	lines?: readonly { hash: string; line?: string | Uint8Array | undefined; session?: string | undefined }[] | undefined;
 	/** What takes the place of a text; `[redacted]` by default. */
@@ -364,14 +369,19 @@ export interface RedactInput {
  */
 export interface RedactReport {
 	/**
-	 * The changed lines of the file, each by its entry's id (null if it is not an entry with one), the SHA-256 of its bytes before and after,
-	 * and its bytes after; `session` as it was given with `lines`.
+	 * The changed lines of the file, each by its entry's id (null if it is not an entry with one), the SHA-256 of its
+	 * bytes before and after, and its bytes after; `session` as it was given with `lines`.
 	 */
 	lines: { id: string | null; hash: string; newHash: string; line: Uint8Array; session?: string }[];
 	/** The paths of the backups that were changed. */
 	backups: string[];
-	/** How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long to be read. */
+	/**
+	 * How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long
+	 * to be read.
+	 */
 	left: number;
-	/** Whether the catalog holds nothing of the file any more. False if another process keeps it, or it cannot be written. */
+	/**
+	 * Whether the catalog holds nothing of the file any more. False if another process keeps it, or it cannot be written.
+	 */
 	isCatalogClean: boolean;
 }

@@ -1,8 +1,8 @@
 // Types of errors.
 
 /**
- * What went wrong, as a code for programs. Errors of the operating system have Node's codes instead, such as `ENOENT` or
- * `ENOSPC`, with `errno` and `syscall`.
+ * What went wrong, as a code for programs. Errors of the operating system have Node's codes instead, such as `ENOENT`
+ * or `ENOSPC`, with `errno` and `syscall`.
  *
  * | code | what happened | what to do |
  * | --- | --- | --- |
@@ -42,8 +42,8 @@ export type SessionErrorCode =
 	| "ERR_INTERNAL";
 
 /**
- * An error that this package throws. Errors that the caller's own code throws, and those of `JSON.stringify`, come through as
- * they are.
+ * An error that this package throws. Errors that the caller's own code throws, and those of `JSON.stringify`, come
+ * through as they are.
  *
  * @example
  * ```ts

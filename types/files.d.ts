@@ -14,7 +14,9 @@ export interface SessionFiles {
 	backups: string[];
 	/** The session files of its subagents. */
 	subagents: string[];
-	/** The folder that these are in, if it has nothing else; null if there is no such folder, or it has other files, too. */
+	/**
+	 * The folder that these are in, if it has nothing else; null if there is no such folder, or it has other files, too.
+	 */
 	folder: string | null;
 }
 

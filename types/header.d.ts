@@ -358,7 +358,10 @@ export interface SessionOutline {
  * ```
  */
 export interface OutlineNode {
-	/** An ISO time is in UTC with milliseconds, however the entry writes it: the index keeps the moment alone. Any other `timestamp` is the entry's own. */
+	/**
+	 * An ISO time is in UTC with milliseconds, however the entry writes it: the index keeps the moment alone. Any other
+	 * `timestamp` is the entry's own.
+	 */
 	entry: { type: string; id: string; timestamp?: string; message?: { role: string } };
 	/** Oldest first. */
 	children: OutlineNode[];

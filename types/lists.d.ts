@@ -31,7 +31,8 @@ export interface SessionInfo {
 }
 
 /**
- * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far, newest first.
+ * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far,
+ * newest first.
  *
  * @example
  * ```ts
@@ -42,8 +43,9 @@ export interface SessionInfo {
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
 /**
- * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where pi is configured
- * to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in place of the default ones.
+ * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where
+ * pi is configured to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in
+ * place of the default ones.
  *
  * @example
  * ```ts
@@ -52,7 +54,10 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
  * ```
  */
 export interface SessionScopeOptions {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
+	/**
+	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
+	 * sessionDir)` does.
+	 */
 	cwd?: string | undefined;
 	/** Only sessions in this directory, as `listAll(sessionDir)` shows them. */
 	sessionDir?: string | undefined;
@@ -78,9 +83,10 @@ export interface FoundSession {
 }
 
 /**
- * A kind of text that a search reads: what users said (`user`) and assistants, and why their calls failed (`assistant`), names of
- * sessions and labels (`name`), summaries of compactions and branches (`summary`), tool calls, their results, and commands of the
- * user's shell (`tool`), what assistants thought (`thinking`), and what extensions wrote, texts of context edits included (`custom`).
+ * A kind of text that a search reads: what users said (`user`) and assistants, and why their calls failed
+ * (`assistant`), names of sessions and labels (`name`), summaries of compactions and branches (`summary`), tool calls,
+ * their results, and commands of the user's shell (`tool`), what assistants thought (`thinking`), and what extensions
+ * wrote, texts of context edits included (`custom`).
  *
  * @example
  * ```ts
@@ -111,7 +117,8 @@ export type SearchRole =
 	| "context_edit";
 
 /**
- * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a session is read rejects.
+ * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a
+ * session is read rejects.
  *
  * @example
  * ```ts
@@ -119,14 +126,20 @@ export type SearchRole =
  * ```
  */
 export interface SearchOptions {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
+	/**
+	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
+	 * sessionDir)` does.
+	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository. `cwd` then only says
-	 * whose settings name the session directory.
+	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
+	 * `cwd` then only says whose settings name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
+	/**
+	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
+	 * any.
+	 */
 	sessionDir?: string | undefined;
 	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */
 	in?: readonly SearchScope[] | undefined;
@@ -138,17 +151,24 @@ export interface SearchOptions {
 	until?: string | number | Date | undefined;
 	/** The id or the file of the one session that is searched. */
 	session?: string | undefined;
-	/** The id or the file of a session that is not searched, such as the one that is open; nor are the sessions of its subagents. */
+	/**
+	 * The id or the file of a session that is not searched, such as the one that is open; nor are the sessions of its
+	 * subagents.
+	 */
 	excludeSession?: string | undefined;
 	/** Whether sessions of subagents are searched, after the session that each belongs to; `true` by default. */
 	subagents?: boolean | undefined;
 	/** Whether the query must be found as it stands, its white space included, also that at its ends. */
 	phrase?: boolean | undefined;
-	/** Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default. */
+	/**
+	 * Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default.
+	 */
 	dedupe?: boolean | undefined;
 	/** The largest number of hits; 50 by default, and `Infinity` for all. */
 	limit?: number | undefined;
-	/** The largest number of hits of one session, so that a long session does not hide the others; `Infinity` by default. */
+	/**
+	 * The largest number of hits of one session, so that a long session does not hide the others; `Infinity` by default.
+	 */
 	perSession?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string] | undefined;
@@ -181,7 +201,10 @@ export interface SearchHit {
 	cwd: string;
 	/** If it is the session of a subagent, the session that it belongs to. */
 	owner?: SearchedSession;
-	/** The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is open read-only. */
+	/**
+	 * The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is
+	 * open read-only.
+	 */
 	entryId: string;
 	/** Whose text it is: a message's role, else the type of the entry. */
 	role: SearchRole;
@@ -191,7 +214,10 @@ export interface SearchHit {
 	timestamp: string;
 	/** The match, marked, and the text around it, in one line, without escape sequences of terminals. */
 	snippet: string;
-	/** How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or the session has more than 200,000. */
+	/**
+	 * How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or the
+	 * session has more than 200,000.
+	 */
 	hitsInSession: number;
 }
 

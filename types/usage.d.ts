@@ -21,15 +21,21 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
 	/** What rows are made by: one or several; by model by default. */
 	by?: Grouping | readonly Grouping[] | undefined;
 	/**
-	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which `"2025-06-01"` is midnight
-	 * UTC although days are those of the clock unless `utc` is given. Calls without a time are left out then.
+	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which
+	 * `"2025-06-01"` is midnight UTC although days are those of the clock unless `utc` is given. Calls without a time are
+	 * left out then.
 	 */
 	since?: Date | number | string | undefined;
-	/** Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then. */
+	/**
+	 * Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then.
+	 */
 	until?: Date | number | string | undefined;
 	/** Days begin at midnight UTC, not at the clock's. */
 	utc?: boolean | undefined;
-	/** How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the catalog. */
+	/**
+	 * How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the
+	 * catalog.
+	 */
 	largest?: number | undefined;
 }
 
@@ -43,16 +49,25 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  * ```
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
+	/**
+	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
+	 * dir)` does.
+	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository. `cwd` then only says
-	 * whose settings name the session directory.
+	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
+	 * `cwd` then only says whose settings name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
+	/**
+	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
+	 * any.
+	 */
 	sessionDir?: string | undefined;
-	/** Only the session in this file and its subagents, which are read without the catalog. Not with `cwd`, `sessionDir` or `folders`. */
+	/**
+	 * Only the session in this file and its subagents, which are read without the catalog. Not with `cwd`, `sessionDir`
+	 * or `folders`.
+	 */
 	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal | undefined;
@@ -94,7 +109,10 @@ export interface UsageSum {
  * ```
  */
 export interface UsageRow extends UsageSum {
-	/** The model that answered as `provider/model`, or in parentheses what else made the call; the first day of a period; a working directory; a session's file. */
+	/**
+	 * The model that answered as `provider/model`, or in parentheses what else made the call; the first day of a period;
+	 * a working directory; a session's file.
+	 */
 	key: string;
 	/** The sums of its models, the dearest first; not in rows by model. */
 	models?: UsageRow[];
@@ -103,8 +121,8 @@ export interface UsageRow extends UsageSum {
 	/** Of a session: its working directory. */
 	cwd?: string;
 	/**
-	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session (`manager.getUsage`): its
-	 * manager has the name.
+	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session
+	 * (`manager.getUsage`): its manager has the name.
 	 */
 	title?: string;
 	/** Of a session: how many sessions of its subagents are in its sum. */
@@ -146,7 +164,9 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
  * ```
  */
 export interface UsageLeftOut {
-	/** Calls without usage. They are not in the number of calls, and not in the numbers of what else is wrong with calls. */
+	/**
+	 * Calls without usage. They are not in the number of calls, and not in the numbers of what else is wrong with calls.
+	 */
 	withoutUsage: number;
 	/** Calls of which tokens of a kind, or the cost, are missing. */
 	missing: number;
@@ -160,7 +180,9 @@ export interface UsageLeftOut {
 	unknownKinds: number;
 	/** Calls whose provider or model has no name. */
 	withoutModel: number;
-	/** Calls that nothing tells the time of: neither a number nor an ISO text. With `since` or `until` they are not added. */
+	/**
+	 * Calls that nothing tells the time of: neither a number nor an ISO text. With `since` or `until` they are not added.
+	 */
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;

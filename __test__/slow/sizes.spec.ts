@@ -18,7 +18,9 @@ function goingOn(filler: string, bytes: number): string {
 	return file;
 }
 
-/** What a process with so much memory says that runs `code`, which has `SessionManager`, `file` and `dir`, and its peak. */
+/**
+ * What a process with so much memory says that runs `code`, which has `SessionManager`, `file` and `dir`, and its peak.
+ */
 function within(kilobytes: number, file: string, code: string): { said: any; peak: number } {
 	const script = `const { SessionManager } = require(${JSON.stringify(`${root}/index.js`)});
 		const [file, dir] = process.argv.slice(1);
@@ -90,7 +92,8 @@ test("20 MB of newlines take no memory each", () => {
 	expect(peak).toBeLessThan(250);
 });
 
-// Regression: they were in memory three times: from the pass that plans, from the one that looks, and from the one that writes.
+// Regression: they were in memory three times: from the pass that plans, from the one that looks, and from the one that
+// writes.
 test("the new lines of a redaction are in memory once, beside what the report has of them", () => {
 	const lines = Array.from({ length: 16 }, (_, at) => message(`m${at}`, null, user(`secret ${"x".repeat(4 * MB)}`)));
 	const file = writeSession(scratch(), [header(), ...lines]);

@@ -204,7 +204,9 @@ const VALUES = [
 ];
 const value = () => one(VALUES)();
 const found = { files: 0, outside: [] };
-/** Looks at every file in the sandbox: foreign ones are what they were, all others are whole sessions of their owner. */
+/**
+ * Looks at every file in the sandbox: foreign ones are what they were, all others are whole sessions of their owner.
+ */
 const look = (clear) => {
 	found.outside = [];
 	const doomed = [];
@@ -261,7 +263,8 @@ const fresh = () => {
 	for (const manager of managers) manager.appendMessage({ role: "user", content: "begin", timestamp: 1 });
 };
 
-// What a listener throws is an uncaught exception, on purpose (contract/applications.spec.ts); hostile ones would end this.
+// What a listener throws is an uncaught exception, on purpose (contract/applications.spec.ts); hostile ones would end
+// this.
 const untried = ["constructor", "onAppend"];
 const methods = Object.getOwnPropertyNames(SessionManager.prototype).filter((name) => !untried.includes(name));
 const statics = Object.getOwnPropertyNames(SessionManager).filter(
@@ -328,7 +331,8 @@ for (let round = 0; round < rounds; round++) {
 	} else await settle(name, () => api[name](...args));
 }
 
-// The system counts the peak itself, between any two looks. Whatever was done, the sessions are whole and nobody else's file was touched.
+// The system counts the peak itself, between any two looks. Whatever was done, the sessions are whole and nobody else's
+// file was touched.
 count.peakMB = Math.round(process.resourceUsage().maxRSS / 1024);
 found.files += look(false);
 for (const manager of managers) manager.close();

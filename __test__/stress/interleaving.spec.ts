@@ -1,9 +1,8 @@
 // Several managers on one file that others rewrite, cut, rename, remove and make again between any two calls. Whatever
 // the order: what an append returned is in the file in the end, but for what somebody took out of the file in place, or
-// what was replaced while its manager was closed, and then the diagnostics told of a cut and it was missing right after;
-// no call that looks at the file fails, but for a manager that was closed when the file was removed;
-// no other session is written to; after a reload memory is what a fresh open reads.
-// Longer: PSN_ROUNDS=20000 PSN_SEED=1.
+// what was replaced while its manager was closed, and then the diagnostics told of a cut and it was missing right
+// after; no call that looks at the file fails, but for a manager that was closed when the file was removed; no other
+// session is written to; after a reload memory is what a fresh open reads. Longer: PSN_ROUNDS=20000 PSN_SEED=1.
 import {
 	appendFileSync,
 	existsSync,
@@ -60,14 +59,15 @@ class World {
 	readonly log: string[] = [];
 	readonly writers: Writer[];
 	/**
-	 * What was acknowledged and then taken out of the file or moved in it, until its manager has read it there; and what was not in a file
-	 * that came in the place of another one while its manager was closed.
+	 * What was acknowledged and then taken out of the file or moved in it, until its manager has read it there; and what
+	 * was not in a file that came in the place of another one while its manager was closed.
 	 */
 	private readonly gone = { inPlace: new Set<string>(), closed: new Set<string>() };
 	private names = 0;
 
 	constructor(private readonly random: (n: number) => number) {
-		// Mostly in memory, where nothing waits for a disk; at times on one, which gives inodes of removed files to new ones.
+		// Mostly in memory, where nothing waits for a disk; at times on one, which gives inodes of removed files to new
+		// ones.
 		const memory = this.random(8) > 0 && existsSync("/dev/shm");
 		this.dir = mkdtempSync(join(memory ? "/dev/shm" : tmpdir(), "psn-interleaving-"));
 		this.file = join(this.dir, "s.jsonl");
@@ -276,7 +276,10 @@ class World {
 		});
 	}
 
-	/** Everybody looks until nobody has anything to add; gives how many entries are there, and how many were told to be gone. */
+	/**
+	 * Everybody looks until nobody has anything to add; gives how many entries are there, and how many were told to be
+	 * gone.
+	 */
 	check(): { kept: number; inPlace: number; closed: number; open: number } {
 		for (let round = 0; round < 4; round++) {
 			for (const writer of this.writers) this.tried(writer, () => writer.manager.reload());

@@ -1,5 +1,6 @@
-// A writer that is killed at a random moment, again and again, while another process redacts, repairs and merges its file, and is killed, too:
-// whatever the writer had acknowledged is found in its files, and every file is whole. `kills.spec.ts` runs a few kills, `npm run kills` thousands.
+// A writer that is killed at a random moment, again and again, while another process redacts, repairs and merges its
+// file, and is killed, too: whatever the writer had acknowledged is found in its files, and every file is whole.
+// `kills.spec.ts` runs a few kills, `npm run kills` thousands.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -137,7 +138,9 @@ function expectRefused(SessionManager, main, pid) {
 	if (!refusal?.includes(`locked by process ${pid}`)) throw new Error(`${main} is held by ${pid}: ${refusal}`);
 }
 
-/** Makes a rewriter ready. It begins when it is told to, and is killed when it has said `lines` lines, or at the end. */
+/**
+ * Makes a rewriter ready. It begins when it is told to, and is killed when it has said `lines` lines, or at the end.
+ */
 async function readyRewriter(main, seed, lines) {
 	const child = spawn(process.execPath, ["-e", REWRITER, main, String(seed)], { stdio: ["pipe", "pipe", "pipe"] });
 	let said = -1;
@@ -164,7 +167,9 @@ async function readyRewriter(main, seed, lines) {
 	};
 }
 
-/** Starts a writer, kills it when it has said `lines` lines, whatever it does just then, and gives what it acknowledged. */
+/**
+ * Starts a writer, kills it when it has said `lines` lines, whatever it does just then, and gives what it acknowledged.
+ */
 async function round(SessionManager, dir, { seed, durability, lock, lines, asks, rewrites }) {
 	const rewriter = await readyRewriter(join(dir, "main.jsonl"), seed, rewrites);
 	const child = spawn(process.execPath, ["-e", WRITER, dir, String(seed), durability, lock], {
@@ -208,7 +213,9 @@ async function round(SessionManager, dir, { seed, durability, lock, lines, asks,
 	);
 }
 
-/** Every way a line of the writer's may read, letter by letter: `#` is a hexadecimal digit, `9` a digit, `*` as many x. */
+/**
+ * Every way a line of the writer's may read, letter by letter: `#` is a hexadecimal digit, `9` a digit, `*` as many x.
+ */
 const LINES = ["null", '"########"'].flatMap((parent) =>
 	["*", "new", "after the file was deleted", SECRET, "[redacted]"].map(
 		(content) =>
@@ -239,8 +246,8 @@ function check(SessionManager, dir, { acknowledged, main, kills }) {
 		);
 		for (const id of ids) if (!there.has(id)) throw new Error(`${file}: entry ${id} was acknowledged and is lost`);
 		const report = SessionManager.verify(file);
-		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone; one for each kill at most. The other process
-		// writes one before each repair.
+		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone; one for each kill at most.
+		// The other process writes one before each repair.
 		const bytes = readFileSync(file);
 		const torn = report.damaged.filter(({ start, end }) => !isCut(bytes.subarray(start, end).toString("utf8")));
 		const tooMany = report.damaged.length > (file === main ? 2 * kills : 0);

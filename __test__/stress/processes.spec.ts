@@ -21,7 +21,9 @@ const WRITER = `
 	say(ids.join("\\n"));
 `;
 
-/** Every line whole, every id once, everything that was acknowledged there, each writer's entries one below the other. */
+/**
+ * Every line whole, every id once, everything that was acknowledged there, each writer's entries one below the other.
+ */
 function expectAll(file: string, writers: readonly string[][]): void {
 	const text = readFileSync(file, "utf8");
 	expect(text.endsWith("\n")).toBe(true);

@@ -81,7 +81,10 @@ export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {
 export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> =>
 	JSON.parse(await good(at, [...args, "--json"], env));
 
-/** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent; `input` is typed. */
+/**
+ * Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent; `input` is
+ * typed.
+ */
 export function runInTerminal(
 	at: World,
 	args: string[],

@@ -37,7 +37,7 @@ export async function loadSubject(): Promise<SessionModule> {
 }
 
 /**
- * Whether the module under test differs from pi where that is on purpose (docs/moving-from-pi.md). `PSN_RULES=reference` says that it
- * behaves as pi itself: the way to try the tests on a copy of the reference.
+ * Whether the module under test differs from pi where that is on purpose (docs/moving-from-pi.md).
+ * `PSN_RULES=reference` says that it behaves as pi itself: the way to try the tests on a copy of the reference.
  */
 export const differsOnPurpose = process.env.PSN_RULES !== "reference";

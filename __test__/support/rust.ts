@@ -21,7 +21,10 @@ export const rust: RustFile[] = [CORE, BOUNDARY]
 	.filter((path) => path.endsWith(".rs"))
 	.map((path) => ({ path: relative(root, path).replaceAll("\\", "/"), text: readFileSync(path, "utf8") }));
 
-/** The lines of a file that are not tests, numbered from 1. Tests are at the end of a file, in a `tests.rs`, or below it. */
+/**
+ * The lines of a file that are not tests, numbered from 1. Tests are at the end of a file, in a `tests.rs`, or below
+ * it.
+ */
 export function shipped({ path, text }: RustFile): [number, string][] {
 	if (path.endsWith("/tests.rs") || path.includes("/tests/")) return [];
 	const lines = text.split("\n");

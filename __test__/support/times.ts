@@ -15,8 +15,8 @@ const newestFirst = (infos: readonly SessionInfo[]): boolean =>
 	infos.every((info, at) => at === 0 || Number(infos[at - 1]?.modified) >= Number(info.modified));
 
 /**
- * Expects the same list of both. Where the runtime cuts times, ours may be later by one millisecond, and the order of sessions
- * that near to each other another.
+ * Expects the same list of both. Where the runtime cuts times, ours may be later by one millisecond, and the order of
+ * sessions that near to each other another.
  */
 export function expectSameList(ours: SessionInfo[], theirs: SessionInfo[], about: string): void {
 	if (!cutsTimes) {

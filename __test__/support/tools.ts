@@ -11,8 +11,9 @@ declare module "vitest" {
 }
 
 /**
- * The path of the first of these programs that is on the PATH, or in one of the other folders. Where none is, the test ends as
- * not run, or fails if `PSN_STRICT` is set, as `.ci/run` does. `install` is a Debian package, or a whole command.
+ * The path of the first of these programs that is on the PATH, or in one of the other folders. Where none is, the test
+ * ends as not run, or fails if `PSN_STRICT` is set, as `.ci/run` does. `install` is a Debian package, or a whole
+ * command.
  */
 export function tool(names: string | string[], install = [names].flat()[0] as string, others: string[] = []): string {
 	const programs = [names].flat();

@@ -1,5 +1,5 @@
-// Prints what Node's `path.win32` and pi make of paths of Windows, as JSON lines, on any system. A process of its own, because it
-// has to make Node believe that this is Windows.
+// Prints what Node's `path.win32` and pi make of paths of Windows, as JSON lines, on any system. A process of its own,
+// because it has to make Node believe that this is Windows.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";

@@ -4,7 +4,10 @@ import { test } from "vitest";
 
 export const isWindows = process.platform === "win32";
 
-/** The name of a working directory's session directory: on Windows a path without a drive is on the current one, and `/x` is a drive. */
+/**
+ * The name of a working directory's session directory: on Windows a path without a drive is on the current one, and
+ * `/x` is a drive.
+ */
 export const dirName = (cwd: string): string =>
 	`--${resolve(isWindows ? cwd.replace(/^\/([a-z])$/i, (_, drive: string) => `${drive.toUpperCase()}:\\`) : cwd)
 		.replace(/^[/\\]/, "")

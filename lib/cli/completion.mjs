@@ -9,7 +9,8 @@ export const completion = (shell) =>
 	write(readFileSync(new URL(`./completion/pi-sessions.${shell}`, import.meta.url), "utf8"));
 
 /**
- * Writes what may stand in place of the last word: lines of it, a tab and what it is. `/file` and `/directory` are left to the shell.
+ * Writes what may stand in place of the last word: lines of it, a tab and what it is. `/file` and `/directory` are left
+ * to the shell.
  * @param {string[]} words as typed, with the name of the command line's program
  * @param {Command} program
  */

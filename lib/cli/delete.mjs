@@ -14,9 +14,18 @@ import { table } from "./table.mjs";
 import { timeOfDay } from "./times.mjs";
 
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
-/** @typedef {import("./dir-options.mjs").DirOptions & { olderThan?: string, force?: boolean, yes?: boolean, dryRun?: boolean }} Options */
-/** @typedef {import("../shared/delete-session.mjs").Deletion & { info: SessionInfo | undefined }} Planned `info`: what a list says, which leaves out damaged files */
-/** @typedef {{ path: string, id?: string, files: string[], isInTrash?: boolean, isCatalogClean?: boolean, error?: string }} Row what was done, or would be */
+/**
+ * @typedef {import("./dir-options.mjs").DirOptions & { olderThan?: string, force?: boolean, yes?: boolean, dryRun?:
+ * boolean }} Options
+ */
+/**
+ * @typedef {import("../shared/delete-session.mjs").Deletion & { info: SessionInfo | undefined }} Planned `info`: what a
+ * list says, which leaves out damaged files
+ */
+/**
+ * @typedef {{ path: string, id?: string, files: string[], isInTrash?: boolean, isCatalogClean?: boolean, error?: string
+ * }} Row what was done, or would be
+ */
 
 /** Columns of an id. */
 const ID_SHOWN = 13;

@@ -1,4 +1,5 @@
-// Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's order.
+// Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's
+// order.
 import { statSync } from "node:fs";
 import { getConfiguredSessionDir } from "../../index.mjs";
 import { projectScope } from "../shared/repository.mjs";
@@ -42,7 +43,8 @@ export function workingDirectory(options) {
 }
 
 /**
- * Which sessions are meant, as `SessionManager.search` and `usage` take it: all, those of the repository, or those of the working directory.
+ * Which sessions are meant, as `SessionManager.search` and `usage` take it: all, those of the repository, or those of
+ * the working directory.
  * @param {DirOptions} options
  * @returns {{ cwd?: string, folders?: string[] }}
  */
@@ -75,7 +77,9 @@ export function existingSessionDir(options) {
 	return dir;
 }
 
-/** @type {Map<string, string | undefined>} by working directory, so that a settings file is read, and warned about, once */
+/**
+ * @type {Map<string, string | undefined>} by working directory, so that a settings file is read, and warned about, once
+ */
 const configured = new Map();
 
 /**

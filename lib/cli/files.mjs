@@ -1,5 +1,5 @@
-// New files that the command writes. They are complete or absent, and only their owner can read them, because sessions are
-// private.
+// New files that the command writes. They are complete or absent, and only their owner can read them, because sessions
+// are private.
 import { randomUUID } from "node:crypto";
 import {
 	closeSync,
@@ -24,7 +24,10 @@ const DRAFT = ".pi-session-native-draft-";
 /** A draft of this age was left by a process that was killed. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 
-/** @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read, which never may */
+/**
+ * @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read,
+ * which never may
+ */
 
 /**
  * Writes a text to a file, or to standard output (`-`).

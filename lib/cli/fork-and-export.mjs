@@ -14,8 +14,13 @@ import { json, write, writeJson } from "./output.mjs";
 import { findEntry, openReadOnly, sessionPath, UNLOCKED } from "./sessions.mjs";
 
 /** @typedef {import("../../index.js").SessionManager} Manager */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, entry?: string, into?: string, name?: string }} ForkOptions */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, format?: string, output?: string, leaf?: string, all?: boolean, full?: boolean, force?: boolean }} ExportOptions */
+/**
+ * @typedef {{ cwd?: string, dir?: string, json?: boolean, entry?: string, into?: string, name?: string }} ForkOptions
+ */
+/**
+ * @typedef {{ cwd?: string, dir?: string, json?: boolean, format?: string, output?: string, leaf?: string, all?:
+ * boolean, full?: boolean, force?: boolean }} ExportOptions
+ */
 
 /**
  * @param {string | undefined} query

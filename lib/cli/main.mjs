@@ -1,4 +1,5 @@
-// One run of the command. Its exit code is 0 for success, 1 for a problem or a failure, 2 for a usage error, or a search that failed.
+// One run of the command. Its exit code is 0 for success, 1 for a problem or a failure, 2 for a usage error, or a
+// search that failed.
 import { CommanderError } from "commander";
 import { explained } from "../load-error.js";
 import { CommandError, UsageError } from "./errors.mjs";

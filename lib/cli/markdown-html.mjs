@@ -1,8 +1,10 @@
-// HTML in texts that become Markdown: a tag could close the quotation that the text is in, and a comment or a script could take in what
-// follows. Every `<` that may begin one becomes `&lt;`, but for those in code, where Markdown shows that.
+// HTML in texts that become Markdown: a tag could close the quotation that the text is in, and a comment or a script
+// could take in what follows. Every `<` that may begin one becomes `&lt;`, but for those in code, where Markdown shows
+// that.
 //
-// This is no parser of Markdown. A line counts as code only if it is code wherever the text stands, in lists too. From the first line on
-// that may or may not begin or end code, no fence of the text counts any more, and some of its code shows `&lt;`.
+// This is no parser of Markdown. A line counts as code only if it is code wherever the text stands, in lists too. From
+// the first line on that may or may not begin or end code, no fence of the text counts any more, and some of its code
+// shows `&lt;`.
 
 /** What may begin HTML. `<https://…>` is a link. */
 const TAG = /<(?=[A-Za-z/!?])(?!(?:https?|mailto):[^\s<>`]*>)/g;
@@ -121,8 +123,8 @@ function stepIn({ indent, mark }, line, isBlank) {
 }
 
 /**
- * A line in which each `<` that may begin HTML is text, unless it is in code; undefined if it is not clear where code is, in this line or
- * in others of its paragraph.
+ * A line in which each `<` that may begin HTML is text, unless it is in code; undefined if it is not clear where code
+ * is, in this line or in others of its paragraph.
  * @param {string} line
  */
 function asTextOutsideOfSpans(line) {

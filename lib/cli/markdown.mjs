@@ -1,5 +1,5 @@
-// A conversation as Markdown. What was said is in quotations, in which HTML is text, and what tools printed is in fences: no text can end
-// its block, take in what follows, or pass for a heading of another speaker.
+// A conversation as Markdown. What was said is in quotations, in which HTML is text, and what tools printed is in
+// fences: no text can end its block, take in what follows, or pass for a heading of another speaker.
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { counted, safeBlock, safeLine, size } from "../shared/text.mjs";
 import { withoutHtml } from "./markdown-html.mjs";

@@ -15,10 +15,18 @@ import { sessionPath, title } from "./sessions.mjs";
 import { table } from "./table.mjs";
 
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
-/** @typedef {import("./dir-options.mjs").DirOptions & { session?: string, force?: boolean, yes?: boolean, dryRun?: boolean }} Options */
+/**
+ * @typedef {import("./dir-options.mjs").DirOptions & { session?: string, force?: boolean, yes?: boolean, dryRun?:
+ * boolean }} Options
+ */
 /** @typedef {{ from: string, to: string }} Renamed where the folder was, and where it is */
-/** @typedef {{ path: string, id: string, cwd: string, newPath: string, newCwd: string, error?: string }} Row a session that is moved */
-/** @typedef {{ path: string, parent: string, newParent: string, error?: string }} Link a fork that names a moved session */
+/**
+ * @typedef {{ path: string, id: string, cwd: string, newPath: string, newCwd: string, error?: string }} Row a session
+ * that is moved
+ */
+/**
+ * @typedef {{ path: string, parent: string, newParent: string, error?: string }} Link a fork that names a moved session
+ */
 
 /** Columns of an id. */
 const ID_SHOWN = 13;
@@ -120,13 +128,18 @@ async function everySession(to, options) {
 	});
 }
 
-/** The sessions of subagents, which no list contains. @param {SessionInfo[]} sessions @returns {Promise<SessionInfo[]>} */
+/**
+ * The sessions of subagents, which no list contains. @param {SessionInfo[]} sessions @returns {Promise<SessionInfo[]>}
+ */
 async function subagentsOf(sessions) {
 	const dirs = new Set(sessions.flatMap(({ path }) => SessionManager.filesOf(path).subagents.map(dirname)));
 	return (await Promise.all([...dirs].map((dir) => SessionManager.listAll(dir)))).flat();
 }
 
-/** Whether a session is in the old folder, and not in the new one, which may be within it. @param {SessionInfo} session @param {Renamed} renamed */
+/**
+ * Whether a session is in the old folder, and not in the new one, which may be within it. @param {SessionInfo} session
+ * @param {Renamed} renamed
+ */
 const isMoved = ({ cwd }, { from, to }) =>
 	placeIn(from, cwd) !== undefined && (placeIn(from, to) === undefined || placeIn(to, cwd) === undefined);
 
@@ -161,7 +174,8 @@ function moveOne(row, renamed) {
 }
 
 /**
- * The sessions whose parent was moved: the path in their header leads to nothing, and the parent is where that path is now.
+ * The sessions whose parent was moved: the path in their header leads to nothing, and the parent is where that path is
+ * now.
  * @param {SessionInfo[]} sessions
  * @param {Renamed} renamed
  * @param {Row[]} rows what will be moved

@@ -9,8 +9,8 @@ import { CommandError } from "./errors.mjs";
 import { onSignal } from "./signals.mjs";
 
 /**
- * Ends the command when its output cannot be written. `pi-sessions list | head` is not a failure: the reader has seen enough.
- * A full disk is.
+ * Ends the command when its output cannot be written. `pi-sessions list | head` is not a failure: the reader has seen
+ * enough. A full disk is.
  * @param {boolean} asJson whether errors are JSON
  */
 export function watchOutput(asJson) {
@@ -43,7 +43,9 @@ export function writeWarning(message, asJson) {
 	process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeBlock(message)}\n`);
 }
 
-/** Whether a terminal can do nothing but show lines, such as the shell within an editor: no colours, no pager, no bar. */
+/**
+ * Whether a terminal can do nothing but show lines, such as the shell within an editor: no colours, no pager, no bar.
+ */
 const isDumb = process.env.TERM === "dumb";
 
 /** Colours are for terminals. `NO_COLOR` turns them off, `FORCE_COLOR` turns them on everywhere. */
@@ -62,7 +64,10 @@ export const isInTerminal = () => Boolean(process.stdout.isTTY);
 /** @type {number | undefined} */
 let width;
 
-/** Columns to fill; a pipe has no width of its own. They are those of the beginning: lines of one table are equally wide. */
+/**
+ * Columns to fill; a pipe has no width of its own. They are those of the beginning: lines of one table are equally
+ * wide.
+ */
 export function columns() {
 	if (width === undefined) {
 		const given = Number(process.env.COLUMNS);
@@ -136,8 +141,8 @@ async function writeLines(lines) {
 }
 
 /**
- * The pager to start. A shell on Windows looks for a program in the working directory first, which may hold anything, so
- * the default one is named by its full path there.
+ * The pager to start. A shell on Windows looks for a program in the working directory first, which may hold anything,
+ * so the default one is named by its full path there.
  * @param {NodeJS.Platform} platform
  * @param {NodeJS.ProcessEnv} env
  * @returns {{ command: string, shell: boolean }}
@@ -184,7 +189,9 @@ export async function writePaged(makeLines, { pager = true }) {
 	}
 }
 
-/** @typedef {{ update: (done: number, total: number) => void, stop: () => void }} Progress after `stop` nothing is shown */
+/**
+ * @typedef {{ update: (done: number, total: number) => void, stop: () => void }} Progress after `stop` nothing is shown
+ */
 
 /**
  * Does something whose progress is shown on standard error, where that is a terminal.

@@ -20,15 +20,18 @@ function limit(text) {
 }
 
 /**
- * What a command does: a function of its module, which is loaded then, because loading all takes longer than most of them run.
+ * What a command does: a function of its module, which is loaded then, because loading all takes longer than most of
+ * them run.
  * @param {string} module
  * @param {string} [name] the function's
- * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function gives the exit code, if it is not 0
+ * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function gives the exit
+ * code, if it is not 0
  */
 const runs =
 	(module, name = module) =>
 	async (...args) => {
-		// Without its addon a module fails to load, and Node 20 reports what a CommonJS module throws during an import a second time.
+		// Without its addon a module fails to load, and Node 20 reports what a CommonJS module throws during an import a
+		// second time.
 		if (module !== "completion") require("../addon.js");
 		const { [name]: run } = await import(`./${module}.mjs`);
 		process.exitCode = await run(...args.slice(0, -2), args.at(-1).optsWithGlobals());
@@ -49,7 +52,8 @@ const namesOption = (flags, about, names) =>
 	});
 
 /**
- * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or the newest session.
+ * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or
+ * the newest session.
  * @param {string} flags
  * @param {string} about
  */

@@ -1,4 +1,5 @@
-// `pi-sessions redact`: takes a text, or what an entry says, out of a session, its backups and copies of the same entries on this machine.
+// `pi-sessions redact`: takes a text, or what an entry says, out of a session, its backups and copies of the same
+// entries on this machine.
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
@@ -9,7 +10,10 @@ import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson } from "./output.mjs";
 import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 
-/** @typedef {import("./dir-options.mjs").DirOptions & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
+/**
+ * @typedef {import("./dir-options.mjs").DirOptions & { text?: string, entry?: string[], replacement?: string, dryRun?:
+ * boolean }} Options
+ */
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
 /** @typedef {import("../../index.js").RedactReport["lines"]} RedactedLines */
 /**
@@ -51,7 +55,8 @@ export async function redact(query, options) {
 	const found = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
 	const others = found.filter((other) => other !== path);
 	const inCopies = ofCopies(path, what, lines);
-	// A redaction also removes the temporary files that killed processes left in the directory: that of one file of each is enough.
+	// A redaction also removes the temporary files that killed processes left in the directory: that of one file of each
+	// is enough.
 	const swept = new Set();
 	for (const other of others) {
 		const mustSweep = !dryRun && !swept.has(dirname(other)) && !SessionManager.isLocked(other);
@@ -96,8 +101,8 @@ function ofCopies(path, { text, replacement }, lines) {
  * @param {string} file
  * @param {RedactInput} what
  * @param {boolean} dryRun
- * @param {{ isNamed?: boolean, mustSweep?: boolean }} options `isNamed`: the user named this session; `mustSweep`: nothing has removed the
- * temporary files of its directory yet
+ * @param {{ isNamed?: boolean, mustSweep?: boolean }} options `isNamed`: the user named this session; `mustSweep`:
+ * nothing has removed the temporary files of its directory yet
  * @returns {Row[]} empty if there is nothing to take out
  */
 function rowsOf(file, what, dryRun, { isNamed = false, mustSweep = false }) {

@@ -25,8 +25,8 @@ export function resumeLines(session, options, what = "") {
 }
 
 /**
- * What is typed to go on with a session. By its id pi finds those of the working directory; another it would copy there first, so that is
- * named by its file.
+ * What is typed to go on with a session. By its id pi finds those of the working directory; another it would copy there
+ * first, so that is named by its file.
  * @param {Session} session
  * @param {DirOptions} options
  * @returns {string | undefined} undefined where the name holds what a terminal must not get

@@ -80,7 +80,8 @@ const SHOWN_BY = { session: "pi-sessions list --all", entry: "pi-sessions tree" 
 const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(name) === query;
 
 /**
- * The session that `list` shows first: that of the newest message. File times are no help, because restores and sync tools change them.
+ * The session that `list` shows first: that of the newest message. File times are no help, because restores and sync
+ * tools change them.
  * @param {DirOptions} options
  */
 async function newestSession(options) {
@@ -158,8 +159,8 @@ export function findEntry(manager, query) {
 export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 
 /**
- * Opens a session read-only: nothing is written, even where `SessionManager.open` would migrate an old file or write a header to an
- * empty one. The file stays open as long as the manager lives.
+ * Opens a session read-only: nothing is written, even where `SessionManager.open` would migrate an old file or write a
+ * header to an empty one. The file stays open as long as the manager lives.
  * @param {string} path
  * @returns {Manager}
  */

@@ -10,7 +10,10 @@ import { paintRole } from "./tree-lines.mjs";
 /** @typedef {import("../shared/entries.mjs").Part} Part */
 /** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit?: number, pager?: boolean }} Options */
+/**
+ * @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit?: number, pager?:
+ * boolean }} Options
+ */
 
 /** Lines of a tool's output that are shown unless all are asked for. */
 const OUTPUT_LINES = 4;
@@ -45,8 +48,8 @@ export async function show(query, options) {
 }
 
 /**
- * The newest entries of a branch; all without a limit. An entry is emptied when the next one is asked for: the manager would keep the texts of the
- * whole session, which it reads when they are looked at.
+ * The newest entries of a branch; all without a limit. An entry is emptied when the next one is asked for: the manager
+ * would keep the texts of the whole session, which it reads when they are looked at.
  * @param {Manager} manager
  * @param {string | undefined} leaf
  * @param {number} limit
@@ -164,7 +167,8 @@ const eachLine = (change) => (text) => text.split("\n").map(change).join("\n");
  * @returns {string[]} the lines as one text, and the line that tells of more
  */
 function folded(text, limit, indent = "") {
-	// Asking first is faster: a text without other characters than Latin letters has none of them, which takes no look at it.
+	// Asking first is faster: a text without other characters than Latin letters has none of them, which takes no look at
+	// it.
 	const lined = text.includes("\u2028") || text.includes("\u2029") ? text.replace(/[\u2028\u2029]/g, "\n") : text;
 	let [count, end] = [1, text.length];
 	for (let at = limit === Infinity ? -1 : lined.indexOf("\n"); at >= 0; at = lined.indexOf("\n", at + 1)) {

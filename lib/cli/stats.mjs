@@ -15,7 +15,10 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {import("../../index.js").UsageReport} Report */
 /** @typedef {import("../../index.js").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, repository?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options */
+/**
+ * @typedef {{ cwd?: string, dir?: string, all?: boolean, repository?: boolean, json?: boolean, csv?: boolean, utc?:
+ * boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options
+ */
 
 /** How many of the largest entries are named. */
 const LARGEST = 10;

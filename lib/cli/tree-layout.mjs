@@ -1,8 +1,9 @@
-// The shape of a tree for people: runs of entries without a branch point, one below the other, and the runs that leave them.
+// The shape of a tree for people: runs of entries without a branch point, one below the other, and the runs that leave
+// them.
 //
-// At each branch point one child continues in its parent's column: the one that leads to the leaf, else the one with the most
-// entries below it. So only side branches indent, and no drawing is deeper than the logarithm of the session: each
-// side branch holds at most half of what its branch point holds (one more where the leaf's branch is the smaller).
+// At each branch point one child continues in its parent's column: the one that leads to the leaf, else the one with
+// the most entries below it. So only side branches indent, and no drawing is deeper than the logarithm of the session:
+// each side branch holds at most half of what its branch point holds (one more where the leaf's branch is the smaller).
 import { roleOf } from "../shared/entries.mjs";
 
 /** @typedef {import("../../index.js").OutlineNode} Node an entry of an outline, or of a tree */

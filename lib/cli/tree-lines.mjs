@@ -7,7 +7,10 @@ import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";
 /** @typedef {import("./tree-layout.mjs").Run} Run */
 /** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {import("./tree-layout.mjs").Node} Node */
-/** @typedef {{ limit: number, isOfUser?: boolean, leafId: string | null, active: Set<string>, preview: (entry: Node["entry"]) => string }} View */
+/**
+ * @typedef {{ limit: number, isOfUser?: boolean, leafId: string | null, active: Set<string>, preview: (entry:
+ * Node["entry"]) => string }} View
+ */
 
 /** @type {Record<string, (text: string) => string>} */
 const roleColour = {
@@ -178,7 +181,10 @@ function entryLine(node, rail, view, width) {
 	const { entry } = node;
 	const active = view.active.has(entry.id);
 	let space = width - rail.length - 1;
-	/** Takes the columns of a part and of the space before it. @param {string} text @param {number} limit @param {number} least below which it is left out */
+	/**
+	 * Takes the columns of a part and of the space before it. @param {string} text @param {number} limit @param {number}
+	 * least below which it is left out
+	 */
 	const part = (text, limit, least) => {
 		const shown =
 			Math.min(limit, space - 1) < Math.min(least, widthOf(text)) ? "" : clip(text, Math.min(limit, space - 1));

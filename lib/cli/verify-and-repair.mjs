@@ -16,7 +16,8 @@ import { yieldToSignals } from "./signals.mjs";
 const SHOWN = 20;
 
 /**
- * Looks for faults in one session or more. Returns the exit code: 1 if any has one, or if a file that was named is not a session of pi.
+ * Looks for faults in one session or more. Returns the exit code: 1 if any has one, or if a file that was named is not
+ * a session of pi.
  * @param {string[]} queries
  * @param {Options} options
  */

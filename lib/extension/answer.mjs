@@ -47,7 +47,8 @@ export async function withStatus(ctx, doing, work) {
 }
 
 /**
- * Writes to standard output. pi has replaced the stream's own `write`, so that what extensions print goes to standard error.
+ * Writes to standard output. pi has replaced the stream's own `write`, so that what extensions print goes to standard
+ * error.
  * @param {string} text
  */
 const print = (text) =>

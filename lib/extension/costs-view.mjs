@@ -29,7 +29,9 @@ export class CostsView {
 	#status = "adding up";
 	/** @type {Report | undefined} */
 	#report;
-	/** @type {{ by: Grouping, width: number, table: ReturnType<typeof table> } | undefined} the table that was drawn last */
+	/**
+	 * @type {{ by: Grouping, width: number, table: ReturnType<typeof table> } | undefined} the table that was drawn last
+	 */
 	#drawn;
 	#running = new AbortController();
 

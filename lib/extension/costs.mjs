@@ -1,4 +1,5 @@
-// `/costs`: what all sessions cost, by day, week, month, model, project and session. The library adds up, as for `pi-sessions stats`.
+// `/costs`: what all sessions cost, by day, week, month, model, project and session. The library adds up, as for
+// `pi-sessions stats`.
 import { safeLine } from "../shared/text.mjs";
 import { GROUPINGS } from "../shared/usage-tables.mjs";
 import { library } from "../takeover/library.mjs";

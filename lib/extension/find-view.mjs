@@ -13,8 +13,14 @@ import { LIMIT } from "./search-options.mjs";
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /** @typedef {import("../../index.js").SearchedSession} SearchedSession */
 /** @typedef {import("../shared/delete-session.mjs").Deletion} Deletion */
-/** @typedef {{ action: "entry" | "edit" | "session", hit: SearchHit } | { action: "editor", text: string } | undefined} Choice */
-/** @typedef {{ by: number } | { by?: never, choose: (hit: SearchHit) => Choice } | { by?: never, act: (hit: SearchHit) => void }} RowKey what a key does to a hit */
+/**
+ * @typedef {{ action: "entry" | "edit" | "session", hit: SearchHit } | { action: "editor", text: string } | undefined}
+ * Choice
+ */
+/**
+ * @typedef {{ by: number } | { by?: never, choose: (hit: SearchHit) => Choice } | { by?: never, act: (hit: SearchHit)
+ * => void }} RowKey what a key does to a hit
+ */
 
 /**
  * @typedef {object} FindOptions
@@ -27,12 +33,15 @@ import { LIMIT } from "./search-options.mjs";
  * @property {boolean} subagents whether their sessions are searched
  * @property {string | undefined} only the file of the one session that is searched
  * @property {string | undefined} dir the one directory that is searched
- * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
+ * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer
+ * has it
  * @property {(hit: SearchHit) => import("../../index.js").SessionManager} managerOf the session of a hit, read-only
- * @property {(hit: SearchHit) => Deletion} deletionOf what would be deleted with the session of a hit; throws if it is in use
+ * @property {(hit: SearchHit) => Deletion} deletionOf what would be deleted with the session of a hit; throws if it is
+ * in use
  * @property {(deletion: Deletion) => { isInTrash: boolean }} remove
  * @property {() => boolean} hasTrash
- * @property {(query: string, scope: { isAll: boolean, session?: string }, more: SearchOptions) => Promise<SearchHit[]>} search
+ * @property {(query: string, scope: { isAll: boolean, session?: string }, more: SearchOptions) => Promise<SearchHit[]>}
+ * search
  */
 
 /** What a search can be limited to, in the order in which a key goes through it. */
@@ -83,14 +92,20 @@ export class FindView {
 	#status = "";
 	/** @type {AbortController | undefined} of the search that runs */
 	#running;
-	/** The chosen message, and its lines for a width and words. @type {{ hit: SearchHit, text: string, made?: string, lines?: { line: string, isMarked: boolean }[] } | undefined} */
+	/**
+	 * The chosen message, and its lines for a width and words. @type {{ hit: SearchHit, text: string, made?: string,
+	 * lines?: { line: string, isMarked: boolean }[] } | undefined}
+	 */
 	#preview;
 	/** @type {ReturnType<typeof setImmediate> | undefined} */
 	#previewing;
 	/** @type {ReadView | undefined} */
 	#reading;
 	#isHelpOpen = false;
-	/** The session that is deleted with the next key, if that confirms it. @type {{ hit: SearchHit, deletion: Deletion } | undefined} */
+	/**
+	 * The session that is deleted with the next key, if that confirms it. @type {{ hit: SearchHit, deletion: Deletion } |
+	 * undefined}
+	 */
 	#deleting;
 	/** A paste that has not ended, as in the line to type in. */
 	#isPasting = false;
@@ -123,8 +138,10 @@ export class FindView {
 	}
 
 	/**
-	 * Starts the search of what is typed; the one before it ends. Its hits stay, dim, until the first new one comes, or there is none.
-	 * @param {number} [limit] how many hits are looked for: with more than before, what is shown stays until there are more
+	 * Starts the search of what is typed; the one before it ends. Its hits stay, dim, until the first new one comes, or
+	 * there is none.
+	 * @param {number} [limit] how many hits are looked for: with more than before, what is shown stays until there are
+	 * more
 	 */
 	#search(limit = LIMIT) {
 		this.#running?.abort();

@@ -56,7 +56,10 @@ export async function find(pi, args, ctx) {
 	const only = given.session === undefined ? undefined : foundSession(SessionManager, given.session, ctx).path;
 	if (ctx.mode !== "tui")
 		return given.query === "" ? await refuse(ctx, USAGE) : await answer(ctx, await asText(pi, given, only, ctx));
-	/** @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was shown last */
+	/**
+	 * @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was
+	 * shown last
+	 */
 	let opened;
 	const managerOf = (/** @type {SearchHit} */ hit) => {
 		if (opened?.path !== hit.path) {

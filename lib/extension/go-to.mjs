@@ -8,8 +8,9 @@ import { library } from "../takeover/library.mjs";
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 
 /**
- * Opens the session of a hit, and moves its leaf: to the entry, or to the end of the answer to it if a user said it (`entry`); to the entry
- * as pi's own tree does, which puts what a user said into the editor (`edit`); or not (`session`). What goes wrong is a message.
+ * Opens the session of a hit, and moves its leaf: to the entry, or to the end of the answer to it if a user said it
+ * (`entry`); to the entry as pi's own tree does, which puts what a user said into the editor (`edit`); or not
+ * (`session`). What goes wrong is a message.
  * @param {Pi} pi
  * @param {Context} ctx
  * @param {SearchHit} hit
@@ -55,8 +56,8 @@ async function moveTo(ctx, hit, where) {
 }
 
 /**
- * The end of the answer to what a user said: the last entry before the next that is for the editor, on the branch that was written last.
- * Undefined if nothing was answered.
+ * The end of the answer to what a user said: the last entry before the next that is for the editor, on the branch that
+ * was written last. Undefined if nothing was answered.
  * @param {Context} ctx
  * @param {import("@earendil-works/pi-coding-agent").SessionEntry} said
  */
@@ -72,7 +73,8 @@ function answerTo({ sessionManager }, said) {
 }
 
 /**
- * The entry of a hit that was found when its file had version 1, whose entries have numbers: opening it, pi has given them ids.
+ * The entry of a hit that was found when its file had version 1, whose entries have numbers: opening it, pi has given
+ * them ids.
  * @param {Context} ctx
  * @param {SearchHit} hit
  */

@@ -1,5 +1,5 @@
-// The extension of pi: what `pi install` adds to an unchanged pi. pi shows this file's name when it starts, and calls the function, so it
-// only registers. Whatever needs the addon, or takes time to load, is loaded when it is first used.
+// The extension of pi: what `pi install` adds to an unchanged pi. pi shows this file's name when it starts, and calls
+// the function, so it only registers. Whatever needs the addon, or takes time to load, is loaded when it is first used.
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import * as pi from "@earendil-works/pi-coding-agent";

@@ -23,7 +23,10 @@ export const searchOptions = (ctx, { isAll, session }) => ({
 	mark: [OPEN, CLOSE],
 });
 
-/** @type {WeakMap<object, ReturnType<typeof projectScope>>} what a command or a tool has asked git, which a search of each letter would ask again */
+/**
+ * @type {WeakMap<object, ReturnType<typeof projectScope>>} what a command or a tool has asked git, which a search of
+ * each letter would ask again
+ */
 const projects = new WeakMap();
 
 /**
@@ -52,7 +55,8 @@ export function customDir({ sessionManager }) {
 }
 
 /**
- * The directory of the session that a subagent's belongs to, whose files are below a folder with that session's name; undefined for others.
+ * The directory of the session that a subagent's belongs to, whose files are below a folder with that session's name;
+ * undefined for others.
  * @param {string} dir of a session
  */
 function dirWithSubagent(dir) {

@@ -1,4 +1,5 @@
-// The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own, and keys.
+// The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own, and
+// keys.
 import { join } from "node:path";
 import names from "../shared/quoted-name.js";
 import files from "../shared/read-small.js";

@@ -1,4 +1,5 @@
-// Tools for the model, where the user has turned them on: they search earlier sessions and read around a hit. They only read.
+// Tools for the model, where the user has turned them on: they search earlier sessions and read around a hit. They only
+// read.
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";

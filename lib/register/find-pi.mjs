@@ -1,6 +1,6 @@
-// Finds the installed pi for `pi-native`: the one that is set, one installed beside this package, `pi` on the path, or one beside
-// the running Node. Agents run in directories with strangers' code. A pi that came with such a directory was not installed
-// by the user, even if `npx`, `npm run` or a relative entry of the path leads there.
+// Finds the installed pi for `pi-native`: the one that is set, one installed beside this package, `pi` on the path, or
+// one beside the running Node. Agents run in directories with strangers' code. A pi that came with such a directory was
+// not installed by the user, even if `npx`, `npm run` or a relative entry of the path leads there.
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
@@ -33,13 +33,19 @@ export function isBinary(path) {
 	return MAGIC.some((magic) => head.startsWith(magic));
 }
 
-/** Whether a path ends in a name that pi's command may have, or that of a renamed build that was set. @param {string} path @param {Settings} settings */
+/**
+ * Whether a path ends in a name that pi's command may have, or that of a renamed build that was set. @param {string}
+ * path @param {Settings} settings
+ */
 export function isNamedAsPi(path, { names, folders }) {
 	const packages = [...names, ...folders.map((dir) => manifestOf(dir)?.name ?? basename(dir))];
 	return packages.flatMap(commandNames).includes(basename(path).replace(/\.exe$/i, ""));
 }
 
-/** Refuses a package manager's shell script that starts pi, which for Node is a syntax error. @param {string} path @param {string[]} names */
+/**
+ * Refuses a package manager's shell script that starts pi, which for Node is a syntax error. @param {string} path
+ * @param {string[]} names
+ */
 export function refuseLauncher(path, names) {
 	if (!/^#!.*\b(ba|da|z|k)?sh\b/.test(headOf(path, 80).toString("latin1").split("\n", 1)[0])) return;
 	for (const name of names) {
@@ -62,7 +68,10 @@ export function startBinary(path) {
 	process.execve(path, [path, ...process.argv.slice(2)], /** @type {Record<string, string>} */ (process.env));
 }
 
-/** The `node_modules` directories from `dir` upwards. Node's own list also has those of NODE_PATH, which may be relative. @param {string} dir */
+/**
+ * The `node_modules` directories from `dir` upwards. Node's own list also has those of NODE_PATH, which may be
+ * relative. @param {string} dir
+ */
 function* modulesUpwards(dir) {
 	for (let at = dir; ; at = dirname(at)) {
 		yield join(at, "node_modules");
@@ -108,8 +117,9 @@ const isWithin = (path, dir) => `${path}${sep}`.startsWith(dir.endsWith(sep) ? d
 const MARKS = [".git", ".hg", ".jj", ".svn", "package.json"];
 
 /**
- * The directory of the project that the working directory belongs to: the outermost with a mark, or else the working directory. The
- * user's home, where programs are installed, is in no project: undefined where the working directory is the home or above it.
+ * The directory of the project that the working directory belongs to: the outermost with a mark, or else the working
+ * directory. The user's home, where programs are installed, is in no project: undefined where the working directory is
+ * the home or above it.
  */
 function projectOfWorkingDirectory() {
 	const home = realOr(homedir());
@@ -121,8 +131,8 @@ function projectOfWorkingDirectory() {
 }
 
 /**
- * Whether a path came with the working directory: it is in its project, or leads through the `node_modules` of the working directory or
- * of a directory above it. Not if this package is installed there, too.
+ * Whether a path came with the working directory: it is in its project, or leads through the `node_modules` of the
+ * working directory or of a directory above it. Not if this package is installed there, too.
  * @param {string} path
  */
 function isOfWorkingDirectory(path) {
@@ -137,7 +147,10 @@ function isOfWorkingDirectory(path) {
 	return (isInProject || above.some((modules) => isWithin(cwd, realOr(dirname(modules))))) && !above.some(isOurs);
 }
 
-/** Whether a directory of the path can have a pi that the user installed. A relative one depends on the working directory. @param {string} dir */
+/**
+ * Whether a directory of the path can have a pi that the user installed. A relative one depends on the working
+ * directory. @param {string} dir
+ */
 const isUsersOwn = (dir) => isAbsolute(dir) && ![dir, realOr(dir)].some(isOfWorkingDirectory);
 
 /** The files of these names in the directories of the path that the user set, in its order. @param {string[]} names */
@@ -148,7 +161,10 @@ function commandsOnPath(names) {
 	return paths.filter(isReadableFile);
 }
 
-/** The directory of package `name` that a launcher script of npm or pnpm leads to. @param {string} path @param {string} name */
+/**
+ * The directory of package `name` that a launcher script of npm or pnpm leads to. @param {string} path @param {string}
+ * name
+ */
 function fromLauncher(path, name) {
 	const text = files.readSmall(path, LARGEST_SCRIPT).toString().replaceAll("\\", "/");
 	const found = text.split(/["'\s]/).find((word) => word.includes(`/node_modules/${name}/`));
@@ -159,7 +175,10 @@ function fromLauncher(path, name) {
 	return isAbsolute(named) ? named : undefined;
 }
 
-/** Directories where a package of this name may be, the likeliest first. Each is looked up when it is asked for. @param {string} name */
+/**
+ * Directories where a package of this name may be, the likeliest first. Each is looked up when it is asked for. @param
+ * {string} name
+ */
 function* candidates(name) {
 	for (const modules of modulesUpwards(OWN)) yield join(modules, name);
 	// Installed by a link, this package's real directory is elsewhere than the command.
@@ -177,7 +196,10 @@ function* candidates(name) {
 	for (const modules of ["../lib/node_modules", "node_modules"]) yield join(dirname(process.execPath), modules, name);
 }
 
-/** What the command of a package may be called: `pi`, or for a renamed build the last part of its name. @param {string} name */
+/**
+ * What the command of a package may be called: `pi`, or for a renamed build the last part of its name. @param {string}
+ * name
+ */
 const commandNames = (name) => [...new Set([name.slice(name.lastIndexOf("/") + 1), "pi"])];
 
 /**

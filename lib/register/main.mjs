@@ -1,5 +1,6 @@
-// The two ways to pi on this manager from the start of the process: `--import …/register.mjs`, and the command `pi-native`. Both import what
-// pi exports before pi's own command does, and take over its class. Scripts that import pi's SDK get one line more at the end of its index.
+// The two ways to pi on this manager from the start of the process: `--import …/register.mjs`, and the command
+// `pi-native`. Both import what pi exports before pi's own command does, and take over its class. Scripts that import
+// pi's SDK get one line more at the end of its index.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { resolve } from "node:path";
@@ -43,7 +44,10 @@ function take(exported, pi) {
 	});
 }
 
-/** Takes over the class of a pi before one of its programs runs, the bundled one or the other; pi then shares what was loaded. @param {Pi} pi @param {string} folder */
+/**
+ * Takes over the class of a pi before one of its programs runs, the bundled one or the other; pi then shares what was
+ * loaded. @param {Pi} pi @param {string} folder
+ */
 function takeBefore(pi, folder) {
 	// As pi's own command does: V8 keeps what it compiled, in the same place.
 	module.enableCompileCache?.();
@@ -57,7 +61,10 @@ function takeBefore(pi, folder) {
 	}
 }
 
-/** Called by pi's index at its end, in a process where a script imports it. @param {string} dir @param {Exported} exported */
+/**
+ * Called by pi's index at its end, in a process where a script imports it. @param {string} dir @param {Exported}
+ * exported
+ */
 export const takeIn = (dir, exported) => take(exported, /** @type {Pi} */ (packages?.in(dir)));
 
 /** Adds a line to what a script may import of a pi. @type {import("node:module").LoadHookSync} */
@@ -115,7 +122,9 @@ function startOthers({ given, real }, settings) {
 	refuseLauncher(real, settings.names);
 }
 
-/** Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled. */
+/**
+ * Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled.
+ */
 export async function startPi() {
 	module.enableCompileCache?.();
 	const url = orStop(() => {

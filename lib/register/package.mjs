@@ -27,11 +27,16 @@ export function readEnvironment() {
 	return { names: [...named, ...PUBLISHED], named, folders, verbose };
 }
 
-/** The command and the SDK as one bundle, and the same as modules of their own. Each has a `cli.js` and an `index.js`. */
+/**
+ * The command and the SDK as one bundle, and the same as modules of their own. Each has a `cli.js` and an `index.js`.
+ */
 export const [BUNDLE, UNBUNDLED] = ["dist/bundle/", "dist/"];
 
 /** @typedef {ReturnType<typeof readEnvironment>} Settings */
-/** @typedef {{ name?: string, version?: string, piConfig?: { name?: string, configDir?: string } }} Manifest a `package.json` */
+/**
+ * @typedef {{ name?: string, version?: string, piConfig?: { name?: string, configDir?: string } }} Manifest a
+ * `package.json`
+ */
 
 /** What stops the start of pi. The message is for the person who started it. */
 export class Unfit extends Error {
@@ -45,7 +50,10 @@ export class Unfit extends Error {
 /** @param {string} line */
 export const print = (line) => void writeSync(2, `${line}\n`);
 
-/** The `package.json` of a directory, or undefined if none can be read. @param {string} dir @returns {Manifest | undefined} */
+/**
+ * The `package.json` of a directory, or undefined if none can be read. @param {string} dir @returns {Manifest |
+ * undefined}
+ */
 export function manifestOf(dir) {
 	try {
 		const value = JSON.parse(

@@ -1,5 +1,5 @@
-// Deletes a session with all that belongs to it: to the trash, as pi does, or for ever where there is no command `trash`. The manager is an
-// argument, because the extension loads the addon at its first use.
+// Deletes a session with all that belongs to it: to the trash, as pi does, or for ever where there is no command
+// `trash`. The manager is an argument, because the extension loads the addon at its first use.
 import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -10,7 +10,8 @@ import { delimiter, join } from "node:path";
  * What would be deleted of a session.
  * @typedef {object} Deletion
  * @property {string} path the session's file
- * @property {string[]} paths all files and folders, the session's file last: what is left of a deletion that failed still belongs to it
+ * @property {string[]} paths all files and folders, the session's file last: what is left of a deletion that failed
+ * still belongs to it
  * @property {number} backups
  * @property {number} subagents how many sessions of subagents there are
  * @property {string[]} files the session's file and those of its subagents
@@ -39,7 +40,8 @@ export function planDeletion(manager, path) {
 }
 
 /**
- * Why somebody may be using a session: another process has its lock, or a file of it was written within the last minute.
+ * Why somebody may be using a session: another process has its lock, or a file of it was written within the last
+ * minute.
  * @param {Manager} manager
  * @param {string[]} files the session's file and those of its subagents
  * @returns {string | undefined}

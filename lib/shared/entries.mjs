@@ -1,5 +1,5 @@
-// The content of an entry, as parts that each view shows in its own way. Anybody may have written the file: any field may be
-// missing or of another type than declared, so each goes through `asText`.
+// The content of an entry, as parts that each view shows in its own way. Anybody may have written the file: any field
+// may be missing or of another type than declared, so each goes through `asText`.
 import { asText } from "./text.mjs";
 
 /**

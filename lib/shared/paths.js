@@ -15,8 +15,8 @@ const SHELL_DRIVE = /^\/(?:mnt\/|cygdrive\/)?([a-z])(?:\/([^\\]*))?$/i;
 const expandHome = (path) => (HOME.test(path) ? join(homedir(), path.slice(1)) : path);
 
 /**
- * A path by pi's rule, which is that of the core (`paths::normalize`): `~`, `file://` and, on Windows, the drives of its shells are
- * understood. A relative path stays relative.
+ * A path by pi's rule, which is that of the core (`paths::normalize`): `~`, `file://` and, on Windows, the drives of
+ * its shells are understood. A relative path stays relative.
  * @param {string} path
  */
 function normalizePath(path) {

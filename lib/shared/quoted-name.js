@@ -1,4 +1,5 @@
-// Names from settings in messages. No library is needed for it: an extension or a store that cannot start says so by these messages.
+// Names from settings in messages. No library is needed for it: an extension or a store that cannot start says so by
+// these messages.
 
 /** What a terminal obeys, what ends a line, and what nobody sees, direction marks among them. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029]|\p{Default_Ignorable_Code_Point}/gu;

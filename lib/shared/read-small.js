@@ -1,5 +1,5 @@
-// Reads small files as a whole, such as settings. What is at their paths may be a link that came with a checkout: to a device, a pipe, a
-// sparse file, or a file of the system's that states a size of 0 and has no end.
+// Reads small files as a whole, such as settings. What is at their paths may be a link that came with a checkout: to a
+// device, a pipe, a sparse file, or a file of the system's that states a size of 0 and has no end.
 const fs = require("node:fs");
 
 /** Larger than any settings, manifest or note. */

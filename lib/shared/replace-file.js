@@ -1,7 +1,10 @@
 // Puts a file in the place of another, and keeps the names in a folder through a power failure.
 const fs = require("node:fs");
 
-/** What Windows says while another program has one of the two files open: a reader or a virus scanner has it for a moment. */
+/**
+ * What Windows says while another program has one of the two files open: a reader or a virus scanner has it for a
+ * moment.
+ */
 const IN_USE = new Set(["EPERM", "EACCES", "EBUSY"]);
 /** What file systems say that cannot synchronise a directory. */
 const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
@@ -9,8 +12,8 @@ const TRIES = 100;
 const PAUSE_MS = 10;
 
 /**
- * Renames a file over another. Windows refuses that while either is open, so it is tried again there for about a second.
- * Gives false if `isAllowed`, which is asked before each try, does.
+ * Renames a file over another. Windows refuses that while either is open, so it is tried again there for about a
+ * second. Gives false if `isAllowed`, which is asked before each try, does.
  * @param {string} draft
  * @param {string} full
  * @param {() => Promise<boolean>} [isAllowed]

@@ -1,5 +1,5 @@
-// The folders of a project: the worktrees of the repository that a working directory is in, each with the folders below it. This is what
-// "this project" means. Outside of a repository a project is its working directory alone.
+// The folders of a project: the worktrees of the repository that a working directory is in, each with the folders below
+// it. This is what "this project" means. Outside of a repository a project is its working directory alone.
 import { spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { isAbsolute, relative, resolve } from "node:path";
@@ -21,8 +21,9 @@ export function placeIn(folder, path) {
 }
 
 /**
- * The worktrees of the repository that a directory is in; undefined outside of a repository, where git is not installed, and where a
- * worktree is the home directory or above it: a repository of settings makes no project of all that is there.
+ * The worktrees of the repository that a directory is in; undefined outside of a repository, where git is not
+ * installed, and where a worktree is the home directory or above it: a repository of settings makes no project of all
+ * that is there.
  * @param {string} cwd
  * @returns {string[] | undefined}
  */

@@ -21,15 +21,16 @@ export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create
 export const sessionsRoot = () => dirname(defaultDir(homedir()));
 
 /**
- * Every session file of every working directory, or of a session directory that is set, sorted by name. Unlike a list, it includes files
- * without a readable header.
+ * Every session file of every working directory, or of a session directory that is set, sorted by name. Unlike a list,
+ * it includes files without a readable header.
  * @param {string | undefined} dir
  * @returns {string[]}
  */
 export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)]);
 
 /**
- * Every session file that may have copies of another one's entries: of every working directory and these directories, and those of subagents.
+ * Every session file that may have copies of another one's entries: of every working directory and these directories,
+ * and those of subagents.
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFile(...dirs) {
@@ -44,7 +45,8 @@ export const withSubagents = (files) => files.flatMap((file) => [file, ...subage
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);
 
 /**
- * The session files at a path, in folders of any depth. Links are not followed. A folder that cannot be read is returned itself.
+ * The session files at a path, in folders of any depth. Links are not followed. A folder that cannot be read is
+ * returned itself.
  * @param {string} path
  */
 function filesBelow(path) {
@@ -61,7 +63,10 @@ function filesBelow(path) {
 	return found;
 }
 
-/** What is at a path, links not followed; undefined if that cannot be told, as of a path that is too long. @param {string} path */
+/**
+ * What is at a path, links not followed; undefined if that cannot be told, as of a path that is too long. @param
+ * {string} path
+ */
 function kindOf(path) {
 	try {
 		return lstatSync(path, { throwIfNoEntry: false }) ?? { isDirectory: () => false, isFile: () => false };
@@ -88,8 +93,8 @@ function isDirectory(path) {
 }
 
 /**
- * The paths in a directory; none if it is missing or not a directory. A directory that cannot be read is returned itself,
- * so that reading it reports the error.
+ * The paths in a directory; none if it is missing or not a directory. A directory that cannot be read is returned
+ * itself, so that reading it reports the error.
  * @param {string} directory
  */
 function pathsIn(directory) {

@@ -6,8 +6,8 @@ export const OPEN = "\u0001";
 export const CLOSE = "\u0002";
 
 /**
- * A snippet in pieces, which the caller paints; those that were found are marked. Where there is no room for all, it begins shortly before
- * the first of these.
+ * A snippet in pieces, which the caller paints; those that were found are marked. Where there is no room for all, it
+ * begins shortly before the first of these.
  * @param {string} snippet
  * @param {number} width
  */

@@ -7,8 +7,10 @@ import { clip, clipMiddle, widthOf } from "./text.mjs";
  * @property {"right"} [align] its texts are numbers, which are never cut
  * @property {number} [least] what its texts may be cut to before columns are left out; without it they never are cut
  * @property {boolean} [middle] its texts are cut in the middle, not at the end
- * @property {(row: number, width: number) => string} [cut] how the text of a row is cut, if not at the end or in the middle
- * @property {number} [rank] the column with the highest rank is left out first, where there is no room for all; without a rank it never is
+ * @property {(row: number, width: number) => string} [cut] how the text of a row is cut, if not at the end or in the
+ * middle
+ * @property {number} [rank] the column with the highest rank is left out first, where there is no room for all; without
+ * a rank it never is
  * @property {(text: string, row: number) => string} [paint]
  */
 

@@ -6,8 +6,8 @@ import stringWidth from "string-width";
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /**
- * Invisible characters: zero width ones, direction marks, tags, fillers, variation selectors. They can reverse text, or hide
- * in it.
+ * Invisible characters: zero width ones, direction marks, tags, fillers, variation selectors. They can reverse text, or
+ * hide in it.
  */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+/gu;
 /** What something is written with: one variation selector, then one joiner. */
@@ -20,15 +20,21 @@ const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Mo
 const FLAGS = ["gbeng", "gbsct", "gbwls"].map(
 	(name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`,
 );
-/** Texts of characters that take one column each, and that are never one with their neighbours: asking the library takes longer. */
+/**
+ * Texts of characters that take one column each, and that are never one with their neighbours: asking the library takes
+ * longer.
+ */
 const NARROW = /^[ -~\u00a0-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0370-\u0482\u048a-\u058f\u2010-\u2027→▁-█●○⋮├│─✓✗]*$/;
 /** @type {Map<string, number>} columns of the characters that were met: the library takes microseconds for each */
 const widths = new Map();
-/** @type {Intl.Segmenter | undefined} made when a text first needs it: it takes as long to make as a small list to show */
+/**
+ * @type {Intl.Segmenter | undefined} made when a text first needs it: it takes as long to make as a small list to show
+ */
 let graphemes;
 
 /**
- * Any value as text. Anybody may have written the fields: a value that is not a text becomes its JSON, a missing one the empty text.
+ * Any value as text. Anybody may have written the fields: a value that is not a text becomes its JSON, a missing one
+ * the empty text.
  * @param {unknown} value
  * @returns {string}
  */
@@ -131,8 +137,8 @@ export function clip(value, width) {
 }
 
 /**
- * A text on one line, at most `width` columns wide, with `…` for its middle: it is often the end that tells paths and names of
- * models apart, so two thirds of what is kept are the end.
+ * A text on one line, at most `width` columns wide, with `…` for its middle: it is often the end that tells paths and
+ * names of models apart, so two thirds of what is kept are the end.
  * @param {unknown} value
  * @param {number} width
  */

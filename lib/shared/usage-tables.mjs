@@ -116,8 +116,9 @@ function bar(share) {
 /**
  * The totals in a line.
  * @param {Report} report
- * @param {{ one?: boolean, dir?: string | undefined, isOfATime?: boolean, isOfCalls?: boolean }} of `one`: the report is about one session;
- * `dir`: it is about the sessions in this directory, or in what is called so; `isOfATime`: it has limits of time; `isOfCalls`: the sizes of files are of no interest
+ * @param {{ one?: boolean, dir?: string | undefined, isOfATime?: boolean, isOfCalls?: boolean }} of `one`: the report
+ * is about one session; `dir`: it is about the sessions in this directory, or in what is called so; `isOfATime`: it has
+ * limits of time; `isOfCalls`: the sizes of files are of no interest
  */
 export function sumsLine(
 	{ sessions, subagents, entries, bytes, total },

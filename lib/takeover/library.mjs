@@ -6,7 +6,8 @@ import { join } from "node:path";
 /** @typedef {typeof import("../../index.js")} Library */
 /**
  * What is used of what pi exports.
- * @typedef {{ SessionManager: any, CURRENT_SESSION_VERSION?: number, VERSION?: string, getAgentDir(): string, getPackageDir?(): string }} Pi
+ * @typedef {{ SessionManager: any, CURRENT_SESSION_VERSION?: number, VERSION?: string, getAgentDir(): string,
+ * getPackageDir?(): string }} Pi
  */
 
 const require = createRequire(import.meta.url);
@@ -28,8 +29,9 @@ function nameOf(pi) {
 }
 
 /**
- * The library, which looks where this pi keeps its sessions. Node's own `require` loads it: pi's loader of extensions loads everything
- * once more after `/reload`. Throws in a process that serves another pi, which keeps its sessions elsewhere.
+ * The library, which looks where this pi keeps its sessions. Node's own `require` loads it: pi's loader of extensions
+ * loads everything once more after `/reload`. Throws in a process that serves another pi, which keeps its sessions
+ * elsewhere.
  * @param {Pi} pi
  * @returns {Library}
  */

@@ -1,8 +1,10 @@
-// Takes over pi's class `SessionManager`: the static methods by which pi makes, finds and lists sessions then use this package's manager.
-// No text of pi is read or changed, and nothing private of pi is touched. Where pi is not as expected, it runs on its own manager, and one
-// line says why. What is expected of the statics is checked at once; the rest at the first call, which loads the addon.
+// Takes over pi's class `SessionManager`: the static methods by which pi makes, finds and lists sessions then use this
+// package's manager. No text of pi is read or changed, and nothing private of pi is touched. Where pi is not as
+// expected, it runs on its own manager, and one line says why. What is expected of the statics is checked at once; the
+// rest at the first call, which loads the addon.
 //
-// Managers that pi made before go on, and so do ours when this is undone. A class that is derived from pi's keeps what it inherits.
+// Managers that pi made before go on, and so do ours when this is undone. A class that is derived from pi's keeps what
+// it inherits.
 import { existsSync } from "node:fs";
 import { library } from "./library.mjs";
 
@@ -11,8 +13,8 @@ import { library } from "./library.mjs";
 /** @typedef {Record<string, any>} Statics */
 
 /**
- * The statics of pi's class: how many arguments each declares, and at which places the working directory and the directory of sessions
- * are, where pi has a default for the second.
+ * The statics of pi's class: how many arguments each declares, and at which places the working directory and the
+ * directory of sessions are, where pi has a default for the second.
  * @type {Record<string, { length: number, cwd?: number, dir?: number }>}
  */
 const STATICS = {
@@ -29,7 +31,9 @@ const NAMES = Object.keys(STATICS);
 /** Of how many sessions the texts are read at a time, so that few of them wait for JavaScript's thread. */
 const READ_BATCH = 32;
 
-/** On a static of ours: pi's own. Each copy of this file that a process loads knows it, and shares what was taken over. */
+/**
+ * On a static of ours: pi's own. Each copy of this file that a process loads knows it, and shares what was taken over.
+ */
 const OWN = Symbol.for("pi-session-native.own");
 /** @type {{ taken: WeakMap<object, Takeover>, said: Set<string> }} */
 const shared = /** @type {any} */ (
@@ -40,8 +44,8 @@ const shared = /** @type {any} */ (
 );
 
 /**
- * Takes over the class that a pi exports, and returns the function that undoes it. Each caller undoes its own part: the class is taken
- * over once, until the last of them has undone it.
+ * Takes over the class that a pi exports, and returns the function that undoes it. Each caller undoes its own part: the
+ * class is taken over once, until the last of them has undone it.
  * @param {Pi} pi
  * @param {object} options
  * @param {(line: string) => void} options.warn is told, in one line, why pi runs on its own manager
@@ -91,8 +95,8 @@ function reasonAgainst(holder) {
 }
 
 /**
- * Whether a static is a method that a class body defines, or ours, and can be replaced. What another program has put in its place is
- * known by its name or its arguments, or by being a function that `new` accepts.
+ * Whether a static is a method that a class body defines, or ours, and can be replaced. What another program has put in
+ * its place is known by its name or its arguments, or by being a function that `new` accepts.
  * @param {Function} holder
  * @param {string} name
  */
@@ -176,7 +180,9 @@ class Takeover {
 		return Object.defineProperty(replacement, "length", { value: STATICS[name].length });
 	}
 
-	/** The manager's class for a call; undefined where pi's own has to answer. @param {string} name @param {any[]} args */
+	/**
+	 * The manager's class for a call; undefined where pi's own has to answer. @param {string} name @param {any[]} args
+	 */
 	#managerFor(name, args) {
 		if (!this.isOn) return undefined;
 		try {
@@ -208,8 +214,8 @@ class Takeover {
 	}
 
 	/**
-	 * Compares the default directory of sessions with pi's where a call uses it, and throws if it is another one. Returns whether that was
-	 * possible: asking pi creates the directory, as these calls do anyway.
+	 * Compares the default directory of sessions with pi's where a call uses it, and throws if it is another one. Returns
+	 * whether that was possible: asking pi creates the directory, as these calls do anyway.
 	 * @param {string} name
 	 * @param {any[]} args
 	 */
@@ -227,8 +233,8 @@ class Takeover {
 	}
 
 	/**
-	 * Reads the texts of a list that is shown, on other threads, so that they are there when the user types. It ends when a session is
-	 * opened, with the next list, and when nobody has the list any more.
+	 * Reads the texts of a list that is shown, on other threads, so that they are there when the user types. It ends when
+	 * a session is opened, with the next list, and when nobody has the list any more.
 	 * @param {Library["SessionManager"]} manager
 	 * @param {Promise<any[]>} listing
 	 */
@@ -252,7 +258,10 @@ async function readTexts(manager, list, signal) {
 	}
 }
 
-/** Makes `instanceof` true for managers of ours. This stays, because they may be used for longer than the statics. @param {any} holder */
+/**
+ * Makes `instanceof` true for managers of ours. This stays, because they may be used for longer than the statics.
+ * @param {any} holder
+ */
 function recogniseOurs(holder) {
 	const before = holder[Symbol.hasInstance];
 	const hasInstance = {
@@ -275,7 +284,10 @@ function attempt(work) {
 	}
 }
 
-/** pi's own static where this is one of ours, a former one too, which another program may have put back. @param {any} value */
+/**
+ * pi's own static where this is one of ours, a former one too, which another program may have put back. @param {any}
+ * value
+ */
 function own(value) {
 	let found = value;
 	while (found?.[OWN]) found = found[OWN];

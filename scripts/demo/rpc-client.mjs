@@ -2,7 +2,10 @@
 import { spawn } from "node:child_process";
 import { StringDecoder } from "node:string_decoder";
 
-/** Starts the command and gives a client with `send`, `prompt`, `records` and `close`. Every record also goes to `onRecord`. */
+/**
+ * Starts the command and gives a client with `send`, `prompt`, `records` and `close`. Every record also goes to
+ * `onRecord`.
+ */
 export function startRpc({ command, args, env }, { cwd, onRecord = () => {} }) {
 	const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
 	return new RpcClient(child, onRecord);

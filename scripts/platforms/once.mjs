@@ -6,8 +6,9 @@ import { join } from "node:path";
 export const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "pi-session-native/platforms");
 
 /**
- * Makes a folder of the cache unless an earlier run did, and returns its path. `works` uses what was made, and returns whether that gave
- * the expected result. The folder counts as made only then: a part that was made wrong would otherwise stay wrong in every later run.
+ * Makes a folder of the cache unless an earlier run did, and returns its path. `works` uses what was made, and returns
+ * whether that gave the expected result. The folder counts as made only then: a part that was made wrong would
+ * otherwise stay wrong in every later run.
  */
 export function once(name, make, works = () => true, parent = cache) {
 	const dir = join(parent, name);

@@ -1,5 +1,5 @@
-// What runs programs of other platforms on Linux x64 with glibc: emulators, C libraries and Node, from Debian, PyPI and npm. They are
-// installed once, outside of the repository: in `$XDG_CACHE_HOME/pi-session-native/platforms`.
+// What runs programs of other platforms on Linux x64 with glibc: emulators, C libraries and Node, from Debian, PyPI and
+// npm. They are installed once, outside of the repository: in `$XDG_CACHE_HOME/pi-session-native/platforms`.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
 	chmodSync,
@@ -98,7 +98,9 @@ function arm64() {
 	return { runner, node: program(join(cache, "arm64.node"), `exec '${runner}' '${binary}' "$@"`) };
 }
 
-/** Node for musl; gives its path. `cpu` is the processor's name for the C library, `architecture` the one for Debian. */
+/**
+ * Node for musl; gives its path. `cpu` is the processor's name for the C library, `architecture` the one for Debian.
+ */
 function muslNode(cpu, architecture) {
 	debian({ patchelf: "patchelf" });
 	const suffix = architecture === "amd64" ? "" : `-${architecture}`;
@@ -144,12 +146,13 @@ function arm64Musl() {
 }
 
 /**
- * Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. All that it starts, wine's server
- * too, ends with it, because it has processes of its own (the shell is their first, which signals of its own cannot end). One runs at a
- * time: wine's server knows no processes but these.
+ * Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. All that it
+ * starts, wine's server too, ends with it, because it has processes of its own (the shell is their first, which signals
+ * of its own cannot end). One runs at a time: wine's server knows no processes but these.
  *
- * The server keeps the registry in memory and saves it every 30 seconds and when it is asked to end. So it is asked to end before its
- * processes are: otherwise a short program's changes, the whole registry of a new prefix among them, are lost.
+ * The server keeps the registry in memory and saves it every 30 seconds and when it is asked to end. So it is asked to
+ * end before its processes are: otherwise a short program's changes, the whole registry of a new prefix among them, are
+ * lost.
  */
 const WINE = `
 exec flock "$WINEPREFIX.lock" unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount --pid --fork --kill-child --mount-proc sh -c '
@@ -188,7 +191,8 @@ function windows() {
 			// It ends with an error, because the part for programs of 32 bits is not there.
 			spawnSync(runner, ["wineboot", "--init"], { stdio: "ignore" });
 			copyFileSync(join(wine, zlib), join(prefix, "drive_c/windows/system32/zlib1.dll"));
-			// Node needs the registry: without one it ends before it runs anything, because it finds no source of random numbers.
+			// Node needs the registry: without one it ends before it runs anything, because it finds no source of random
+			// numbers.
 		},
 		() => answers(node),
 	);
@@ -206,9 +210,9 @@ export function libnode() {
 }
 
 /**
- * By name: what it is built for, the name of its addon, and `setup`, which installs and gives `node`, which is Node on the platform,
- * and `runner`, which runs its programs where they do not run as they are. `isAddonOnly`: the tests of the core, and the unit tests but those
- * of loading, are left to the platforms that it is made of.
+ * By name: what it is built for, the name of its addon, and `setup`, which installs and gives `node`, which is Node on
+ * the platform, and `runner`, which runs its programs where they do not run as they are. `isAddonOnly`: the tests of
+ * the core, and the unit tests but those of loading, are left to the platforms that it is made of.
  */
 export const PLATFORMS = {
 	"linux-arm64": { triple: "aarch64-unknown-linux-gnu", addon: "linux-arm64-gnu", setup: arm64 },

@@ -1,6 +1,6 @@
-// Installs the agent (pi 0.87.1) and a newer Node from the lock file, and unpacks the published files of other releases beside them: the
-// reference, whose session manager decides what is right, and the release before it. Dependencies are not installed: the session
-// manager runs on the pi-ai of 0.87.1, and a release's bundle contains what it needs.
+// Installs the agent (pi 0.87.1) and a newer Node from the lock file, and unpacks the published files of other releases
+// beside them: the reference, whose session manager decides what is right, and the release before it. Dependencies are
+// not installed: the session manager runs on the pi-ai of 0.87.1, and a release's bundle contains what it needs.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -17,8 +17,8 @@ const PACKAGES = {
 };
 
 /**
- * The releases that are unpacked. The directory of the reference is named without its version, so that another release becomes the
- * reference by a change in this file alone. The types of its messages are in two packages more.
+ * The releases that are unpacked. The directory of the reference is named without its version, so that another release
+ * becomes the reference by a change in this file alone. The types of its messages are in two packages more.
  */
 const RELEASES = {
 	reference: {

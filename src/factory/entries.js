@@ -1,7 +1,7 @@
-// Entry objects, and what is made of them: messages, projections and trees. Making many small objects is cheaper here than
-// through Node-API. The addon calls these functions with `scratch`, an array of numbers that it reads in place. They keep no
-// state of sessions. What kind of message an entry contributes, and its position in the tree, Rust decides: they come in as numbers. The
-// shape of the message is here.
+// Entry objects, and what is made of them: messages, projections and trees. Making many small objects is cheaper here
+// than through Node-API. The addon calls these functions with `scratch`, an array of numbers that it reads in place.
+// They keep no state of sessions. What kind of message an entry contributes, and its position in the tree, Rust
+// decides: they come in as numbers. The shape of the message is here.
 (shared, codes, scratch, values) => {
 	"use strict";
 	const { define, time, unbound } = shared;
@@ -109,8 +109,8 @@
 		messageEntry: (type, id, parentId, timestamp, message) => ({ type, id, parentId, timestamp, message }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		// Everything an append needs of a message, in one call: gives the text of its entry's own fields if it is needed, and
-		// leaves in the scratch the role's code (-1 for no object), whether content is missing, and the time.
+		// Everything an append needs of a message, in one call: gives the text of its entry's own fields if it is needed,
+		// and leaves in the scratch the role's code (-1 for no object), whether content is missing, and the time.
 		message(message, need) {
 			let role = -1;
 			let content;

@@ -1,10 +1,10 @@
-// Entries whose bodies are read on first access. Until then a body is an own, enumerable, configurable accessor under its
-// key; on first access it becomes plain data.
+// Entries whose bodies are read on first access. Until then a body is an own, enumerable, configurable accessor under
+// its key; on first access it becomes plain data.
 //
 // All accessors of a key are the same two functions, which keeps the objects in the engine's fast shape: which entry
 // an object is of is in a private field of it. A Proxy of the object, or an object that inherits from it, has no
-// such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead of
-// accessors.
+// such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead
+// of accessors.
 (shared, codes, readBody) => {
 	"use strict";
 	const { define, invalid, unbound } = shared;

@@ -1,5 +1,5 @@
-// Listed sessions, hits of a search, and the dates of both. `listedText` is the addon's function that reads a listed session's
-// text.
+// Listed sessions, hits of a search, and the dates of both. `listedText` is the addon's function that reads a listed
+// session's text.
 (shared, listedText) => {
 	"use strict";
 	const { define, time, unbound } = shared;
@@ -64,8 +64,8 @@
 			}
 			return pairs;
 		},
-		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property from
-		// then on.
+		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property
+		// from then on.
 		info(
 			path,
 			id,
@@ -114,8 +114,8 @@
 			}
 			return unread;
 		},
-		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
-		// session, are left out.
+		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was
+		// not a session, are left out.
 		newestFirst(infos) {
 			const whole = filter(infos, () => true);
 			return sort(whole, (a, b) => getTime(b.modified) - getTime(a.modified));
@@ -142,7 +142,8 @@
 			};
 			return () => later(run);
 		},
-		// Calls `cancel` when the signal fires, and `end` in a later turn of the event loop. Returns the function that ends that.
+		// Calls `cancel` when the signal fires, and `end` in a later turn of the event loop. Returns the function that ends
+		// that.
 		listen(signal, cancel, end) {
 			const onAbort = () => {
 				cancel();

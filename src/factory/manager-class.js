@@ -6,7 +6,8 @@
 	const { apply } = Reflect;
 	const { defineProperty } = Object;
 
-	// The `length` of pi's class, methods, statics and functions. For methods that pi does not have: the required arguments.
+	// The `length` of pi's class, methods, statics and functions. For methods that pi does not have: the required
+	// arguments.
 	const LENGTHS = {
 		SessionManager: 6,
 		create: 3,
@@ -78,8 +79,8 @@
 			return object;
 		}
 	}
-	// What a manager holds is in a private field of it, and collected with it. To ask whether there is one takes a tenth of a look into a
-	// WeakMap.
+	// What a manager holds is in a private field of it, and collected with it. To ask whether there is one takes a tenth
+	// of a look into a WeakMap.
 	class Anchored extends Given {
 		#anchor;
 		constructor(object, anchor) {
@@ -108,8 +109,8 @@
 				anchor.listeners = filter(anchor.listeners, (one) => one !== added);
 			};
 		},
-		// The entry is in the session by now, so an exception of a listener does not fail the append. Listeners that are added or
-		// removed meanwhile are in another list.
+		// The entry is in the session by now, so an exception of a listener does not fail the append. Listeners that are
+		// added or removed meanwhile are in another list.
 		notify(anchor, entry) {
 			for (const { listener } of anchor.listeners) {
 				try {
@@ -121,10 +122,10 @@
 				}
 			}
 		},
-		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths, and methods that
-		// work on a Proxy of a manager or an object that inherits from one, as tests and applications call them. The engine runs a
-		// native method only on its own instance; each finds the manager through a property of it. On anything else they
-		// throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
+		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths, and
+		// methods that work on a Proxy of a manager or an object that inherits from one, as tests and applications call
+		// them. The engine runs a native method only on its own instance; each finds the manager through a property of it.
+		// On anything else they throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
 		finishClass(SessionManager, functions) {
 			const { prototype } = SessionManager;
 			const wrap = (holder, name, method) => {

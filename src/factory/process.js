@@ -1,5 +1,5 @@
-// What the addon asks JavaScript: the clock, the environment and the directories. They are looked up at each call, because
-// the application may replace them.
+// What the addon asks JavaScript: the clock, the environment and the directories. They are looked up at each call,
+// because the application may replace them.
 () => {
 	"use strict";
 	const world = globalThis;

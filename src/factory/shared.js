@@ -1,6 +1,7 @@
-// What several scripts need. Each script takes the engine's functions when the addon is loaded, so that code that replaces
-// them later changes nothing. Setters that Object.prototype was given are not run where pi's would not be. Beyond that the
-// prototypes are trusted, as pi trusts them: what arrays inherit for their indexes and iteration is the engine's.
+// What several scripts need. Each script takes the engine's functions when the addon is loaded, so that code that
+// replaces them later changes nothing. Setters that Object.prototype was given are not run where pi's would not be.
+// Beyond that the prototypes are trusted, as pi trusts them: what arrays inherit for their indexes and iteration is the
+// engine's.
 () => {
 	"use strict";
 	const { Date, TypeError } = globalThis;

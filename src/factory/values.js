@@ -12,16 +12,16 @@
 	const { isProxy, isBoxedPrimitive } = globalThis.process?.getBuiltinModule?.("node:util")?.types ?? {};
 
 	// Writing values. Of a plain one (own data in plain objects and lists, nothing that the engine would call) the long
-	// strings are taken out and escaped by the addon: the engine takes ten times as long. Whether a value is plain is found
-	// without running any code of the caller's, and none runs before it is written. So no step here may depend on what the
-	// caller can change: no method of a prototype, no iterator, no setter.
+	// strings are taken out and escaped by the addon: the engine takes ten times as long. Whether a value is plain is
+	// found without running any code of the caller's, and none runs before it is written. So no step here may depend on
+	// what the caller can change: no method of a prototype, no iterator, no setter.
 	const OBJECT = Object.prototype;
 	const LIST = Array.prototype;
 	const NOT_PLAIN = Symbol("not plain");
 	const { stringPlaceholder: STRING_PLACEHOLDER, longString: LONG } = codes;
 	const DEEP = 32;
-	// A value of many small ones costs more to look at than its long strings save. At most MANY are looked at, and one more for
-	// every UNITS_EACH units of long strings.
+	// A value of many small ones costs more to look at than its long strings save. At most MANY are looked at, and one
+	// more for every UNITS_EACH units of long strings.
 	const MANY = 64;
 	const UNITS_EACH = 32;
 	// With more units the text may be longer than a string can be, which is the engine's error to throw.

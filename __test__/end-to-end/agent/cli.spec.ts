@@ -1,4 +1,5 @@
-// pi's own CLI under the hook: one process per command, a scripted model on 127.0.0.1, and by itself pi must do the same.
+// pi's own CLI under the hook: one process per command, a scripted model on 127.0.0.1, and by itself pi must do the
+// same.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";

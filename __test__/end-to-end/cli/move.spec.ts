@@ -15,7 +15,10 @@ function old(at: World, id: string, options: Parameters<typeof put>[3] = {}): st
 	return path;
 }
 
-/** A project with a session that has a backup and a subagent, one in a folder below, a fork elsewhere, and a neighbour; the folder was renamed. */
+/**
+ * A project with a session that has a backup and a subagent, one in a folder below, a fork elsewhere, and a neighbour;
+ * the folder was renamed.
+ */
 function renamed(): { at: World; from: string; to: string; main: string; below: string; fork: string; other: string } {
 	const at = world();
 	const [from, to] = [at.cwd, `${at.cwd}-renamed`];

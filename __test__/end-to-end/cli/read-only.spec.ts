@@ -17,7 +17,10 @@ import {
 } from "../../support/cli.js";
 import { api, assistant, message, root, snapshot, user } from "../../support/scratch.js";
 
-/** The environment in which the command runs a script of the test's before anything else; the script has `SessionManager`. */
+/**
+ * The environment in which the command runs a script of the test's before anything else; the script has
+ * `SessionManager`.
+ */
 function guarded(at: World, script: string): NodeJS.ProcessEnv {
 	const guard = join(at.cwd, "guard.mjs");
 	writeFileSync(

@@ -1,4 +1,5 @@
-// Where `pi-sessions` looks, and where it writes: pi's settings, a working directory that is gone, forks, names of files.
+// Where `pi-sessions` looks, and where it writes: pi's settings, a working directory that is gone, forks, names of
+// files.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -529,7 +529,8 @@ describe("stats", () => {
 		}
 	});
 
-	// Regression: at 80 columns the table had the beginnings of ids, which are the same for sessions of one day, and no names.
+	// Regression: at 80 columns the table had the beginnings of ids, which are the same for sessions of one day, and no
+	// names.
 	test("--by session shows names, and ids where there is room", async () => {
 		const at = world();
 		const ids = ["0195a1b2-c3d4-7e5f-8a9b-000000000001", "0195a1b2-c3d4-7e5f-8a9b-000000000002"] as const;

@@ -1,4 +1,5 @@
-// How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a terminal.
+// How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a
+// terminal.
 import { describe, expect, test } from "vitest";
 import { bin, branched, program, put, run, runInTerminal, runProgram, type World, world } from "../../support/cli.js";
 import { assistant, entry, type Json, message, user } from "../../support/scratch.js";

@@ -16,8 +16,8 @@ export interface Block {
 const LED = /\]\(([^)\s#]+\.md)\b|`([\w/.-]+\.md)`/g;
 
 /**
- * Every page of documentation that people are led to from the first one, and those of the packages. The notices are other
- * people's texts, and so is whatever else may lie beside it.
+ * Every page of documentation that people are led to from the first one, and those of the packages. The notices are
+ * other people's texts, and so is whatever else may lie beside it.
  */
 function reachable(): string[] {
 	const found = new Set(["README.md"]);

@@ -1,5 +1,5 @@
-// Commands of the documentation that are not run, because they build, test or measure for minutes: whether what they name
-// is there. Scripts, files, folders, options, and the names of cases and runtimes.
+// Commands of the documentation that are not run, because they build, test or measure for minutes: whether what they
+// name is there. Scripts, files, folders, options, and the names of cases and runtimes.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { select } from "../../../bench/cases.mjs";
@@ -65,7 +65,9 @@ function unknownScript([name = "", dashes, ...args]: string[]): string | undefin
 		: unknownArguments(file, args);
 }
 
-/** The options that a file of ours takes, as its `optionsOf` or its look at `process.argv` says, and what they may be. */
+/**
+ * The options that a file of ours takes, as its `optionsOf` or its look at `process.argv` says, and what they may be.
+ */
 function unknownArguments(file: string, args: string[]): string | undefined {
 	if (!existsSync(join(root, file))) return `no file ${file}`;
 	const source = readFileSync(join(root, file), "utf8");

@@ -1,5 +1,5 @@
-// Commands in the documentation. Those of `pi-sessions` are run on sessions like the reader's, those that start pi start the
-// published one; of others it is checked that what they name is there.
+// Commands in the documentation. Those of `pi-sessions` are run on sessions like the reader's, those that start pi
+// start the published one; of others it is checked that what they name is there.
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isolatedEnv, nodeBin, piPackage } from "../../../scripts/demo/pi.mjs";
@@ -14,7 +14,9 @@ import { session } from "./session.js";
 const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "utf8"));
 
 const OWN = /(^|[|;&(]\s*|<\()pi-(?:sessions|sync)\b/;
-/** A line that starts pi on this manager: as a package, from within a clone, or from the clone that the README names. */
+/**
+ * A line that starts pi on this manager: as a package, from within a clone, or from the clone that the README names.
+ */
 const PI =
 	/^(?:pi-native|node (?:--import (?:pi-session-native\/register|~\/pi-session-native\/register\.mjs)|(?:~\/pi-session-native\/)?bin\/pi-native\.mjs))(?: |$)/;
 
@@ -89,9 +91,9 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 }
 
 /**
- * Runs a command that starts pi, with \`--version\` after it: what comes then would wait for a person. By then the session
- * manager is replaced, which is told. The folder is a project that has pi and this package installed, and in it stands what a
- * clone of this package has.
+ * Runs a command that starts pi, with \`--version\` after it: what comes then would wait for a person. By then the
+ * session manager is replaced, which is told. The folder is a project that has pi and this package installed, and in it
+ * stands what a clone of this package has.
  */
 async function startPi(command: string): Promise<Result> {
 	const at = world();

@@ -20,7 +20,10 @@ const spent = (cost: number, model: string, cache = 0): Json =>
 		},
 	});
 
-/** A session of $2 with a subagent's of $7, which the tool's result reports, too, and one of another project of $3, whose file it gives. */
+/**
+ * A session of $2 with a subagent's of $7, which the tool's result reports, too, and one of another project of $3,
+ * whose file it gives.
+ */
 function fill(at: World): string {
 	const run = join(at.here, "0194-main", "abc", "run-0");
 	const reported: Json = {

@@ -1,4 +1,5 @@
-// `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this package's.
+// `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this
+// package's.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -140,7 +141,8 @@ test("enter on a user's message goes to the end of the answer to it, or to the m
 	await terminal.shows(closed, "And the medlar?");
 });
 
-// Regression: the screen said that the leaf moves to the entry. pi moves it before a user's message, which goes to the editor.
+// Regression: the screen said that the leaf moves to the entry. pi moves it before a user's message, which goes to the
+// editor.
 test("ctrl+x puts a user's message into the editor and the leaf before it; the leaf goes to any other entry", async () => {
 	const at = await world([{ text: "First reply." }, { text: "Second reply." }]);
 	const { here } = fill(at);
@@ -318,7 +320,8 @@ test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
 	await terminal.shows(/^user · .*\n *line 0\n/m);
 });
 
-// Regression: four lines of help and three empty ones left four hits at 24 lines, one without its session at 12, and none at 8.
+// Regression: four lines of help and three empty ones left four hits at 24 lines, one without its session at 12, and
+// none at 8.
 test.each([
 	{ rows: 24, columns: 80, hits: 9 },
 	{ rows: 12, columns: 80, hits: 3 },

@@ -1,4 +1,5 @@
-// The package as pi installs it: from a folder, and from what is published, with the addon of the platform in a package of its own.
+// The package as pi installs it: from a folder, and from what is published, with the addon of the platform in a package
+// of its own.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

@@ -138,8 +138,8 @@ export function withoutAddon(at: World): string {
 let writtenAt = Date.now() / 1000 - 3600;
 
 /**
- * Writes a session of a working directory, by default of the world's own. Each file is a second newer than the one before: a file system's
- * clock may give the same time to several.
+ * Writes a session of a working directory, by default of the world's own. Each file is a second newer than the one
+ * before: a file system's clock may give the same time to several.
  */
 export function put(at: World, id: string, entries: Json[], fields: Json = {}): string {
 	const cwd = String(fields.cwd ?? at.work);

@@ -118,7 +118,8 @@ test.each(ways)(
 	},
 );
 
-// Regression: pi 1.6.0 selects the best match of a query, and this package then selected the row that had been selected before.
+// Regression: pi 1.6.0 selects the best match of a query, and this package then selected the row that had been selected
+// before.
 test.each(ways)(
 	"in pi $version with $how a query selects the row, and Enter opens the session, that pi's own does",
 	async ({ hooked, release }) => {

@@ -63,7 +63,10 @@ const checked = (result: SpawnSyncReturns<string>): string => {
 	return result.stdout;
 };
 
-/** The folders of the packages that one needs to run, and of those that they need. npm would list those of the workspaces, too. */
+/**
+ * The folders of the packages that one needs to run, and of those that they need. npm would list those of the
+ * workspaces, too.
+ */
 function dependenciesOf(dir: string, found = new Set<string>()): string[] {
 	const { dependencies = {} } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as {
 		dependencies?: Record<string, string>;

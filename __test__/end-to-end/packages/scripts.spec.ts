@@ -280,7 +280,8 @@ test("tests of the core that crash or never end are told from a build that fails
 	});
 });
 
-// Regression: of tests that were killed because one hung, those that had passed did not count, and a build that failed had no failure.
+// Regression: of tests that were killed because one hung, those that had passed did not count, and a build that failed
+// had no failure.
 test("tests of the core that passed count when the others are killed; a step that fails without a test has failed", async () => {
 	const { reportedByCargo, compared } = await report();
 	const killed = reportedByCargo(
@@ -359,7 +360,8 @@ test("of tests that are known to fail on a platform, those that fail count for n
 	});
 });
 
-// Regression: the registry of a new wine prefix was lost when its first program ended within 30 seconds, and the prefix counted as ready.
+// Regression: the registry of a new wine prefix was lost when its first program ended within 30 seconds, and the prefix
+// counted as ready.
 test("a part of the setup that does not work is made again", async () => {
 	const { once } = await import(join(root, "scripts/platforms/once.mjs"));
 	const dir = scratch();

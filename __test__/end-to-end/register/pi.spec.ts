@@ -21,7 +21,10 @@ const PIS = [
 const replaced = ({ version, dir }: { version: string; dir: string }) =>
 	`${own}: the session manager of @earendil-works/pi-coding-agent ${version} (${dir}) is replaced\n`;
 
-/** An extension that says whether the session that it is in, and one that it makes, are of the class that it gets from pi, and are ours. */
+/**
+ * An extension that says whether the session that it is in, and one that it makes, are of the class that it gets from
+ * pi, and are ours.
+ */
 const EXTENSION = `
 import { appendFileSync } from "node:fs";
 import { SessionManager } from "@earendil-works/pi-coding-agent";

@@ -1,5 +1,5 @@
-// `node --import …/register.mjs`: what is taken over, and what is left to pi with a line that says why, on small fakes of pi. That the
-// published pi runs so is shown in pi.spec.ts and tui.spec.ts.
+// `node --import …/register.mjs`: what is taken over, and what is left to pi with a line that says why, on small fakes
+// of pi. That the published pi runs so is shown in pi.spec.ts and tui.spec.ts.
 import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

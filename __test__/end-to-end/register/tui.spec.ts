@@ -1,6 +1,6 @@
 // pi's interactive mode in a terminal, twice: as it is published, and by `pi-native`. The same keys must lead to the
-// same screens, and leave the same sessions. Both go step by step: a program that is slow to draw is waited for until its
-// screen is the other one's, however often it comes to rest before.
+// same screens, and leave the same sessions. Both go step by step: a program that is slow to draw is waited for until
+// its screen is the other one's, however often it comes to rest before.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

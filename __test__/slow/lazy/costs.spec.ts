@@ -169,7 +169,10 @@ test("what an open keeps is the index, not the file", () => {
 	expect(peak).toBeLessThan(30e6);
 });
 
-/** What a script says of its own memory: `rss()` now, `peak()` at most. (What getrusage says counts the process it was forked from.) */
+/**
+ * What a script says of its own memory: `rss()` now, `peak()` at most. (What getrusage says counts the process it was
+ * forked from.)
+ */
 const MEMORY = `
 	const rss = () => process.memoryUsage.rss();
 	const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;`;
@@ -196,7 +199,8 @@ test("with laziness turned off large bodies are read in batches, not as one text
 		}
 		return { whole, grown: peak() - before, count };`,
 		{ PI_SESSION_NATIVE_LAZY_BODIES: "off" },
-		// The engine keeps up to 64 MB of texts that it no longer needs: they are collected here before each text is parsed.
+		// The engine keeps up to 64 MB of texts that it no longer needs: they are collected here before each text is
+		// parsed.
 		"const { parse } = JSON; JSON.parse = (...args) => (gc(), parse(...args));",
 	);
 	expect(count).toBe(400);

@@ -1,4 +1,5 @@
-// Sessions of very many entries: one path, many labels, many siblings. What would be quadratic or recursive would not end.
+// Sessions of very many entries: one path, many labels, many siblings. What would be quadratic or recursive would not
+// end.
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,5 +1,6 @@
-// One process under a limit of memory: calls of the API on a session file, each in a directory of its own, so that each begins with the
-// same file. Writes the value or the error of each. Arguments: the session file, a directory, and the names of the calls.
+// One process under a limit of memory: calls of the API on a session file, each in a directory of its own, so that each
+// begins with the same file. Writes the value or the error of each. Arguments: the session file, a directory, and the
+// names of the calls.
 const fs = require("node:fs");
 const path = require("node:path");
 const { SessionManager, loadEntriesFromFile } = require("../../../index.js");

@@ -58,7 +58,9 @@ interface Run extends SpawnSyncReturns<string> {
 	isEndedByEngine: boolean;
 }
 
-/** Runs calls on a file in a process that may have so many MB of address space. Everything that they leave is checked. */
+/**
+ * Runs calls on a file in a process that may have so many MB of address space. Everything that they leave is checked.
+ */
 function run(
 	limit: number | "unlimited",
 	file: string,
@@ -178,7 +180,10 @@ function refuseLibrary(): string {
 	return library;
 }
 
-/** Runs calls in a process whose addon is refused all its large allocations, or those that a seed chooses. Gives their answers. */
+/**
+ * Runs calls in a process whose addon is refused all its large allocations, or those that a seed chooses. Gives their
+ * answers.
+ */
 function answersRefused(library: string, file: string, calls: string[], refuse: string, told: string): string[] {
 	const done = run("unlimited", file, calls, { LD_PRELOAD: library, PSN_REFUSE: refuse });
 	const { stdout, stderr, status, signal } = done;

@@ -1,4 +1,5 @@
-// SessionManager.search over directories that are hard to search: full disks, files that keep changing, sessions that go away.
+// SessionManager.search over directories that are hard to search: full disks, files that keep changing, sessions that
+// go away.
 import { spawn, spawnSync } from "node:child_process";
 import {
 	appendFileSync,
@@ -133,7 +134,8 @@ test.runIf(process.platform === "linux")("a long line ends no process", async ()
 	}
 });
 
-// Regression: the elements of a message's content were collected, which ended the process where there was no memory for them.
+// Regression: the elements of a message's content were collected, which ended the process where there was no memory for
+// them.
 test.runIf(process.platform === "linux")("a message of many million parts ends no process", async () => {
 	const at = agentDir(0);
 	const asked = `

@@ -59,7 +59,8 @@ const KEYS = [
 	],
 	...["constructor", "", "toString", "length", "toJSON", "é", "\\ud83d", "\u007f"],
 ];
-// A key with which JSON.parse of Node 24 and 26 later reads other keys wrong: https://github.com/nodejs/node/issues/63785
+// A key with which JSON.parse of Node 24 and 26 later reads other keys wrong:
+// https://github.com/nodejs/node/issues/63785
 const POISON = '"\\\\"';
 
 const spaces = fc.constantFrom("", "", "", "", "", " ", "\t", "\r", "  ");

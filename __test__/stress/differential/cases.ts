@@ -21,8 +21,9 @@ export interface Plan {
 }
 
 /**
- * The plan of this run: `share` is the part of the cases that this kind takes. Without a seed it is always the same one: a
- * run tells of the change under test alone. `npm run differential` is the one that tries seeds no run before has tried.
+ * The plan of this run: `share` is the part of the cases that this kind takes. Without a seed it is always the same
+ * one: a run tells of the change under test alone. `npm run differential` is the one that tries seeds no run before has
+ * tried.
  */
 export function plan(kind: string, share: number): Plan | undefined {
 	const { PSN_SEED, PSN_CASE } = process.env;

@@ -49,9 +49,9 @@ function describeError(side: Side, error: unknown): string {
 }
 
 /**
- * Three kinds of errors of the reference, three rules. What it throws itself: the same text. What merely breaks inside it (a
- * TypeError of V8's or of Node's argument checks): a TypeError, in words of our own. What the file system says: an error
- * that names the path, if the reference's does.
+ * Three kinds of errors of the reference, three rules. What it throws itself: the same text. What merely breaks inside
+ * it (a TypeError of V8's or of Node's argument checks): a TypeError, in words of our own. What the file system says:
+ * an error that names the path, if the reference's does.
  */
 export function compareErrors(what: string, reference: Side, expected: unknown, ours: Side, actual: unknown): void {
 	const differs = () =>

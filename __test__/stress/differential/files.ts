@@ -40,7 +40,10 @@ export function stampFiles(side: Side, seed: number): void {
 		utimesSync(byName.get(name) as string, 1600000000 + i * 10, 1600000000 + i * 10);
 }
 
-/** After a failed call: folders that the reference made on its way to the error need not exist on our side, later ones must. */
+/**
+ * After a failed call: folders that the reference made on its way to the error need not exist on our side, later ones
+ * must.
+ */
 export function forgiveFolders(reference: Side, ours: Side): void {
 	for (const dir of tree(reference).dirs) {
 		const counterpart = ours.names.resolve(reference.names.normalise(dir));
@@ -121,8 +124,9 @@ function compareLines(what: string, left: string[], right: string[]): void {
 }
 
 /**
- * The lines of a file that stem from a hostile one, by value: pi writes a line it read anew, we may keep its bytes. Lines
- * that are no entry stay out, for where the reference drops them we keep them (docs/moving-from-pi.md, "a line that is not an entry").
+ * The lines of a file that stem from a hostile one, by value: pi writes a line it read anew, we may keep its bytes.
+ * Lines that are no entry stay out, for where the reference drops them we keep them (docs/moving-from-pi.md, "a line
+ * that is not an entry").
  */
 function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string[] {
 	const result: string[] = [];
@@ -140,8 +144,8 @@ function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string
 
 /**
  * A file that was there before the module came: its bytes stand at its head still, with what was appended after them
- * (docs/moving-from-pi.md, "opening a file whose last line has no newline"); or it was migrated, and then the backup holds them and each damaged line stands
- * where it stood.
+ * (docs/moving-from-pi.md, "opening a file whose last line has no newline"); or it was migrated, and then the backup
+ * holds them and each damaged line stands where it stood.
  */
 function checkOriginal(ours: Side, path: string, bytes: Buffer): void {
 	const now = readFileSync(path);

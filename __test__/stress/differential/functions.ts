@@ -73,7 +73,8 @@ export function functionsOnFile(world: World): Step | undefined {
 	if (files.length === 0) return undefined;
 	const file = r.pick(files);
 	const path = reference.names.resolve(file);
-	// With tokens for ids, so that each side gets its own. An id that has no token yet would get a different one on each side.
+	// With tokens for ids, so that each side gets its own. An id that has no token yet would get a different one on each
+	// side.
 	const content = reference.names.normalise(existsSync(path) ? readFileSync(path, "utf8") : "");
 	if (/"id":"[0-9a-f]{8}"/.test(content)) return undefined;
 	const seed = r.uint32();

@@ -1,14 +1,15 @@
 // Session files as they are met in the wild: valid sessions, damaged in every way that the reference survives.
 //
-// Where we do more than the reference on purpose (docs/moving-from-pi.md), the two sides get different bytes, and the reference's are
-// chosen so that its answer is the one that is expected of us:
-// - "a later line of valid JSON that is no object ...": such a line is ours alone (`reference: null`), we must act as if it were
+// Where we do more than the reference on purpose (docs/moving-from-pi.md), the two sides get different bytes, and the
+// reference's are chosen so that its answer is the one that is expected of us:
+// - "a later line of valid JSON that is no object ...": such a line is ours alone (`reference: null`), we must act as
+//   if it were
 //   not there, and keep it. In version 1 the reference gets a later session line for it: like that one it counts in a
 //   `firstKeptEntryIndex`, which is an index of what parsed, and is no entry.
 // - "a message entry without a message object": the reference gets the entry under a type it does not know.
-// Kept out altogether: duplicate ids and cycles (the reference hangs), replacements of context edits that are no object and names
-// that are no string (the reference breaks on reading), `null`, `0`, `false` or `""` before the header (the reference skips them,
-// we do not), headers above 1 MiB.
+// Kept out altogether: duplicate ids and cycles (the reference hangs), replacements of context edits that are no object
+// and names that are no string (the reference breaks on reading), `null`, `0`, `false` or `""` before the header (the
+// reference skips them, we do not), headers above 1 MiB.
 import { mutateEntry, READABLE_TIMESTAMPS, relink } from "./hostile-entries.js";
 import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
 import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";

@@ -25,9 +25,10 @@ const isNewestFirst = (infos: readonly Info[]) =>
 const paths = (infos: readonly Info[]) => infos.map((info) => info.path);
 
 /**
- * Runs a list and checks what holds of its progress whichever file is read first: one call per file, counted up; partial
- * lists newest first and part of the result; the last of them the whole result; no call after the promise settled. For
- * `list` the calls that carry a partial list are fixed, for `listAll` they depend on when the newest file arrives.
+ * Runs a list and checks what holds of its progress whichever file is read first: one call per file, counted up;
+ * partial lists newest first and part of the result; the last of them the whole result; no call after the promise
+ * settled. For `list` the calls that carry a partial list are fixed, for `listAll` they depend on when the newest file
+ * arrives.
  */
 async function observe(
 	run: (progress: (loaded: number, total: number, partial?: Info[]) => void) => Promise<Info[]>,
@@ -57,8 +58,9 @@ async function observe(
 }
 
 /**
- * The files as the reference has to see them to give the answer that is expected of us: without CR and, from Node 24 on, raw
- * U+2028 and U+2029, at which its `readline` ends lines (docs/moving-from-pi.md), without null content, and with `parentSession` for `branchedFrom`.
+ * The files as the reference has to see them to give the answer that is expected of us: without CR and, from Node 24
+ * on, raw U+2028 and U+2029, at which its `readline` ends lines (docs/moving-from-pi.md), without null content, and
+ * with `parentSession` for `branchedFrom`.
  */
 async function withReferencesView<T>(side: Side, stamp: number, body: () => Promise<T>): Promise<T> {
 	const saved = sessionFiles(side).map((path) => [path, readFileSync(path)] as const);

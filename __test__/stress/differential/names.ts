@@ -1,12 +1,15 @@
-// What differs between two correct runs: random ids and each side's own temporary folder. Ids become tokens in the order
-// in which a case first meets them, folders become `<root>`. A token carries the number of the step that brought the id,
-// so dropping other steps (when a failing case is shortened) does not rename it.
+// What differs between two correct runs: random ids and each side's own temporary folder. Ids become tokens in the
+// order in which a case first meets them, folders become `<root>`. A token carries the number of the step that brought
+// the id, so dropping other steps (when a failing case is shortened) does not rename it.
 
 const GENERATED_ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8}/g;
 const ENTIRELY_GENERATED = new RegExp(`^(?:${GENERATED_ID.source})$`);
 const TOKEN = /⟦[0-9.]+⟧/g;
 
-/** What the reference gets as the type of a message entry without a message object, on which it would break: see hostile.ts. */
+/**
+ * What the reference gets as the type of a message entry without a message object, on which it would break: see
+ * hostile.ts.
+ */
 export const STAND_IN_TYPE = "message!";
 
 /** The id of the session line that the reference gets for a line of version 1 that is no entry: see hostile.ts. */
@@ -67,7 +70,9 @@ export class Names {
 	}
 }
 
-/** What a token stands for in a shortened case that lacks its step: an id nobody has, and no two tokens the same one. */
+/**
+ * What a token stands for in a shortened case that lacks its step: an id nobody has, and no two tokens the same one.
+ */
 function unknownId(token: string): string {
 	const [step = 0, count = 0] = token.slice(1, -1).split(".").map(Number);
 	return (0xbad00000 + step * 0x400 + count).toString(16);

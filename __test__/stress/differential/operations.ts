@@ -156,8 +156,8 @@ const OPERATIONS: readonly Operation[] = [
 	},
 	{ weight: 1, method: "newSession", namesFile: true, args: (w) => [w.sessionOptions()] },
 	{ weight: 2, method: "setSessionFile", namesFile: true, mayMoveReference: true, args: (w) => [w.file()] },
-	// A value that cannot be written. Only where the file is there already: at a first write the reference leaves half a file
-	// behind, and the retry fails (docs/moving-from-pi.md, "a failed write").
+	// A value that cannot be written. Only where the file is there already: at a first write the reference leaves half a
+	// file behind, and the retry fails (docs/moving-from-pi.md, "a failed write").
 	{
 		weight: 1,
 		method: "appendMessage",
@@ -198,7 +198,10 @@ export function operation(world: World, slot: string): Step {
 	};
 }
 
-/** The caller changes an object it handed over, before any file holds it: what is written and shown later is the new state. */
+/**
+ * The caller changes an object it handed over, before any file holds it: what is written and shown later is the new
+ * state.
+ */
 function mutation(world: World, slot: string): Step {
 	const target = world.entryId(slot, 0, (entry) => entry.type === "message" || entry.type === "custom");
 	return {

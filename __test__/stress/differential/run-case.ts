@@ -123,8 +123,8 @@ class Run {
 	}
 
 	/**
-	 * Where the reference moves a line it stringifies it anew: -0 becomes 0, 1e999 null. Ours may keep the line, so once a file
-	 * of that kind is read again, these numbers count as what JSON.stringify makes of them.
+	 * Where the reference moves a line it stringifies it anew: -0 becomes 0, 1e999 null. Ours may keep the line, so once
+	 * a file of that kind is read again, these numbers count as what JSON.stringify makes of them.
 	 */
 	private noteRewrite(step: Step): void {
 		const { reference, ours } = this;
@@ -153,7 +153,10 @@ class Run {
 		if (step.slot) checkSessionId(this.ours.manager(step.slot).getSessionId?.());
 	}
 
-	/** docs/moving-from-pi.md, "a failed write": ours is as before. Where the reference has moved, the two cannot be compared any further. */
+	/**
+	 * docs/moving-from-pi.md, "a failed write": ours is as before. Where the reference has moved, the two cannot be
+	 * compared any further.
+	 */
 	private afterError(step: Step, before: string | undefined): void {
 		forgiveFolders(this.reference, this.ours);
 		if (!step.slot || before === undefined) return;
@@ -172,7 +175,10 @@ class Run {
 		if (typeof file === "string") compareFile(reference, file, ours, this.traits);
 	}
 
-	/** Two managers that write one file are another matter (docs/moving-from-pi.md, "another program appends to the file"): the older one goes. */
+	/**
+	 * Two managers that write one file are another matter (docs/moving-from-pi.md, "another program appends to the
+	 * file"): the older one goes.
+	 */
 	private retireOthers(slot: string): void {
 		const file = this.fileOf(slot);
 		for (const other of [...this.reference.managers.keys()]) {

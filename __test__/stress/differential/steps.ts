@@ -1,5 +1,5 @@
-// What a case is made of. A step can be run on either side, any number of times: its arguments are made anew from seeds and
-// tokens, never shared.
+// What a case is made of. A step can be run on either side, any number of times: its arguments are made anew from seeds
+// and tokens, never shared.
 import { Random } from "./random.js";
 import type { Side } from "./side.js";
 

@@ -1,5 +1,5 @@
-// Values a caller may put into an entry. Each is built from a seed, so that both sides get equal values of their own and
-// neither can be saved by sharing an object with the other.
+// Values a caller may put into an entry. Each is built from a seed, so that both sides get equal values of their own
+// and neither can be saved by sharing an object with the other.
 import type { Random } from "./random.js";
 
 const TEXTS = [

@@ -1,5 +1,5 @@
-// The state of one case while it is generated: the two sides, what exists, and the choices made from it. Everything here is
-// read from the reference's side alone, so that choosing the next step makes nothing in the module under test.
+// The state of one case while it is generated: the two sides, what exists, and the choices made from it. Everything
+// here is read from the reference's side alone, so that choosing the next step makes nothing in the module under test.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Manager } from "../../support/reference.js";
@@ -54,7 +54,10 @@ export class World {
 		readonly traits: Traits,
 	) {}
 
-	/** The next step's number and time. Steps that name a file take a time of their own, for ids are random and names are not. */
+	/**
+	 * The next step's number and time. Steps that name a file take a time of their own, for ids are random and names are
+	 * not.
+	 */
 	nextStep(keepsTime: boolean): { n: number; now: number } {
 		const n = this.steps++;
 		if (!keepsTime || this.r.chance(0.7)) {

@@ -55,8 +55,8 @@ export function session(dir: string, n: number, more: Json[] = []): string {
 }
 
 /**
- * Waits until the file system's clock has gone on so far that a change from here on has another time than those before, and
- * that those count as known.
+ * Waits until the file system's clock has gone on so far that a change from here on has another time than those before,
+ * and that those count as known.
  */
 export async function tick(): Promise<void> {
 	const probe = join(scratch(), "clock");

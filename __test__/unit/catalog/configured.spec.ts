@@ -1,4 +1,5 @@
-// Where sessions are looked for: the directory that pi is configured to use, every working directory by id, and the agent's directory.
+// Where sessions are looked for: the directory that pi is configured to use, every working directory by id, and the
+// agent's directory.
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -150,7 +150,10 @@ class Changing {
 		])();
 	}
 
-	/** Growth hides a change in place after the first and before the last 4 KB of what was read before (docs/catalog-and-search.md): not both. */
+	/**
+	 * Growth hides a change in place after the first and before the last 4 KB of what was read before
+	 * (docs/catalog-and-search.md): not both.
+	 */
 	private append(file: string): void {
 		const line = this.line() + this.random.pick(["\n", "\n", "\n", ""]);
 		const { ino } = statSync(file);

@@ -96,7 +96,8 @@ testWith("modes")("an empty file that is named becomes the catalog, and the owne
 /** An ordinary user's number. */
 const USER = 1000;
 
-// Regression: `sudo pi-sessions list` left a catalog that the user could not read, so that each later list read every file.
+// Regression: `sudo pi-sessions list` left a catalog that the user could not read, so that each later list read every
+// file.
 testIf(process.getuid?.() === 0, "only root gives files to other users")(
 	"root makes no catalog in another user's directory, and uses that of the user no more than before",
 	async () => {

@@ -92,8 +92,8 @@ function oddNames(random: Random, count: number): string[] {
 	];
 	// To Windows names are one that differ in case alone.
 	const names = isWindows ? [...new Map(all.map((name) => [name.toUpperCase(), name])).values()] : all;
-	// Between names that are the same to every language pi keeps what it read: sorted by bytes in Node, as ours are, in Bun
-	// as the directory has them.
+	// Between names that are the same to every language pi keeps what it read: sorted by bytes in Node, as ours are, in
+	// Bun as the directory has them.
 	return runtime === "bun" ? names.filter((name) => !name.includes("e\u0301")) : names;
 }
 

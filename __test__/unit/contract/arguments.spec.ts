@@ -1,5 +1,5 @@
-// Arguments of the wrong type: a TypeError that names the argument, and nothing changed; whatever is passed, the process
-// lives.
+// Arguments of the wrong type: a TypeError that names the argument, and nothing changed; whatever is passed, the
+// process lives.
 import { dirname, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {

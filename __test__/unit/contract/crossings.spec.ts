@@ -18,7 +18,10 @@ const { api, assistant, linesOf, loose, message, opened, scratch, toolResult, us
 	"../../support/scratch.js"
 );
 
-/** Which texts the engine's JSON makes and takes during an action: "short", or "long" if a long string of the value's is in it. */
+/**
+ * Which texts the engine's JSON makes and takes during an action: "short", or "long" if a long string of the value's is
+ * in it.
+ */
 function crossings(work: () => void): { written: string[]; parsed: string[] } {
 	texts.written = [];
 	texts.parsed = [];

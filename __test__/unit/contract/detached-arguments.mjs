@@ -1,7 +1,7 @@
-// Calls everything that takes objects with getters and proxies that take the memory of the caller's own typed arrays away
-// while the arguments are read, in a process of its own: memory that is used afterwards may end it. Freed memory is
-// filled with `X` at once, so that what is read of it shows. Prints the name of each trial before it, and in the end a
-// line of JSON: how many trials there were, how they ended, and what was wrong.
+// Calls everything that takes objects with getters and proxies that take the memory of the caller's own typed arrays
+// away while the arguments are read, in a process of its own: memory that is used afterwards may end it. Freed memory
+// is filled with `X` at once, so that what is read of it shows. Prints the name of each trial before it, and in the end
+// a line of JSON: how many trials there were, how they ended, and what was wrong.
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";

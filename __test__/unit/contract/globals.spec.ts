@@ -169,8 +169,8 @@ function results(change: string): string {
 		.replace(/"timestamp": 1[789]\d{11}/g, '"timestamp": 0');
 }
 
-// The clock is asked each time, a caller's map may be of any class, and arrays are iterated as the engine has it. Node's own
-// event loop needs the others.
+// The clock is asked each time, a caller's map may be of any class, and arrays are iterated as the engine has it.
+// Node's own event loop needs the others.
 const REPLACED = `() => {
 	const kept = [Date.now, Map.prototype.get, Array.prototype[Symbol.iterator], Array.prototype.pop];
 	const holders = ["Array", "Boolean", "Date", "Error", "Float64Array", "Function", "JSON", "Map", "Math", "Number", "Object", "Reflect", "Set", "String", "TypeError", "URL", "Uint8Array", "WeakMap"];

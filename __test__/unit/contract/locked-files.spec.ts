@@ -1,4 +1,5 @@
-// `tryLockFile`: one holder at a time, in whatever thread and process; the lock ends with each of them, and the file stays.
+// `tryLockFile`: one holder at a time, in whatever thread and process; the lock ends with each of them, and the file
+// stays.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Names that Windows does not have, or has for devices, and that it shortens: calls do with them what pi does, on every system.
+// Names that Windows does not have, or has for devices, and that it shortens: calls do with them what pi does, on every
+// system.
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join, toNamespacedPath } from "node:path";
 import { expect, test } from "vitest";
@@ -67,7 +68,8 @@ test.each(["a?b", "a?b.jsonl", 'a"b', "nul", "con.jsonl", "a ", "a."])("%s", asy
 	expect(await outcomes(api, name)).toEqual(await outcomes(pi, name));
 });
 
-// Windows shortens neither names nor long paths that begin with `\\\\?\\`, and gives them back so. Elsewhere it is the path itself.
+// Windows shortens neither names nor long paths that begin with `\\\\?\\`, and gives them back so. Elsewhere it is the
+// path itself.
 test.each([
 	["a plain one", "plain"],
 	["one whose name ends with a dot", "a."],
@@ -90,7 +92,8 @@ test.each([
 	expect(ours.listedAll).toMatchObject([{ path: join(dir, "s.jsonl"), firstMessage: "hello" }]);
 });
 
-// Regression: SQLite, which takes paths as users write them, was given another file there than the one that had been looked at.
+// Regression: SQLite, which takes paths as users write them, was given another file there than the one that had been
+// looked at.
 test.each(["a.", "a "])(
 	"on Windows there is no catalog in a directory whose name is %j, and lists do without",
 	async (name) => {

@@ -1,5 +1,6 @@
-// Options of calls that pi does not have, or has without options: one that is not known is an error, because ignoring it in silence
-// gives another answer than was asked for. pi's own calls ignore such options, and so does this package there.
+// Options of calls that pi does not have, or has without options: one that is not known is an error, because ignoring
+// it in silence gives another answer than was asked for. pi's own calls ignore such options, and so does this package
+// there.
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { anyManager, api, header, type Loose, loose, message, opened, scratch, setEnv } from "../../support/scratch.js";

@@ -51,7 +51,8 @@ describe("the agent directory", () => {
 		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "sessions", dirName("/x")));
 	});
 
-	// Regression: of `file://` the store's rule made a relative path, so that its settings and locks were looked for in another directory.
+	// Regression: of `file://` the store's rule made a relative path, so that its settings and locks were looked for in
+	// another directory.
 	test.each(["~", "~/own", "~//own/../x", "~other", "~\\own", "rel/dir", "file", ""])(
 		"is the same for sessions, for a store and for pi: %j",
 		async (given) => {

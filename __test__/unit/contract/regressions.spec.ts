@@ -218,7 +218,8 @@ test("the length of a static that pi does not have is the number of its required
 	expect([merge, readTexts, redact, repair, usage, verify].map(({ length }) => length)).toEqual([2, 1, 2, 1, 0, 1]);
 });
 
-// Regression: what V8 had collected was released only after the session had been opened, which waited for its lock in vain.
+// Regression: what V8 had collected was released only after the session had been opened, which waited for its lock in
+// vain.
 testIf(runtime === "node", "other engines collect when they like")(
 	"the lock of a manager that was collected is free for the next one in the same turn",
 	() => {

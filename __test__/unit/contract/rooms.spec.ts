@@ -1,4 +1,5 @@
-// The rooms of the core, the boundary and lib: which may import which. That the core imports nothing of the boundary is the compiler's business.
+// The rooms of the core, the boundary and lib: which may import which. That the core imports nothing of the boundary is
+// the compiler's business.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";

@@ -76,7 +76,8 @@ const KEYS = [
 	'"toString"',
 	'"length"',
 ];
-// A key with which JSON.parse of Node 24 and 26 later reads other keys wrong: https://github.com/nodejs/node/issues/63785
+// A key with which JSON.parse of Node 24 and 26 later reads other keys wrong:
+// https://github.com/nodejs/node/issues/63785
 const POISON = '"\\\\"';
 
 /** JSON text; with `ascii` none of it lies beyond. */

@@ -1,4 +1,5 @@
-// Paths of Windows, on any system: what Node's `path.win32` and pi make of them is committed, and the core's tests read it.
+// Paths of Windows, on any system: what Node's `path.win32` and pi make of them is committed, and the core's tests read
+// it.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,5 +1,5 @@
-// Nobody notices that long strings are taken out of a value before it is written, whatever was done to the prototypes that
-// all values share.
+// Nobody notices that long strings are taken out of a value before it is written, whatever was done to the prototypes
+// that all values share.
 import { expect, test } from "vitest";
 import { api, lastLine, loose, scratch, user } from "../../support/scratch.js";
 

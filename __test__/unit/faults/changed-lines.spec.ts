@@ -1,4 +1,5 @@
-// Lines that were moved or changed under an open manager: entries and bodies are those that there are, or an error says so.
+// Lines that were moved or changed under an open manager: entries and bodies are those that there are, or an error says
+// so.
 import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";

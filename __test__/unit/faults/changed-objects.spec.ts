@@ -1,5 +1,5 @@
-// The file of a new session is made of the entry objects. Their callers may have changed them: what they say is written, the tree
-// stays what it was.
+// The file of a new session is made of the entry objects. Their callers may have changed them: what they say is
+// written, the tree stays what it was.
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { api, caught, ids, jsonLines, scratch, user } from "../../support/scratch.js";

@@ -423,7 +423,8 @@ test("appends beside the repairs of another process are in the file, or were ref
 	const manager = SessionManager.open(path);
 	const mine: string[] = [];
 	while (!over) {
-		// A test of the core counts how long an append waits for the lock. Here it depends on the machine whether that is enough.
+		// A test of the core counts how long an append waits for the lock. Here it depends on the machine whether that is
+		// enough.
 		try {
 			mine.push(manager.appendCustomEntry("mine"));
 		} catch (error) {

@@ -68,7 +68,8 @@ describe("when their manager is gone", () => {
 	/** Drops a manager, waits until it was collected, and gives the entries that are left. */
 	async function orphans(file: string, more: (manager: SessionManager) => void = () => {}, turns = 3): Promise<any[]> {
 		const entries: any[] = [];
-		// With a heap that was just cleared the engine does not collect by itself before it is told to, which would begin the turns.
+		// With a heap that was just cleared the engine does not collect by itself before it is told to, which would begin
+		// the turns.
 		gc();
 		const gone = (() => {
 			const manager = openLazy(file);

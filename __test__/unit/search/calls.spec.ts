@@ -1,4 +1,5 @@
-// How a call of SessionManager.search goes: what it sees and writes, its progress, signal and callbacks, and wrong arguments.
+// How a call of SessionManager.search goes: what it sees and writes, its progress, signal and callbacks, and wrong
+// arguments.
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -302,7 +302,10 @@ function query(random: Random): string {
 /** How much of a long text a search decodes at once. */
 const PIECE = 256 << 10;
 
-/** A long text as a writer may write it. `edges` gets words that are in it once, where the pieces may end in which it is read. */
+/**
+ * A long text as a writer may write it. `edges` gets words that are in it once, where the pieces may end in which it is
+ * read.
+ */
 function longJson(random: Random, edges: string[]): string {
 	const size = random.pick([60_000, 65_520, PIECE - 20, 2 * PIECE, 4 * PIECE - 20, 1_500_000]) + random.int(40);
 	const inside: string[] = [];

@@ -4,8 +4,8 @@ import type { LineStore } from "./index.js";
 export interface StoreUnderTest {
 	open(host: string): Promise<LineStore>;
 	/**
-	 * Leaves what a process of the host leaves that is killed while it appends to the session: the beginning of what it writes. Not for stores
-	 * in which an append is there as a whole or not at all.
+	 * Leaves what a process of the host leaves that is killed while it appends to the session: the beginning of what it
+	 * writes. Not for stores in which an append is there as a whole or not at all.
 	 */
 	tear?(session: string, host: string): Promise<void>;
 }

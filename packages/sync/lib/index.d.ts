@@ -14,7 +14,10 @@ export type StoreErrorCode =
 	| "newer-schema"
 	/** What the caller passed cannot be used. */
 	| "invalid"
-	/** The session of a cursor is not that of the store (it was deleted, or put back from a backup, or is another store's): load it from the beginning. `append` to a deleted session is refused with `deleted`. */
+	/**
+	 * The session of a cursor is not that of the store (it was deleted, or put back from a backup, or is another
+	 * store's): load it from the beginning. `append` to a deleted session is refused with `deleted`.
+	 */
 	| "reset"
 	/** The session was deleted from the store, and stays so: a fork of it, which has another id, can be stored. */
 	| "deleted"
@@ -44,11 +47,14 @@ export interface Append {
 	header: Uint8Array;
 	/** Lines of entries, without line breaks. A line that is not an entry is refused. */
 	lines: readonly Uint8Array[];
-	/** The project of the session: a name that is the same on every machine. The store keeps that of the host that appends first. */
+	/**
+	 * The project of the session: a name that is the same on every machine. The store keeps that of the host that appends
+	 * first.
+	 */
 	project?: string;
 	/**
-	 * What this host has seen: the lines come after all of that, and are not among it. They are compared with what this host
-	 * appended since. Without a cursor they are compared with everything that it ever appended.
+	 * What this host has seen: the lines come after all of that, and are not among it. They are compared with what this
+	 * host appended since. Without a cursor they are compared with everything that it ever appended.
 	 */
 	after?: Cursor;
 }
@@ -64,7 +70,10 @@ export interface StoredLine {
 	line: Buffer;
 	/** The host that appended it. */
 	host: string;
-	/** The line's position in the order (see `compareLines`): a logical counter, which in PostgreSQL is the line's sequence number. */
+	/**
+	 * The line's position in the order (see `compareLines`): a logical counter, which in PostgreSQL is the line's
+	 * sequence number.
+	 */
 	clock: number;
 	index: number;
 }
@@ -118,8 +127,9 @@ export interface SessionList {
 	deleted: { session: string; at: Date }[];
 	problems: Problem[];
 	/**
-	 * The id of the store: random, made with it, and the same for every host. A store that was made anew at the same address has
-	 * another one; one that was restored from a backup has that of the backup. Undefined if nothing was ever stored there.
+	 * The id of the store: random, made with it, and the same for every host. A store that was made anew at the same
+	 * address has another one; one that was restored from a backup has that of the backup. Undefined if nothing was ever
+	 * stored there.
 	 */
 	store?: string;
 }
@@ -135,38 +145,46 @@ export interface ListFilter {
  */
 export interface LineStore {
 	readonly host: string;
-	/** The longest line that it takes, in bytes; any length if it is not there. A push skips longer ones and reports them. */
+	/**
+	 * The longest line that it takes, in bytes; any length if it is not there. A push skips longer ones and reports them.
+	 */
 	readonly longestLine?: number;
 	/**
-	 * Stores lines. When it resolves they are as durable as anything in the store. It may be repeated after any failure, whole
-	 * or in other portions: lines that are stored already are not stored again. A reader sees all of the lines or none.
+	 * Stores lines. When it resolves they are as durable as anything in the store. It may be repeated after any failure,
+	 * whole or in other portions: lines that are stored already are not stored again. A reader sees all of the lines or
+	 * none.
 	 */
 	append(session: string, append: Append): Promise<Appended>;
 	/**
-	 * Lines that were stored after a cursor; from the beginning without one. A session that is not there has none. `stored` is what `list`
-	 * has just said of the session: a store may spare itself another look then, and what came since may be missing.
+	 * Lines that were stored after a cursor; from the beginning without one. A session that is not there has none.
+	 * `stored` is what `list` has just said of the session: a store may spare itself another look then, and what came
+	 * since may be missing.
 	 */
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	/** What is stored: of every session, of a project, or of one session. */
 	list(filter?: ListFilter): Promise<SessionList>;
-	/** The line of a session's header, from the host that appended first; undefined if the session is not there. `stored` as for `load`. */
+	/**
+	 * The line of a session's header, from the host that appended first; undefined if the session is not there. `stored`
+	 * as for `load`.
+	 */
 	header(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
 	/**
-	 * Removes a session and all its lines; only that it was deleted stays known, so that nobody stores it again. Removing a session that is
-	 * not there succeeds.
+	 * Removes a session and all its lines; only that it was deleted stays known, so that nobody stores it again. Removing
+	 * a session that is not there succeeds.
 	 */
 	delete(session: string): Promise<void>;
 	/**
-	 * Removes lines for ever, and puts others in their places: no row, file or object of the store has their bytes when it resolves, but for
-	 * what a killed process left of an append, which the next append of its host removes. A line that is not there yet counts, too: if it is
-	 * appended later nothing is stored. Rejects with `not-found` or `deleted` where there is no such session.
+	 * Removes lines for ever, and puts others in their places: no row, file or object of the store has their bytes when
+	 * it resolves, but for what a killed process left of an append, which the next append of its host removes. A line
+	 * that is not there yet counts, too: if it is appended later nothing is stored. Rejects with `not-found` or `deleted`
+	 * where there is no such session.
 	 */
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	/** The lines of a session that were redacted, sorted by hash; none where there is no such session. */
 	redactions(session: string): Promise<Redaction[]>;
 	/**
-	 * Gives the sessions of a project the name of another one, as after its remote was renamed: `list` of the other one has them. Nothing
-	 * else changes, and cursors hold. A directory and a bucket list them under the old name, too.
+	 * Gives the sessions of a project the name of another one, as after its remote was renamed: `list` of the other one
+	 * has them. Nothing else changes, and cursors hold. A directory and a bucket list them under the old name, too.
 	 */
 	move(from: string, to: string): Promise<void>;
 	/** Ends connections that the store opened itself. */
@@ -200,8 +218,8 @@ export interface PostgresStoreOptions {
 	/** Where the tables are: lower-case letters, digits and `_`; by default `pi_session_native`. */
 	schema?: string;
 	/**
-	 * How long to wait for a connection, and then while nothing is received or sent, in milliseconds; by default the address's
-	 * parameter `timeout`, or 30,000. Not for a client of the caller's.
+	 * How long to wait for a connection, and then while nothing is received or sent, in milliseconds; by default the
+	 * address's parameter `timeout`, or 30,000. Not for a client of the caller's.
 	 */
 	timeout?: number;
 }
@@ -225,14 +243,17 @@ export interface S3StoreOptions {
 	bucket: string;
 	/** The prefix of the keys of all objects; empty by default. */
 	prefix?: string;
-	/** By default `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or Amazon's for the region. The bucket is put into its path. */
+	/**
+	 * By default `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or Amazon's for the region. The bucket is put into its path.
+	 */
 	endpoint?: string;
 	/** By default `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`. */
 	region?: string;
 	/**
-	 * A function is called before each request; what it throws counts as `unreachable`, unless it is a `StoreError`. By default
-	 * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; where the first two are not set, AWS's usual places (profiles,
-	 * single sign-on, containers, web identity, instances) through the package `@aws-sdk/credential-providers`.
+	 * A function is called before each request; what it throws counts as `unreachable`, unless it is a `StoreError`. By
+	 * default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; where the first two are not set,
+	 * AWS's usual places (profiles, single sign-on, containers, web identity, instances) through the package
+	 * `@aws-sdk/credential-providers`.
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
@@ -251,16 +272,17 @@ export interface OpenStoreOptions {
 	/** The id of this machine: the same in every process here, another one everywhere else. */
 	host: string;
 	/**
-	 * A directory of this machine, the same in every process with this `host`, for the lock files by which they write to a session one
-	 * after the other. By default `session-stores` in the agent's directory, where pi's own are. PostgreSQL needs none.
+	 * A directory of this machine, the same in every process with this `host`, for the lock files by which they write to
+	 * a session one after the other. By default `session-stores` in the agent's directory, where pi's own are. PostgreSQL
+	 * needs none.
 	 */
 	locks?: string;
 }
 
 /**
- * Opens the store at an address: `postgres://…`, `s3://bucket/prefix?endpoint=…&region=…`, `file:///…`, or the path of a
- * directory, in which `~` is the home directory. The first two may have a parameter `timeout`: how many milliseconds to wait
- * while nothing is received or sent.
+ * Opens the store at an address: `postgres://…`, `s3://bucket/prefix?endpoint=…&region=…`, `file:///…`, or the path of
+ * a directory, in which `~` is the home directory. The first two may have a parameter `timeout`: how many milliseconds
+ * to wait while nothing is received or sent.
  */
 export function openStore(address: string, options: OpenStoreOptions): Promise<LineStore>;
 
@@ -309,7 +331,10 @@ export interface SyncItem {
 	stored: StoredSession;
 	/** Where its file is; without one it gets one by its header. */
 	file?: string;
-	/** `deleted`: it was here, and its file is gone. `open`: it has changed, and is open in a pi here, so that nothing is pulled into it now. */
+	/**
+	 * `deleted`: it was here, and its file is gone. `open`: it has changed, and is open in a pi here, so that nothing is
+	 * pulled into it now.
+	 */
 	state: "new" | "changed" | "same" | "deleted" | "open";
 }
 
@@ -327,15 +352,15 @@ export interface SessionSyncOptions {
 	/** The address of the store. Notes are kept apart for each, and for each `dir`; nothing secret of it is kept. */
 	address: string;
 	/**
-	 * A directory of this machine that lasts. What it says of how far files are stored may be lost; its folder `redacted` must not, or what was
-	 * redacted may come back with a pull.
+	 * A directory of this machine that lasts. What it says of how far files are stored may be lost; its folder `redacted`
+	 * must not, or what was redacted may come back with a pull.
 	 */
 	notes: string;
 	/** The directory of the session files. Sessions are pulled into it alone. */
 	dir: string;
 	/**
-	 * Gives the paths of session files in other directories, which may be forks: what was redacted elsewhere is redacted in copies of its
-	 * entries, too.
+	 * Gives the paths of session files in other directories, which may be forks: what was redacted elsewhere is redacted
+	 * in copies of its entries, too.
 	 */
 	otherFiles?: () => readonly string[] | Promise<readonly string[]>;
 	/** The working directory of the sessions, which pulled ones get. */
@@ -346,10 +371,14 @@ export interface SessionSyncOptions {
 	project?: string;
 	/** Whether a session is never pushed. It is asked again before each portion. */
 	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
-	/** Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code `held-back`. */
+	/**
+	 * Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code
+	 * `held-back`.
+	 */
 	secretIn?: (line: Uint8Array) => string | undefined;
 	/**
-	 * Whether a pi of this machine has a session file open: nothing is pulled into it, and nothing redacted in it, until it is closed.
+	 * Whether a pi of this machine has a session file open: nothing is pulled into it, and nothing redacted in it, until
+	 * it is closed.
 	 */
 	isOpen?: (file: string) => boolean | Promise<boolean>;
 }
@@ -361,21 +390,26 @@ export class SessionSync {
 	readonly dir: string;
 	readonly project: string;
 	/**
-	 * Which stored sessions this machine lacks lines of: those of the project, or one; no lines are loaded. `list` is what the store lists, if it
-	 * was asked already; `only` says which of these sessions are looked at, where the others are known to be the same. `deleted` are the sessions that were deleted from the store and are here.
+	 * Which stored sessions this machine lacks lines of: those of the project, or one; no lines are loaded. `list` is
+	 * what the store lists, if it was asked already; `only` says which of these sessions are looked at, where the others
+	 * are known to be the same. `deleted` are the sessions that were deleted from the store and are here.
 	 */
 	compare(options?: { session?: string; list?: SessionList; only?: (stored: StoredSession) => boolean }): Promise<{
 		items: SyncItem[];
 		problems: Problem[];
 		deleted: { session: string; file: string; cwd: string | undefined }[];
 	}>;
-	/** Those of the sessions that `compare` gave which lack something here. Where the list does not tell, as after a push, the store is asked. */
+	/**
+	 * Those of the sessions that `compare` gave which lack something here. Where the list does not tell, as after a push,
+	 * the store is asked.
+	 */
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
-	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave; the newest first.
-	 * What was redacted elsewhere is redacted here, and sessions with such redactions come last: none if `signal` is aborted by then, all if it is
-	 * aborted later. What fails is in the result of its session, whose file is as it was. A session that another call is pulling has no result.
-	 * `onBegin` is called before the first session is begun: what was redacted is fetched by then, which takes its time.
+	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare`
+	 * gave; the newest first. What was redacted elsewhere is redacted here, and sessions with such redactions come last:
+	 * none if `signal` is aborted by then, all if it is aborted later. What fails is in the result of its session, whose
+	 * file is as it was. A session that another call is pulling has no result. `onBegin` is called before the first
+	 * session is begun: what was redacted is fetched by then, which takes its time.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
@@ -383,10 +417,11 @@ export class SessionSync {
 		options?: SyncOptions & { items?: SyncItem[]; onBegin?: () => void; onResult?: (result: PullResult) => void },
 	): Promise<PullResult[]>;
 	/**
-	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored` are the lines that the
-	 * store had and the file had not, such as those of an entry that was edited by hand: where the file has the entry, its line takes their
-	 * place. `emptied` is how many lines lost all that they say, because two hosts had redacted them in different ways. If the store cannot be
-	 * reached, that is the `error`, and the next push or pull of the session redacts first what was in the file.
+	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored`
+	 * are the lines that the store had and the file had not, such as those of an entry that was edited by hand: where the
+	 * file has the entry, its line takes their place. `emptied` is how many lines lost all that they say, because two
+	 * hosts had redacted them in different ways. If the store cannot be reached, that is the `error`, and the next push
+	 * or pull of the session redacts first what was in the file.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
@@ -395,9 +430,9 @@ export class SessionSync {
 		what: RedactInput,
 	): Promise<RedactReport & { stored: RedactReport["lines"]; emptied: number; error?: Error }>;
 	/**
-	 * Stores what the files of this machine hold: of the project, of one session, or of those that `local` gave; none of a private one. What
-	 * fails is in the result of its session, and may be tried again.
-	 * That of a session that was deleted from the store has an error with code `deleted`.
+	 * Stores what the files of this machine hold: of the project, of one session, or of those that `local` gave; none of
+	 * a private one. What fails is in the result of its session, and may be tried again. That of a session that was
+	 * deleted from the store has an error with code `deleted`.
 	 */
 	push(
 		options?: SyncOptions & { local?: readonly { session: string; file: string; cwd?: string }[] },
@@ -408,7 +443,10 @@ export class SessionSync {
 	isNoted(session: string): boolean;
 	/** Whether a session is never pushed. */
 	isPrivate(local: { session: string; file?: string; cwd?: string }): boolean;
-	/** How many bytes of a session's file are not known to be stored; none of a private one's, or where a push found the session deleted. */
+	/**
+	 * How many bytes of a session's file are not known to be stored; none of a private one's, or where a push found the
+	 * session deleted.
+	 */
 	lagOf(local: { session: string; file: string }): number;
 }
 
@@ -418,8 +456,8 @@ export class SessionSync {
 export function hostId(folder: string): string;
 
 /**
- * The project of a working directory, a name that is the same on every machine: `PI_SYNC_PROJECT` if that is set, else the git
- * remote, with the directory below the repository's root. Without a remote, and where git fails, it has the directory's path and the id of
- * this machine, so that no other machine has a project of that name.
+ * The project of a working directory, a name that is the same on every machine: `PI_SYNC_PROJECT` if that is set, else
+ * the git remote, with the directory below the repository's root. Without a remote, and where git fails, it has the
+ * directory's path and the id of this machine, so that no other machine has a project of that name.
  */
 export function projectOf(cwd: string, host: string): string;

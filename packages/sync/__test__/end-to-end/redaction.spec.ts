@@ -334,7 +334,8 @@ describe.each([
 		expect(readFileSync(b.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
 	});
 
-	// Regression: the store knew the hashes, so nobody asked it again, and the bytes stayed; PostgreSQL gave them to every new machine.
+	// Regression: the store knew the hashes, so nobody asked it again, and the bytes stayed; PostgreSQL gave them to
+	// every new machine.
 	test.each([
 		["the next push", "in the file", async (a: Machine) => a.again().push()],
 		["the next pull", "in the file", async (a: Machine) => a.again().pull({ session: SESSION })],
@@ -504,7 +505,8 @@ test("a store that is set back to before a redaction is told again, before anyth
 	expect(await stored(machine("r").store)).toEqual(expected);
 });
 
-// Regression: what the one that lost had left of it stayed in the directory, and which one counted went by the order of the file system.
+// Regression: what the one that lost had left of it stayed in the directory, and which one counted went by the order of
+// the file system.
 test.each([
 	["hunter2", "swordfish"],
 	["swordfish", "hunter2"],

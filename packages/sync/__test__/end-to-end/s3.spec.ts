@@ -328,7 +328,8 @@ describe("a store that cannot be used says why, and no secret", () => {
 		return (stub.address() as AddressInfo).port;
 	}
 
-	// It honours the one condition, or none. Regression: the second append found what the first one had written to try it, and went on.
+	// It honours the one condition, or none. Regression: the second append found what the first one had written to try
+	// it, and went on.
 	test.each([
 		["If-None-Match", () => false],
 		["If-Match", (headers: IncomingHttpHeaders) => headers["if-none-match"] !== undefined],
@@ -360,7 +361,8 @@ describe("a store that cannot be used says why, and no secret", () => {
 		}
 	});
 
-	// Regression: the object was taken to be there. So a deletion removed lines and header without its mark, and a redaction did nothing.
+	// Regression: the object was taken to be there. So a deletion removed lines and header without its mark, and a
+	// redaction did nothing.
 	test("an object is being written by others all the time (409): what must be noted first is not done without it", async () => {
 		const bucket = server.newBucket();
 		await append(open(bucket), entries("a", 1));

@@ -1,6 +1,6 @@
-// Machines, two checkouts of one of them included, that push and pull at the same time while others delete the session, put an older
-// state of the store back, or lose their notes: whatever happens in whatever order, nobody lacks a line in the end. Of a session that was
-// deleted each file keeps what was appended to it, and the store has nothing.
+// Machines, two checkouts of one of them included, that push and pull at the same time while others delete the session,
+// put an older state of the store back, or lose their notes: whatever happens in whatever order, nobody lacks a line in
+// the end. Of a session that was deleted each file keeps what was appended to it, and the store has nothing.
 import fs, { appendFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";

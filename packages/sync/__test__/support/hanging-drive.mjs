@@ -1,6 +1,6 @@
-// A FUSE drive that is mounted and answers nothing, as a network drive whose server is gone: `node hanging-drive.mjs <folder> <uid>`, by
-// the system's administrator. It says "mounted". Whoever waits for an answer gets an error when its standard input ends; the drive can be
-// unmounted then.
+// A FUSE drive that is mounted and answers nothing, as a network drive whose server is gone: `node hanging-drive.mjs
+// <folder> <uid>`, by the system's administrator. It says "mounted". Whoever waits for an answer gets an error when its
+// standard input ends; the drive can be unmounted then.
 import { spawnSync } from "node:child_process";
 import { openSync, read, writeSync } from "node:fs";
 

@@ -126,8 +126,8 @@ export interface S3 extends Server {
 }
 
 /**
- * s3s-fs, an S3-compatible server on a folder. It looks whether an object is there and creates it then, in two steps; S3
- * does it in one. So what is created goes to it one after the other.
+ * s3s-fs, an S3-compatible server on a folder. It looks whether an object is there and creates it then, in two steps;
+ * S3 does it in one. So what is created goes to it one after the other.
  */
 export async function startS3(): Promise<S3> {
 	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [
@@ -172,8 +172,8 @@ export async function startS3(): Promise<S3> {
 				});
 				passed.on("error", () => outgoing.destroy());
 				passed.on("close", resolve);
-				// Who leaves halfway has sent no object. A request may have arrived whole and be passed on in part: what it is piped into is
-				// then never ended, and those whose turn comes later would wait for ever.
+				// Who leaves halfway has sent no object. A request may have arrived whole and be passed on in part: what it is
+				// piped into is then never ended, and those whose turn comes later would wait for ever.
 				incoming.on("close", () => passed.writableEnded || passed.destroy());
 				incoming.pipe(passed);
 			});

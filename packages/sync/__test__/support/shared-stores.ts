@@ -15,7 +15,9 @@ export interface SharedStore {
 	open(host: string): LineStore;
 	/** Keeps what is stored now. Gives a function that sets the store back to that. */
 	backup(): Promise<() => Promise<void>>;
-	/** Keeps the lines alone, so that a redaction or a deletion can be made one that was stopped before it removed them. */
+	/**
+	 * Keeps the lines alone, so that a redaction or a deletion can be made one that was stopped before it removed them.
+	 */
 	backupOfLines(): Promise<() => Promise<void>>;
 	/** Whether a line holds a text. */
 	holds(text: string): Promise<boolean>;

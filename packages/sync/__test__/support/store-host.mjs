@@ -1,5 +1,5 @@
-// A machine of a test: it appends to one session, pushes and pulls at random, and says each entry once it is appended. It ends when
-// it is killed, or by a line on standard input once everything is stored and pulled.
+// A machine of a test: it appends to one session, pushes and pulls at random, and says each entry once it is appended.
+// It ends when it is killed, or by a line on standard input once everything is stored and pulled.
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";

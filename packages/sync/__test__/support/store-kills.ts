@@ -1,5 +1,5 @@
-// Four machines and a store: processes are killed and ways to the store are cut at random moments. In the end no entry that was
-// said to be appended is lost, none is there twice, and all files have the same lines in the same order.
+// Four machines and a store: processes are killed and ways to the store are cut at random moments. In the end no entry
+// that was said to be appended is lost, none is there twice, and all files have the same lines in the same order.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -83,8 +83,8 @@ class Machine {
 	}
 
 	/**
-	 * Writes the file that it had before it knew of the store: its entries have the short ids that other machines gave to theirs, and one
-	 * line is cut.
+	 * Writes the file that it had before it knew of the store: its entries have the short ids that other machines gave to
+	 * theirs, and one line is cut.
 	 */
 	writeEarlierFile(): void {
 		const names = Array.from({ length: 20 }, (_, nth) => `${this.host}'s earlier entry ${nth}`);
@@ -129,8 +129,8 @@ class Machine {
 	}
 
 	/**
-	 * The lines of its entries. A kill may cut the write of a line where a page of the file ends. Nobody acknowledged that entry, so that
-	 * the part stays in this machine's file alone.
+	 * The lines of its entries. A kill may cut the write of a line where a page of the file ends. Nobody acknowledged
+	 * that entry, so that the part stays in this machine's file alone.
 	 */
 	lines(): string[] {
 		const lines = readFileSync(this.file, "utf8").trimEnd().split("\n").slice(1);

@@ -1,4 +1,5 @@
-// The suite that every store must pass finds what is wrong: a store in memory passes it, and with each fault fails the case of that rule.
+// The suite that every store must pass finds what is wrong: a store in memory passes it, and with each fault fails the
+// case of that rule.
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";

@@ -1,4 +1,5 @@
-// Two checkouts of a project on one machine, which are one host to the store; and processes of one checkout that pull at once.
+// Two checkouts of a project on one machine, which are one host to the store; and processes of one checkout that pull
+// at once.
 import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

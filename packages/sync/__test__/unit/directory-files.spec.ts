@@ -1,4 +1,5 @@
-// A directory's file systems and locks: what they lack, whose rights files have, and processes of one host at the same time.
+// A directory's file systems and locks: what they lack, whose rights files have, and processes of one host at the same
+// time.
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs, { readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -89,7 +90,8 @@ test("an append that is repeated writes what could not be synchronised again", a
 	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
 });
 
-// Regression: it cut the log where it had ended when it was last seen, and what another process had stored since was gone.
+// Regression: it cut the log where it had ended when it was last seen, and what another process had stored since was
+// gone.
 test("an append that cannot look at its log cuts nothing off", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
@@ -191,8 +193,8 @@ testWith("modes")(
 );
 
 /**
- * What a script says that another user of this system runs. It loads everything first: the clone may be in a directory that the user cannot
- * enter, such as root's home.
+ * What a script says that another user of this system runs. It loads everything first: the clone may be in a directory
+ * that the user cannot enter, such as root's home.
  */
 function runAs(uid: number, gid: number, script: string, env: NodeJS.ProcessEnv = process.env): string {
 	// A folder that the other user cannot enter, wherever the clone is: the paths of all modules lead through it.
@@ -258,7 +260,9 @@ for (const [one, other] of [
 	);
 }
 
-/** As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone. */
+/**
+ * As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone.
+ */
 function withoutTypes(afterNames: (folder: string) => void): void {
 	const { readdir, lstat } = fs.promises;
 	vi.spyOn(fs.promises, "readdir").mockImplementation((async (

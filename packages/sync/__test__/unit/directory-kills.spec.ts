@@ -43,7 +43,8 @@ test("what killed processes left is removed after a day", async () => {
 	expect(filesOf(path).filter((file) => file.includes(".draft-"))).toEqual(["sessions/.draft-new"]);
 });
 
-// Regression: it meant that the session has no project, or one whose name is the beginning; and nothing said what to do about it.
+// Regression: it meant that the session has no project, or one whose name is the beginning; and nothing said what to do
+// about it.
 test.each(["", "sho"])("the name of a session's project that was cut off is no name (%j)", async (part) => {
 	const path = emptyDirectory();
 	await open(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
@@ -207,7 +208,10 @@ test.each(["an append", "a load"])(
 	},
 );
 
-/** From its `at`th change on nothing reaches the file system any more, as if the process had been killed there, or the disk were full. */
+/**
+ * From its `at`th change on nothing reaches the file system any more, as if the process had been killed there, or the
+ * disk were full.
+ */
 function dieAt(at: number, isFull = false): { died: Promise<void> } {
 	let changes = 0;
 	let dead: () => void;

@@ -159,7 +159,8 @@ test("a directory of layout 4, as the release that made it left it, is listed, l
 	);
 });
 
-// Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or nothing could be.
+// Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or
+// nothing could be.
 describe("what was stored since a list", () => {
 	test("by a host whose log an earlier page has read, comes with a load of all pages", async () => {
 		const path = emptyDirectory();

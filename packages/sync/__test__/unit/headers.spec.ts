@@ -1,4 +1,5 @@
-// What a store takes for a session, which is decided without the addon, next to what the addon does: headers, versions, names of files.
+// What a store takes for a session, which is decided without the addon, next to what the addon does: headers, versions,
+// names of files.
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";

@@ -339,7 +339,8 @@ test.each(["not-found", "deleted"])("a redaction of what the store has not is ov
 	expect(redactionFile.isUnfinished()).toBe(false);
 });
 
-// Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told for two minutes.
+// Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told
+// for two minutes.
 test.each([
 	["another store", "/other", SESSION],
 	["another session", "/away", "other"],
@@ -400,7 +401,8 @@ test("a redaction in a store is unfinished until it has succeeded, whatever anot
 	expect([inStore("/store").isUnfinished(), inStore("/other").isUnfinished()]).toEqual([true, false]);
 });
 
-// Regression: what became of it was kept for the stores, which is refused, and the session neither went nor came any more.
+// Regression: what became of it was kept for the stores, which is refused, and the session neither went nor came any
+// more.
 test("a line without an id that has the type and time of a redacted entry is redacted, and stops nothing", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");

@@ -108,7 +108,8 @@ test("a fork whose entry was redacted in another way keeps its own line", async 
 	expect(linesOf(forkOf(a))[1]).toContain("***");
 });
 
-// Regression: all waited until every session file of the machine had been read, and a pi that ran briefly pulled nothing.
+// Regression: all waited until every session file of the machine had been read, and a pi that ran briefly pulled
+// nothing.
 test("sessions in which nothing was redacted are pulled before the session files are searched for copies of what was redacted elsewhere", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];

@@ -1,5 +1,5 @@
-// What machines do when a store does not know any more what they had seen of it: it was made anew, a session was deleted, or a
-// synchronised directory is incomplete for a while.
+// What machines do when a store does not know any more what they had seen of it: it was made anew, a session was
+// deleted, or a synchronised directory is incomplete for a while.
 import {
 	appendFileSync,
 	cpSync,

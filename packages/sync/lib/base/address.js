@@ -1,8 +1,8 @@
 // Where a store is: the text of PI_SYNC_STORE, `--store` and `openStore`.
 //
-// The text may hold a password, and may be mistyped. So a text that is not understood is refused without being shown: what looks
-// like a URL or like `user:password@` is never taken for a path, and an `@` after the host of a URL is refused, because it stands
-// there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
+// The text may hold a password, and may be mistyped. So a text that is not understood is refused without being shown:
+// what looks like a URL or like `user:password@` is never taken for a path, and an `@` after the host of a URL is
+// refused, because it stands there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
 const { createHash } = require("node:crypto");
 const { homedir } = require("node:os");
 const { join, resolve } = require("node:path");
@@ -14,7 +14,8 @@ const { StoreError } = require("./errors.js");
  * @property {"directory" | "postgres" | "s3"} kind
  * @property {string} withSecrets an absolute path, or a URL
  * @property {string} shown the same without secrets
- * @property {string} identity what tells one store from another, without secrets: equal for addresses that differ in spelling, in the user or
+ * @property {string} identity what tells one store from another, without secrets: equal for addresses that differ in
+ * spelling, in the user or
  *   in how the store is reached
  */
 

@@ -3,7 +3,10 @@
 /** What a list is asked for where it only matters whether the store answers. */
 const PING = { session: "0" };
 
-/** What a call to the file system gives; undefined if it fails with this code. @type {(code: string) => <T>(work: Promise<T>) => Promise<T | undefined>} */
+/**
+ * What a call to the file system gives; undefined if it fails with this code. @type {(code: string) => <T>(work:
+ * Promise<T>) => Promise<T | undefined>}
+ */
 const unless = (code) => (work) =>
 	work.catch((error) => {
 		if (error.code === code) return undefined;

@@ -2,11 +2,13 @@
 const PARALLEL = 16;
 
 /**
- * Works on items, several at the same time. Gives the results in the items' order. After the first failure no more of them begin.
+ * Works on items, several at the same time. Gives the results in the items' order. After the first failure no more of
+ * them begin.
  * @template T, R
  * @param {readonly T[]} items
  * @param {(item: T, at: number) => Promise<R>} work
- * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal`: no more of them begin when it is aborted; those that did not begin have
+ * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal`: no more of them begin when it is aborted; those
+ * that did not begin have
  *   no result
  * @returns {Promise<R[]>}
  */

@@ -1,8 +1,8 @@
 // Ids of sessions and hosts, and their names in paths and keys.
 //
 // Ids come from headers that other machines wrote, so none is used as a name before it was checked: an id that passes
-// holds no separator and no "..". File systems that fold case would give two ids one directory, so capitals are written as
-// "~" and the small letter, and "~" is in no id.
+// holds no separator and no "..". File systems that fold case would give two ids one directory, so capitals are written
+// as "~" and the small letter, and "~" is in no id.
 const { StoreError } = require("./errors.js");
 
 const ID = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;

@@ -10,8 +10,8 @@ const HASH = /^[0-9a-f]{64}$/;
 const hashOf = (line) => sha256(line).toString("hex");
 
 /**
- * Checks redactions, and gives what a store is to keep on account of them: where a line that stands in another one's place is redacted
- * itself, the other one gets the new line, too.
+ * Checks redactions, and gives what a store is to keep on account of them: where a line that stands in another one's
+ * place is redacted itself, the other one gets the new line, too.
  * @param {string} session
  * @param {readonly Redaction[]} redactions
  * @param {readonly Redaction[]} known those that the store has

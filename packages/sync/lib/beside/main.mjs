@@ -1,13 +1,15 @@
-// The process beside pi: it alone calls the store, for as long as pi has one session open (lib/extension starts it). A call to a network drive
-// whose server is gone never ends; here it blocks nobody else. Its argument is what pi has open. The end of its standard input says that
-// pi has closed the session, or was killed. It says one word: `STORED`, once all that pi has said is stored.
+// The process beside pi: it alone calls the store, for as long as pi has one session open (lib/extension starts it). A
+// call to a network drive whose server is gone never ends; here it blocks nobody else. Its argument is what pi has
+// open. The end of its standard input says that pi has closed the session, or was killed. It says one word: `STORED`,
+// once all that pi has said is stored.
 //
 //   what                    again after
 //   a push of that session  0.25 s, if its file has grown
 //   a pull of all others    5 s; a minute if nothing was said here for ten minutes
 //   a push of what earlier processes left unstored, once the first pull has ended
 //
-// Nothing is pulled into a session that any pi of this machine has open: its manager would not notice. So this one is pulled once it is closed.
+// Nothing is pulled into a session that any pi of this machine has open: its manager would not notice. So this one is
+// pulled once it is closed.
 import { promises, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { unlessAbsent } from "../base/calls.js";
@@ -38,7 +40,10 @@ const ABANDONED_AT_ONCE = 4;
 const STORED = "stored\n";
 
 /** @typedef {import("../machine/pending.js").PendingSession} PendingSession */
-/** @typedef {{ session: string, file: string, cwd: string, dir: string, isShared: boolean, agentDir: string }} Open what pi has open, and where its sessions are */
+/**
+ * @typedef {{ session: string, file: string, cwd: string, dir: string, isShared: boolean, agentDir: string }} Open what
+ * pi has open, and where its sessions are
+ */
 
 class BesidePi {
 	#open;

@@ -7,9 +7,9 @@ export class Schedule {
 	#isStopped = false;
 
 	/**
-	 * Does something now, and again after as many milliseconds as it gives, until it gives none. If it fails, it is tried again: the pause doubles
-	 * with each failure in a row, up to a minute. Ends when it was done for the first time, with its error; those of later times are given to
-	 * `onError`.
+	 * Does something now, and again after as many milliseconds as it gives, until it gives none. If it fails, it is tried
+	 * again: the pause doubles with each failure in a row, up to a minute. Ends when it was done for the first time, with
+	 * its error; those of later times are given to `onError`.
 	 * @param {() => Promise<number | undefined>} work
 	 * @param {(error: unknown) => void} [onError]
 	 */

@@ -7,7 +7,9 @@ import local from "../machine/local-sessions.js";
 import machine from "../machine/places.js";
 import { CommandError, safeLine, writeWarning } from "./terminal.mjs";
 
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean }} Options */
+/**
+ * @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean }} Options
+ */
 
 /** The default session directory of a working directory. It is not created. @param {string} cwd */
 export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
@@ -20,7 +22,10 @@ export const workingDirectory = ({ cwd }) => (cwd === undefined ? process.cwd() 
 /** @type {Map<string, string | undefined>} so that a damaged settings file is reported once */
 const configured = new Map();
 
-/** The session directory that `--dir`, the environment or pi's settings name; undefined for pi's default. @param {Options} options */
+/**
+ * The session directory that `--dir`, the environment or pi's settings name; undefined for pi's default. @param
+ * {Options} options
+ */
 export function namedDir(options) {
 	if (options.dir !== undefined) return pathOf(options.dir);
 	const cwd = workingDirectory(options);
@@ -33,13 +38,19 @@ export function namedDir(options) {
 	return dir === undefined ? undefined : pathOf(dir);
 }
 
-/** Every directory that has session files here: those of all working directories, or the one that is named. @param {Options} options */
+/**
+ * Every directory that has session files here: those of all working directories, or the one that is named. @param
+ * {Options} options
+ */
 export function sessionDirs(options) {
 	const dir = namedDir(options);
 	return dir === undefined ? machine.directoriesIn(machine.sessionsRoot()) : [dir];
 }
 
-/** Every session file that may have copies of an entry, those of subagents among them. @param {Options} options @param {string[]} more */
+/**
+ * Every session file that may have copies of an entry, those of subagents among them. @param {Options} options @param
+ * {string[]} more
+ */
 export const everySessionFile = (options, ...more) => machine.everySessionFile([namedDir(options), ...more]);
 
 /** Whether what names a session is a path. @param {string} query */
@@ -83,7 +94,10 @@ export async function localSession(query, options) {
 	return found;
 }
 
-/** The session with this id here, in the directory of the working directory if it is there. @param {string} session @param {Options} options */
+/**
+ * The session with this id here, in the directory of the working directory if it is there. @param {string} session
+ * @param {Options} options
+ */
 export async function sessionHere(session, options) {
 	const first = defaultDir(workingDirectory(options));
 	for (const dir of sessionDirs(options).sort((a, b) => Number(b === first) - Number(a === first))) {

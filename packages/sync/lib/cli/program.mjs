@@ -9,7 +9,8 @@ const { version } = createRequire(import.meta.url)("../../package.json");
  * What a command does: a function of its module, which is loaded then.
  * @param {string} module
  * @param {string} name the function's
- * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function returns the exit code
+ * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function returns the exit
+ * code
  */
 const runs =
 	(module, name) =>
@@ -19,7 +20,8 @@ const runs =
 	};
 
 /**
- * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or whatever the default is.
+ * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or
+ * whatever the default is.
  * @param {string} flags
  * @param {string} about
  */

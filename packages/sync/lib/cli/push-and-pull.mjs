@@ -25,10 +25,14 @@ import {
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../index.js").SessionSync} SessionSync */
 /**
- * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, privateCount?: number, emptyCount?: number }} Work `elsewhere`: what is stored of projects
+ * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, privateCount?: number, emptyCount?: number }} Work
+ * `elsewhere`: what is stored of projects
  *   that have no directory here; `privateCount`: how many private sessions were left out, where nothing else is said; `emptyCount`: how many have no entry yet
  */
-/** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
+/**
+ * @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a
+ * session, or would be
+ */
 
 /** How often a push is tried, with pauses of 0.4 s at first, which double. */
 const TRIES = 5;
@@ -76,7 +80,9 @@ export const sync = command(async (connection, query, options) => {
 	}
 }, "Nothing to do: here and in the store are the same sessions");
 
-/** @param {Connection} connection @param {string | undefined} query @param {Options} options @returns {Promise<Work>} */
+/**
+ * @param {Connection} connection @param {string | undefined} query @param {Options} options @returns {Promise<Work>}
+ */
 async function pushed(connection, query, options) {
 	/** @type {string | undefined} */
 	let session;
@@ -128,7 +134,8 @@ async function pushed(connection, query, options) {
 }
 
 /**
- * Stores what the files hold. What fails by an error that may pass is tried again, until some tries in a row have stored nothing.
+ * Stores what the files hold. What fails by an error that may pass is tried again, until some tries in a row have
+ * stored nothing.
  * @param {SessionSync} sync
  * @param {string | undefined} session
  * @param {(done: number, total: number) => void} onProgress
@@ -241,7 +248,9 @@ async function storedElsewhere({ store }, listed) {
 	return { sessions: sessions.filter(({ session }) => !listed.has(session)).length };
 }
 
-/** The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query */
+/**
+ * The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query
+ */
 async function storedIds(connection, query) {
 	const { sessions, problems } = await listedFor(connection, query);
 	return [...sessions, ...problems].map(({ session }) => session);

@@ -1,4 +1,5 @@
-// `pi-sync redact`: takes a text, or what an entry says, out of a session, its backups, copies of the same entries, and the store.
+// `pi-sync redact`: takes a text, or what an entry says, out of a session, its backups, copies of the same entries, and
+// the store.
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "pi-session-native";
@@ -21,7 +22,8 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
  * @property {number} lines how many were redacted in it
  * @property {string[]} backups those that were redacted
  * @property {number} stored how many lines were redacted that only the store had
- * @property {number} emptied how many lines lost all that they say, because two machines had redacted them in different ways
+ * @property {number} emptied how many lines lost all that they say, because two machines had redacted them in different
+ * ways
  * @property {number} left how many lines still hold the text where it cannot be replaced
  * @property {boolean} isLocked another process has the session to itself
  * @property {boolean} isCatalogClean
@@ -29,7 +31,10 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
  * @property {string} [error] why the file was not redacted
  * @property {string} [storeError] why the store was not: the next push or pull of the session does it
  */
-/** @typedef {import("pi-session-native").RedactReport & { stored?: RedactedLines, emptied?: number, error?: Error }} Report `stored`: what only the store had; `error`: that of the store */
+/**
+ * @typedef {import("pi-session-native").RedactReport & { stored?: RedactedLines, emptied?: number, error?: Error }}
+ * Report `stored`: what only the store had; `error`: that of the store
+ */
 
 /**
  * @param {string} query
@@ -55,7 +60,8 @@ export async function redact(query, options) {
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
 		const others = lines.length > 0 ? everySessionFile(options, dirname(path)) : machine.subagentFiles(path);
 		const inCopies = ofCopies(path, what, lines);
-		// A redaction also removes the temporary files that killed processes left in the directory: that of one file of each is enough.
+		// A redaction also removes the temporary files that killed processes left in the directory: that of one file of
+		// each is enough.
 		const swept = new Set();
 		for (const other of others) {
 			if (other === path) continue;
@@ -102,7 +108,8 @@ function ofCopies(path, { text, replacement }, lines) {
 }
 
 /**
- * Redacts a file and what the store has of it. Without a store what is changed is noted, for those that are named later.
+ * Redacts a file and what the store has of it. Without a store what is changed is noted, for those that are named
+ * later.
  * @param {string} file
  * @param {RedactInput} what
  * @param {import("./store-connection.mjs").Connection | undefined} connection
@@ -121,8 +128,8 @@ async function redactOne(file, what, connection, options) {
  * @param {RedactInput} what
  * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
- * @param {{ isNamed?: boolean, mustSweep?: boolean }} how `isNamed`: the user named this session, so the store is asked whatever the file
- * contains; `mustSweep`: nothing has removed the temporary files of its directory yet
+ * @param {{ isNamed?: boolean, mustSweep?: boolean }} how `isNamed`: the user named this session, so the store is asked
+ * whatever the file contains; `mustSweep`: nothing has removed the temporary files of its directory yet
  * @returns {Promise<Row[]>} empty if there is nothing to take out
  */
 async function rowsOf(file, what, connection, options, { isNamed = false, mustSweep = false }) {

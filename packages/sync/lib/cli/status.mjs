@@ -87,7 +87,8 @@ async function isWanted(session, { store }, syncs, files) {
 
 /**
  * @param {import("../index.js").SessionSync} sync
- * @param {import("../index.js").SessionList | undefined} list what is stored of its project; undefined if it is not known
+ * @param {import("../index.js").SessionList | undefined} list what is stored of its project; undefined if it is not
+ * known
  * @param {import("../machine/last-errors.js").LastError[]} errors
  * @returns {Promise<Project>}
  */

@@ -11,7 +11,10 @@ import { defaultDir, everySessionFile, namedDir, sessionDirs, workingDirectory }
 import { UsageError, writeWarning } from "./terminal.mjs";
 
 /** @typedef {import("./places.mjs").Options} Options */
-/** @typedef {{ store: import("../index.js").LineStore, address: string, shown: string, notesDir: string, rules: ReturnType<typeof settings.pushRules>, pending: Pending }} Connection */
+/**
+ * @typedef {{ store: import("../index.js").LineStore, address: string, shown: string, notesDir: string, rules:
+ * ReturnType<typeof settings.pushRules>, pending: Pending }} Connection
+ */
 
 /** How long a directory may take to answer: a call to a drive that hangs never ends. */
 const ANSWER_MS = 10_000;
@@ -68,7 +71,8 @@ function addressOf(options) {
 /**
  * Works with the store, if one is named and answers; else without it.
  * @param {Options} options
- * @param {(connection: Connection | undefined, silence?: string) => Promise<void>} work `silence`: that the store did not answer
+ * @param {(connection: Connection | undefined, silence?: string) => Promise<void>} work `silence`: that the store did
+ * not answer
  */
 export async function ifStoreIsNamed(options, work) {
 	if (!addressOf(options)) return work(undefined);
@@ -85,11 +89,16 @@ export function syncHere(connection, options) {
 	return syncIn(connection, { dir: dir ?? defaultDir(cwd), cwd, isShared: dir !== undefined }, options);
 }
 
-/** The session that a file has. @param {Connection} connection @param {import("../machine/local-sessions.js").LocalSession} local @param {Options} options */
+/**
+ * The session that a file has. @param {Connection} connection @param
+ * {import("../machine/local-sessions.js").LocalSession} local @param {Options} options
+ */
 export const syncOf = (connection, { file, cwd }, options) =>
 	syncIn(connection, { dir: dirname(file), cwd: cwd ?? workingDirectory(options), isShared: false }, options);
 
-/** The sessions of every working directory that has some here. @param {Connection} connection @param {Options} options */
+/**
+ * The sessions of every working directory that has some here. @param {Connection} connection @param {Options} options
+ */
 export async function syncsOfAll(connection, options) {
 	const isShared = namedDir(options) !== undefined;
 	const syncs = [];

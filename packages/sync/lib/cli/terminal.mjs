@@ -1,4 +1,5 @@
-// The output of the command. Texts from a store were written by others: none of them reaches the terminal but through `safeLine`.
+// The output of the command. Texts from a store were written by others: none of them reaches the terminal but through
+// `safeLine`.
 import { once } from "node:events";
 import { stripVTControlCharacters } from "node:util";
 import picocolors from "picocolors";

@@ -1,4 +1,5 @@
-// The process beside pi, as pi sees it. A process within a call to a drive that hangs cannot be killed, so nobody waits for its end.
+// The process beside pi, as pi sees it. A process within a call to a drive that hangs cannot be killed, so nobody waits
+// for its end.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -11,7 +12,10 @@ const END_MS = 2000;
 /** When it is started again where it ended by itself, and how often at most. */
 const RESTART_MS = 10_000;
 const RESTARTS = 5;
-/** On a network drive each call waits for some milliseconds, and no more calls than Node has threads run at the same time: four by default. */
+/**
+ * On a network drive each call waits for some milliseconds, and no more calls than Node has threads run at the same
+ * time: four by default.
+ */
 const THREADS = { UV_THREADPOOL_SIZE: "16" };
 
 /** Node itself: pi may be a program of its own. */

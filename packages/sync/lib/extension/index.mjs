@@ -1,5 +1,5 @@
-// The extension of pi: it tells a process beside pi (lib/beside) which session is open, and has the command `/private`. Nothing here calls
-// the store, and nothing of the addon is loaded before `/private` is used.
+// The extension of pi: it tells a process beside pi (lib/beside) which session is open, and has the command `/private`.
+// Nothing here calls the store, and nothing of the addon is loaded before `/private` is used.
 import * as pi from "@earendil-works/pi-coding-agent";
 import { BesidePi } from "./beside-pi.mjs";
 

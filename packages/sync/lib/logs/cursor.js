@@ -1,5 +1,5 @@
-// What a host has seen of a session in a directory or a bucket: the highest clock, and of each host's log where the last batch is that was
-// passed, with its checksum. It shows when the store was put back to a state without that batch.
+// What a host has seen of a session in a directory or a bucket: the highest clock, and of each host's log where the
+// last batch is that was passed, with its checksum. It shows when the store was put back to a state without that batch.
 const { StoreError } = require("../base/errors.js");
 const { isCount, isObject, parse } = require("../base/lines.js");
 const { isId } = require("../base/names.js");

@@ -1,5 +1,5 @@
-// Whether a store in a directory answers. Another process asks it: a call to a drive that hangs would keep this one from ending, and whoever
-// is within such a call cannot be killed.
+// Whether a store in a directory answers. Another process asks it: a call to a drive that hangs would keep this one
+// from ending, and whoever is within such a call cannot be killed.
 const { spawn } = require("node:child_process");
 const { once } = require("node:events");
 const { writeSync } = require("node:fs");

@@ -1,9 +1,10 @@
 // Logs as files in a directory.
 //
-// A log is written at its end. Any other file is written under another name, synchronised, and linked to its own name, which fails if that
-// is taken, or renamed if it replaces one; so a file with the name is whole. File systems without links rename after a check instead. It does no
-// harm if two processes of this host find a name free at the same time: projects and headers are made under the session's lock (log-store.js),
-// redactions are named by what they hold, marks are empty, and `store.json`, whichever id it has then, is read each time.
+// A log is written at its end. Any other file is written under another name, synchronised, and linked to its own name,
+// which fails if that is taken, or renamed if it replaces one; so a file with the name is whole. File systems without
+// links rename after a check instead. It does no harm if two processes of this host find a name free at the same time:
+// projects and headers are made under the session's lock (log-store.js), redactions are named by what they hold, marks
+// are empty, and `store.json`, whichever id it has then, is read each time.
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
@@ -50,7 +51,8 @@ const PASSING = new Set([
 	"EBUSY",
 ]);
 const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
-// EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as well.
+// EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as
+// well.
 const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
 /** A link in the place of a log leads out of the store. Windows has no such flag. */
@@ -87,7 +89,8 @@ class DirectoryObjects {
 	}
 
 	/**
-	 * `readdir` is not asked for types: where the system knows none, it looks at each file by itself, and fails as a whole if one is gone.
+	 * `readdir` is not asked for types: where the system knows none, it looks at each file by itself, and fails as a
+	 * whole if one is gone.
 	 * @param {string} prefix
 	 * @returns {Promise<ObjectInfo[]>}
 	 */
@@ -183,7 +186,8 @@ class DirectoryObjects {
 				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 				await file.datasync();
 			} catch (error) {
-				// It may be in memory alone, where a repeated append would find it, and a second synchronisation may not fail any more.
+				// It may be in memory alone, where a repeated append would find it, and a second synchronisation may not fail
+				// any more.
 				if (isAsKnown) await fs.truncate(full, endOffset).catch(() => {});
 				throw error;
 			} finally {
@@ -238,8 +242,8 @@ class DirectoryObjects {
 	}
 
 	/**
-	 * Makes a folder below the root, one level at a time: a root that is gone, such as a drive that was unmounted, is an error
-	 * and is not made anew. A link is no folder: who may write to the directory could have files made anywhere.
+	 * Makes a folder below the root, one level at a time: a root that is gone, such as a drive that was unmounted, is an
+	 * error and is not made anew. A link is no folder: who may write to the directory could have files made anywhere.
 	 * @param {string} folder
 	 * @param {number} mode
 	 */
@@ -301,8 +305,8 @@ async function claimName(draft, full) {
 }
 
 /**
- * Gives what was made the rights of the store's directory, so that everybody who may use that may use this: the system takes from them
- * what this process's umask names.
+ * Gives what was made the rights of the store's directory, so that everybody who may use that may use this: the system
+ * takes from them what this process's umask names.
  * @param {string} path
  * @param {number} mode
  */

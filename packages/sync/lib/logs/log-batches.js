@@ -1,11 +1,12 @@
-// Batches: what one append wrote. A line of JSON describes it, the lines of entries follow, so that a log is a session file but for the
-// lines that have no `type`.
+// Batches: what one append wrote. A line of JSON describes it, the lines of entries follow, so that a log is a session
+// file but for the lines that have no `type`.
 //
 //   {"sum":"…","prev":"…","session":"…","host":"laptop","clock":7,"bytes":912,"lines":["<checksum of a line>", …]}
 //   {"type":"message","id":"…", …}
 //
-// `sum` is the checksum of the rest of that line. `prev` is the one of the host's batch before, so that an old state that was put back
-// is noticed. Each line has a checksum of its own: a line that is redacted is overwritten with spaces, and nothing else changes.
+// `sum` is the checksum of the rest of that line. `prev` is the one of the host's batch before, so that an old state
+// that was put back is noticed. Each line has a checksum of its own: a line that is redacted is overwritten with
+// spaces, and nothing else changes.
 const { buffer, isCount, isObject, parse, sha256, splitLines } = require("../base/lines.js");
 
 /**
@@ -49,8 +50,9 @@ function encodeBatch({ session, host, clock, prev, lines }) {
 }
 
 /**
- * The batches in a part of a log, from an offset on. `end` is where the last whole one ends. What follows may be a torn one, which was
- * not acknowledged, or `fault` tells why it cannot be used, and `isLast` whether no batch comes after that.
+ * The batches in a part of a log, from an offset on. `end` is where the last whole one ends. What follows may be a torn
+ * one, which was not acknowledged, or `fault` tells why it cannot be used, and `isLast` whether no batch comes after
+ * that.
  * @param {Uint8Array} read
  * @param {number} offset where that is in the part
  * @param {{ session: string, host: string }} of
@@ -127,8 +129,9 @@ function hasBatch(bytes, from) {
 }
 
 /**
- * Where a part of a log has the bytes of redacted lines, also after damage. A damaged line of a batch that has a redacted one may be that. The
- * end that the next append of its host cuts off is left to it: the host may be writing there.
+ * Where a part of a log has the bytes of redacted lines, also after damage. A damaged line of a batch that has a
+ * redacted one may be that. The end that the next append of its host cuts off is left to it: the host may be writing
+ * there.
  * @param {Buffer} bytes
  * @param {{ session: string, host: string }} of
  * @param {{ has: (checksum: string) => boolean }} redacted by checksum

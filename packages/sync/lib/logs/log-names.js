@@ -1,5 +1,5 @@
-// The names in a directory or a bucket, so that one list of a project says what there is of each session. docs/store-adapters.md has them in
-// a table.
+// The names in a directory or a bucket, so that one list of a project says what there is of each session.
+// docs/store-adapters.md has them in a table.
 const { createHash } = require("node:crypto");
 const { compareText } = require("../base/lines.js");
 const { idOf, nameOf } = require("../base/names.js");
@@ -7,8 +7,8 @@ const { idOf, nameOf } = require("../base/names.js");
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {ObjectInfo & { part: number }} Part */
 /**
- * What the names say of one session. The session is there if there are `hosts`, each with the parts of its log in order; one that was deleted
- * has none.
+ * What the names say of one session. The session is there if there are `hosts`, each with the parts of its log in
+ * order; one that was deleted has none.
  * @typedef {object} SessionListing
  * @property {string} session
  * @property {string} folder of the project
@@ -17,8 +17,8 @@ const { idOf, nameOf } = require("../base/names.js");
  * @property {Map<string, Redacted>} redacted by the line's checksum
  */
 /**
- * A line that was redacted. `replacement` is the checksum of the line in its place, `unused` are the paths of objects that put another one
- * there and do not count.
+ * A line that was redacted. `replacement` is the checksum of the line in its place, `unused` are the paths of objects
+ * that put another one there and do not count.
  * @typedef {{ path: string, replacement?: string, unused: string[] }} Redacted
  */
 
@@ -64,7 +64,9 @@ const redactionsOf = ({ folder, session }) => `${prefixOf(folder, session)}redac
 /** @param {{ folder: string, session: string }} of @param {string} host @param {number} part */
 const partPath = (of, host, part) => `${logsOf(of)}${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
 
-/** What there is of each session. Other names are nobody's. @param {ObjectInfo[]} objects @returns {SessionListing[]} */
+/**
+ * What there is of each session. Other names are nobody's. @param {ObjectInfo[]} objects @returns {SessionListing[]}
+ */
 function listingsOf(objects) {
 	/** @type {Map<string, SessionListing>} */
 	const listings = new Map();
@@ -106,8 +108,9 @@ function addPart({ hosts }, object, file) {
 }
 
 /**
- * Of several objects for one line, because two hosts redacted it in the same moment, or a process was killed while it put another line in its
- * place, one without a replacement counts, else one whose replacement is not redacted itself. Every host takes the same one.
+ * Of several objects for one line, because two hosts redacted it in the same moment, or a process was killed while it
+ * put another line in its place, one without a replacement counts, else one whose replacement is not redacted itself.
+ * Every host takes the same one.
  * @param {SessionListing} listing
  * @param {string[]} paths
  */

@@ -13,7 +13,10 @@ const { partPath } = require("./log-names.js");
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./cursor").Seen} Seen */
 
-/** A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what numbers hold. */
+/**
+ * A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what
+ * numbers hold.
+ */
 const LAST_CLOCK = 2 ** 52;
 
 class LogReader {
@@ -22,7 +25,9 @@ class LogReader {
 	#redactions;
 	#host;
 
-	/** @param {Objects} objects @param {import("./log-redactions").LogRedactions} redactions @param {string} host this one */
+	/**
+	 * @param {Objects} objects @param {import("./log-redactions").LogRedactions} redactions @param {string} host this one
+	 */
 	constructor(objects, redactions, host) {
 		this.#objects = objects;
 		this.#redactions = redactions;
@@ -53,7 +58,8 @@ class LogReader {
 				listing,
 				read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)),
 			);
-			// A process that was killed after it wrote them did not look at what was redacted, and no append reads what the cursor has passed.
+			// A process that was killed after it wrote them did not look at what was redacted, and no append reads what the
+			// cursor has passed.
 			if (host === this.#host)
 				await this.#redactions
 					.blankIfIn(
@@ -85,8 +91,8 @@ class LogReader {
 	}
 
 	/**
-	 * Gives the batches of a host's log that the cursor has not passed, and moves the cursor along. Ends before the first one that is
-	 * missing or cannot be read: those after it wait, as it may come yet.
+	 * Gives the batches of a host's log that the cursor has not passed, and moves the cursor along. Ends before the first
+	 * one that is missing or cannot be read: those after it wait, as it may come yet.
 	 * @param {SessionListing} listing
 	 * @param {string} host
 	 * @param {LogCursor} cursor
@@ -134,7 +140,8 @@ class LogReader {
 	}
 
 	/**
-	 * Throws if the last batch that the cursor has passed is another one: an old state of the store was put back, and as much written since.
+	 * Throws if the last batch that the cursor has passed is another one: an old state of the store was put back, and as
+	 * much written since.
 	 * @param {SessionListing} listing
 	 * @param {string} host
 	 * @param {Seen} last

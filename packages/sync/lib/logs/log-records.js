@@ -1,6 +1,6 @@
-// What a directory or a bucket has besides lines: store.json, which marks it as a store, the name of each session's project, and headers. None
-// of them ever changes. A session that was deleted keeps its project, and loses its header. The project's name leads to the folder that has
-// the session's lines.
+// What a directory or a bucket has besides lines: store.json, which marks it as a store, the name of each session's
+// project, and headers. None of them ever changes. A session that was deleted keeps its project, and loses its header.
+// The project's name leads to the folder that has the session's lines.
 const { randomUUID } = require("node:crypto");
 const { StoreError, deletedError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
@@ -81,7 +81,8 @@ class LogRecords {
 	}
 
 	/**
-	 * The project of a session, empty if it has none; undefined if the session was never stored. Or what is wrong with what is stored of that.
+	 * The project of a session, empty if it has none; undefined if the session was never stored. Or what is wrong with
+	 * what is stored of that.
 	 * @param {string} session
 	 * @returns {Promise<{ project?: string, fault?: string }>}
 	 */
@@ -117,7 +118,8 @@ class LogRecords {
 	}
 
 	/**
-	 * Gives the error that says that a session was deleted. What came after the lists of the deletion goes before, as far as this host may remove it.
+	 * Gives the error that says that a session was deleted. What came after the lists of the deletion goes before, as far
+	 * as this host may remove it.
 	 * @param {SessionListing} listing
 	 */
 	async finishDeletion(listing) {
@@ -135,14 +137,18 @@ class LogRecords {
 		return this.#objects.create(projectPath(session), Buffer.from(`${project}\n`));
 	}
 
-	/** Stores the header of a session if it has none: a backup may lack it. @param {SessionListing} listing @param {Uint8Array} header */
+	/**
+	 * Stores the header of a session if it has none: a backup may lack it. @param {SessionListing} listing @param
+	 * {Uint8Array} header
+	 */
 	async setHeader({ session, hosts }, header) {
 		if (hosts.size > 0 && (await this.#objects.get(headerPath(session)))) return;
 		await this.#objects.create(headerPath(session), buffer(header));
 	}
 
 	/**
-	 * The header of a session, or what is wrong with it. That it is missing is not if the session was deleted since it was listed.
+	 * The header of a session, or what is wrong with it. That it is missing is not if the session was deleted since it
+	 * was listed.
 	 * @param {SessionListing} listing
 	 * @returns {Promise<{ header?: Buffer, fault?: string }>}
 	 */

@@ -1,5 +1,5 @@
-// Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that stands in its place. In
-// the logs its bytes are overwritten with spaces, so that all else stays where it is.
+// Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that
+// stands in its place. In the logs its bytes are overwritten with spaces, so that all else stays where it is.
 const { inParallel } = require("../base/in-parallel.js");
 const { checksumOf, checksumOfHash, redactedRanges } = require("./log-batches.js");
 const { redactedPath } = require("./log-names.js");
@@ -47,7 +47,9 @@ class LogRedactions {
 		}
 	}
 
-	/** Removes the bytes of redacted lines from the log of a host. @param {SessionListing} listing @param {string} host */
+	/**
+	 * Removes the bytes of redacted lines from the log of a host. @param {SessionListing} listing @param {string} host
+	 */
 	async blank({ session, hosts, redacted }, host) {
 		await inParallel(hosts.get(host) ?? [], async ({ path }) => {
 			const content = await this.#objects.get(path);
@@ -56,7 +58,10 @@ class LogRedactions {
 		});
 	}
 
-	/** The same, if some of these batches of it have such lines. @param {SessionListing} listing @param {string} host @param {Batch[]} batches */
+	/**
+	 * The same, if some of these batches of it have such lines. @param {SessionListing} listing @param {string} host
+	 * @param {Batch[]} batches
+	 */
 	async blankIfIn(listing, host, batches) {
 		const isLeft = (/** @type {Batch["lines"][0]} */ { checksum, line }) =>
 			listing.redacted.has(checksum) && line.some((byte) => byte !== 0x20);

@@ -1,13 +1,15 @@
-// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in
-// log-batches.js, how logs are read in log-reader.js, and appended to in log-writer.js.
+// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds
+// in log-batches.js, how logs are read in log-reader.js, and appended to in log-writer.js.
 //
-// A host appends to its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows, and
-// only redactions, of whatever host, change bytes in it: they overwrite them with spaces. In a
-// directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
-// by a longer one, if it is still what it was, until it is full. Neither names nor order depend on the time of day.
+// A host appends to its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a
+// log only grows, and only redactions, of whatever host, change bytes in it: they overwrite them with spaces. In a
+// directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the
+// last one is replaced by a longer one, if it is still what it was, until it is full. Neither names nor order depend on
+// the time of day.
 //
-// A writer (log-writer.js) looks at the session's names before it writes and once more after: a session that was deleted or a line that was
-// redacted meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
+// A writer (log-writer.js) looks at the session's names before it writes and once more after: a session that was
+// deleted or a line that was redacted meanwhile is found by whoever comes later, either by this writer, or by the one
+// who deletes or redacts.
 const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { resetError } = require("../base/errors.js");
@@ -37,7 +39,10 @@ const { settleRedactions, toRedactions } = require("../base/redaction-rules.js")
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-writer").LastAppend} LastAppend */
-/** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
+/**
+ * How often a session is read again because something was gone, or was being written; after that it counts as missing
+ * or damaged.
+ */
 const REREADS = 5;
 const REREAD_MS = 20;
 /** Of how many sessions the last append is remembered. */
@@ -54,7 +59,9 @@ class LogStore {
 	#lock;
 	/** @type {Map<string, LastAppend>} */
 	#lastAppends = new Map();
-	/** The listings of the sessions that a list gave. @type {WeakMap<import("../index").StoredSession, SessionListing>} */
+	/**
+	 * The listings of the sessions that a list gave. @type {WeakMap<import("../index").StoredSession, SessionListing>}
+	 */
 	#listings = new WeakMap();
 
 	/**
@@ -148,7 +155,8 @@ class LogStore {
 	 * @returns {Promise<{ listing: SessionListing, project: string | undefined }[]>}
 	 */
 	async #find({ session, project }, problems) {
-		// The sessions of a project that got this one's name stay where they are, and a mark says that they are this one's, too.
+		// The sessions of a project that got this one's name stay where they are, and a mark says that they are this one's,
+		// too.
 		const own = project === undefined ? undefined : await this.#objects.list(folderOf(project));
 		if (session !== undefined) {
 			const { project: named, fault } = await this.#records.readProject(session);
@@ -164,8 +172,9 @@ class LogStore {
 	}
 
 	/**
-	 * The name of a folder's project is read once, where one of its sessions has it. A session in two folders has it read, too: one of them is
-	 * that of another project. A session without its project, or with another one, is left out where it is found so.
+	 * The name of a folder's project is read once, where one of its sessions has it. A session in two folders has it
+	 * read, too: one of them is that of another project. A session without its project, or with another one, is left out
+	 * where it is found so.
 	 * @param {SessionListing[]} listings
 	 * @param {Problem[]} problems
 	 */
@@ -200,7 +209,9 @@ class LogStore {
 		return named.flat();
 	}
 
-	/** Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost. @type {Store["move"]} */
+	/**
+	 * Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost. @type {Store["move"]}
+	 */
 	async move(from, to) {
 		for (const project of [from, to]) checkProject(project);
 		await this.#records.prepareToRead();
@@ -223,7 +234,8 @@ class LogStore {
 		this.#lastAppends.delete(session);
 		const before = await this.#records.findListing(session);
 		if (!before) return;
-		// First: so lists say that it is deleted, however this is stopped. What that leaves is removed by the next deletion.
+		// First: so lists say that it is deleted, however this is stopped. What that leaves is removed by the next
+		// deletion.
 		if (!before.deleted) await this.#objects.create(deletedPath(before), Buffer.alloc(0));
 		// Who appends or redacts looks once more after writing, and removes what these lists do not have.
 		await this.#objects.remove(await this.#records.removable(before));
@@ -275,8 +287,9 @@ function summaryOf({ hosts, redacted }) {
 }
 
 /**
- * What is wrong with what is stored of a session's project. In a directory that is synchronised two hosts may have stored the session first,
- * each under another name of its project: appends, deletions and redactions go to one of the two folders, and lists show both.
+ * What is wrong with what is stored of a session's project. In a directory that is synchronised two hosts may have
+ * stored the session first, each under another name of its project: appends, deletions and redactions go to one of the
+ * two folders, and lists show both.
  * @param {SessionListing} listing
  * @param {{ project?: string, fault?: string }} named
  */

@@ -15,8 +15,8 @@ const { LAST_CLOCK, checkCursor } = require("./log-reader.js");
 /** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /**
- * What an append leaves for the next one: a cursor that has passed this host's log to its end, the listing then, and what the objects keep of
- * the log's last part.
+ * What an append leaves for the next one: a cursor that has passed this host's log to its end, the listing then, and
+ * what the objects keep of the log's last part.
  * @typedef {{ cursor: string, listing: SessionListing, cachedPart: unknown }} LastAppend
  */
 /**
@@ -40,8 +40,9 @@ class LogWriter {
 	/** The caller's cursor, moved past this host's log. */
 	#cursor;
 	/**
-	 * True while every batch that was passed since the caller's cursor holds only lines of this call. Another checkout of this host, or another
-	 * machine that has the same id, may have written more: then the caller's cursor stays, so that this is loaded.
+	 * True while every batch that was passed since the caller's cursor holds only lines of this call. Another checkout of
+	 * this host, or another machine that has the same id, may have written more: then the caller's cursor stays, so that
+	 * this is loaded.
 	 */
 	#passedOnlyGiven = true;
 	#lastPartSize;
@@ -72,7 +73,8 @@ class LogWriter {
 
 	/**
 	 * Undefined if the log is not what it was when this began.
-	 * @returns {Promise<{ appended: import("../index").Appended, last?: LastAppend } | undefined>} `last`: for the next append
+	 * @returns {Promise<{ appended: import("../index").Appended, last?: LastAppend } | undefined>} `last`: for the next
+	 * append
 	 */
 	async run() {
 		await this.#readListing();
@@ -106,9 +108,9 @@ class LogWriter {
 	}
 
 	/**
-	 * Goes on to the end of this host's log. A batch at its end may be torn. So may be one whose end was written and whose middle was not, as a
-	 * power failure leaves it in a directory: it was not acknowledged, unless the drive has lost what it had synchronised. What a cursor has
-	 * passed is not read here, and stays.
+	 * Goes on to the end of this host's log. A batch at its end may be torn. So may be one whose end was written and
+	 * whose middle was not, as a power failure leaves it in a directory: it was not acknowledged, unless the drive has
+	 * lost what it had synchronised. What a cursor has passed is not read here, and stays.
 	 */
 	async #readOwnLog() {
 		const { host, objects, reader, redactions } = this.#context;
@@ -126,7 +128,8 @@ class LogWriter {
 		});
 		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${this.#session}: ${problem.where}: ${problem.message}`);
-		// A process that was killed after it wrote them may not have synchronised them, and did not look at what was redacted.
+		// A process that was killed after it wrote them may not have synchronised them, and did not look at what was
+		// redacted.
 		const lastPart = (listing.hosts.get(host) ?? []).find(({ part }) => part === this.#cursor.of(host).part);
 		if (lastPart && passed.length > 0) await objects.sync?.(lastPart.path);
 		await redactions.blankIfIn(listing, host, passed);

@@ -1,6 +1,7 @@
-// Logs as objects in a bucket of an S3-compatible store, by AWS's own library. It signs, repeats what a busy server refuses, corrects the
-// time of its signatures and finds credentials. An object is created with `If-None-Match: *` and replaced with `If-Match`, which S3, R2, MinIO
-// and others honour; a server that does not is detected before it is used.
+// Logs as objects in a bucket of an S3-compatible store, by AWS's own library. It signs, repeats what a busy server
+// refuses, corrects the time of its signatures and finds credentials. An object is created with `If-None-Match: *` and
+// replaced with `If-Match`, which S3, R2, MinIO and others honour; a server that does not is detected before it is
+// used.
 const { randomUUID } = require("node:crypto");
 const { setTimeout: pause } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn } = require("../base/address.js");
@@ -17,7 +18,10 @@ const { LogStore } = require("./log-store.js");
 /** @typedef {{ bytes: Buffer, tag?: string }} Content of an object; the tag changes with it */
 
 const TIMEOUT_MS = 30_000;
-/** How often a request is sent at most. A put has a condition, so that one that was carried out all the same is refused the second time. */
+/**
+ * How often a request is sent at most. A put has a condition, so that one that was carried out all the same is refused
+ * the second time.
+ */
 const ATTEMPTS = 3;
 const BUSY_MS = 100;
 const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
@@ -34,7 +38,10 @@ class S3Objects {
 	/** Made by the first request: loading the library takes some tenths of a second. @type {S3Client | undefined} */
 	#client;
 
-	/** @param {Required<Omit<import("../index").S3StoreOptions, "host" | "locks" | "credentials">> & Pick<import("../index").S3StoreOptions, "credentials">} options */
+	/**
+	 * @param {Required<Omit<import("../index").S3StoreOptions, "host" | "locks" | "credentials">> &
+	 * Pick<import("../index").S3StoreOptions, "credentials">} options
+	 */
 	constructor(options) {
 		this.#options = options;
 		checkEndpoint(options.endpoint);
@@ -194,7 +201,8 @@ class S3Objects {
 	 * @template {object} Input
 	 * @template {object} Output
 	 * @template [Result=Output]
-	 * @param {(library: typeof import("@aws-sdk/client-s3"), bucket: string) => import("@aws-sdk/client-s3").$Command<any, any, any> & { readonly input: Input }} make
+	 * @param {(library: typeof import("@aws-sdk/client-s3"), bucket: string) =>
+	 * import("@aws-sdk/client-s3").$Command<any, any, any> & { readonly input: Input }} make
 	 * @param {(answer: any) => Promise<Result>} [read]
 	 * @returns {Promise<any>}
 	 */
@@ -262,7 +270,10 @@ class S3Objects {
 	}
 }
 
-/** What a server has answered. @param {unknown} error of a `StoreError`, with the library's as its cause @returns {{ status: number | undefined, name: string, headers: Record<string, string> }} */
+/**
+ * What a server has answered. @param {unknown} error of a `StoreError`, with the library's as its cause @returns {{
+ * status: number | undefined, name: string, headers: Record<string, string> }}
+ */
 function answerOf(error) {
 	const { name = "", $metadata, $response } = Object(Object(error).cause);
 	return { status: $metadata?.httpStatusCode, name, headers: $response?.headers ?? {} };

@@ -1,4 +1,5 @@
-// Files that are written under another name and get their own when they are complete. A process that is killed meanwhile leaves its draft.
+// Files that are written under another name and get their own when they are complete. A process that is killed
+// meanwhile leaves its draft.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
 const { unlessAbsent } = require("../base/calls.js");
@@ -16,7 +17,9 @@ class Drafts {
 		this.#beginning = beginning;
 	}
 
-	/** Removes what killed processes left in a folder when this process first makes a file there. @param {string} folder */
+	/**
+	 * Removes what killed processes left in a folder when this process first makes a file there. @param {string} folder
+	 */
 	async sweep(folder) {
 		if (this.#swept.has(folder)) return;
 		this.#swept.add(folder);

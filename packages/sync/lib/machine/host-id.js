@@ -12,11 +12,14 @@ const { unlessAbsentSync } = require("./small-file.js");
 const TRIES = 50;
 const PAUSE_MS = 10;
 
-/** The id of this machine, the same in every process here: made once, and kept in the directory. @param {string} folder */
+/**
+ * The id of this machine, the same in every process here: made once, and kept in the directory. @param {string} folder
+ */
 function hostId(folder) {
 	const set = process.env.PI_SYNC_HOST;
 	if (set) return checkId(set, "host");
-	// A home that several machines share has an id for each. Where a machine has no id of the system, its network name stands for it.
+	// A home that several machines share has an id for each. Where a machine has no id of the system, its network name
+	// stands for it.
 	const machine = plain(hostname(), 40) || "host";
 	const path = join(folder, `host-${machineKey() ?? machine}`);
 	const read = () => {
@@ -54,7 +57,8 @@ const plain = (text, length) =>
 		.replace(/-+$/, "");
 
 /**
- * What others are to see of this machine: the name that the settings give it, or its user and its network name when it was first asked.
+ * What others are to see of this machine: the name that the settings give it, or its user and its network name when it
+ * was first asked.
  * @param {string} folder
  * @param {string} machine
  */
@@ -74,8 +78,8 @@ function userName() {
 }
 
 /**
- * A key of this machine that its network name does not change: its id by systemd. macOS and Windows share no homes. Containers of one image
- * may have one id.
+ * A key of this machine that its network name does not change: its id by systemd. macOS and Windows share no homes.
+ * Containers of one image may have one id.
  * @param {NodeJS.Platform} [platform]
  * @param {(path: string) => string | undefined} [read] a file's text
  */
@@ -88,7 +92,10 @@ function machineKey(platform = process.platform, read = textOf) {
 		: undefined;
 }
 
-/** What says that a file is not there for this user. Anything else may pass, and with it the machine would be another one. */
+/**
+ * What says that a file is not there for this user. Anything else may pass, and with it the machine would be another
+ * one.
+ */
 const ABSENT = ["ENOENT", "ENOTDIR", "EACCES", "EPERM"];
 
 /** @param {string} path */

@@ -1,5 +1,5 @@
-// Locks that one call of one process of this host has at a time. Each is the operating system's, on a file in the directory of this host's notes, and
-// ends with the process that has it, however that ends. The files stay.
+// Locks that one call of one process of this host has at a time. Each is the operating system's, on a file in the
+// directory of this host's notes, and ends with the process that has it, however that ends. The files stay.
 const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
@@ -9,7 +9,8 @@ const { isObject } = require("../base/lines.js");
 const { agentDir, notesIn } = require("./places.js");
 
 /**
- * Does something that no other call of this process, or of another one of the host, does meanwhile under this name, which is part of the name of a file.
+ * Does something that no other call of this process, or of another one of the host, does meanwhile under this name,
+ * which is part of the name of a file.
  * @typedef {<T>(name: string, work: () => Promise<T>) => Promise<T>} HostLock
  */
 
@@ -18,8 +19,8 @@ const LONGEST_PAUSE_MS = 50;
 /** How long a lock is waited for. Whoever has it waits for the store. */
 const LONGEST_WAIT_MS = 120_000;
 /**
- * What network drives say that have no locks. Another directory is not taken by itself: a drive may say that now and then, and a process that
- * was told so would not exclude one that was not.
+ * What network drives say that have no locks. Another directory is not taken by itself: a drive may say that now and
+ * then, and a process that was told so would not exclude one that was not.
  */
 const WITHOUT_LOCKS = new Set(["ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 const LINK_HINT =
@@ -27,9 +28,11 @@ const LINK_HINT =
 
 /**
  * Locks by name, each within a scope.
- * @param {string[] | (() => Promise<string[]>)} scope what has locks of its own, such as a host in a store: the same texts in every process of
+ * @param {string[] | (() => Promise<string[]>)} scope what has locks of its own, such as a host in a store: the same
+ * texts in every process of
  *   the host, or what gives them
- * @param {string} [folder] a directory of this machine, the same in every process, too. That for temporary files is not: it may be another
+ * @param {string} [folder] a directory of this machine, the same in every process, too. That for temporary files is
+ * not: it may be another
  *   one in each process. By default that of this machine's notes, as pi's own are
  * @returns {HostLock}
  */

@@ -1,5 +1,6 @@
-// The last error of a store and of each session in it, for `pi-sync status`: who meets an error is often a process beside pi,
-// which nobody sees. A store that did not answer in time is left alone for a minute: no process of this machine waits for it again.
+// The last error of a store and of each session in it, for `pi-sync status`: who meets an error is often a process
+// beside pi, which nobody sees. A store that did not answer in time is left alone for a minute: no process of this
+// machine waits for it again.
 const { mkdirSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { addressKey } = require("../base/address.js");
@@ -7,7 +8,10 @@ const { isObject } = require("../base/lines.js");
 const { idOf, nameOf } = require("../base/names.js");
 const { namesIn, readJson, remove } = require("./small-file.js");
 
-/** @typedef {{ session: string | undefined, at: string, code: string | undefined, message: string }} LastError without a session it is the store's */
+/**
+ * @typedef {{ session: string | undefined, at: string, code: string | undefined, message: string }} LastError without a
+ * session it is the store's
+ */
 
 /** The name of the store's own; no id of a session is one. */
 const STORE = "_";
@@ -25,10 +29,13 @@ class LastErrors {
 	}
 
 	/**
-	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one to tell already.
+	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one
+	 * to tell already.
 	 * @param {string | undefined} session
-	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in time
-	 * @param {"push" | "pull"} [by] of a session, what failed or did not: a push does not make good what a pull could not do
+	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in
+	 * time
+	 * @param {"push" | "pull"} [by] of a session, what failed or did not: a push does not make good what a pull could not
+	 * do
 	 */
 	set(session, error, by) {
 		const path = this.#pathOf(session === undefined ? STORE : `${nameOf(session)}.${by}`);
@@ -51,7 +58,10 @@ class LastErrors {
 		}
 	}
 
-	/** Whether the store did not answer in time within the last minute. Where that cannot be read it is asked, and waited for. */
+	/**
+	 * Whether the store did not answer in time within the last minute. Where that cannot be read it is asked, and waited
+	 * for.
+	 */
 	isSilent() {
 		try {
 			const value = readJson(this.#pathOf(STORE));

@@ -14,8 +14,8 @@ const { fileName, isSessionName } = require("./session-path.js");
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is not a session, or one
- * of another version, is skipped.
+ * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is not a session,
+ * or one of another version, is skipped.
  * @param {string} dir
  * @param {(file: string, why: string) => void} [onSkipped]
  * @param {Map<string, LocalSession>} [known] by file, those that need not be read again
@@ -42,7 +42,10 @@ const filesIn = async (dir) =>
 		.sort()
 		.map((name) => join(dir, name));
 
-/** Throws if a store cannot take the file; `NotASession` where there is no session in it. @param {string} path @returns {Promise<LocalSession>} */
+/**
+ * Throws if a store cannot take the file; `NotASession` where there is no session in it. @param {string} path @returns
+ * {Promise<LocalSession>}
+ */
 async function describe(path) {
 	// Opening a pipe would wait for a writer.
 	if (!(await fs.stat(path)).isFile()) throw new NotASession("It is not a file");
@@ -67,7 +70,10 @@ function fileFor(dir, session, header) {
 
 // The addon is loaded here, because those who only read do not need it.
 /** @typedef {typeof import("pi-session-native").SessionManager} Manager */
-/** @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) => Promise<ReturnType<Manager[Name]>>} CallManager */
+/**
+ * @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) =>
+ * Promise<ReturnType<Manager[Name]>>} CallManager
+ */
 
 /** Calls `SessionManager[name](file, input)`. @type {CallManager} */
 const callHere = async (name, file, input) =>

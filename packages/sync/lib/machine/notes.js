@@ -1,4 +1,5 @@
-// What this machine notes about its stores: for each session of a store how far its file is stored. Losing it only costs time.
+// What this machine notes about its stores: for each session of a store how far its file is stored. Losing it only
+// costs time.
 const fs = require("node:fs");
 const { join, resolve } = require("node:path");
 const { addressKey } = require("../base/address.js");
@@ -12,15 +13,20 @@ const { readJson, writeWhole } = require("./small-file.js");
  * @property {string} cursor
  * @property {number} offset so many bytes of the file are stored
  * @property {string} fingerprint of what is before that
- * @property {boolean} mustReload the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
+ * @property {boolean} mustReload the next pull is to load everything: the file may lack lines that the cursor has
+ * passed, some of which
  *   could not be read, or has entries with other ids than in the store
  * @property {string} [revision] that of the session in the store then
  * @property {number} [redactions] how many of the store's are taken over
- * @property {boolean} [isDeleted] the session was deleted from the store when it was pushed; the next note of a push or a pull is without that
+ * @property {boolean} [isDeleted] the session was deleted from the store when it was pushed; the next note of a push or
+ * a pull is without that
  * @property {string} [underOtherProject] the id of the store, if that has the session under the name of another project
  */
 
-/** The revision of a session in a store: while it is the same there is nothing new. @param {import("../index").StoredSession} stored */
+/**
+ * The revision of a session in a store: while it is the same there is nothing new. @param
+ * {import("../index").StoredSession} stored
+ */
 const revisionOf = ({ session, bytes, modified, hosts, redactions }) =>
 	`${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 

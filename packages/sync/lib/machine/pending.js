@@ -1,9 +1,10 @@
-// The sessions that were opened with a store on this machine and may not be stored to their end. A process writes down each one that it
-// opens before there is anything to store, so that a later process stores what this one could not, in whatever project that one is.
+// The sessions that were opened with a store on this machine and may not be stored to their end. A process writes down
+// each one that it opens before there is anything to store, so that a later process stores what this one could not, in
+// whatever project that one is.
 //
-// Each process has a file of its own, with a session a line, and a lock of the operating system beside it, which ends with the process
-// however that ends: a number of a process may be another one's by then. The lock is on a file of its own, because Windows lets nobody
-// read what is locked.
+// Each process has a file of its own, with a session a line, and a lock of the operating system beside it, which ends
+// with the process however that ends: a number of a process may be another one's by then. The lock is on a file of its
+// own, because Windows lets nobody read what is locked.
 const { randomUUID } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
@@ -12,7 +13,10 @@ const { isObject, parse } = require("../base/lines.js");
 const { fileOnDisk } = require("./session-path.js");
 const { namesIn, remove, unlessAbsentSync } = require("./small-file.js");
 
-/** A session of this machine. Without a project it was not known yet. @typedef {{ session: string, file: string, cwd: string, project?: string }} PendingSession */
+/**
+ * A session of this machine. Without a project it was not known yet. @typedef {{ session: string, file: string, cwd:
+ * string, project?: string }} PendingSession
+ */
 
 const EXTENSION = ".jsonl";
 const DAY_MS = 86_400_000;
@@ -34,8 +38,8 @@ class Pending {
 	}
 
 	/**
-	 * Adds a session that is open; what was said of its file before counts no more. Here it is known where the file is on the disk: for another
-	 * process it may be on a drive that hangs by then.
+	 * Adds a session that is open; what was said of its file before counts no more. Here it is known where the file is on
+	 * the disk: for another process it may be on a drive that hangs by then.
 	 * @param {PendingSession} one
 	 */
 	add({ session, file, cwd, project }) {
@@ -60,9 +64,10 @@ class Pending {
 	}
 
 	/**
-	 * Asks of each session that processes which have ended had open whether it is still needed, and forgets what a process had open once none
-	 * of it is.
-	 * @param {(one: PendingSession, givesUpMissing: boolean) => Promise<boolean>} isNeeded `givesUpMissing`: a missing directory is not waited for
+	 * Asks of each session that processes which have ended had open whether it is still needed, and forgets what a
+	 * process had open once none of it is.
+	 * @param {(one: PendingSession, givesUpMissing: boolean) => Promise<boolean>} isNeeded `givesUpMissing`: a missing
+	 * directory is not waited for
 	 */
 	async visitAbandoned(isNeeded) {
 		await Promise.all(
@@ -133,7 +138,10 @@ class Pending {
 	}
 }
 
-/** A session in a line; none in one that was not written to its end. @param {string} line @returns {PendingSession | undefined} */
+/**
+ * A session in a line; none in one that was not written to its end. @param {string} line @returns {PendingSession |
+ * undefined}
+ */
 function sessionIn(line) {
 	const value = parse(Buffer.from(line));
 	if (!isObject(value)) return undefined;
@@ -143,8 +151,8 @@ function sessionIn(line) {
 }
 
 /**
- * Gives what ends the lock; null if another process has it; undefined where the file system has no locks: what was opened is stored all
- * the same.
+ * Gives what ends the lock; null if another process has it; undefined where the file system has no locks: what was
+ * opened is stored all the same.
  * @param {string} path
  */
 function tryOptionalLock(path) {

@@ -37,8 +37,8 @@ const isDirectory = (path) => statSync(path, { throwIfNoEntry: false })?.isDirec
 const directoriesIn = (dir) => pathsIn(dir).filter(isDirectory);
 
 /**
- * Every session file that may have copies of another session's entries: of every working directory, of these directories, and of subagents,
- * which are in folders beside the session that they belong to.
+ * Every session file that may have copies of another session's entries: of every working directory, of these
+ * directories, and of subagents, which are in folders beside the session that they belong to.
  * @param {(string | undefined)[]} dirs
  */
 function everySessionFile(dirs) {

@@ -1,6 +1,7 @@
-// The project of a session, a name that is the same on every machine: the git remote of its working directory, in one spelling
-// whatever protocol and user it was cloned with. A directory without a remote has a name that is this machine's alone: the names of
-// directories say nothing, and sessions must not come to whoever has one of the same name.
+// The project of a session, a name that is the same on every machine: the git remote of its working directory, in one
+// spelling whatever protocol and user it was cloned with. A directory without a remote has a name that is this
+// machine's alone: the names of directories say nothing, and sessions must not come to whoever has one of the same
+// name.
 const { execFile, spawnSync } = require("node:child_process");
 const { createHash } = require("node:crypto");
 const { existsSync } = require("node:fs");
@@ -17,7 +18,10 @@ const { STORE_VARIABLE } = require("./places.js");
 const TIMEOUT_MS = 2000;
 /** Stores take names of a limited length. */
 const LONGEST_PATH = 800;
-/** Variables that would make git use another directory, and the one that may hold a password: git may run other programs. */
+/**
+ * Variables that would make git use another directory, and the one that may hold a password: git may run other
+ * programs.
+ */
 const WITHHELD = [
 	"GIT_DIR",
 	"GIT_WORK_TREE",
@@ -36,9 +40,9 @@ const QUESTIONS = [
 const NO_REPOSITORY = /not a git repository \(|cannot change to/;
 
 /**
- * One spelling for a remote: `github.com/me/shop` for `git@github.com:me/shop.git` and `https://me:token@GitHub.com/Me/Shop/`.
- * Lower case, because the services ignore case; no port, because each protocol has its own. Undefined for a path, which differs
- * between machines.
+ * One spelling for a remote: `github.com/me/shop` for `git@github.com:me/shop.git` and
+ * `https://me:token@GitHub.com/Me/Shop/`. Lower case, because the services ignore case; no port, because each protocol
+ * has its own. Undefined for a path, which differs between machines.
  * @param {string} remote
  */
 function normalizeRemote(remote) {
@@ -69,8 +73,9 @@ function optionsOfGit() {
 }
 
 /**
- * The project of a working directory: the one that is set, else the remote `origin` or the only remote, with the directory below the
- * repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote a name of this machine's own.
+ * The project of a working directory: the one that is set, else the remote `origin` or the only remote, with the
+ * directory below the repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote a name of
+ * this machine's own.
  * @param {string} cwd
  * @param {string} host this host's id
  */

@@ -1,8 +1,9 @@
-// Finds secrets in lines before they leave this machine. The rules are patterns of keys that have a form of their own; a file of the
-// user's adds to them: a JSON object of names and regular expressions, in which `false` takes a rule of this package away.
+// Finds secrets in lines before they leave this machine. The rules are patterns of keys that have a form of their own;
+// a file of the user's adds to them: a JSON object of names and regular expressions, in which `false` takes a rule of
+// this package away.
 //
-// A pattern is matched with the line as JSON writes it, and with blanks in place of JSON's escapes and a terminal's colours: these end in a
-// letter, and with it what follows them would not be the beginning of a word.
+// A pattern is matched with the line as JSON writes it, and with blanks in place of JSON's escapes and a terminal's
+// colours: these end in a letter, and with it what follows them would not be the beginning of a word.
 const fs = require("node:fs");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { buffer, isObject, parse } = require("../base/lines.js");

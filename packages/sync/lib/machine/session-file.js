@@ -10,7 +10,10 @@ const { isObject, parse, sha256, splitLines } = require("../base/lines.js");
 const PORTION_BYTES = 1024 * 1024;
 /** Enough for most headers. */
 const HEAD_BYTES = 4096;
-/** How many bytes of damaged lines are skipped before a header, as lists and searches do (`JUNK_BEFORE_HEADER` of the core), and how far its end is looked for. */
+/**
+ * How many bytes of damaged lines are skipped before a header, as lists and searches do (`JUNK_BEFORE_HEADER` of the
+ * core), and how far its end is looked for.
+ */
 const LONGEST_JUNK = 64 * 1024 * 1024;
 const LONGEST_HEAD = 64 * 1024 * 1024;
 /** The longest line that can be text of JavaScript's, and so an entry. */
@@ -20,7 +23,10 @@ const LONGEST_READ = 2 ** 31 - 1;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
 const CURRENT_VERSION = 3;
-/** Where a header names the file of the session that it was forked from: `branchedFrom` in versions 1 and 2, and once such a file was migrated. */
+/**
+ * Where a header names the file of the session that it was forked from: `branchedFrom` in versions 1 and 2, and once
+ * such a file was migrated.
+ */
 const PARENT_FIELDS = ["parentSession", "branchedFrom"];
 const NEWLINE = 0x0a;
 
@@ -42,8 +48,8 @@ async function readAt(file, offset, length) {
 }
 
 /**
- * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before it, and the file's inode,
- * because a merge makes another file.
+ * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before it, and
+ * the file's inode, because a merge makes another file.
  * @param {FileHandle} file
  * @param {number} offset
  * @param {string} [inode] the one that it should have, if it may have been replaced
@@ -56,8 +62,9 @@ async function fingerprintAt(file, offset, inode) {
 const checksumOf = (tail) => sha256(tail).toString("hex");
 
 /**
- * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none, nor has one
- * whose session was deleted from the store. Its inode does not count: drives give others after each mount, and then every session would count as unstored.
+ * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not
+ * there has none, nor has one whose session was deleted from the store. Its inode does not count: drives give others
+ * after each mount, and then every session would count as unstored.
  * @param {string} path
  * @param {{ offset: number, fingerprint: string, isDeleted?: boolean } | undefined} note
  */
@@ -70,7 +77,10 @@ function lagOf(path, note) {
 	return hasLines(path, from, from === 0 ? 2 : 1) ? size - from : 0;
 }
 
-/** Whether a file has so many whole lines after an offset; it may, where it cannot be read. @param {string} path @param {number} offset @param {number} count */
+/**
+ * Whether a file has so many whole lines after an offset; it may, where it cannot be read. @param {string} path @param
+ * {number} offset @param {number} count
+ */
 function hasLines(path, offset, count) {
 	let file;
 	try {
@@ -90,7 +100,10 @@ function hasLines(path, offset, count) {
 	}
 }
 
-/** The checksum of the bytes before an offset, at once, where no promise can be awaited; undefined if the file cannot be read. @param {string} path @param {number} offset */
+/**
+ * The checksum of the bytes before an offset, at once, where no promise can be awaited; undefined if the file cannot be
+ * read. @param {string} path @param {number} offset
+ */
 function tailChecksumAt(path, offset) {
 	let file;
 	try {
@@ -113,9 +126,9 @@ async function tailAt(file, offset) {
 }
 
 /**
- * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file has more after what was read. A
- * line that has no end yet is still being written. A line that is too long to be an entry, such as the zeros that a power failure leaves,
- * is none of the lines: `tooLong` is its length.
+ * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file has more after
+ * what was read. A line that has no end yet is still being written. A line that is too long to be an entry, such as the
+ * zeros that a power failure leaves, is none of the lines: `tooLong` is its length.
  * @param {FileHandle} file
  * @param {number} offset
  */
@@ -134,7 +147,9 @@ async function readLines(file, offset) {
 	}
 }
 
-/** How long the line at an offset is, with its end; 0 if it has none. @param {FileHandle} file @param {number} offset */
+/**
+ * How long the line at an offset is, with its end; 0 if it has none. @param {FileHandle} file @param {number} offset
+ */
 async function lineLength(file, offset) {
 	for (let at = offset; ; at += PORTION_BYTES) {
 		const piece = await readAt(file, at, PORTION_BYTES);
@@ -156,8 +171,8 @@ class NotASession extends StoreError {
 const isHeader = (value) => isObject(value) && value.type === "session" && typeof value.id === "string";
 
 /**
- * The header, by the rule of the core: the first line that is JSON, if it is a header. Lines before it are damaged. Undefined if there is none.
- * At once, because whether a session is private is asked so.
+ * The header, by the rule of the core: the first line that is JSON, if it is a header. Lines before it are damaged.
+ * Undefined if there is none. At once, because whether a session is private is asked so.
  * @param {number} file its descriptor
  */
 function headerIn(file) {
@@ -193,7 +208,8 @@ function readHeader({ fd }) {
 }
 
 /**
- * The version that a header states, by the rule of the core (`Version::of`): 1 if there is none, and NaN, which counts as the current one, if it is not a decimal number.
+ * The version that a header states, by the rule of the core (`Version::of`): 1 if there is none, and NaN, which counts
+ * as the current one, if it is not a decimal number.
  * @param {unknown} version
  */
 function versionNumber(version) {
@@ -203,7 +219,8 @@ function versionNumber(version) {
 }
 
 /**
- * Entries of an old version have no ids, and lines of versions to come may refer to each other in ways that a merge does not know.
+ * Entries of an old version have no ids, and lines of versions to come may refer to each other in ways that a merge
+ * does not know.
  * @param {unknown} version
  */
 function checkVersion(version = 1) {

@@ -7,15 +7,18 @@ const EXTENSION = ".jsonl";
 /** Whether a file may be a session, by its name. @param {string} name */
 const isSessionName = (name) => name.endsWith(EXTENSION);
 
-/** What pi calls a session's file: when it was begun, in ISO 8601, and its id. @param {string} time @param {string} session */
+/**
+ * What pi calls a session's file: when it was begun, in ISO 8601, and its id. @param {string} time @param {string}
+ * session
+ */
 const fileName = (time, session) => `${time.replace(/[:.]/g, "-")}_${session}${EXTENSION}`;
 
 /** The id of a session by its file's name: what is after the time, or all of another name. @param {string} path */
 const idInName = (path) => basename(path, EXTENSION).replace(/^[^_]*_/, "");
 
 /**
- * A path as it is on the disk. What is kept by a path is kept by this one: a link in a path leads to the same file by another one, and two
- * processes may have gone either way.
+ * A path as it is on the disk. What is kept by a path is kept by this one: a link in a path leads to the same file by
+ * another one, and two processes may have gone either way.
  * @param {string} path
  * @returns {string}
  */
@@ -28,7 +31,10 @@ function onDisk(path) {
 	}
 }
 
-/** A file in its directory on the disk. It may be a link itself: what is kept of a session goes by the directory that names it. @param {string} path */
+/**
+ * A file in its directory on the disk. It may be a link itself: what is kept of a session goes by the directory that
+ * names it. @param {string} path
+ */
 const fileOnDisk = (path) => join(onDisk(dirname(path)), basename(path));
 
 exports.fileName = fileName;

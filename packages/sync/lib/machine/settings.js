@@ -1,7 +1,7 @@
 // What this machine's user says about its store: PI_SYNC_STORE, and `session-store.json` in the agent's directory.
 //
-// An address may hold a password. So the file is refused if others may read it, and what other programs get as the variable has no
-// password: the agent's tools print their environment, and what they print is stored.
+// An address may hold a password. So the file is refused if others may read it, and what other programs get as the
+// variable has no password: the agent's tools print their environment, and what they print is stored.
 const fs = require("node:fs");
 const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
 const { expandHome, hasPassword, readAddress } = require("../base/address.js");
@@ -18,12 +18,14 @@ const { writeWhole } = require("./small-file.js");
 /**
  * @typedef {object} Settings
  * @property {string} [store] the address
- * @property {string} [name] of this user and machine, for others to see; it becomes part of the host's id when that is made
+ * @property {string} [name] of this user and machine, for others to see; it becomes part of the host's id when that is
+ * made
  * @property {boolean} push whether pi pushes
  * @property {boolean} pull whether pi pulls
  * @property {string[]} private directories, and ids of sessions, that are never pushed: see `CHECKS`
  * @property {Record<string, string>} projects the names of projects, by directory
- * @property {boolean | string} secrets whether lines that hold a secret stay here: by the rules of this package, or of a file
+ * @property {boolean | string} secrets whether lines that hold a secret stay here: by the rules of this package, or of
+ * a file
  */
 
 /** The rights of everybody but the owner. */
@@ -103,8 +105,8 @@ function readFile(path) {
 }
 
 /**
- * The address of the store; undefined if none is named. Where both name the same store, the file's counts: it may have the password that
- * the variable of a program that pi started lacks.
+ * The address of the store; undefined if none is named. Where both name the same store, the file's counts: it may have
+ * the password that the variable of a program that pi started lacks.
  * @param {string} agentDir
  * @param {string} [set] what the variable says
  * @returns {string | undefined}
@@ -171,8 +173,8 @@ function pathBelow(dir, cwd) {
 }
 
 /**
- * The name that the settings give the project of a directory: that of the nearest directory that has one, with the path below it after a
- * colon.
+ * The name that the settings give the project of a directory: that of the nearest directory that has one, with the path
+ * below it after a colon.
  * @param {Settings} settings
  * @param {string} cwd
  */
@@ -196,11 +198,12 @@ const projectIn = async (cwd, host, agentDir, set = process.env.PI_SYNC_PROJECT)
 	findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
 
 /**
- * What may leave this machine, as options of a `SessionSync`. What is private is read each time: a session may become private while it is
- * open. A fork of a private session is private, because it has copies of its entries; so is one of which it cannot
- * be known: where the file of a parent session is gone, its directory may be a private one.
+ * What may leave this machine, as options of a `SessionSync`. What is private is read each time: a session may become
+ * private while it is open. A fork of a private session is private, because it has copies of its entries; so is one of
+ * which it cannot be known: where the file of a parent session is gone, its directory may be a private one.
  * @param {string} agentDir
- * @returns {Required<Pick<import("../index").SessionSyncOptions, "isPrivate">> & Pick<import("../index").SessionSyncOptions, "secretIn">}
+ * @returns {Required<Pick<import("../index").SessionSyncOptions, "isPrivate">> &
+ * Pick<import("../index").SessionSyncOptions, "secretIn">}
  */
 function pushRules(agentDir) {
 	const secretIn = secretsOf(readSettings(agentDir).secrets, (path) => resolve(agentDir, expandHome(path)));
@@ -230,8 +233,8 @@ function pushRules(agentDir) {
 }
 
 /**
- * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone (`isGone`) is known by its file's
- * path. Undefined if a file does not tell.
+ * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone
+ * (`isGone`) is known by its file's path. Undefined if a file does not tell.
  * @param {string} file
  */
 function parentsOf(file) {
@@ -259,8 +262,8 @@ function parentsOf(file) {
 }
 
 /**
- * Whether a session may have had this working directory, or one below it, by where its file was: pi names the directory of a working
- * directory's sessions by its path, with dashes, so that several have one name.
+ * Whether a session may have had this working directory, or one below it, by where its file was: pi names the directory
+ * of a working directory's sessions by its path, with dashes, so that several have one name.
  * @param {string} dir
  * @param {string} path of the file, as the system wrote it on which the session was made
  */

@@ -1,4 +1,5 @@
-// Small files in the directory of this machine's notes, for their owner alone. docs/store-adapters.md says what is lost with each.
+// Small files in the directory of this machine's notes, for their owner alone. docs/store-adapters.md says what is lost
+// with each.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname, join } = require("node:path");
@@ -35,7 +36,10 @@ const drafts = new Drafts(DRAFT);
 /** @param {string} path */
 const remove = (path) => fs.rmSync(path, { force: true });
 
-/** A path beside a file, to write it under. What killed processes left of such files there is removed. @param {string} path */
+/**
+ * A path beside a file, to write it under. What killed processes left of such files there is removed. @param {string}
+ * path
+ */
 async function draftOf(path) {
 	await drafts.sweep(dirname(path));
 	return join(dirname(path), `${DRAFT}${randomBytes(6).toString("hex")}`);
@@ -45,7 +49,8 @@ async function draftOf(path) {
  * Writes a file as a whole. The rename may wait for the disk, so not on the caller's thread.
  * @param {string} path
  * @param {string} text
- * @param {string} [last] synchronises the file, and the folders that it is in up to this one, as they may be new: from then on it outlives a
+ * @param {string} [last] synchronises the file, and the folders that it is in up to this one, as they may be new: from
+ * then on it outlives a
  *   power failure
  */
 async function writeWhole(path, text, last) {

@@ -1,4 +1,5 @@
-// Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back. What their errors mean.
+// Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back. What
+// their errors mean.
 const { StoreError, messageOf } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
 
@@ -64,8 +65,8 @@ function openPool(address, timeout) {
 }
 
 /**
- * Whether a connection is to be encrypted, and the server's certificate checked, though neither the address nor the environment says so:
- * if the server is another machine.
+ * Whether a connection is to be encrypted, and the server's certificate checked, though neither the address nor the
+ * environment says so: if the server is another machine.
  * @param {URL} address
  */
 function needsTls(address) {
@@ -86,8 +87,9 @@ function needsTls(address) {
 const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 
 /**
- * A client that reads the password file of PostgreSQL's clients where no password is given: `pg` 8 does so with a warning, `pg` 9 will not. One
- * that cannot connect closes its socket: `pg` lets the server do that, which waits for a password for a minute, and so would this process.
+ * A client that reads the password file of PostgreSQL's clients where no password is given: `pg` 8 does so with a
+ * warning, `pg` 9 will not. One that cannot connect closes its socket: `pg` lets the server do that, which waits for a
+ * password for a minute, and so would this process.
  * @param {typeof import("pg").Client} Client
  */
 const poolClient = (Client) =>

@@ -1,5 +1,6 @@
-// Lines in PostgreSQL. Each append is one statement, because no transaction of several can be had: two calls of `query` on a pool may get
-// different connections, as may two statements behind a pooler. Calls that take several leave a state that a repetition goes on from.
+// Lines in PostgreSQL. Each append is one statement, because no transaction of several can be had: two calls of `query`
+// on a pool may get different connections, as may two statements behind a pooler. Calls that take several leave a state
+// that a repetition goes on from.
 const { DEFAULT_SCHEMA, checkTimeout, readAddress, timeoutIn } = require("../base/address.js");
 const { StoreError, deletedError, resetError } = require("../base/errors.js");
 const {
@@ -24,14 +25,21 @@ const TIMEOUT_MS = 30_000;
 /** The largest page, in bytes (one line may exceed it) and in lines. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_LINES = 5000;
-/** What an append may hold. `pg` sends and reads it as hexadecimal text, and no text of JavaScript has more than 512 MB. */
+/**
+ * What an append may hold. `pg` sends and reads it as hexadecimal text, and no text of JavaScript has more than 512 MB.
+ */
 const LONGEST_APPEND = 200 * 1024 * 1024;
 
 const NO_TABLE = "42P01";
-/** No such table, column or operator: the tables were dropped, or changed by another release, while this process runs. */
+/**
+ * No such table, column or operator: the tables were dropped, or changed by another release, while this process runs.
+ */
 const OTHER_TABLES = new Set([NO_TABLE, "42703", "42883"]);
 
-/** A cursor holds the highest number that it has passed, and the stamp of the last row up to that. This one has passed nothing. */
+/**
+ * A cursor holds the highest number that it has passed, and the stamp of the last row up to that. This one has passed
+ * nothing.
+ */
 const NOTHING = "0:";
 const CURSOR = /^(\d{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/;
 
@@ -84,8 +92,8 @@ class PostgresStore {
 		const [row] = await this.#query(APPEND, values);
 		if (!row) throw (await this.list({ session })).deleted.length > 0 ? deletedError(session) : resetError(session);
 		const stored = Number(row.stored);
-		// While this waited for the session, another host stored one of the lines, or redacted something. What was not seen is seen the next time,
-		// and the cursor covers it.
+		// While this waited for the session, another host stored one of the lines, or redacted something. What was not seen
+		// is seen the next time, and the cursor covers it.
 		if (stored < Number(row.fresh)) {
 			const again = await this.append(session, append);
 			return { ...again, stored: again.stored + stored };
@@ -204,8 +212,8 @@ class PostgresStore {
 			isKept = row !== undefined;
 			if (!isKept) await this.#requireSession(session);
 		}
-		// Who appends waits for the session's row and looks for redactions again, so that the rows that there are now are all. All redactions
-		// are applied, because whoever made some may have been stopped here.
+		// Who appends waits for the session's row and looks for redactions again, so that the rows that there are now are
+		// all. All redactions are applied, because whoever made some may have been stopped here.
 		await this.#query(
 			`UPDATE $.entries e SET line = '' FROM $.sessions s
 			WHERE e.session = $1 AND s.id = $1 AND e.sha256 = ANY (s.redacted) AND e.line <> ''`,

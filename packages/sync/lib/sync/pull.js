@@ -3,8 +3,8 @@
 // If the store only has new lines after those that are noted, only these are loaded; otherwise everything is. The addon
 // (`SessionManager.merge`) brings the file into the store's order.
 //
-// pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in which another
-// host was the last to write long ago must not become the one to continue because it was pulled now.
+// pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in
+// which another host was the last to write long ago must not become the one to continue because it was pulled now.
 const { promises: fs } = require("node:fs");
 const { unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError } = require("../base/errors.js");
@@ -24,7 +24,8 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("../machi
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {import("../machine/notes").Notes} notes
- * @property {(lines: Buffer[]) => Promise<boolean>} redactKnownCopies redacts the session here and in the store, if lines were loaded that were redacted here
+ * @property {(lines: Buffer[]) => Promise<boolean>} redactKnownCopies redacts the session here and in the store, if
+ * lines were loaded that were redacted here
  *   before, in this session or another one; gives whether there are any
  * @property {import("../machine/local-sessions").CallManager} [call] calls the session manager
  */
@@ -76,7 +77,9 @@ async function tryPull(options) {
 	return await done(options, page, await merge(options, page));
 }
 
-/** The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note */
+/**
+ * The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note
+ */
 function tailAsNoted(path, note) {
 	const opening = fs.open(path).catch(() => undefined);
 	return withFile(opening, async (file) =>
@@ -127,7 +130,8 @@ async function keepTime(file, page, before) {
 }
 
 /**
- * When the newest of these lines was written, in milliseconds. As each host goes by one clock, its last line is its newest.
+ * When the newest of these lines was written, in milliseconds. As each host goes by one clock, its last line is its
+ * newest.
  * @param {import("../index").StoredLine[]} lines
  */
 function newestTime(lines) {

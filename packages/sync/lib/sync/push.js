@@ -1,9 +1,9 @@
 // Pushes a session's file to a store, whatever process appended to it, in portions of at most a megabyte or one line.
 //
-// A note says how much is known to be stored: a cursor of the store, an offset in the file, and a fingerprint of the bytes just
-// before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
-// is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
-// there: that is an error.
+// A note says how much is known to be stored: a cursor of the store, an offset in the file, and a fingerprint of the
+// bytes just before that offset. If a note is lost, or does not match the file any more, the file is compared with all
+// that is stored. So it is if the store does not know the cursor any more, because it was made anew or set back, unless
+// it says that the session was deleted there: that is an error.
 const { promises: fs } = require("node:fs");
 const { isDeepStrictEqual } = require("node:util");
 const { unlessAbsent, withFile } = require("../base/calls.js");
@@ -23,7 +23,8 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
  * @property {string} project
  * @property {import("../machine/notes").Notes} notes
  * @property {import("./redaction-sync").RedactionSync} redactions
- * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line contains: it is not stored then
+ * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line contains: it is not stored
+ * then
  * @property {(local: Local) => boolean} isPrivate whether nothing more is to be stored
  * @property {(bytes: number) => void} onProgress is called with how much more of the file is known to be stored
  */
@@ -67,7 +68,8 @@ class FilePush {
 	}
 
 	/**
-	 * Keeps a note. The revision before a push is forgotten: a store that was set back to it has it again, and lacks what was pushed.
+	 * Keeps a note. The revision before a push is forgotten: a store that was set back to it has it again, and lacks what
+	 * was pushed.
 	 * @param {Note} note
 	 */
 	async #keep(note) {
@@ -168,8 +170,8 @@ class FilePush {
 	}
 
 	/**
-	 * What is read, up to the first line that holds a secret; throws if that is the first one. What follows it stays here, too: its
-	 * entries would have no parents elsewhere.
+	 * What is read, up to the first line that holds a secret; throws if that is the first one. What follows it stays
+	 * here, too: its entries would have no parents elsewhere.
 	 * @param {Awaited<ReturnType<typeof readLines>>} read
 	 * @param {Note} note
 	 */
@@ -208,7 +210,10 @@ class FilePush {
 		return this.#storedLines?.has(lineKey(line)) ?? false;
 	}
 
-	/** Shows the store the cursor, where nothing was appended that did so: one that was made anew or put back is noticed. @param {Note} note */
+	/**
+	 * Shows the store the cursor, where nothing was appended that did so: one that was made anew or put back is noticed.
+	 * @param {Note} note
+	 */
 	async #compare({ cursor }) {
 		if (!this.#isCompared) await this.#parts.store.load(this.#local.session, cursor);
 		this.#isCompared = true;

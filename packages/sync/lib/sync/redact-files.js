@@ -1,8 +1,9 @@
 // Takes something out of session files and out of a store.
 //
-// What a redaction of a session file is going to change is in a redaction file (redaction-file.js), with what is to stand in its place, before
-// the session file is changed, and goes to each store before anything else of the session does: until the store knows of it, its old lines
-// would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
+// What a redaction of a session file is going to change is in a redaction file (redaction-file.js), with what is to
+// stand in its place, before the session file is changed, and goes to each store before anything else of the session
+// does: until the store knows of it, its old lines would come back with the next pull. A store may also have what the
+// file does not have any more, because it was edited by hand.
 const { existsSync } = require("node:fs");
 const { unlessAbsent } = require("../base/calls.js");
 const { asError } = require("../base/errors.js");
@@ -70,7 +71,8 @@ async function finishInterrupted(file, redactionFile, call = callHere) {
  * @param {{ session?: string, file: string }} local without a session it is one that no store takes
  * @param {Map<string, readonly import("../index").Redaction[]>} redactions by session
  * @param {Redacting} options
- * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not
+ * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted,
+ * or why they were not
  */
 async function applyRedactions({ session, file }, redactions, options) {
 	const lines = [...redactions].flatMap(([owner, some]) =>
@@ -98,19 +100,23 @@ async function applyRedactions({ session, file }, redactions, options) {
 /**
  * @typedef {object} ToStore
  * @property {LineStore} store
- * @property {boolean} [evenIfKnown] the store removes what there still is of what it knows, too: another host may have been stopped before that
- * @property {boolean} isPrivate of what is private only what the store has is redacted there, and nothing else leaves this machine
- * @property {(line: Uint8Array) => string | undefined} [secretIn] what stands in the place of a line that the store does not have may be held back
+ * @property {boolean} [evenIfKnown] the store removes what there still is of what it knows, too: another host may have
+ * been stopped before that
+ * @property {boolean} isPrivate of what is private only what the store has is redacted there, and nothing else leaves
+ * this machine
+ * @property {(line: Uint8Array) => string | undefined} [secretIn] what stands in the place of a line that the store
+ * does not have may be held back
  */
 
 /**
- * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store. Rejects with `not-found` or
- * `deleted` where the store does not have the session.
+ * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store. Rejects
+ * with `not-found` or `deleted` where the store does not have the session.
  *
- * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
- * that it says, here and in the store.
+ * Where another host put another line in the place of one, each of the two may hold what the other one was to take out:
+ * the entry loses all that it says, here and in the store.
  * @param {{ session: string, file: string }} local
- * @param {ToStore & Redacting & { redactionFile: RedactionFile, onEmptied: (lines: number) => void }} options `onEmptied` is told of how many lines
+ * @param {ToStore & Redacting & { redactionFile: RedactionFile, onEmptied: (lines: number) => void }} options
+ * `onEmptied` is told of how many lines
  *   of the file that is so
  * @returns {Promise<boolean>}
  */
@@ -157,7 +163,8 @@ async function send(session, unknown, { store, redactionFile, isPrivate, secretI
 }
 
 /**
- * The redactions after which an entry has lost all that it says, of each in whose place another line stands in the store.
+ * The redactions after which an entry has lost all that it says, of each in whose place another line stands in the
+ * store.
  * @param {readonly ReplacedLine[]} all
  * @param {Map<string, Buffer | undefined>} known what stands in the places of lines in the store, by their hashes
  */
@@ -171,13 +178,16 @@ function emptyDiffering(all, known) {
 	});
 }
 
-/** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
+/**
+ * What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string}
+ * session
+ */
 const redactionsIn = async (store, session) =>
 	new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
 
 /**
- * What the store's lines of a session hold of what is to be taken out: the lines, and those that are to stand in their places. Where the
- * session's file has the entry, that is its line, which may have been edited by hand.
+ * What the store's lines of a session hold of what is to be taken out: the lines, and those that are to stand in their
+ * places. Where the session's file has the entry, that is its line, which may have been edited by hand.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
  * @param {LineStore} store
@@ -192,7 +202,8 @@ async function planStored({ session, file }, what, store) {
 }
 
 /**
- * What lines become when they are redacted: those that change. Where a file has the entry of such a line, what its own line becomes.
+ * What lines become when they are redacted: those that change. Where a file has the entry of such a line, what its own
+ * line becomes.
  * @param {Buffer[]} lines
  * @param {RedactInput} what
  * @param {string} [file]

@@ -1,5 +1,6 @@
-// The redaction file of a session: what was redacted, and what stands in its place, whether a store is named or not. It goes to every store
-// that has the session, also to one that is named later (redact-files.js). The file also says in which stores that was begun and has not ended.
+// The redaction file of a session: what was redacted, and what stands in its place, whether a store is named or not. It
+// goes to every store that has the session, also to one that is named later (redact-files.js). The file also says in
+// which stores that was begun and has not ended.
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
@@ -13,8 +14,14 @@ const { settleRedactions } = require("../base/redaction-rules.js");
 const { onDisk } = require("../machine/session-path.js");
 const { namesIn, unlessAbsentSync, writeWhole } = require("../machine/small-file.js");
 
-/** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
-/** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
+/**
+ * @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and
+ * the line in its place
+ */
+/**
+ * @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was
+ * begun and has not ended, by their keys
+ */
 
 class RedactionFile {
 	#session;
@@ -52,7 +59,10 @@ class RedactionFile {
 		return this.#read().lines;
 	}
 
-	/** What was redacted in all sessions of the directory. A damaged file of another session is left out: it stops its own. */
+	/**
+	 * What was redacted in all sessions of the directory. A damaged file of another session is left out: it stops its
+	 * own.
+	 */
 	ofDirectory() {
 		const folder = dirname(this.#path);
 		const others = namesIn(folder)
@@ -102,8 +112,8 @@ class RedactionFile {
 	}
 
 	/**
-	 * Keeps more, within `withLock`. A file is redacted only after that: so it goes to the stores however this process, or the machine, ends.
-	 * Gives whether there was more.
+	 * Keeps more, within `withLock`. A file is redacted only after that: so it goes to the stores however this process,
+	 * or the machine, ends. Gives whether there was more.
 	 * @param {readonly { hash: string, line: Uint8Array }[]} lines
 	 * @param {{ keepsNote?: boolean }} [options] `keepsNote`: as the store has redacted them
 	 */
@@ -122,8 +132,8 @@ class RedactionFile {
 	}
 
 	/**
-	 * Redacts in the store. That counts as unfinished until it has succeeded, or the store has nothing of the session. One process does it at
-	 * a time: one that succeeds makes good those that have failed, or were killed.
+	 * Redacts in the store. That counts as unfinished until it has succeeded, or the store has nothing of the session.
+	 * One process does it at a time: one that succeeds makes good those that have failed, or were killed.
 	 * @param {() => Promise<void>} redact
 	 */
 	async redactInStore(redact) {
@@ -149,7 +159,8 @@ class RedactionFile {
 	}
 
 	/**
-	 * Does something that no other process of this host does meanwhile: a file is redacted, from when its redaction file says so until it is done.
+	 * Does something that no other process of this host does meanwhile: a file is redacted, from when its redaction file
+	 * says so until it is done.
 	 * @template T
 	 * @param {() => Promise<T>} work
 	 */

@@ -1,5 +1,5 @@
-// Brings redactions from the session files of one directory to a store, and from the store to the files. How far one is can be seen, and
-// each step may be stopped and is done again:
+// Brings redactions from the session files of one directory to a store, and from the store to the files. How far one is
+// can be seen, and each step may be stopped and is done again:
 //
 // | session file | redaction file | store | what follows |
 // | --- | --- | --- | --- |
@@ -29,8 +29,8 @@ const { NotASession } = require("../machine/session-file.js");
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /** @typedef {import("../index").SyncItem} SyncItem */
 /**
- * What was redacted elsewhere in some sessions: `apply` gives for each of them how many lines were redacted here so, or why not. It does it
- * once.
+ * What was redacted elsewhere in some sessions: `apply` gives for each of them how many lines were redacted here so, or
+ * why not. It does it once.
  * @typedef {{ sessions: Set<string>, apply: () => Promise<Map<string, number | Error>> }} FetchedRedactions
  */
 
@@ -61,8 +61,9 @@ class RedactionSync {
 	}
 
 	/**
-	 * Keeps what was redacted elsewhere. Gives the sessions that have such redactions, and what applies them to every session file of this
-	 * machine: that takes its time, so what is pulled into other sessions does not wait for it, but is redacted by what is kept.
+	 * Keeps what was redacted elsewhere. Gives the sessions that have such redactions, and what applies them to every
+	 * session file of this machine: that takes its time, so what is pulled into other sessions does not wait for it, but
+	 * is redacted by what is kept.
 	 * @param {SyncItem[]} items those that are the same as in the store are left out
 	 * @returns {Promise<FetchedRedactions>}
 	 */
@@ -140,8 +141,8 @@ class RedactionSync {
 	}
 
 	/**
-	 * Redacts a session here and in the store as it, or others of the directory, were redacted before, if there are such lines among these.
-	 * Gives whether there are.
+	 * Redacts a session here and in the store as it, or others of the directory, were redacted before, if there are such
+	 * lines among these. Gives whether there are.
 	 * @param {Local} local
 	 * @param {Buffer[]} lines
 	 */

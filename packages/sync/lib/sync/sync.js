@@ -20,7 +20,10 @@ const { idInName } = require("../machine/session-path.js");
 /** @typedef {import("../index").SyncItem} SyncItem */
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 
-/** A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
+/**
+ * A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what
+ * it loads.
+ */
 const LARGE_BYTES = 4 << 20;
 const LARGE_PARALLEL = 2;
 
@@ -87,7 +90,10 @@ class SessionSync {
 		return local;
 	}
 
-	/** Whether a file has what is stored. One that was put back from a backup lacks lines. @param {StoredSession} stored @param {string} file */
+	/**
+	 * Whether a file has what is stored. One that was put back from a backup lacks lines. @param {StoredSession} stored
+	 * @param {string} file
+	 */
 	async #isSame(stored, file) {
 		const note = this.#notes.get(stored.session);
 		return note?.revision === revisionOf(stored) && isAsNoted(file, note);
@@ -112,8 +118,8 @@ class SessionSync {
 	}
 
 	/**
-	 * Notes that the store lacks sessions that it had: it is another one, or was set back to before it had them. They count as not stored from
-	 * then on.
+	 * Notes that the store lacks sessions that it had: it is another one, or was set back to before it had them. They
+	 * count as not stored from then on.
 	 * @param {import("../index").SessionList} list of the project
 	 * @param {LocalSession[]} local
 	 */
@@ -216,7 +222,8 @@ class SessionSync {
 				header = await localHeader(session, there, { cwd, parentOf });
 				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
-			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
+			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in
+			// it.
 			const isChanged = await this.#redactions.push({ session, file });
 			const pulled = await pull({
 				store,
@@ -291,7 +298,8 @@ class SessionSync {
 	}
 
 	/**
-	 * Notes that a push failed because the session was deleted from the store: nothing is known of it any more, and no follower pushes it again.
+	 * Notes that a push failed because the session was deleted from the store: nothing is known of it any more, and no
+	 * follower pushes it again.
 	 * @param {string} session
 	 * @param {unknown} failure
 	 */
