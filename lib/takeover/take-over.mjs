@@ -35,13 +35,10 @@ const READ_BATCH = 32;
  * On a static of ours: pi's own. Each copy of this file that a process loads knows it, and shares what was taken over.
  */
 const OWN = Symbol.for("pi-session-native.own");
+/** @type {any} */
+const globals = globalThis;
 /** @type {{ taken: WeakMap<object, Takeover>, said: Set<string> }} */
-const shared = /** @type {any} */ (
-	(globalThis[Symbol.for("pi-session-native.takeover")] ??= {
-		taken: new WeakMap(),
-		said: new Set(),
-	})
-);
+const shared = (globals[Symbol.for("pi-session-native.takeover")] ??= { taken: new WeakMap(), said: new Set() });
 
 /**
  * Takes over the class that a pi exports, and returns the function that undoes it. Each caller undoes its own part: the

@@ -12,7 +12,7 @@
 // who deletes or redacts.
 const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
-const { resetError } = require("../base/errors.js");
+const { StoreError, resetError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { checkAppend, checkProject, compareText, sha256 } = require("../base/lines.js");
 const { checksumOf } = require("./log-batches.js");

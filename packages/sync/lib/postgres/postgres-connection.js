@@ -97,7 +97,7 @@ const poolClient = (Client) =>
 		/** @param {import("pg").ClientConfig} [config] */
 		constructor(config) {
 			super(config);
-			this.password ??= () => passwordInFile(this.connectionParameters);
+			/** @type {any} */ (this).password ??= () => passwordInFile(/** @type {any} */ (this).connectionParameters);
 		}
 
 		/** @param {any} [done] the pool's @returns {any} */
