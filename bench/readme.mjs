@@ -1,4 +1,5 @@
-// The figures of the README: one run makes the table, the chart beside it, and the file that both are made from.
+// Writes the figures of the README: its table and its opening, and the chart. All are made from docs/benchmarks.json, the
+// results of one run.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -11,7 +12,7 @@ import { time, times } from "./report.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const FILES = { results: "docs/benchmarks.json", chart: "docs/benchmarks.svg", readme: "README.md" };
 
-/** The rows: a case, what it is called, and how often it is measured. `of` names what is compared, if not times. */
+/** The rows: a case, its name in the table, and its number of rounds. A row compares times, unless `of` names another value. */
 export const ROWS = [
 	{ case: "start-answer", name: "start pi without a session, to its first answer", rounds: 7 },
 	{ case: "start-first", name: "the same, the first time after an update of pi", rounds: 5 },
@@ -46,21 +47,20 @@ const about = ({ pi, node, machine, date, commit }) =>
 const BEGIN = "<!-- Written by npm run bench -- --readme -->";
 const END = "<!-- The end of what it writes -->";
 
-/** What the README begins with. */
-const OPENING = /^Opens a [\s\S]*?\n\n/m;
+/** The paragraph of the README that `openingOf` replaces. */
+const OPENING = /^A session of 128 MiB opens in [\s\S]*?\n\n/m;
 
-/** The README's first paragraph. */
+/** The README's paragraph with the most important figures. */
 function openingOf({ rows }) {
 	const of = (name) => rows.find((row) => row.case === name);
-	const [open, start, large] = [of("open-128mb"), of("start-answer"), of("start-answer-128mb")];
-	return `Opens a 128 MiB session of the [pi coding agent](https://www.npmjs.com/package/@earendil-works/pi-coding-agent) in ${time(open.ours)}
-instead of ${time(open.pi)}, searches all your sessions, and keeps your files exactly as pi writes them. With a small session pi starts
-${Math.round(start.ours - start.pi)} ms later than without it, with one of 128 MiB ${times(large.ratio).replace("×", "")} times as fast.
+	const [open, list, start, large] = ["open-128mb", "list-all-1000", "start-answer", "start-answer-128mb"].map(of);
+	return `A session of 128 MiB opens in ${time(open.ours)} instead of ${time(open.pi)}. The list of 1,000 sessions is complete after ${time(list.ours)} instead of
+${time(list.pi)}. pi starts ${Math.round(start.ours - start.pi)} ms later without a session, and ${times(large.ratio).replace("×", "")} times as fast with a session of 128 MiB ([figures](#figures)).
 
 `;
 }
 
-/** The README with the table of these results, and with its first paragraph. */
+/** The README with the figures of these results in its table and its opening. */
 export function readmeWith(readme, results) {
 	const lines = rowsOf(results).map(
 		({ title, pi, ours, ratio, show }) =>
@@ -74,10 +74,11 @@ export function readmeWith(readme, results) {
 		`${about(results)}.`,
 	];
 	const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-	if (from < 0 || to < from) throw new Error(`README.md lacks the lines ${BEGIN} and ${END}`);
+	if (from < 0 || to < from) throw new Error(`README.md does not contain the lines ${BEGIN} and ${END}`);
 	const opening = openingOf(results);
 	const head = readme.slice(0, from).replace(OPENING, () => opening);
-	if (!head.includes(opening)) throw new Error("README.md does not begin with a paragraph on what this package opens");
+	if (!head.includes(opening))
+		throw new Error('README.md has no paragraph that begins with "A session of 128 MiB opens in"');
 	return `${head}${BEGIN}\n${table.join("\n")}\n\n${readme.slice(to)}`;
 }
 

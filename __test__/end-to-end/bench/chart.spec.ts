@@ -79,7 +79,7 @@ describe("the README's figures", () => {
 	});
 
 	test("are not written where a side failed, or where the README has no place for them", () => {
-		expect(() => readmeWith("# README", results)).toThrow("README.md lacks the lines");
+		expect(() => readmeWith("# README", results)).toThrow("README.md does not contain the lines");
 		expect(() => chartWith({ ...results, rows: results.rows.slice(1) })).toThrow("was not measured on both sides");
 	});
 });

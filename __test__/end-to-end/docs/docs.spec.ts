@@ -322,7 +322,7 @@ describe("pages", () => {
 	test("the README is short", () => {
 		const text = textOf("README.md");
 		expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
-		expect(text.match(/\S+/g)?.length).toBeLessThanOrEqual(1_800);
+		expect(text.match(/\S+/g)?.length).toBeLessThanOrEqual(1_300);
 	});
 
 	test("the picture in the README is small", () => {
