@@ -1,4 +1,4 @@
-// `pi-sessions completion`: scripts for shells, which ask the hidden `pi-sessions complete` what may come next.
+// `pi-sessions completion`: prints scripts for shells. The scripts call the hidden `pi-sessions complete`.
 import { readFileSync } from "node:fs";
 import { write } from "./output.mjs";
 
@@ -9,13 +9,13 @@ export const completion = (shell) =>
 	write(readFileSync(new URL(`./completion/pi-sessions.${shell}`, import.meta.url), "utf8"));
 
 /**
- * Writes what may stand in place of the last word: lines of it, a tab and what it is. `/file` and `/directory` are left
- * to the shell.
- * @param {string[]} words as typed, with the name of the command line's program
+ * Prints the completions of the last word, one a line: the completion, a tab, a description. `/file` and `/directory`
+ * tell the shell to complete file names itself.
+ * @param {string[]} words the typed words, with the name of the program first
  * @param {Command} program
  */
 export async function complete(words, program) {
-	// bash makes three words of --option=value; others get back what is before the value.
+	// bash splits --option=value into three words. Other shells expect the part before the value in the completion.
 	const [, prefix = ""] = /^(--[^=]+=)/.exec(words.at(-1) ?? "") ?? [];
 	const typed = words
 		.slice(1)
@@ -35,7 +35,7 @@ export async function complete(words, program) {
  */
 async function* offers(before, last, program) {
 	let command = program;
-	/** @type {import("commander").Option | undefined} the option whose value is next */
+	/** @type {import("commander").Option | undefined} the option whose value is completed */
 	let option;
 	/** @type {string | undefined} */
 	let dir;

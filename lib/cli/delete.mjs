@@ -1,4 +1,4 @@
-// `pi-sessions delete`: sessions with all that belongs to them, to the trash where there is one.
+// `pi-sessions delete`: deletes sessions with their backups and subagents' sessions, into the trash if there is one.
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
@@ -19,19 +19,19 @@ import { timeOfDay } from "./times.mjs";
  * boolean }} Options
  */
 /**
- * @typedef {import("../shared/delete-session.mjs").Deletion & { info: SessionInfo | undefined }} Planned `info`: what a
- * list says, which leaves out damaged files
+ * @typedef {import("../shared/delete-session.mjs").Deletion & { info: SessionInfo | undefined }} Planned `info` is
+ * undefined for damaged files, which lists leave out
  */
 /**
  * @typedef {{ path: string, id?: string, files: string[], isInTrash?: boolean, isCatalogClean?: boolean, error?: string
- * }} Row what was done, or would be
+ * }} Row what was deleted, or would be
  */
 
-/** Columns of an id. */
+/** Width of the ids shown, in columns. */
 const ID_SHOWN = 13;
 
 /**
- * Gives the exit code: 1 if a session that was meant is still there, or the catalog has some of it.
+ * Returns the exit code: 1 if a selected session still exists, or if the catalog still contains data of one.
  * @param {string[]} queries
  * @param {Options} options
  */
@@ -44,7 +44,7 @@ export async function deleteSessions(queries, options) {
 	const kept = planned.filter(({ inUse }) => inUse !== undefined && !options.force);
 	const gone = planned.filter((one) => !kept.includes(one));
 	/** @type {Row[]} */
-	const rows = kept.map((one) => ({ ...rowOf(one), error: `${one.inUse}: --force deletes it` }));
+	const rows = kept.map((one) => ({ ...rowOf(one), error: `${one.inUse}. Add --force to delete it` }));
 	if (!options.json) {
 		if (planned.length === 0)
 			return void (await write(
@@ -69,11 +69,11 @@ export async function deleteSessions(queries, options) {
  */
 function check(queries, { olderThan, all, json, yes, dryRun }) {
 	if (queries.length > 0 && olderThan !== undefined)
-		throw new UsageError("--older-than cannot be combined with sessions");
+		throw new UsageError("--older-than cannot be combined with named sessions");
 	if (queries.length === 0 && olderThan === undefined)
-		throw new UsageError("Which sessions? Name them, or say --older-than 90d");
-	if (all && olderThan === undefined) throw new UsageError("--all goes with --older-than");
-	if (json && !yes && !dryRun) throw new UsageError("--json asks no question: add --yes, or --dry-run");
+		throw new UsageError("No sessions were named. Name them, or use --older-than 90d");
+	if (all && olderThan === undefined) throw new UsageError("--all needs --older-than");
+	if (json && !yes && !dryRun) throw new UsageError("With --json no question is asked: add --yes or --dry-run");
 }
 
 /**
@@ -107,7 +107,7 @@ async function oldSessions(day, options) {
 		.map((info) => ({ ...planDeletion(SessionManager, info.path), info }));
 }
 
-/** What is deleted, as a table. @param {Planned[]} planned */
+/** The table of what will be deleted. @param {Planned[]} planned */
 function preview(planned) {
 	const hasMore = planned.some(({ backups, subagents }) => backups + subagents > 0);
 	const rows = planned.map(({ path, files, backups, subagents, info }) => [
@@ -141,7 +141,9 @@ function preview(planned) {
 /** @param {number} count */
 function questionOf(count) {
 	const what = count === 1 ? "this session" : `these ${counted(count, "session")}`;
-	return hasTrash() ? `Move ${what} to the trash?` : `There is no command \`trash\`. Delete ${what} for ever?`;
+	return hasTrash()
+		? `Move ${what} to the trash?`
+		: `The command \`trash\` is not installed. Delete ${what} permanently?`;
 }
 
 /** @param {Planned} planned @returns {Row} */
@@ -161,6 +163,6 @@ function described({ path, isInTrash, isCatalogClean, error }) {
 	if (error !== undefined) return `${paint.red("not deleted")}  ${safeLine(path)}: ${safeLine(error)}`;
 	const catalog = isCatalogClean
 		? ""
-		: "\n  the catalog may still have its first message: end what uses it, then list all sessions";
+		: "\n  the catalog may still contain its first message: end the programs that use the catalog, then run pi-sessions list --all";
 	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${catalog}`;
 }

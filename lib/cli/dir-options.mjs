@@ -1,5 +1,4 @@
-// Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's
-// order.
+// Finds the session directory of a command: from options, the environment and pi's settings, in the same order as pi.
 import { statSync } from "node:fs";
 import { getConfiguredSessionDir } from "../../index.mjs";
 import { projectScope } from "../shared/repository.mjs";
@@ -30,21 +29,21 @@ function currentDirectory() {
 export const cwdOf = ({ cwd }) => (cwd === undefined ? currentDirectory() : pathOf(cwd));
 
 /**
- * Like `cwdOf`, but throws if there is no working directory.
+ * Like `cwdOf`, but throws if the working directory was deleted.
  * @param {DirOptions} options
  */
 export function workingDirectory(options) {
 	const cwd = cwdOf(options);
 	if (cwd === undefined)
 		throw new CommandError(
-			"The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory",
+			"The working directory was deleted. Name another by --cwd, or use --all for the sessions of every directory",
 		);
 	return cwd;
 }
 
 /**
- * Which sessions are meant, as `SessionManager.search` and `usage` take it: all, those of the repository, or those of
- * the working directory.
+ * The selected sessions, as options of `SessionManager.search` and `usage`: all sessions, or the sessions of the
+ * repository or of the working directory.
  * @param {DirOptions} options
  * @returns {{ cwd?: string, folders?: string[] }}
  */
@@ -54,36 +53,37 @@ export function scopeOf(options) {
 	return options.repository ? projectScope(cwd) : { cwd };
 }
 
-/** What the sessions that are meant are called, for people. @param {DirOptions} options */
+/** A name of the selected sessions for messages. @param {DirOptions} options */
 export const scopeName = (options) =>
 	`${options.repository ? "the repository of " : ""}${safeLine(workingDirectory(options))}`;
 
 /**
- * The session directory if it is not the default one: from `--dir`, then pi's environment variable, then pi's settings.
+ * The session directory, or undefined for the default one: from `--dir`, then the environment, then pi's settings.
  * @param {DirOptions} options
  * @returns {string | undefined}
  */
 export const sessionDir = (options) => options.dir ?? configuredDir(options);
 
 /**
- * The same for a command that only reads it: one that was named must be there. Others may make it.
+ * The same for a command that only reads: throws if the directory of `--dir` does not exist.
  * @param {DirOptions} options
  * @returns {string | undefined}
  */
 export function existingSessionDir(options) {
 	const dir = sessionDir(options);
 	if (options.dir !== undefined && !statSync(pathOf(options.dir), { throwIfNoEntry: false })?.isDirectory())
-		throw new CommandError(`No such directory: ${options.dir}`);
+		throw new CommandError(`The directory of --dir does not exist: ${options.dir}`);
 	return dir;
 }
 
 /**
- * @type {Map<string, string | undefined>} by working directory, so that a settings file is read, and warned about, once
+ * @type {Map<string, string | undefined>} by working directory, so that each settings file is read once and causes one
+ * warning
  */
 const configured = new Map();
 
 /**
- * The session directory that the environment or pi's settings name.
+ * The session directory from the environment or pi's settings.
  * @param {DirOptions} options
  */
 function configuredDir(options) {

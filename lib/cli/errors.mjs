@@ -1,6 +1,6 @@
-// Errors of the command itself. Every other error comes from the library, and its message is shown unchanged.
+// Errors of the command itself. All other errors come from the library; the command prints their messages unchanged.
 
-/** A failure that is told to the user in one message; `details` join it where output is JSON. */
+/** A failure that the user sees as one message. With `--json` the output also contains `details`. */
 export class CommandError extends Error {
 	/**
 	 * @param {string} message
@@ -12,5 +12,5 @@ export class CommandError extends Error {
 	}
 }
 
-/** The command line itself was wrong: exit code 2. */
+/** The command line was wrong: exit code 2. */
 export class UsageError extends CommandError {}

@@ -1,5 +1,4 @@
-// New files that the command writes. They are complete or absent, and only their owner can read them, because sessions
-// are private.
+// Writes new files. A file is complete or absent, and only its owner can read it, because sessions are private.
 import { randomUUID } from "node:crypto";
 import {
 	closeSync,
@@ -19,14 +18,14 @@ import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
 
-/** What the names of drafts begin with; no other program has files of this name. */
+/** The beginning of the names of drafts, which no other program uses. */
 const DRAFT = ".pi-session-native-draft-";
-/** A draft of this age was left by a process that was killed. */
+/** A draft older than this belongs to a process that was killed. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 
 /**
- * @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read,
- * which never may
+ * @typedef {{ force: boolean, source: string }} Target `force`: an existing file may be replaced; `source`: the session
+ * that is read, which is never replaced
  */
 
 /**
@@ -43,23 +42,24 @@ export async function writeText(path, pieces, { force, source }) {
 	}
 	const there = statSync(path, { bigint: true, throwIfNoEntry: false });
 	if (there) refuseSource(path, there, source);
-	if (there?.isDirectory()) throw new CommandError(`That is a directory: ${path}`);
-	// A device or a pipe takes what comes; nothing that was there is lost.
+	if (there?.isDirectory()) throw new CommandError(`Cannot write to ${path}: it is a directory. Name a file`);
+	// Writing to a device or a pipe destroys nothing.
 	if (there && !there.isFile()) return await fill(path, "w", pieces);
 	if (!force && lstatSync(path, { throwIfNoEntry: false })) throw alreadyThere(path);
-	// Through a link the file it leads to is replaced, and the link stays.
+	// For a link we replace its target and keep the link.
 	return await writeWhole(there ? realpathSync(path) : path, pieces, force);
 }
 
 /**
- * Writes a file under another name and gives it its own when it is whole.
+ * Writes a draft, and renames it when it is complete.
  * @param {string} path
  * @param {Iterable<string>} pieces
  * @param {boolean} force
  */
 async function writeWhole(path, pieces, force) {
 	const dir = dirname(path);
-	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${dir}`);
+	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
+		throw new CommandError(`The directory does not exist: ${dir}`);
 	sweep(dir);
 	const draft = join(dir, `${DRAFT}${randomUUID()}`);
 	const off = onSignal(() => rmSync(draft, { force: true }));
@@ -75,7 +75,7 @@ async function writeWhole(path, pieces, force) {
 	}
 }
 
-/** Removes what killed processes have left in a directory. @param {string} dir */
+/** Removes drafts that killed processes have left in a directory. @param {string} dir */
 function sweep(dir) {
 	try {
 		for (const name of readdirSync(dir).filter((name) => name.startsWith(DRAFT))) {
@@ -84,12 +84,12 @@ function sweep(dir) {
 				rmSync(path, { force: true });
 		}
 	} catch {
-		// It may be another user's, and then nobody else's to remove.
+		// If the draft belongs to another user, we leave it.
 	}
 }
 
 /**
- * Gives a draft a name that must be free. Not every file system has links, so the name is taken first.
+ * Renames a draft to a path that must not exist. We create the path first, because not every file system has links.
  * @param {string} draft
  * @param {string} path
  */
@@ -128,10 +128,10 @@ async function fill(path, flags, pieces) {
 }
 
 /** @param {string} path */
-const alreadyThere = (path) => new CommandError(`There is a file already: ${path} (--force writes over it)`);
+const alreadyThere = (path) => new CommandError(`The file already exists: ${path}. Add --force to overwrite it`);
 
 /**
- * Refuses a session itself, by whatever name or link. Its lines are read while the new file is written.
+ * Throws if the target is the session that is read, under any name or link, because writing would destroy it.
  * @param {string} name
  * @param {import("node:fs").BigIntStats} target
  * @param {string} source
@@ -139,5 +139,7 @@ const alreadyThere = (path) => new CommandError(`There is a file already: ${path
 function refuseSource(name, target, source) {
 	const own = statSync(source, { bigint: true, throwIfNoEntry: false });
 	if (target.isFile() && target.dev === own?.dev && target.ino === own.ino)
-		throw new CommandError(`${name} is the session itself: it would be lost`);
+		throw new CommandError(
+			`${name} is the session itself. Name another file, because writing would destroy the session`,
+		);
 }

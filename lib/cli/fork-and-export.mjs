@@ -1,4 +1,4 @@
-// `pi-sessions fork` and `pi-sessions export`: copies of a session, or of a branch of it.
+// `pi-sessions fork` and `pi-sessions export`: copy a session or one of its branches.
 import { existsSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { CURRENT_SESSION_VERSION, getDefaultSessionDir, SessionManager } from "../../index.mjs";
@@ -44,10 +44,10 @@ export async function fork(query, options) {
 }
 
 const nothingToFork = () =>
-	new CommandError("That path holds no message of user or model yet, so there is nothing to fork");
+	new CommandError("Nothing was forked: the path to this entry contains no message of the user or the model");
 
 /**
- * Where sessions of a working directory are kept, if not in the default directory: its own settings count.
+ * The session directory by the settings of a working directory, or undefined for the default one.
  * @param {string} cwd
  * @param {ForkOptions} options
  */
@@ -59,25 +59,25 @@ const sessionDirOf = (cwd, options) => sessionDir({ ...options, cwd });
  */
 function forkWhole(source, options) {
 	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
-	// pi could not go on there.
+	// pi could not continue a session there.
 	if (options.into !== undefined && !statSync(target, { throwIfNoEntry: false })?.isDirectory())
-		throw new CommandError(`No such directory: ${options.into}`);
+		throw new CommandError(`The directory of --into does not exist: ${options.into}`);
 	return SessionManager.forkFrom(source, target, sessionDirOf(target, options), UNLOCKED);
 }
 
 /**
- * A session that holds the path to one entry.
+ * Creates a session that contains the path to one entry.
  * @param {string} source
  * @param {string} entry
  * @param {ForkOptions} options
  */
 async function forkAt(source, entry, options) {
-	if (options.into !== undefined) throw new UsageError("--into goes with a fork of the whole session, without --entry");
+	if (options.into !== undefined) throw new UsageError("--into cannot be combined with --entry");
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);
 	if ((SessionManager.verify(source).version ?? 0) < CURRENT_SESSION_VERSION)
 		return await forkOldAt(looked, source, id, options);
-	// As for a whole session: where sessions of its working directory are kept, wherever the source is.
+	// As for a whole session, the fork goes to the session directory of its working directory.
 	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, { sessionDir: dir, ...UNLOCKED });
 	manager.createBranchedSession(id);
@@ -85,7 +85,7 @@ async function forkAt(source, entry, options) {
 }
 
 /**
- * The same of an old file, which stays as it is: the path is taken from what it would be after migration.
+ * The same for a file of version 1 or 2, which stays unchanged: the entries are migrated in memory only.
  * @param {Manager} looked
  * @param {string} source
  * @param {string} id
@@ -115,11 +115,11 @@ export async function exportSession(query, options) {
 	const output = paths.normalizePath(options.output ?? "-");
 	const format = options.format ?? (options.json ? "jsonl" : formatOf(output));
 	if (options.json && format !== "jsonl")
-		throw new UsageError("--json exports JSON lines; --format md goes without it");
+		throw new UsageError("--json exports JSON lines and cannot be combined with --format md");
 	if (options.all && format === "md")
-		throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
+		throw new UsageError("--all needs --format jsonl, because Markdown contains one conversation");
 	if (options.full && format !== "md")
-		throw new UsageError("JSON lines have all of every tool's output: --full goes with --format md");
+		throw new UsageError("--full needs --format md, because JSON lines always contain tool output in full");
 	if (options.all && options.leaf !== undefined) throw new UsageError("--all cannot be combined with --leaf");
 	const source = await sessionPath(query, options);
 	const manager = openReadOnly(source);
@@ -131,16 +131,16 @@ export async function exportSession(query, options) {
 }
 
 /**
- * The format that a file's name says.
+ * The format by the ending of a file's name.
  * @param {string} output
  */
 function formatOf(output) {
 	const ending = extname(output).toLowerCase();
 	if (ending === ".jsonl") return "jsonl";
 	if (["", ".md", ".markdown", ".txt"].includes(ending)) return "md";
-	const page = ending.startsWith(".htm") ? "; pi itself writes a page: pi --export <file of the session> <page>" : "";
+	const page = ending.startsWith(".htm") ? ". For a web page use pi --export <file of the session> <page>" : "";
 	throw new UsageError(
-		`export writes Markdown (.md) or JSON lines (.jsonl), and ${output} ends with ${ending}: say which by --format${page}`,
+		`The ending ${ending} of ${output} belongs to no format of export. Use .md or .jsonl, or add --format${page}`,
 	);
 }
 

@@ -1,4 +1,4 @@
-// `pi-sessions list`: sessions as a table.
+// `pi-sessions list`: prints sessions as a table.
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { sessionFiles, subagentFiles } from "../shared/session-dir.mjs";
@@ -13,12 +13,12 @@ import { table } from "./table.mjs";
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("./sessions.mjs").DirOptions & { limit?: number, pager?: boolean }} Options */
 
-/** Ids are UUIDv7: this many characters contain the millisecond. */
+/** Ids are UUIDv7, whose first 13 characters contain the time in milliseconds. */
 const ID_SHOWN = 13;
-/** Columns of a whole one. */
+/** Width of a whole id, in columns. */
 const ID_MAX = 36;
 
-/** The id of a session by its file's name: what follows the time, or all of another name. @param {string} path */
+/** The id in a session file's name, after the time; for other names the whole name. @param {string} path */
 const idInName = (path) => basename(path, ".jsonl").replace(/^[^_]*_/, "");
 
 /** @param {string} path */
@@ -38,7 +38,7 @@ export async function list(options) {
 
 /** @param {Options} options */
 const nothing = (options) =>
-	`No sessions${options.all ? "" : ` for ${scopeName(options)}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists those of every directory"}`;
+	`No sessions${options.all ? "" : ` for ${scopeName(options)}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists the sessions of every directory"}`;
 
 /**
  * @param {SessionInfo[]} sessions
@@ -46,10 +46,10 @@ const nothing = (options) =>
  * @param {Options} options
  */
 function lines(sessions, all, options) {
-	// A beginning must be unique among all sessions. The ids of those that are not listed are taken from file names.
+	// The beginnings must be unique among all sessions. The ids of sessions that are not listed come from file names.
 	const others = options.all ? all.map(({ id }) => id) : sessionFiles(sessionDir(options)).map(idInName);
 	const ids = shortIds([...sessions.map(({ id }) => id), ...others]);
-	// The other columns leave that much in any terminal.
+	// Any terminal has room for this beside the other columns.
 	const idColumns = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
 	const subagents = sessions.map(({ path }) => subagentFiles(path).length);
 	const hasSubagents = subagents.some((count) => count > 0);
@@ -94,7 +94,7 @@ function lines(sessions, all, options) {
 }
 
 /**
- * Without the texts, which would be read for it.
+ * Leaves out the texts, because getting them would read the file.
  * @param {SessionInfo} session
  */
 function asJson({ path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage }) {
@@ -114,7 +114,7 @@ function asJson({ path, id, cwd, name, parentSessionPath, created, modified, mes
 }
 
 /**
- * The shortest beginnings that tell ids from each other.
+ * The shortest unique beginnings of ids.
  * @param {string[]} all
  * @returns {Map<string, string>} by id
  */

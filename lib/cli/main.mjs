@@ -1,4 +1,4 @@
-// One run of the command. Its exit code is 0 for success, 1 for a problem or a failure, 2 for a usage error, or a
+// Runs one command line. The exit code is 0 for success, 1 for a problem or a failure, and 2 for wrong usage or for a
 // search that failed.
 import { CommanderError } from "commander";
 import { explained } from "../load-error.js";
@@ -7,8 +7,8 @@ import { watchOutput, writeError } from "./output.mjs";
 import { buildProgram } from "./program.mjs";
 
 /**
- * Runs one command line, and sets the exit code.
- * @param {string[]} args what is after `pi-sessions`
+ * Runs one command line and sets the exit code.
+ * @param {string[]} args the arguments after `pi-sessions`
  */
 export async function main(args) {
 	const asJson = args.slice(0, args.indexOf("--") + 1 || undefined).includes("--json");
@@ -23,7 +23,7 @@ export async function main(args) {
 			process.exitCode = 2;
 		} else {
 			writeError(explained(error), asJson, error instanceof CommandError ? error.details : undefined);
-			// As grep says it: 1 would be that nothing was found.
+			// As in grep, 1 means that a search found nothing.
 			process.exitCode = error instanceof UsageError || args[0] === "search" ? 2 : 1;
 		}
 	}

@@ -1,31 +1,30 @@
-// HTML in texts that become Markdown: a tag could close the quotation that the text is in, and a comment or a script
-// could take in what follows. Every `<` that may begin one becomes `&lt;`, but for those in code, where Markdown shows
-// that.
+// Escapes HTML in texts that become Markdown, because a tag could close the quotation around the text, and a comment or
+// a script could include the text after it. Every `<` that may begin HTML becomes `&lt;`, except in code, where
+// Markdown would show `&lt;` literally.
 //
-// This is no parser of Markdown. A line counts as code only if it is code wherever the text stands, in lists too. From
-// the first line on that may or may not begin or end code, no fence of the text counts any more, and some of its code
-// shows `&lt;`.
+// This is no parser of Markdown. A line counts as code only if it is code in every context, also inside a list. After
+// the first line that may or may not begin or end code, fences are ignored, and some code shows `&lt;`.
 
-/** What may begin HTML. `<https://…>` is a link. */
+/** The beginning of HTML. `<https://…>` is a link. */
 const TAG = /<(?=[A-Za-z/!?])(?!(?:https?|mailto):[^\s<>`]*>)/g;
 const FENCE = /^([ \t]*)(`{3,}|~{3,})(.*)$/;
-/** After these, lines may be indented that are no code. */
+/** After a list item or a footnote, indented lines may be no code. */
 const MARKER = /^\s*(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]*\]:)(?:\s|$)/;
-/** What a line may begin with in front of a fence that is in a quotation, an item or a footnote. */
+/** The text before a fence in a quotation, a list item or a footnote. */
 const MARKERS = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]*\]:)\s[\s>]*)*/;
 
 const BLANK = /^[ \t]*$/;
-/** A link that may go on: what follows, a mark of code for example, may be its address or its title. */
+/** A link that may be open: the text after it may be its address or title. */
 const OPEN_LINK = /\](?:\((?![^\s()<\\"']*\))|\[(?![^\]]*\]))/;
 
 /**
  * @typedef {object} Fence
- * @property {number} indent how many spaces are before it
- * @property {string} mark the characters that it consists of
- * @property {boolean} isCode the lines in it are code
+ * @property {number} indent the number of spaces before it
+ * @property {string} mark its characters
+ * @property {boolean} isCode whether the lines inside are code
  */
 
-/** A text whose Markdown counts, and whose HTML is text. @param {string} text */
+/** Escapes the HTML of a text and keeps its Markdown. @param {string} text */
 export function withoutHtml(text) {
 	if (text.search(TAG) < 0) return text;
 	const lines = text.split("\n");
@@ -37,7 +36,7 @@ export function withoutHtml(text) {
 	let hasMarker = false;
 	let isAfterBlank = true;
 	let isAfterCode = false;
-	// Where the lines begin that may be one paragraph, and whether it is clear where code is in them.
+	// The first line of the possible paragraph, and whether its code spans are unambiguous.
 	let paragraph = 0;
 	let areSpansClear = true;
 	const begin = (/** @type {boolean} */ isClear) => {
@@ -70,7 +69,7 @@ export function withoutHtml(text) {
 			if (begun) {
 				if (begun === "unclear" || !begun.isCode) makeUnclear();
 				isAfterCode = false;
-				// What follows the mark is no code.
+				// The rest of the line with the fence is no code.
 				return asText(line);
 			}
 		}
@@ -90,22 +89,22 @@ export function withoutHtml(text) {
 }
 
 /**
- * The fence that a line begins, if it does; "unclear" if that depends on where the line stands.
+ * The fence that a line begins; "unclear" if that depends on the context of the line; undefined if it begins none.
  * @param {string} line
- * @param {boolean} isFirst a blank line is before it
+ * @param {boolean} isFirst whether the line before is blank
  * @returns {Fence | "unclear" | undefined}
  */
 function fenceOf(line, isFirst) {
 	const [, space = "", mark = "", rest = ""] = FENCE.exec(line) ?? FENCE.exec(line.replace(MARKERS, "")) ?? [];
 	if (mark === "" || (mark.startsWith("`") && rest.includes("`"))) return undefined;
-	// A bar may make a row of a table of the line.
+	// A line with a bar may be a row of a table.
 	if (!line.startsWith(space + mark) || space.includes("\t") || rest.includes("|")) return "unclear";
 	// With four spaces and more the line may belong to a paragraph, unless a blank line ended that.
 	return { indent: space.length, mark, isCode: space.length < 4 || isFirst };
 }
 
 /**
- * Whether a line goes on in a fence, ends it, or may do either.
+ * Whether a line is inside a fence, ends it, or may do either.
  * @param {Fence} fence
  * @param {string} line
  * @param {boolean} isBlank
@@ -113,7 +112,7 @@ function fenceOf(line, isFirst) {
 function stepIn({ indent, mark }, line, isBlank) {
 	if (isBlank) return "in";
 	const spaces = /^ */.exec(line)?.[0].length ?? 0;
-	// In a list such a line ends the item and the fence with it.
+	// In a list, such a line ends the item and its fence.
 	if (spaces < indent) return "unclear";
 	const [, inner = ""] = /^[ \t]*(`+|~+)[ \t]*$/.exec(line) ?? [];
 	if (inner.length < mark.length || inner[0] !== mark[0]) return "in";
@@ -123,8 +122,8 @@ function stepIn({ indent, mark }, line, isBlank) {
 }
 
 /**
- * A line in which each `<` that may begin HTML is text, unless it is in code; undefined if it is not clear where code
- * is, in this line or in others of its paragraph.
+ * Escapes HTML outside of the code spans of a line. Returns undefined if the code spans of the line or its paragraph
+ * are ambiguous.
  * @param {string} line
  */
 function asTextOutsideOfSpans(line) {
@@ -139,7 +138,7 @@ function asTextOutsideOfSpans(line) {
 		if (closing === undefined) return undefined;
 		const before = line.slice(from, index);
 		const span = line.slice(index, closing.index + mark.length);
-		// In a row of a table a bar ends the cell, and its code.
+		// In a table a bar ends the cell and its code.
 		if (span.includes("|") || before.endsWith("\\") || endsInUrl(before) || OPEN_LINK.test(before)) return undefined;
 		done += asText(before) + span;
 		from = index + span.length;
@@ -149,12 +148,12 @@ function asTextOutsideOfSpans(line) {
 	return OPEN_LINK.test(rest) ? undefined : done + asText(rest);
 }
 
-/** Whether a mark of code after a text belongs to an address. @param {string} text */
+/** Whether a backtick after a text belongs to a URL. @param {string} text */
 const endsInUrl = (text) =>
 	/www\.|:\/\//i.test(text.slice(Math.max(text.lastIndexOf(" "), text.lastIndexOf("\t")) + 1));
 
 /**
- * Text without code. A backslash would not do: after an address some readers take it for a part of that.
+ * Escapes HTML by `&lt;`, not by a backslash, because some renderers treat a backslash after a URL as a part of it.
  * @param {string} text
  */
 function asText(text) {

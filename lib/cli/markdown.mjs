@@ -1,12 +1,12 @@
-// A conversation as Markdown. What was said is in quotations, in which HTML is text, and what tools printed is in
-// fences: no text can end its block, take in what follows, or pass for a heading of another speaker.
+// Writes a conversation as Markdown. Messages become quotations with escaped HTML, tool output becomes fenced code. So
+// no text can end its block, include the text after it, or look like a heading of another speaker.
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { counted, safeBlock, safeLine, size } from "../shared/text.mjs";
 import { withoutHtml } from "./markdown-html.mjs";
 
 /** @typedef {import("../shared/entries.mjs").Part} Part */
 
-/** Lines of a tool's output that are kept unless all are asked for. */
+/** Lines of tool output that are exported without `--full`. */
 const OUTPUT_LINES = 40;
 
 /** @type {Record<string, string>} */
@@ -35,14 +35,14 @@ export function* markdown(manager, entries, { full }) {
 	}
 }
 
-/** @param {unknown} text one line, its marks taken as letters */
+/** One line with its Markdown characters escaped. @param {unknown} text */
 const inline = (text) => safeLine(text).replace(/[\\`*_[\]<>#|&]/g, "\\$&");
 
-/** @param {unknown} text one line of code; nothing for none */
+/** One line of code; empty for an empty text. @param {unknown} text */
 const code = (text) => (safeLine(text) === "" ? "" : `\`${safeLine(text).replaceAll("`", "'")}\``);
 
 /**
- * A fence longer than any in the text, so that the text cannot end it.
+ * Fenced code. The fence is longer than any fence in the text, so that the text cannot end it.
  * @param {string} text
  * @param {string} [language]
  */
@@ -54,8 +54,8 @@ function fenced(text, language = "") {
 }
 
 /**
- * A quotation: its Markdown counts, and whatever it leaves open (a fence, a list) ends with it.
- * @param {string} text without carriage returns, which end lines of Markdown, too
+ * A quotation. Its Markdown is kept, and a fence or list that it does not close ends with it.
+ * @param {string} text must not contain carriage returns, because these end lines in Markdown, too
  */
 const quoted = (text) => `> ${text.replaceAll("\n", "\n> ")}`;
 

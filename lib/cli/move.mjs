@@ -1,4 +1,4 @@
-// `pi-sessions move`: the sessions of a project whose folder was renamed or moved follow it.
+// `pi-sessions move`: moves the sessions of a project to its new folder, after the folder was renamed or moved.
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SessionManager } from "../../index.mjs";
@@ -19,27 +19,27 @@ import { table } from "./table.mjs";
  * @typedef {import("./dir-options.mjs").DirOptions & { session?: string, force?: boolean, yes?: boolean, dryRun?:
  * boolean }} Options
  */
-/** @typedef {{ from: string, to: string }} Renamed where the folder was, and where it is */
+/** @typedef {{ from: string, to: string }} Renamed the former and the present path of the folder */
 /**
  * @typedef {{ path: string, id: string, cwd: string, newPath: string, newCwd: string, error?: string }} Row a session
- * that is moved
+ * to move
  */
 /**
  * @typedef {{ path: string, parent: string, newParent: string, error?: string }} Link a fork that names a moved session
  */
 
-/** Columns of an id. */
+/** Width of the ids shown, in columns. */
 const ID_SHOWN = 13;
 
 /**
- * Gives the exit code: 1 if a session or a link stays as it is.
+ * Returns the exit code: 1 if a session or a link could not be changed.
  * @param {string} old
  * @param {string | undefined} now
  * @param {Options} options
  */
 export async function move(old, now, options) {
 	if (options.json && !options.yes && !options.dryRun)
-		throw new UsageError("--json asks no question: add --yes, or --dry-run");
+		throw new UsageError("With --json no question is asked: add --yes or --dry-run");
 	const to = newFolder(now, options);
 	const listed = await everySession(to, options);
 	const renamed = renamedFolder(old, to, listed);
@@ -48,12 +48,12 @@ export async function move(old, now, options) {
 	const only = options.session === undefined ? undefined : await sessionPath(options.session, options);
 	const sessions = before.filter((one) => isMoved(one, renamed) && (only === undefined || one.path === only));
 	if (only !== undefined && sessions.length === 0)
-		throw new CommandError(`The session's working directory is not in ${renamed.from}: ${only}`);
+		throw new CommandError(`The working directory of this session is not in ${renamed.from}: ${only}`);
 	const rows = sessions.map((one) => planned(one, renamed, options));
 	const planOfLinks = linksOf(before, renamed, rows);
 	if (rows.length + planOfLinks.length === 0)
 		throw new CommandError(
-			`No session's working directory is in ${renamed.from}. \`pi-sessions list --all\` shows those of every directory`,
+			`No session has a working directory in ${renamed.from}. \`pi-sessions list --all\` shows all working directories`,
 		);
 	warnOfRules(renamed, options);
 	if (!options.json) await write(`${preview(sessions, rows, planOfLinks, renamed).join("\n")}\n`);
@@ -64,7 +64,7 @@ export async function move(old, now, options) {
 	}
 	if (!(await confirmed("Move them?", options))) return 1;
 	for (const row of rows) if (row.error === undefined) moveOne(row, renamed);
-	// Also after an earlier move that was killed: links are found by where sessions are now.
+	// We look again, so that links are also found if an earlier move was killed.
 	const after = await everySession(to, options);
 	const links = linksOf([...after, ...(await subagentsOf(after))], renamed, []);
 	for (const link of links) relink(link);
@@ -74,26 +74,26 @@ export async function move(old, now, options) {
 }
 
 /**
- * The folder as pi names it when it is started there, without links in its path.
+ * The path of the folder as pi sees it when it is started there: without symbolic links.
  * @param {string | undefined} now
  * @param {Options} options
  */
 function newFolder(now, options) {
 	const path = now === undefined ? workingDirectory(options) : pathOf(now);
 	if (now === "" || !statSync(path, { throwIfNoEntry: false })?.isDirectory())
-		throw new CommandError(`No such directory: ${now ?? path}; move the folder itself first`);
+		throw new CommandError(`The directory does not exist: ${now ?? path}. Move the folder itself first`);
 	return realpathSync.native(path);
 }
 
 /**
- * The folder's old path as the sessions name it: as it was given, or without the links in what is left of the path.
+ * The former path as the headers of sessions contain it: as given, or with the symbolic links resolved.
  * @param {string} old
  * @param {string} to
  * @param {SessionInfo[]} sessions
  * @returns {Renamed}
  */
 function renamedFolder(old, to, sessions) {
-	if (old === "") throw new UsageError("The old directory must not be empty");
+	if (old === "") throw new UsageError("The old directory must not be an empty text");
 	const given = pathOf(old);
 	const from =
 		[given, withoutLinks(given)].find((path) => sessions.some(({ cwd }) => placeIn(path, cwd) !== undefined)) ?? given;
@@ -112,7 +112,7 @@ function withoutLinks(path) {
 }
 
 /**
- * Every session of the default directories, and of the directory that is set for the new folder.
+ * Every session of the default directories, and of the session directory in the new folder's settings.
  * @param {string} to
  * @param {Options} options
  * @returns {Promise<SessionInfo[]>}
@@ -129,7 +129,8 @@ async function everySession(to, options) {
 }
 
 /**
- * The sessions of subagents, which no list contains. @param {SessionInfo[]} sessions @returns {Promise<SessionInfo[]>}
+ * The sessions of subagents, because lists leave them out. @param {SessionInfo[]} sessions @returns
+ * {Promise<SessionInfo[]>}
  */
 async function subagentsOf(sessions) {
 	const dirs = new Set(sessions.flatMap(({ path }) => SessionManager.filesOf(path).subagents.map(dirname)));
@@ -137,7 +138,8 @@ async function subagentsOf(sessions) {
 }
 
 /**
- * Whether a session is in the old folder, and not in the new one, which may be within it. @param {SessionInfo} session
+ * Whether a session belongs to the old folder and not to the new one, which may be inside the old one. @param
+ * {SessionInfo} session
  * @param {Renamed} renamed
  */
 const isMoved = ({ cwd }, { from, to }) =>
@@ -151,13 +153,13 @@ const isMoved = ({ cwd }, { from, to }) =>
  */
 function planned({ path, id, cwd }, { from, to }, { force }) {
 	const newCwd = join(to, placeIn(from, cwd) ?? "");
-	// One that is kept elsewhere stays there.
+	// A session in a directory of the user's own stays there.
 	const newPath = dirname(path) === defaultDir(cwd) ? join(defaultDir(newCwd), basename(path)) : path;
 	const row = { path, id, cwd, newPath, newCwd };
 	if (newPath !== path && lstatSync(newPath, { throwIfNoEntry: false }))
-		return { ...row, error: `there is a file already: ${newPath}` };
+		return { ...row, error: `the file already exists: ${newPath}` };
 	const inUse = force ? undefined : useOf(SessionManager, [path, ...SessionManager.filesOf(path).subagents]);
-	return inUse === undefined ? row : { ...row, error: `${inUse}: --force moves it` };
+	return inUse === undefined ? row : { ...row, error: `${inUse}. Add --force to move it` };
 }
 
 /** @param {Row} row @param {Renamed} renamed */
@@ -174,11 +176,11 @@ function moveOne(row, renamed) {
 }
 
 /**
- * The sessions whose parent was moved: the path in their header leads to nothing, and the parent is where that path is
- * now.
+ * The forks whose parent was moved: the parent path in their header no longer exists, and a moved session had that
+ * path.
  * @param {SessionInfo[]} sessions
  * @param {Renamed} renamed
- * @param {Row[]} rows what will be moved
+ * @param {Row[]} rows the sessions that will be moved
  * @returns {Link[]}
  */
 function linksOf(sessions, { from, to }, rows) {
@@ -215,7 +217,7 @@ function relink(link) {
 }
 
 /**
- * What a store is told by a directory's name does not follow: sessions that were private would be pushed.
+ * Warns if the settings of a store name the old folder, because sessions that were private would then be pushed.
  * @param {Renamed} renamed
  * @param {Options} options
  */
@@ -226,7 +228,7 @@ function warnOfRules({ from }, { json }) {
 	const names = [from, underHome(from)].map((name) => JSON.stringify(name).slice(1, -1));
 	if (names.some((name) => readFileSync(file, "utf8").includes(name)))
 		writeWarning(
-			`${file} names ${from}: change it before the next push, because its rules do not follow the folder`,
+			`${file} names ${from}. Change the path there before the next push, because rules do not follow a moved folder`,
 			Boolean(json),
 		);
 }
@@ -255,7 +257,9 @@ function preview(sessions, rows, links, { from, to }) {
 		]),
 	);
 	const linked =
-		links.length === 0 ? [] : [`The headers of ${counted(links.length, "fork")} name one of them, and are changed.`];
+		links.length === 0
+			? []
+			: [`The headers of ${counted(links.length, "fork")} name one of these sessions and will be changed.`];
 	const left = rows.flatMap(({ path, error }) =>
 		error === undefined ? [] : [`${paint.yellow("stays")}  ${safeLine(path)}: ${safeLine(error)}`],
 	);

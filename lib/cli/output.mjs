@@ -1,4 +1,4 @@
-// Where output goes: the terminal, a pager before it, or a pipe.
+// Writes output to the terminal, through a pager, or to a pipe.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -9,14 +9,14 @@ import { CommandError } from "./errors.mjs";
 import { onSignal } from "./signals.mjs";
 
 /**
- * Ends the command when its output cannot be written. `pi-sessions list | head` is not a failure: the reader has seen
- * enough. A full disk is.
+ * Ends the command if its output cannot be written. A closed pipe (`pi-sessions list | head`) is no failure; a full
+ * disk is one.
  * @param {boolean} asJson whether errors are JSON
  */
 export function watchOutput(asJson) {
 	process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
 		if (error.code === "EPIPE") process.exit(process.exitCode ?? 0);
-		writeError(`Standard output cannot be written: ${error.message}`, asJson);
+		writeError(`Cannot write to standard output: ${error.message}`, asJson);
 		process.exit(1);
 	});
 	// If standard error is gone, nothing can be reported.
@@ -35,7 +35,7 @@ export function writeError(message, asJson, details) {
 }
 
 /**
- * A warning: something that the user should know and that does not stop the command.
+ * Prints a warning: the command continues.
  * @param {string} message
  * @param {boolean} asJson
  */
@@ -44,11 +44,12 @@ export function writeWarning(message, asJson) {
 }
 
 /**
- * Whether a terminal can do nothing but show lines, such as the shell within an editor: no colours, no pager, no bar.
+ * Whether the terminal can only show lines, such as a shell inside an editor. It gets no colours, pager or progress
+ * bar.
  */
 const isDumb = process.env.TERM === "dumb";
 
-/** Colours are for terminals. `NO_COLOR` turns them off, `FORCE_COLOR` turns them on everywhere. */
+/** Whether output has colours: in terminals, unless `NO_COLOR` is set; everywhere if `FORCE_COLOR` is set. */
 function coloured() {
 	const { NO_COLOR, FORCE_COLOR } = process.env;
 	if (NO_COLOR) return false;
@@ -58,15 +59,15 @@ function coloured() {
 
 export const paint = picocolors.createColors(coloured());
 
-/** Whether people read the output: then it may say more than it would to programs. */
+/** Whether people read the output, so that it may contain hints. */
 export const isInTerminal = () => Boolean(process.stdout.isTTY);
 
 /** @type {number | undefined} */
 let width;
 
 /**
- * Columns to fill; a pipe has no width of its own. They are those of the beginning: lines of one table are equally
- * wide.
+ * The width of the output, in columns: of the terminal, else `COLUMNS`, else 120. It is measured once, so that all rows
+ * of a table have the same width.
  */
 export function columns() {
 	if (width === undefined) {
@@ -77,7 +78,7 @@ export function columns() {
 }
 
 /**
- * Writes to standard output and waits while it is full.
+ * Writes to standard output, and waits if its buffer is full.
  * @param {string} text
  */
 export async function write(text) {
@@ -85,8 +86,8 @@ export async function write(text) {
 }
 
 /**
- * JSON that a terminal may see: what `JSON.stringify` leaves as it is of control characters and invisible ones becomes
- * escapes, which read as the same values.
+ * JSON that is safe in a terminal: control characters and invisible characters become escapes, which parse to the same
+ * values.
  * @param {unknown} value
  * @param {number} [indent]
  */
@@ -98,7 +99,8 @@ export function json(value, indent) {
 		);
 	} catch (error) {
 		// JSON.parse reads any depth, JSON.stringify writes some thousand levels.
-		if (error instanceof RangeError) throw new CommandError("A value is nested too deeply to be written as JSON");
+		if (error instanceof RangeError)
+			throw new CommandError("The session contains a value that is nested too deeply to be written as JSON");
 		throw error;
 	}
 }
@@ -109,9 +111,9 @@ export function json(value, indent) {
 export const writeJson = (value) => write(`${json(value, 2)}\n`);
 
 /**
- * Writes a list as JSON, one item at a time: the text of a large session is never held whole.
+ * Writes a list as JSON, one item at a time, so that the text of a large session is never in memory as a whole.
  * @param {Record<string, unknown>} head fields before the list
- * @param {string} key the list's own
+ * @param {string} key the name of the list's field
  * @param {Iterable<unknown>} items
  */
 export async function writeJsonList(head, key, items) {
@@ -125,7 +127,7 @@ export async function writeJsonList(head, key, items) {
 	await write(first ? "]\n}\n" : "\n  ]\n}\n");
 }
 
-/** Characters that are written at once: a call for each line takes longer than most lines take to make. */
+/** Characters for each write, because a write for each line would take most of the time. */
 const CHUNK = 1 << 16;
 
 /** @param {Iterable<string>} lines */
@@ -141,8 +143,8 @@ async function writeLines(lines) {
 }
 
 /**
- * The pager to start. A shell on Windows looks for a program in the working directory first, which may hold anything,
- * so the default one is named by its full path there.
+ * The pager to start. On Windows the default pager is named by its full path, because a shell there looks in the
+ * working directory first, which may contain a stranger's program.
  * @param {NodeJS.Platform} platform
  * @param {NodeJS.ProcessEnv} env
  * @returns {{ command: string, shell: boolean }}
@@ -155,7 +157,7 @@ export function pagerCommand(platform, env) {
 
 /**
  * Writes lines through `$PAGER`, else `less` (on Windows `more`), if standard output is a terminal.
- * @param {() => Iterable<string>} makeLines called again if there is no such pager
+ * @param {() => Iterable<string>} makeLines called a second time if the pager does not exist
  * @param {{ pager?: boolean }} options
  */
 export async function writePaged(makeLines, { pager = true }) {
@@ -168,7 +170,7 @@ export async function writePaged(makeLines, { pager = true }) {
 		child.on("error", reject);
 		child.on("close", resolve);
 	});
-	// The pager may end before all is written; the keys it reads are not for this process.
+	// The pager may end before everything is written. It handles Ctrl-C itself.
 	let gone = false;
 	child.stdin.on("error", () => {
 		gone = true;
@@ -190,11 +192,12 @@ export async function writePaged(makeLines, { pager = true }) {
 }
 
 /**
- * @typedef {{ update: (done: number, total: number) => void, stop: () => void }} Progress after `stop` nothing is shown
+ * @typedef {{ update: (done: number, total: number) => void, stop: () => void }} Progress after `stop` the bar no
+ * longer appears
  */
 
 /**
- * Does something whose progress is shown on standard error, where that is a terminal.
+ * Runs `work`, with a progress bar on standard error if that is a terminal.
  * @template T
  * @param {string} what
  * @param {(progress: Progress) => Promise<T>} work
@@ -202,7 +205,7 @@ export async function writePaged(makeLines, { pager = true }) {
  */
 export async function withProgress(what, work) {
 	if (!process.stderr.isTTY || isDumb) return await work({ update: () => {}, stop: () => {} });
-	// Loaded where it is shown.
+	// Loaded only if the bar is shown, to save time.
 	const cliProgress = /** @type {typeof import("cli-progress")} */ (createRequire(import.meta.url)("cli-progress"));
 	const format = `${what} {bar} {value}/{total}`;
 	const bar = new cliProgress.SingleBar({
@@ -224,7 +227,7 @@ export async function withProgress(what, work) {
 		bar.setTotal(total);
 		bar.update(done);
 	};
-	// The bar hides the cursor and ends the wrapping of lines: a command that is ended gives both back.
+	// The bar hides the cursor and turns off line wrapping. A signal must restore both.
 	const off = onSignal(stop);
 	try {
 		return await work({ update, stop });

@@ -15,30 +15,28 @@ const { version } = require("../../package.json");
  */
 function limit(text) {
 	if (text === "all") return Infinity;
-	if (!/^\d+$/.test(text)) throw new InvalidArgumentError("A whole number or all is needed.");
+	if (!/^\d+$/.test(text)) throw new InvalidArgumentError("Expected a whole number or all.");
 	return Number(text);
 }
 
 /**
- * What a command does: a function of its module, which is loaded then, because loading all takes longer than most of
- * them run.
+ * The action of a command: calls a function of a module. The module is loaded by that call, because loading all modules
+ * takes longer than most commands run.
  * @param {string} module
- * @param {string} [name] the function's
- * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function gives the exit
- * code, if it is not 0
+ * @param {string} [name] the name of the function, which returns the exit code, or nothing for 0
+ * @returns {(...args: any[]) => Promise<void>} called by commander with the arguments, the options and the command
  */
 const runs =
 	(module, name = module) =>
 	async (...args) => {
-		// Without its addon a module fails to load, and Node 20 reports what a CommonJS module throws during an import a
-		// second time.
+		// We load the addon first: if it fails during an import, Node 20 reports the error twice.
 		if (module !== "completion") require("../addon.js");
 		const { [name]: run } = await import(`./${module}.mjs`);
 		process.exitCode = await run(...args.slice(0, -2), args.at(-1).optsWithGlobals());
 	};
 
 /**
- * An option that takes names with commas between them. A shell completes the first.
+ * An option whose value is a list of names, separated by commas. Shells complete only the first name.
  * @param {string} flags
  * @param {string} about
  * @param {string[]} names
@@ -47,13 +45,13 @@ const namesOption = (flags, about, names) =>
 	new Option(flags, about).choices(names).argParser((text) => {
 		const given = text.split(",");
 		if (!given.every((name) => names.includes(name)))
-			throw new InvalidArgumentError(`Allowed are ${names.join(", ")}.`);
+			throw new InvalidArgumentError(`Allowed choices are ${names.join(", ")}.`);
 		return given;
 	});
 
 /**
- * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or
- * the newest session.
+ * An option whose value must not be empty, because an unset variable of a shell would otherwise select the working
+ * directory or the newest session.
  * @param {string} flags
  * @param {string} about
  */
@@ -66,7 +64,7 @@ function filled(flags, about) {
 }
 
 /**
- * A command with the options that all commands have.
+ * Adds a command with the options that all commands share.
  * @param {Command} program
  * @param {string} usage
  * @param {string} summary
@@ -76,14 +74,14 @@ function command(program, usage, summary, examples) {
 	return program
 		.command(usage)
 		.description(summary)
-		.addOption(filled("--cwd <directory>", "the working directory whose sessions are meant (default: this one)"))
+		.addOption(filled("--cwd <directory>", "use the sessions of this working directory (default: the current one)"))
 		.addOption(
 			filled(
 				"--dir <directory>",
-				"a session directory other than pi's own (without --all, the working directory's sessions in it)",
+				"use this session directory instead of pi's (without --all: only the working directory's sessions in it)",
 			),
 		)
-		.option("--json", "JSON for programs")
+		.option("--json", "print JSON")
 		.showHelpAfterError(
 			`(see ${program.name() === "pi-sessions" ? "" : "pi-sessions "}${program.name()} ${usage} --help)`,
 		)
@@ -91,27 +89,30 @@ function command(program, usage, summary, examples) {
 }
 
 const SESSION =
-	"a file, the beginning of a session id, a name that no other session has, or nothing for the newest session of the working directory";
+	"a file, the beginning of a session id, or a unique session name (default: the newest session of the working directory)";
 const ONE_SESSION = "a file, or the beginning of a session id";
-const LEAF = filled("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)");
-const PAGER = /** @type {const} */ (["--no-pager", "never through $PAGER"]);
-const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
+const LEAF = filled(
+	"-l, --leaf <entry>",
+	"use the branch that ends at this entry (an id, the beginning of an id, or a label)",
+);
+const PAGER = /** @type {const} */ (["--no-pager", "do not use $PAGER"]);
+const DRY_RUN = /** @type {const} */ (["--dry-run", "show what would change, and change nothing"]);
 const REPOSITORY = new Option(
 	"-r, --repository",
-	"of every worktree of the repository, and of folders in them; outside of one, of the working directory",
+	"use the sessions of every worktree of the repository, subfolders included (outside of a repository: of the working directory)",
 ).conflicts("all");
-const YES = /** @type {const} */ (["-y, --yes", "ask no question"]);
+const YES = /** @type {const} */ (["-y, --yes", "do not ask for confirmation"]);
 
 const EXIT_CODES =
-	"Exit codes: 0 good, 1 a problem was found or something failed, 2 usage error. As grep, search ends with 1 if it finds nothing, and with 2 if it fails.";
+	"Exit codes: 0 success; 1 a problem was found, or the command failed; 2 wrong usage. Like grep, search exits with 1 if it finds nothing and with 2 if it fails.";
 
 const DESCRIPTION = [
 	"Shows, searches, checks and exports the sessions of the pi coding agent.",
-	"Only rename, delete, move, repair and redact change sessions; fork and export make new files.",
-	"What they read is kept in the catalog, session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).",
+	"Only rename, delete, move, repair and redact change sessions; fork and export create new files.",
+	"Commands cache session data in the catalog, the file session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off turns it off).",
 ].join(" ");
 
-/** @param {boolean} asJson whether errors are to be JSON: then commander says nothing itself */
+/** @param {boolean} asJson whether errors are printed as JSON: then commander prints none */
 export function buildProgram(asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({
@@ -136,19 +137,19 @@ export function buildProgram(asJson) {
 
 /** @param {Command} program */
 function addReading(program) {
-	command(program, "list", "Lists sessions, the newest activity first", [
+	command(program, "list", "Lists sessions, the most recently active first", [
 		"list",
 		"list --all --limit 20",
 		"list --cwd ~/project --json",
 	])
 		.alias("ls")
 		.option(...PAGER)
-		.option("-a, --all", "sessions of every working directory")
+		.option("-a, --all", "list the sessions of every working directory")
 		.addOption(REPOSITORY)
-		.option("-n, --limit <count>", "so many at most (default: all)", limit)
+		.option("-n, --limit <count>", "list at most this many (default: all)", limit)
 		.action(runs("list"));
 
-	command(program, "show", "Shows a conversation, tool output folded", [
+	command(program, "show", "Shows a conversation, with tool output shortened", [
 		"show",
 		"show 0193a2b4",
 		"show --full session.jsonl | less -R",
@@ -156,47 +157,53 @@ function addReading(program) {
 	])
 		.argument("[session]", SESSION)
 		.option(...PAGER)
-		.option("-f, --full", "all of every tool's output")
+		.option("-f, --full", "show tool output in full")
 		.addOption(LEAF)
-		.option("-n, --limit <count>", "so many entries, the newest (default: all)", limit)
+		.option("-n, --limit <count>", "show only this many of the newest entries (default: all)", limit)
 		.action(runs("show"));
 
-	command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit all", "tree 0193a2b4 --user"])
+	command(program, "tree", "Draws the branches of a session", [
+		"tree",
+		"tree 0193a2b4 --limit all",
+		"tree 0193a2b4 --user",
+	])
 		.argument("[session]", SESSION)
 		.option(...PAGER)
 		.option(
 			"-n, --limit <count>",
-			"most entries per run, and most branches per branch point, that are drawn, or all (default: 12, with --user all)",
+			"draw at most this many entries in a row and branches at a fork, or all (default: 12; with --user: all)",
 			limit,
 		)
-		.option("--user", "user messages alone")
+		.option("--user", "draw only user messages")
 		.action(runs("tree"));
 
-	command(program, "search", "Searches what was said", [
+	command(program, "search", "Searches the texts of sessions", [
 		"search panic unwrap",
 		"search --all 'checkout test' --limit 5",
 		"search --all --in tool --since 2025-01-01 --phrase 'pending'",
 		"search --all --json panic",
 	])
-		.argument("<words...>", "what to look for")
-		.option("-a, --all", "in sessions of every working directory")
+		.argument("<words...>", "the words to find")
+		.option("-a, --all", "search the sessions of every working directory")
 		.addOption(REPOSITORY)
-		.addOption(namesOption("--in <texts>", "in these texts, separated by commas (default: the first four)", SCOPES))
-		.addOption(namesOption("--role <roles>", "only messages and entries of these roles, separated by commas", ROLES))
-		.option("--since <day>", "entries from this day on: 2025-06-01, or 7d for seven days ago")
-		.option("--until <day>", "entries up to this day, and on it")
-		.option("--phrase", "the words as they stand")
-		.option("-s, --session <session>", "only in this session, by the beginning of its id, its name or its file")
-		.option("--no-subagents", "not in sessions of subagents")
+		.addOption(namesOption("--in <texts>", "search these texts, separated by commas (default: the first four)", SCOPES))
+		.addOption(
+			namesOption("--role <roles>", "search only messages and entries of these roles, separated by commas", ROLES),
+		)
+		.option("--since <day>", "search entries from this day on: 2025-06-01, or 7d for seven days ago")
+		.option("--until <day>", "search entries up to the end of this day")
+		.option("--phrase", "find the words together, in this order")
+		.option("-s, --session <session>", "search only this session: a file, the beginning of its id, or its name")
+		.option("--no-subagents", "skip the sessions of subagents")
 		.option(
 			"-p, --per-session <count>",
-			"so many places of a session at most, or all (default: 3; all with --json, --session or --limit all)",
+			"show at most this many hits of a session, or all (default: 3; with --json, --session or --limit all: all)",
 			limit,
 		)
-		.option("-n, --limit <count>", "so many places at most, or all", limit, 50)
+		.option("-n, --limit <count>", "show at most this many hits, or all", limit, 50)
 		.action(runs("search"));
 
-	command(program, "stats", "Adds up tokens and cost by model and time, and what fills a session", [
+	command(program, "stats", "Adds up tokens and cost, and shows what a session's size consists of", [
 		"stats",
 		"stats --all --since 30d",
 		"stats --all --by month",
@@ -204,10 +211,10 @@ function addReading(program) {
 	])
 		.argument("[session]", SESSION)
 		.option(...PAGER)
-		.option("-a, --all", "all sessions of every working directory")
+		.option("-a, --all", "add up the sessions of every working directory")
 		.addOption(REPOSITORY)
 		.addOption(
-			new Option("--by <grouping>", "one table, by this").choices([
+			new Option("--by <grouping>", "show one table, with a row for each").choices([
 				"model",
 				"day",
 				"week",
@@ -216,34 +223,36 @@ function addReading(program) {
 				"session",
 			]),
 		)
-		.option("--since <day>", "calls from this day on: 2025-06-01, or 7d for seven days ago")
-		.option("--until <day>", "calls up to this day, and on it")
-		.option("--csv", "rows for programs that calculate (by day unless --by says otherwise)")
-		.option("--utc", "days begin at midnight UTC, not at the clock's")
+		.option("--since <day>", "add up calls from this day on: 2025-06-01, or 7d for seven days ago")
+		.option("--until <day>", "add up calls up to the end of this day")
+		.option("--csv", "print comma-separated values (default: --by day)")
+		.option("--utc", "begin days at midnight UTC instead of local time")
 		.action(runs("stats"));
 }
 
 /** @param {Command} program */
 function addChanging(program) {
-	command(program, "rename", "Gives a session another name", ["rename 0193a2b4 'The parser'", "rename 0193a2b4 ''"])
-		.argument("<session>", "a file, the beginning of a session id, or its name now")
-		.argument("<name>", "its name from now on; an empty one takes the name away")
+	command(program, "rename", "Renames a session", ["rename 0193a2b4 'The parser'", "rename 0193a2b4 ''"])
+		.argument("<session>", "a file, the beginning of a session id, or the session's current name")
+		.argument("<name>", "the new name; an empty name removes it")
 		.action(runs("rename"));
 
 	command(
 		program,
 		"delete",
-		"Deletes sessions with their backups and their subagents' sessions: to the trash if there is a command trash, else for ever",
+		"Deletes sessions with their backups and their subagents' sessions: moves them to the trash if the command trash is installed, otherwise deletes them permanently",
 		[
 			"delete 0193a2b4 --dry-run",
 			"delete --older-than 90d --dry-run",
 			"delete --all --older-than 2025-01-01 --dry-run",
 		],
 	)
-		.argument("[sessions...]", "files, beginnings of session ids, or names that no other session has")
-		.addOption(filled("--older-than <day>", "those whose last message is older than this: 90d, or 2025-06-01"))
-		.option("-a, --all", "with --older-than: of every working directory")
-		.option("--force", "also a session that another process has locked, or that was written within the last minute")
+		.argument("[sessions...]", "files, beginnings of session ids, or unique session names")
+		.addOption(
+			filled("--older-than <day>", "delete sessions whose last message is older than this: 90d, or 2025-06-01"),
+		)
+		.option("-a, --all", "with --older-than: delete sessions of every working directory")
+		.option("--force", "include sessions that another process has locked, or that changed within the last minute")
 		.option(...DRY_RUN)
 		.option(...YES)
 		.action(runs("delete", "deleteSessions"));
@@ -251,47 +260,49 @@ function addChanging(program) {
 	command(
 		program,
 		"move",
-		"Moves the sessions of a project whose folder was renamed or moved, so that pi finds them there",
+		"Updates the sessions of a project after its folder was renamed or moved, so that pi finds them",
 		["move ~/project ~/other-project --dry-run"],
 	)
-		.argument("<old>", "where the folder was; sessions of folders in it are moved, too")
-		.argument("[new]", "where it is now (default: the working directory)")
-		.addOption(filled("--session <session>", "only this one: a file, the beginning of a session id, or its name"))
-		.option("--force", "also a session that another process has locked, or that was written within the last minute")
+		.argument("<old>", "the former path of the folder; sessions of its subfolders are moved, too")
+		.argument("[new]", "the present path of the folder (default: the working directory)")
+		.addOption(
+			filled("--session <session>", "move only this session: a file, the beginning of a session id, or a name"),
+		)
+		.option("--force", "include sessions that another process has locked, or that changed within the last minute")
 		.option(...DRY_RUN)
 		.option(...YES)
 		.action(runs("move"));
 
-	command(program, "verify", "Looks for damage; exit code 1 if there is any", [
+	command(program, "verify", "Checks sessions for damage; exits with 1 if it finds any", [
 		"verify",
 		"verify 0193a2b4 session.jsonl",
 		"verify --all",
 	])
 		.argument("[sessions...]", SESSION)
-		.option("-a, --all", "all sessions of every working directory")
+		.option("-a, --all", "check the sessions of every working directory")
 		.action(runs("verify-and-repair", "verify"));
 
-	command(program, "repair", "Repairs a damaged session; the original file is kept beside it", [
+	command(program, "repair", "Repairs a damaged session, and keeps the original file beside it", [
 		"repair 0193a2b4 --dry-run",
 		"repair session.jsonl",
 	])
 		.argument("<session>", ONE_SESSION)
-		.option("--dry-run", "only show what is wrong")
+		.option("--dry-run", "show the damage, and change nothing")
 		.action(runs("verify-and-repair", "repair"));
 
-	command(
-		program,
-		"redact",
-		"Takes a text, or what an entry says, out of a session, its backups and copies of the same entries",
-		["redact 0193a2b4 --text - --dry-run <<< 'the password'", "redact 0193a2b4 --entry 1f2e3d4c --dry-run"],
-	)
+	command(program, "redact", "Removes a text, or the content of entries, from a session, its backups and its forks", [
+		"redact 0193a2b4 --text - --dry-run <<< 'the password'",
+		"redact 0193a2b4 --entry 1f2e3d4c --dry-run",
+	])
 		.argument("<session>", ONE_SESSION)
 		.option(
 			"--text <text>",
-			"the text; - reads it from standard input, because arguments are seen by every user of the machine",
+			"remove this text; - reads it from standard input, because every user of the machine can see arguments",
 		)
-		.addOption(filled("--entry <entries...>", "what these entries say (an id, its beginning, or a label)"))
-		.option("--replacement <text>", "what takes its place (default: [redacted])")
+		.addOption(
+			filled("--entry <entries...>", "remove the content of these entries (an id, the beginning of an id, or a label)"),
+		)
+		.option("--replacement <text>", "put this text in its place (default: [redacted])")
 		.option(...DRY_RUN)
 		.action(runs("redact"));
 }
@@ -304,14 +315,16 @@ function addCopying(program) {
 		"fork session.jsonl --into ~/other-project",
 	])
 		.argument("[session]", SESSION)
-		.addOption(filled("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)"))
+		.addOption(
+			filled("-e, --entry <entry>", "copy only the path to this entry (an id, the beginning of an id, or a label)"),
+		)
 		.addOption(
 			filled(
 				"--into <directory>",
-				"the new session's working directory, which must be there (default: the same); not with --entry",
+				"the existing working directory of the new session (default: the same as before); not with --entry",
 			),
 		)
-		.option("--name <name>", "the new session's name")
+		.option("--name <name>", "the name of the new session")
 		.action(runs("fork-and-export", "fork"));
 
 	command(program, "export", "Writes a conversation as Markdown, or a session as JSON lines", [
@@ -323,14 +336,14 @@ function addCopying(program) {
 		.addOption(
 			new Option(
 				"--format <format>",
-				"md, or jsonl; by default what the ending of the file's name says, without one md",
+				"the format (default: by the ending of the output file's name, otherwise md)",
 			).choices(["md", "jsonl"]),
 		)
-		.addOption(filled("-o, --output <file>", "where to (default: standard output)"))
+		.addOption(filled("-o, --output <file>", "write to this file (default: standard output)"))
 		.addOption(LEAF)
-		.option("-a, --all", "with jsonl: every branch")
-		.option("-f, --full", "with md: all of every tool's output")
-		.option("--force", "write over a file that is there")
+		.option("-a, --all", "with jsonl: export every branch")
+		.option("-f, --full", "with md: export tool output in full")
+		.option("--force", "overwrite an existing file")
 		.action(runs("fork-and-export", "exportSession"));
 }
 
@@ -339,7 +352,7 @@ function addCompletion(program) {
 	program
 		.command("completion")
 		.description("Prints the completion script of a shell")
-		.addArgument(new Argument("<shell>", "the shell that it is for").choices(["bash", "zsh", "fish"]))
+		.addArgument(new Argument("<shell>", "the name of the shell").choices(["bash", "zsh", "fish"]))
 		.addHelpText(
 			"after",
 			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > ~/_pi-sessions   # into a directory of $fpath\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
@@ -348,7 +361,7 @@ function addCompletion(program) {
 
 	program
 		.command("complete", { hidden: true })
-		.description("What the completion scripts offer for the last of these words")
+		.description("Prints the completions of the last word, for the completion scripts")
 		.argument("<words...>")
 		.action(async (words) => (await import("./completion.mjs")).complete(words, program));
 }

@@ -1,5 +1,5 @@
-// `pi-sessions redact`: takes a text, or what an entry says, out of a session, its backups and copies of the same
-// entries on this machine.
+// `pi-sessions redact`: removes a text, or the content of entries, from a session, its backups and every copy of the
+// same entries on this machine.
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
@@ -17,21 +17,21 @@ import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
 /** @typedef {import("../../index.js").RedactReport["lines"]} RedactedLines */
 /**
- * What was done with a session file, or would be.
+ * The result for a session file, or the expected result.
  * @typedef {object} Row
  * @property {string} file
- * @property {number} lines how many were redacted in it
- * @property {string[]} backups those that were redacted
- * @property {number} left how many lines still contain the text where it cannot be replaced
- * @property {boolean} isLocked another process has the session to itself
+ * @property {number} lines the number of redacted lines
+ * @property {string[]} backups the redacted backups
+ * @property {number} left the number of lines that still contain the text, because it cannot be replaced there
+ * @property {boolean} isLocked another process has locked the session
  * @property {boolean} isCatalogClean
  * @property {string} [error] why the file was not redacted
  */
 
-/** Where the command does not look. */
+/** Copies that the command cannot reach. */
 const NOT_REACHED = [
 	"files, backups and catalogs of other machines, and of services that synchronise files",
-	"a pi that has the session open, and what it has in memory: end it",
+	"the memory of a pi that has the session open: end that pi",
 	"exports, pages and other copies outside of session directories",
 ];
 
@@ -43,7 +43,7 @@ const NOT_REACHED = [
 export async function redact(query, options) {
 	if ((options.text === undefined) === (options.entry === undefined))
 		throw new UsageError(
-			"One of --text and --entry is needed, and not both: a text to take out, or the entries that are to lose what they say",
+			"Use either --text, for a text to remove, or --entry, for entries whose content is to be removed",
 		);
 	const path = await sessionPath(query, options);
 	const what = whatOf(path, options);
@@ -51,12 +51,12 @@ export async function redact(query, options) {
 	const rows = [];
 	const { dryRun = false } = options;
 	const { lines } = SessionManager.redact(path, { ...what, dryRun: true });
-	// Copies first: what is changed in them is known by the entries of the session as it is now.
+	// Copies come first, because the session's own entries tell which lines of a copy are to be changed.
 	const found = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
 	const others = found.filter((other) => other !== path);
 	const inCopies = ofCopies(path, what, lines);
-	// A redaction also removes the temporary files that killed processes left in the directory: that of one file of each
-	// is enough.
+	// A redaction also removes temporary files of killed processes from the directory, so one file of each directory must
+	// be redacted even if it does not contain the text.
 	const swept = new Set();
 	for (const other of others) {
 		const mustSweep = !dryRun && !swept.has(dirname(other)) && !SessionManager.isLocked(other);
@@ -74,14 +74,14 @@ function whatOf(path, { text, entry, replacement }) {
 		const manager = openReadOnly(path);
 		return { entries: entry.map((query) => findEntry(manager, query).id), replacement };
 	}
-	// An argument is seen by every user of the machine.
+	// Every user of the machine can see arguments.
 	const given = text === "-" ? readFileSync(0, "utf8").replace(/\r?\n$/, "") : text;
 	if (!given) throw new UsageError("--text must not be empty");
 	return { text: given, replacement };
 }
 
 /**
- * What is to be taken out of another session that may have copies of the entries.
+ * Returns a function from the path of another session to what must be removed from it.
  * @param {string} path
  * @param {RedactInput} what
  * @param {RedactedLines} lines
@@ -91,7 +91,7 @@ function ofCopies(path, { text, replacement }, lines) {
 	if (text === undefined)
 		return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
 	const entries = lines.flatMap(({ id }) => id ?? []);
-	// What the session's subagents were told is what it says.
+	// Subagents' sessions repeat texts of the session under other ids.
 	const own = new Set(subagentFiles(path));
 	return (other) => ({ text, entries: own.has(other) ? undefined : entries, replacement });
 }
@@ -103,11 +103,11 @@ function ofCopies(path, { text, replacement }, lines) {
  * @param {boolean} dryRun
  * @param {{ isNamed?: boolean, mustSweep?: boolean }} options `isNamed`: the user named this session; `mustSweep`:
  * nothing has removed the temporary files of its directory yet
- * @returns {Row[]} empty if there is nothing to take out
+ * @returns {Row[]} empty if there is nothing to remove
  */
 function rowsOf(file, what, dryRun, { isNamed = false, mustSweep = false }) {
 	try {
-		// Of another process's session the lock is asked for only if there is something to take out.
+		// A dry run takes no lock, so a locked session that does not contain the text causes no error.
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		if (!isNamed && !mustSweep && planned.lines.length + planned.backups.length + planned.left === 0) return [];
 		const { lines, backups, left, isCatalogClean } = dryRun
@@ -117,7 +117,7 @@ function rowsOf(file, what, dryRun, { isNamed = false, mustSweep = false }) {
 		return [{ file, lines: lines.length, backups, left, isLocked: SessionManager.isLocked(file), isCatalogClean }];
 	} catch (error) {
 		const { code, message } = Object(error);
-		// A link that leads nowhere, or a file that is gone by now, has nothing of it.
+		// A broken link or a file that was deleted meanwhile does not contain the text.
 		if (!isNamed && ABSENT.has(code)) return [];
 		return [
 			{
@@ -139,37 +139,38 @@ const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 /**
  * @param {string} path
  * @param {Row[]} rows
- * @param {number} looked at how many other files
+ * @param {number} looked the number of other files that were searched
  * @param {Options} options
  */
 async function report(path, rows, looked, { json, dryRun }) {
 	if (json)
 		return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: looked, notReached: NOT_REACHED });
-	if (rows.length === 0) return write(`Nothing of it is in ${safeLine(path)}\n`);
+	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
 	const failed = rows.filter(({ error, file }) => error !== undefined && file !== path).length;
 	const found = rows.filter(({ file }) => file !== path).length - failed;
 	if (looked > 0)
 		await write(
-			`${counted(looked, "other session file")} searched: ${count(found)} with it, ${count(looked - found - failed)} without it${failed > 0 ? `, ${count(failed)} failed` : ""}\n`,
+			`${counted(looked, "other session file")} searched: ${count(found)} with the text, ${count(looked - found - failed)} without${failed > 0 ? `, ${count(failed)} failed` : ""}\n`,
 		);
 	if (!dryRun) await write(`Not reached:\n${NOT_REACHED.map((line) => `  ${line}\n`).join("")}`);
 }
 
-/** A row for people: a line, and others that belong below it. @param {Row} row @param {boolean} isDryRun */
+/** The lines that describe a row. @param {Row} row @param {boolean} isDryRun */
 function describe({ file, lines, backups, left, isLocked, isCatalogClean, error }, isDryRun) {
 	const about = [counted(lines, "line")];
 	if (backups.length > 0) about.push(counted(backups.length, "backup"));
 	const done = `${paint.green(isDryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about.join(", ")}`;
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
-	if (isLocked && error !== undefined) described.push("end the pi that has the session to itself, and run this again");
+	if (isLocked && error !== undefined)
+		described.push("another process has locked the session: end it, and run this command again");
 	if (left > 0)
 		described.push(
-			`${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read`,
+			`${counted(left, "line")} still ${left === 1 ? "contains" : "contain"} the text where it cannot be replaced: in a header, an id, a number, or a line that is too long to be read`,
 		);
 	if (!isCatalogClean)
 		described.push(
-			"the catalog may still hold it: end what uses it, and run this again, with the newest of the releases that are used here",
+			"the catalog may still contain the text: end the programs that use the catalog, and run this command again with the newest installed release",
 		);
 	return described;
 }

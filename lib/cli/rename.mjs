@@ -1,4 +1,4 @@
-// `pi-sessions rename`: gives a session another name, as pi does.
+// `pi-sessions rename`: renames a session as pi does, by an entry of type session_info.
 import { statSync, utimesSync } from "node:fs";
 import { SessionManager } from "../../index.mjs";
 import { safeLine } from "../shared/text.mjs";
@@ -7,7 +7,7 @@ import { sessionPath } from "./sessions.mjs";
 
 /**
  * @param {string} query
- * @param {string} name the empty text takes the name away
+ * @param {string} name an empty text removes the name
  * @param {import("./dir-options.mjs").DirOptions} options
  */
 export async function rename(query, name, options) {
@@ -22,7 +22,7 @@ export async function rename(query, name, options) {
 		else await write(`${safeLine(id)}  ${now === undefined ? "(no name)" : safeLine(now)}\n`);
 	} finally {
 		manager.close();
-		// pi continues the session whose file changed last, and a name is nothing that was said.
+		// `pi --continue` opens the session whose file changed last; a new name must not decide that.
 		if (manager.getDiagnostics().foreignChanges.length === 0) utimesSync(path, atimeMs / 1000, mtimeMs / 1000);
 	}
 }

@@ -1,4 +1,4 @@
-// Going on with a session in pi: the line that says how.
+// The line that tells how to continue a session in pi.
 import { dirname } from "node:path";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { safeLine, widthOf } from "../shared/text.mjs";
@@ -7,29 +7,29 @@ import { columns, isInTerminal, paint } from "./output.mjs";
 import { isPlainId } from "./sessions.mjs";
 
 /** @typedef {import("./dir-options.mjs").DirOptions} DirOptions */
-/** @typedef {{ path: string, id: string, cwd: string }} Session what is known of one */
+/** @typedef {{ path: string, id: string, cwd: string }} Session */
 
 /**
- * The line that goes on with a session, for a terminal; none in a pipe.
+ * The line for a terminal; none for a pipe.
  * @param {Session} session
  * @param {DirOptions} options
- * @param {string} [what] which session that is, where several were shown
+ * @param {string} [what] names the session if several were shown
  * @returns {string[]}
  */
 export function resumeLines(session, options, what = "") {
 	const command = isInTerminal() ? resumeCommand(session, options) : undefined;
 	if (command === undefined) return [];
-	const line = `Go on${what}: ${command}`;
-	// What may be copied is not cut, nor broken.
-	return (widthOf(line) <= columns() ? [line] : [`Go on${what}:`, command]).map((text) => paint.dim(text));
+	const line = `Continue${what}: ${command}`;
+	// The user may copy the command, so it is neither cut nor wrapped.
+	return (widthOf(line) <= columns() ? [line] : [`Continue${what}:`, command]).map((text) => paint.dim(text));
 }
 
 /**
- * What is typed to go on with a session. By its id pi finds those of the working directory; another it would copy there
- * first, so that is named by its file.
+ * The command that continues a session. pi finds an id only in the working directory, and would copy a session of
+ * another directory there first; such a session is named by its file.
  * @param {Session} session
  * @param {DirOptions} options
- * @returns {string | undefined} undefined where the name holds what a terminal must not get
+ * @returns {string | undefined} undefined if the name contains characters that are not safe in a terminal
  */
 function resumeCommand({ path, id, cwd }, options) {
 	const isHere =

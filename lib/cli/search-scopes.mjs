@@ -1,12 +1,12 @@
-// What a search can be limited to.
+// The values of the options `--in` and `--role`.
 
-/** The texts that are searched. */
+/** The texts that can be searched. */
 export const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
 
-/** Those that are searched unless others are named. */
+/** The texts that are searched by default. */
 export const DEFAULT_SCOPES = SCOPES.slice(0, 4);
 
-/** Whose texts are searched. */
+/** The roles of messages and the types of entries that can be searched. */
 export const ROLES = [
 	"user",
 	"assistant",

@@ -1,4 +1,4 @@
-// `pi-sessions search`: places where words were said, by session.
+// `pi-sessions search`: prints hits, grouped by session.
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
@@ -16,22 +16,23 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /**
  * @typedef {import("./dir-options.mjs").DirOptions & {
- *   limit: number, perSession?: number, session?: string, subagents: boolean, in?: NonNullable<SearchOptions["in"]>, role?: NonNullable<SearchOptions["roles"]>,
+ *   limit: number, perSession?: number, session?: string, subagents: boolean, in?: NonNullable<SearchOptions["in"]>,
+ * role?: NonNullable<SearchOptions["roles"]>,
  *   since?: string, until?: string, phrase?: boolean,
  * }} Options
  */
 
-/** How many hits of a session people see, so that a long session does not hide the others. */
+/** The number of hits shown for each session, so that a long session does not hide the others. */
 const PER_SESSION = 3;
 
 /**
- * Gives the exit code: 1 if nothing was found. If it fails, the exit code is 2.
+ * Returns the exit code: 1 if nothing was found. If the search throws, the exit code is 2.
  * @param {string[]} words
  * @param {Options} options
  */
 export async function search(words, options) {
 	const query = words.join(" ");
-	if (query.trim() === "") throw new UsageError("Words to look for are needed");
+	if (query.trim() === "") throw new UsageError("No words to search for: name at least one");
 	const dir = existingSessionDir(options);
 	const session = options.session === undefined ? undefined : await sessionPath(options.session, options);
 	const isAll = options.all || session !== undefined;
@@ -40,7 +41,7 @@ export async function search(words, options) {
 	const hits = await withProgress("Searching", ({ update, stop }) =>
 		SessionManager.search(query, {
 			...(isAll ? {} : scopeOf(options)),
-			// A session that is named by its path may lie elsewhere.
+			// A session that is named by its path may be outside of the session directory.
 			sessionDir: session === undefined ? dir : dirname(session),
 			session,
 			subagents: options.subagents,
@@ -55,9 +56,9 @@ export async function search(words, options) {
 			mark: [OPEN, CLOSE],
 			onProgress: update,
 			onHit(hit) {
-				// The terminal may show both.
+				// Standard output and the progress bar may share a terminal.
 				stop();
-				// Hits wait for those before them, the search waits for none.
+				// Hits are written in order, and the search does not wait for that.
 				writing = writing.then(() => write(writer.hit(hit)));
 			},
 		}),
@@ -65,12 +66,12 @@ export async function search(words, options) {
 	await writing;
 	if (hits.length > 0) await write(writer.end());
 	else if (!options.json) await write(await nothingFound(query, options));
-	// Where no hit was asked for, none is missing.
+	// With `--limit 0` it is no failure that there is no hit.
 	return hits.length > 0 || (options.json && options.limit === 0) ? 0 : 1;
 }
 
 /**
- * What was searched, and what was not.
+ * The message that tells what was searched and what was not.
  * @param {string} query
  * @param {Options} options
  */
@@ -85,13 +86,13 @@ async function nothingFound(query, options) {
 	const scopes = options.in ?? DEFAULT_SCOPES;
 	const named = (/** @type {boolean} */ isSearched) =>
 		SCOPES.filter((scope) => scopes.includes(scope) === isSearched).join(", ");
-	const left = named(false) && ` Not searched: ${named(false)} (--in names the texts to search).`;
+	const left = named(false) && ` Not searched: ${named(false)} (--in selects texts).`;
 	const rest =
-		others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all searches them).` : "";
+		others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all includes them).` : "";
 	return `${wrapped(`Nothing found for ${safeLine(query)} in ${where}. Searched: ${named(true)}.${left}${rest}`, columns()).join("\n")}\n`;
 }
 
-/** Hits as JSON lines, marked as the library marks them. */
+/** Hits as JSON lines, with the library's default marks. */
 function jsonWriter() {
 	return {
 		/** @param {SearchHit} hit */
@@ -101,7 +102,7 @@ function jsonWriter() {
 }
 
 /**
- * Hits for people, by session.
+ * Hits for people, grouped by session.
  * @param {Options} options
  */
 function textWriter(options) {
@@ -114,13 +115,13 @@ function textWriter(options) {
 		const left = last.hitsInSession - ofSession;
 		const more =
 			left > 0
-				? wrapped(`  ${count(left)} more in this session; --session ${safeLine(last.id)} shows all`, columns()).map(
+				? wrapped(`  ${count(left)} more in this session; show all by --session ${safeLine(last.id)}`, columns()).map(
 						(line) => paint.dim(line),
 					)
 				: [];
 		return [...more, ...resumeLines(last, options).map((line) => `  ${line}`)];
 	};
-	/** The session that a subagent's belongs to is named first, also if nothing was found in it. */
+	/** Before a subagent's session we print the session that it belongs to, even without a hit in that. */
 	const sessionStart = (/** @type {SearchHit} */ hit) => {
 		if (!hit.owner) return [sessionLine(hit)];
 		const isNamed = last && (last.owner ?? last).path === hit.owner.path;
@@ -129,7 +130,7 @@ function textWriter(options) {
 	return {
 		/** @param {SearchHit} hit */
 		hit(hit) {
-			// One more than the limit tells that there are more.
+			// The search returns one hit more than the limit if there are more.
 			if (++shown > options.limit) return "";
 			const isNext = hit.path !== last?.path;
 			const between = isNext ? [...sessionEnd(), ...sessionStart(hit)] : [];
@@ -139,7 +140,9 @@ function textWriter(options) {
 		},
 		end() {
 			const more =
-				shown > options.limit ? wrapped(`There are more than ${options.limit}; --limit all shows all`, columns()) : [];
+				shown > options.limit
+					? wrapped(`There are more than ${options.limit} hits; --limit all shows all`, columns())
+					: [];
 			return lines([...sessionEnd(), ...more.map((line) => paint.dim(line))]);
 		},
 	};
@@ -147,7 +150,7 @@ function textWriter(options) {
 
 /**
  * @param {import("../../index.js").SearchedSession} session
- * @param {number} [indent] columns that are taken before it
+ * @param {number} [indent] columns before the line
  */
 function sessionLine(session, indent = 0) {
 	const width = columns() - indent;
@@ -159,7 +162,7 @@ function sessionLine(session, indent = 0) {
 }
 
 /**
- * Where a hit is and what was found; below each other where the terminal is narrow.
+ * The place of a hit and its snippet, on two lines if the terminal is narrow.
  * @param {SearchHit} hit
  */
 function hitLines(hit) {
@@ -174,7 +177,7 @@ function hitLines(hit) {
 }
 
 /**
- * A snippet with the words found in it made bold.
+ * A snippet with the found words in bold.
  * @param {string} snippet
  * @param {number} width
  */

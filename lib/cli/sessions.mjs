@@ -1,4 +1,4 @@
-// Finds the session, and the entry, that the user named, and opens it for reading.
+// Finds the session or entry that the user named, and opens sessions for reading.
 import { existsSync, statSync } from "node:fs";
 import { SessionManager } from "../../index.mjs";
 import { placeIn } from "../shared/repository.mjs";
@@ -14,11 +14,11 @@ import { withProgress } from "./output.mjs";
 /** @typedef {import("./dir-options.mjs").DirOptions} DirOptions */
 
 const CANDIDATES_SHOWN = 10;
-/** Columns of an id in messages; pi's own ids take 36. */
+/** Width of an id in messages, in columns; pi's own ids have 36. */
 export const ID_COLUMNS = 64;
 
 /**
- * The sessions of a working directory, of its repository, or all of them, with a progress bar while they are read.
+ * The selected sessions, with a progress bar while they are read.
  * @param {DirOptions} options
  * @returns {Promise<SessionInfo[]>}
  */
@@ -34,20 +34,21 @@ export async function listSessions(options) {
 	);
 }
 
-/** Ids that the library itself would give or take. Another may hold anything, and goes to no shell. */
+/** Ids that the library accepts. Other ids may contain any characters and are never offered to a shell. */
 const PLAIN_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 
 /** @param {string} id */
 export const isPlainId = (id) => PLAIN_ID.test(id);
 
-/** Whether what names a session is a path: else it is an id, its beginning, or a name. @param {string} query */
+/** Whether a query is a path; otherwise it is an id, the beginning of an id, or a name. @param {string} query */
 export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);
 
 /**
- * The file of a session: a path, the beginning of an id, a name, or nothing for the newest of the working directory.
+ * The file of the session that a query names: a path, the beginning of an id, or a name. Without a query: the newest
+ * session of the working directory.
  * @param {string | undefined} query
  * @param {DirOptions} options
- * @param {string} [hint] for an id that no session here has
+ * @param {string} [hint] added to the error if no session has the id
  * @returns {Promise<string>}
  */
 export async function sessionPath(query, options, hint = "") {
@@ -59,29 +60,29 @@ export async function sessionPath(query, options, hint = "") {
 	const sessions = await listSessions({ ...options, all: true });
 	// A name may look like a path.
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
-		// Lists have no sessions of subagents.
+		// Lists leave out sessions of subagents.
 		const dir = sessionDir(options);
 		const others =
 			query === "" ? [] : SessionManager.findByIdPrefix(query, dir === undefined ? {} : { sessionDir: pathOf(dir) });
 		if (others.length > 0) return findOne(query, others, (session) => clip(session.id, ID_COLUMNS)).path;
 		throw new CommandError(
 			path === undefined
-				? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them${hint}`
-				: `${stats ? "Not a file" : "No such file"}: ${query}`,
+				? `No session has an id that begins with ${JSON.stringify(query)}, or this name. \`${SHOWN_BY.session}\` shows all sessions${hint}`
+				: `${stats ? "Not a file" : "The file does not exist"}: ${query}`,
 		);
 	}
 	return findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`).path;
 }
 
-/** The commands that show what there is of something. */
+/** The commands that list the sessions, and the entries of a session. */
 const SHOWN_BY = { session: "pi-sessions list --all", entry: "pi-sessions tree" };
 
 /** @param {string | undefined} name @param {string} query */
 const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(name) === query;
 
 /**
- * The session that `list` shows first: that of the newest message. File times are no help, because restores and sync
- * tools change them.
+ * The session that `list` shows first, by the time of its newest message. We ignore file times, because restores and
+ * sync tools change them.
  * @param {DirOptions} options
  */
 async function newestSession(options) {
@@ -89,20 +90,21 @@ async function newestSession(options) {
 	const [newest] = await listSessions({ ...options, all: false });
 	if (!newest)
 		throw new CommandError(
-			`No session for ${workingDirectory(options)}. \`pi-sessions list --all\` shows those of every directory`,
+			`There is no session for ${workingDirectory(options)}. \`pi-sessions list --all\` shows the sessions of every directory`,
 		);
 	return newest.path;
 }
 
 /**
- * What a session is called: its name, else its first message.
+ * The title of a session: its name, otherwise its first message.
  * @param {SessionInfo} session
  * @param {number} width
  */
 export const title = (session, width) => clip(session.name ?? session.firstMessage, width);
 
 /**
- * The one item whose id equals the query or, if none does, begins with it or, if none does, whose name it is.
+ * The item whose id equals the query; otherwise the item whose id begins with it; otherwise the item with this name.
+ * Throws if there is none, or several.
  * @template {{ id: string, name?: string, path?: string }} T
  * @param {string} query
  * @param {readonly T[]} items
@@ -118,11 +120,11 @@ export function findOne(query, items, show, noun = "session") {
 	const [first] = candidates;
 	if (!first)
 		throw new CommandError(
-			`No ${noun} has an id that begins with ${JSON.stringify(query)}; ${SHOWN_BY[noun]} shows them`,
+			`No ${noun} has an id that begins with ${JSON.stringify(query)}. \`${SHOWN_BY[noun]}\` shows the ids`,
 		);
 	if (candidates.length === 1 && query !== "") return first;
 	const lines = candidates.slice(0, CANDIDATES_SHOWN).map((item) => {
-		// Only the path distinguishes sessions that share an id.
+		// Sessions with the same id differ only in their paths.
 		const path =
 			item.path !== undefined && candidates.some((other) => other !== item && other.id === item.id)
 				? `\n    ${item.path}`
@@ -155,12 +157,12 @@ export function findEntry(manager, query) {
 	return findOne(query, entries, (entry) => `${clip(entry.id, ID_COLUMNS)}  ${clip(entry.type, 30)}`, "entry");
 }
 
-/** Reading takes no lock, even if the environment asks for one, and waits for none. */
+/** Readers neither take a lock nor wait for one, even if the environment asks for it. */
 export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 
 /**
- * Opens a session read-only: nothing is written, even where `SessionManager.open` would migrate an old file or write a
- * header to an empty one. The file stays open as long as the manager lives.
+ * Opens a session read-only: writes nothing, even where `SessionManager.open` would migrate an old file or write a
+ * header to an empty one. The file stays open until the manager is collected.
  * @param {string} path
  * @returns {Manager}
  */

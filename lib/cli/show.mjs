@@ -1,4 +1,4 @@
-// `pi-sessions show`: the conversation, for reading.
+// `pi-sessions show`: prints a conversation.
 import { stripVTControlCharacters } from "node:util";
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "../shared/text.mjs";
@@ -15,13 +15,13 @@ import { paintRole } from "./tree-lines.mjs";
  * boolean }} Options
  */
 
-/** Lines of a tool's output that are shown unless all are asked for. */
+/** Lines of tool output that are shown without `--full`. */
 const OUTPUT_LINES = 4;
-/** Columns of a tool's name, at most. */
+/** Largest width of a tool's name, in columns. */
 const TITLE = 100;
-/** Lines of a message that are shown unless all are asked for: a log that was pasted as a message need not be read. */
+/** Lines of a message that are shown without `--full`, because users paste long logs into messages. */
 const TEXT_LINES = 200;
-/** What an entry may hold much of. */
+/** The fields of an entry that may be large. */
 const BODIES = ["message", "content", "data", "details"];
 
 /**
@@ -39,7 +39,7 @@ export async function show(query, options) {
 	/** @type {Manager | undefined} */
 	let unread = opened;
 	const lines = () => {
-		// Entries that were shown are emptied, so showing them again takes another manager.
+		// `branchOf` empties entries, so a second run needs another manager.
 		const manager = unread ?? openReadOnly(path);
 		unread = undefined;
 		return conversation(manager, path, leaf, options);
@@ -48,8 +48,8 @@ export async function show(query, options) {
 }
 
 /**
- * The newest entries of a branch; all without a limit. An entry is emptied when the next one is asked for: the manager
- * would keep the texts of the whole session, which it reads when they are looked at.
+ * Yields the newest entries of a branch, all without a limit. It empties each entry before it yields the next, because
+ * the manager would otherwise keep the texts of the whole session in memory.
  * @param {Manager} manager
  * @param {string | undefined} leaf
  * @param {number} limit
@@ -74,7 +74,7 @@ function* conversation(manager, path, leaf, options) {
 	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(
 		Boolean,
 	);
-	// Ids, which may be copied, are not cut; if need be they get their own line.
+	// The user may copy an id, so ids are not cut and get a line of their own if necessary.
 	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
 	let isFirst = true;
@@ -88,7 +88,7 @@ function* conversation(manager, path, leaf, options) {
 		yield "";
 		const head = headOf(entry, manager.getLabel(entry.id));
 		const [only = ""] = lines;
-		// A note shares the line of its title if it fits.
+		// A short note is on the line of its title.
 		const quiet =
 			entry.type !== "message" &&
 			lines.length === 1 &&
@@ -101,7 +101,7 @@ function* conversation(manager, path, leaf, options) {
 }
 
 /**
- * Who speaks, the entry's id, its time and label; where the terminal is narrow, less of it.
+ * The role, id, time and label of an entry; fewer of these if the terminal is narrow.
  * @param {SessionEntry} entry
  * @param {unknown} label
  */
@@ -118,7 +118,7 @@ function headOf(entry, label) {
 }
 
 /**
- * The lines of a part, in texts of one or more of them.
+ * The text of a part, in pieces of one or more lines.
  * @param {Part} part
  * @param {boolean} full
  * @returns {string[]}
@@ -153,28 +153,27 @@ function partLines(part, full) {
 }
 
 /**
- * Changes each line of a text.
+ * Returns a function that changes each line of a text.
  * @param {(line: string) => string} change
  * @returns {(text: string) => string}
  */
 const eachLine = (change) => (text) => text.split("\n").map(change).join("\n");
 
 /**
- * The first lines of a text made safe, and how many more there are. Those that are not shown are only counted.
+ * The first lines of a text, made safe for a terminal. Lines beyond the limit are only counted.
  * @param {string} text
  * @param {number} limit
  * @param {string} [indent]
- * @returns {string[]} the lines as one text, and the line that tells of more
+ * @returns {string[]} the lines as one text, and a line with the number of hidden lines if there are any
  */
 function folded(text, limit, indent = "") {
-	// Asking first is faster: a text without other characters than Latin letters has none of them, which takes no look at
-	// it.
+	// The check is faster than `replace`, because V8 does not search a Latin-1 string for these characters.
 	const lined = text.includes("\u2028") || text.includes("\u2029") ? text.replace(/[\u2028\u2029]/g, "\n") : text;
 	let [count, end] = [1, text.length];
 	for (let at = limit === Infinity ? -1 : lined.indexOf("\n"); at >= 0; at = lined.indexOf("\n", at + 1)) {
 		if (count++ === limit) end = at;
 	}
-	// A fold takes a line as well, so a single line is never folded.
+	// The line with the number would be as long as one hidden line, so we hide two or more.
 	if (count <= limit + 1) return [safeBlock(lined)];
 	const shown = lined.slice(0, lined[end - 1] === "\r" ? end - 1 : end);
 	return [safeBlock(shown), `${indent}… ${counted(count - limit, "more line")} (--full)`];

@@ -1,14 +1,14 @@
-// Signals that end the command: it first cleans up what it has begun.
+// Cleans up before a signal ends the command.
 
 const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
-/** How long signals and other events wait at most, in milliseconds. */
+/** The longest time that signals and other events wait, in milliseconds. */
 const YIELD_INTERVAL_MS = 50;
 
 /**
- * Does something before a signal ends the process, which then ends by that signal.
+ * Calls a function when a signal comes; the process then ends by that signal.
  * @param {() => void} clean
- * @returns {() => void} takes it back
+ * @returns {() => void} removes the function
  */
 export function onSignal(clean) {
 	const stopped = (/** @type {NodeJS.Signals} */ signal) => {
@@ -23,7 +23,7 @@ export function onSignal(clean) {
 	return off;
 }
 
-/** For loops that never wait: lets signals be handled now and then. */
+/** Returns a function for loops that never wait: called in each round, it lets Node handle signals every 50 ms. */
 export function yieldToSignals() {
 	let last = Date.now();
 	return async () => {

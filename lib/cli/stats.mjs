@@ -1,4 +1,5 @@
-// `pi-sessions stats`: what sessions cost, by model and time, and their largest entries. The library adds up.
+// `pi-sessions stats`: prints tokens and cost by model and time, and the largest entries. The library calculates the
+// sums.
 import { SessionManager } from "../../index.mjs";
 import { preview, roleOf } from "../shared/entries.mjs";
 import { clip, count, safeLine, size, wrapped } from "../shared/text.mjs";
@@ -20,9 +21,9 @@ import { limitsOf } from "./times.mjs";
  * boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options
  */
 
-/** How many of the largest entries are named. */
+/** The number of largest entries that are listed. */
 const LARGEST = 10;
-/** The largest number of rows in a table by day or week: longer times are shown by week, then by month. */
+/** The largest number of rows in a table by day or week. Longer times are grouped by week, then by month. */
 const MAX_PERIODS = 92;
 const DAY_MS = 86_400_000;
 
@@ -32,7 +33,7 @@ const DAY_MS = 86_400_000;
  */
 export async function stats(query, options) {
 	if (isOfMany(options) && query !== undefined)
-		throw new UsageError(`--${options.all ? "all" : "repository"} cannot be combined with a session`);
+		throw new UsageError(`--${options.all ? "all" : "repository"} cannot be combined with a named session`);
 	if (options.csv && options.json) throw new UsageError("--csv cannot be combined with --json");
 	/** @type {Grouping[]} */
 	const by = options.by
@@ -46,7 +47,7 @@ export async function stats(query, options) {
 	const rows = report.by[/** @type {Grouping} */ (by[0])];
 	if (options.csv) {
 		await write(`${csv(/** @type {Grouping} */ (by[0]), rows)}\n`);
-		// Rows have no column for it.
+		// The rows have no column for these notes.
 		const notes = notCounted(report, isLimited(options));
 		if (notes !== "") process.stderr.write(`${notes}\n`);
 	} else if (options.json) await writeJson(asJson(report, options));
@@ -59,7 +60,7 @@ export async function stats(query, options) {
 }
 
 /**
- * What the sessions that were asked for used.
+ * Calculates the usage of the selected sessions.
  * @param {string | undefined} query
  * @param {Options} options
  * @param {Grouping[]} by
@@ -83,10 +84,10 @@ async function addUp(query, options, by) {
 	);
 }
 
-/** Whether the sums are of more than one session. @param {Options} options */
+/** Whether the sums are over several sessions. @param {Options} options */
 const isOfMany = ({ all, repository }) => Boolean(all || repository);
 
-/** Whether only some of the calls are wanted; entries have no such limits. @param {Options} options */
+/** Whether only calls of a certain time are added up. @param {Options} options */
 const isLimited = ({ since, until }) => since !== undefined || until !== undefined;
 
 /**
@@ -118,7 +119,7 @@ function asJson(report, options) {
 function csv(grouping, rows) {
 	const about = grouping === "session" ? /** @type {const} */ (["id", "cwd", "title"]) : [];
 	const sums = /** @type {const} */ (["calls", "input", "output", "cacheRead", "cacheWrite", "cost"]);
-	// A spreadsheet must not take a text for a formula. Some read full-width signs as the ASCII ones.
+	// A spreadsheet must not treat a text as a formula. Some treat full-width signs like the ASCII ones.
 	const cell = (/** @type {unknown} */ text) =>
 		`"${safeLine(text)
 			.replace(/^[=+\-@＝＋－＠]/, "'$&")
@@ -132,7 +133,7 @@ function csv(grouping, rows) {
 }
 
 /**
- * The largest entries and what they say.
+ * The largest entries with their roles and texts.
  * @param {Report} report
  * @returns {Large[]}
  */
@@ -145,7 +146,7 @@ const largestOf = ({ largest }) =>
 	}));
 
 /**
- * What an entry of a session is and says; nothing if it is no longer there.
+ * The role and text of an entry; both empty if the entry no longer exists.
  * @param {string} path
  * @param {string} id
  */
@@ -154,7 +155,7 @@ function entryOf(path, id) {
 		const entry = openReadOnly(path).getEntry(id);
 		if (entry !== undefined) return { role: roleOf(entry), text: clip(preview(entry), 200) };
 	} catch {
-		// The session was rewritten or deleted since it was added up.
+		// The session was rewritten or deleted meanwhile.
 	}
 	return { role: "", text: "" };
 }
@@ -175,7 +176,7 @@ function lines(report, options) {
 	const by = options.by ? [options.by] : ["model", periodOf(report.by.day)];
 	const tables = total.calls > 0 ? by.flatMap((grouping) => sumTable(grouping, report.by[grouping], total)) : [];
 	const rest = isLimited(options) || options.by ? [] : largest(report, isOfMany(options));
-	// Who has read on to the end need not go back for the total.
+	// We repeat the total at the end, so that a reader need not scroll back.
 	const again = rest.length > 0 && tables.length > 0 ? [...heading("In all"), ...wrapped(sums, columns())] : [];
 	return [
 		...wrapped(sums, columns()),
@@ -189,8 +190,8 @@ function lines(report, options) {
 }
 
 /**
- * What a time is divided into, so that there are not too many parts.
- * @param {Row[]} days those with calls, in order
+ * The grouping of a time that results in at most `MAX_PERIODS` rows, if possible.
+ * @param {Row[]} days the days with calls, in order
  * @returns {"day" | "week" | "month"}
  */
 function periodOf(days) {
@@ -199,7 +200,7 @@ function periodOf(days) {
 	return length >= 7 * MAX_PERIODS ? "month" : length >= MAX_PERIODS ? "week" : "day";
 }
 
-/** Rows of models, projects and sessions that the terminal shows; --json and --csv have all. */
+/** The number of models, projects or sessions that a table shows. `--json` and `--csv` contain all. */
 const SHOWN = 50;
 
 /**
@@ -210,7 +211,9 @@ const SHOWN = 50;
 function sumTable(grouping, all, total) {
 	const rows = isTime(grouping) ? all : all.slice(0, SHOWN);
 	const more =
-		all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
+		all.length > rows.length
+			? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv prints all)`)]
+			: [];
 	const { columns: titles, cells } = usageTable(grouping, rows, total, columns(), { paintBar: paint.green });
 	return [...heading(`Tokens and cost by ${grouping}`), ...table(titles, cells), ...more];
 }

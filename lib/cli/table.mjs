@@ -1,4 +1,4 @@
-// Tables on standard output.
+// Tables for standard output.
 import { layout } from "../shared/table.mjs";
 import { clip } from "../shared/text.mjs";
 import { columns, isInTerminal, paint } from "./output.mjs";
@@ -12,7 +12,7 @@ import { columns, isInTerminal, paint } from "./output.mjs";
  */
 export function table(all, rows) {
 	const { head, lines, missing } = layout(all, rows, columns(), paint.bold);
-	// On every screen the columns have their titles.
+	// Each screen repeats the titles of the columns.
 	const screen = isInTerminal() && process.stdout.rows > 4 ? process.stdout.rows - 2 : Infinity;
 	const drawn = lines.flatMap((line, index) => [...(index % screen === 0 ? [head] : []), line]);
 	const note = missing.length === 0 ? [] : [paint.dim(clip(`(no room for ${missing.join(", ")})`, columns()))];

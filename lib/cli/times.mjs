@@ -1,4 +1,4 @@
-// The times that options name: days, days ago, and ISO times.
+// Times in options: days, days ago, and ISO times.
 import { UsageError } from "./errors.mjs";
 
 /**
@@ -10,15 +10,15 @@ export function limitsOf(options, utc) {
 	const since = timeOfDay(options.since, utc, 0, "--since");
 	const until = timeOfDay(options.until, utc, 1, "--until");
 	if (since !== undefined && until !== undefined && since >= until)
-		throw new UsageError(`No time lies between --since ${options.since} and --until ${options.until}`);
+		throw new UsageError(`--since ${options.since} must be before --until ${options.until}`);
 	return { since, until };
 }
 
 /**
- * The midnight that begins a day, or one that comes later; a time as it is.
+ * The time that a text names, in milliseconds. For a day: the midnight at its beginning, or `later` days after that.
  * @param {string | undefined} text `2025-06-01`, `7d` for seven days ago, or an ISO time
  * @param {boolean} utc
- * @param {number} later days
+ * @param {number} later number of days
  * @param {string} option
  */
 export function timeOfDay(text, utc, later, option) {
@@ -38,5 +38,7 @@ export function timeOfDay(text, utc, later, option) {
 			? midnight(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - Number(ago) + later)
 			: midnight(now.getFullYear(), now.getMonth(), now.getDate() - Number(ago) + later);
 	} else if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text))) return Date.parse(text);
-	throw new UsageError(`${option} takes a day (2025-06-01), days ago (7d) or an ISO time: ${JSON.stringify(text)}`);
+	throw new UsageError(
+		`${option} must be a day (2025-06-01), days ago (7d) or an ISO time, not ${JSON.stringify(text)}`,
+	);
 }

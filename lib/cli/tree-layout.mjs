@@ -1,31 +1,31 @@
-// The shape of a tree for people: runs of entries without a branch point, one below the other, and the runs that leave
-// them.
+// The layout of a tree: runs of entries without a branch point, and the runs that follow each of them.
 //
-// At each branch point one child continues in its parent's column: the one that leads to the leaf, else the one with
-// the most entries below it. So only side branches indent, and no drawing is deeper than the logarithm of the session:
-// each side branch holds at most half of what its branch point holds (one more where the leaf's branch is the smaller).
+// At each branch point one child continues in its parent's column: the child that leads to the leaf, otherwise the
+// child with the most entries below it. Only side branches are indented. The depth of a drawing is at most the
+// logarithm of the number of entries (plus one), because a side branch contains at most half of the entries below its
+// branch point, except where the leaf's branch is the smaller one.
 import { roleOf } from "../shared/entries.mjs";
 
-/** @typedef {import("../../index.js").OutlineNode} Node an entry of an outline, or of a tree */
+/** @typedef {import("../../index.js").OutlineNode} Node an entry of an outline or a tree */
 
 /**
- * @typedef {object} Run entries in a line, from a root or a branch point to a branch point or an end
+ * @typedef {object} Run entries without a branch point between them
  * @property {Node[]} nodes
- * @property {Run[]} sides branches that leave after its last entry, oldest first
- * @property {Run | undefined} next where the column goes on
- * @property {number} size entries in it and in all that follows
+ * @property {Run[]} sides the side branches after its last entry, oldest first
+ * @property {Run | undefined} next the run that continues in the same column
+ * @property {number} size the number of entries in this run and in all runs below it
  */
 
 /**
- * Makes the runs of a tree. Sessions are deeper than the stack, so nothing here recurses.
+ * Creates the runs of a tree. No function here is recursive, because sessions are deeper than the stack.
  * @param {Node[]} roots
  * @param {Set<string>} active ids on the path to the leaf
- * @returns {{ sides: Run[], next: Run | undefined }} as after an entry above all roots
+ * @returns {{ sides: Run[], next: Run | undefined }} the runs of the roots, as if these were the children of one entry
  */
 export function runsOf(roots, active) {
-	/** @type {{ run: Run, children: Node[] }[]} in an order that has each run before those that leave it */
+	/** @type {{ run: Run, children: Node[] }[]} each run before the runs below it */
 	const made = [];
-	/** @type {Map<Node, Run>} by first entry */
+	/** @type {Map<Node, Run>} runs by their first entry */
 	const byFirst = new Map();
 	const waiting = [...roots];
 	for (let first = waiting.pop(); first; first = waiting.pop()) {
@@ -48,7 +48,7 @@ export function runsOf(roots, active) {
 	return parted(roots, byFirst, active);
 }
 
-/** How many entries are in runs. @param {{ sides: Run[], next: Run | undefined }} runs */
+/** The number of entries in runs. @param {{ sides: Run[], next: Run | undefined }} runs */
 export const sizeOf = ({ sides, next }) => [...sides, ...(next ? [next] : [])].reduce((sum, { size }) => sum + size, 0);
 
 /**
@@ -67,19 +67,22 @@ function parted(nodes, byFirst, active) {
 }
 
 /**
- * The tree of user messages alone: each is a child of the last one before it.
+ * The tree of user messages: the parent of each is the nearest user message above it.
  * @param {Node[]} roots
  * @returns {Node[]}
  */
 export function userNodes(roots) {
-	/** @type {Node[]} each node before those below it */
+	/** @type {Node[]} each node before the nodes below it */
 	const order = [];
 	const waiting = [...roots];
 	for (let node = waiting.pop(); node; node = waiting.pop()) {
 		order.push(node);
 		for (const child of node.children) waiting.push(child);
 	}
-	/** @type {Map<Node, Node[]>} by node, the user messages that follow it, or itself */
+	/**
+	 * @type {Map<Node, Node[]>} for each node: itself if it is a user message, otherwise the nearest user messages below
+	 * it
+	 */
 	const found = new Map();
 	const below = (/** @type {Node[]} */ nodes) => {
 		const lists = nodes.map((node) => found.get(node) ?? []).filter(({ length }) => length > 0);
@@ -93,15 +96,15 @@ export function userNodes(roots) {
 }
 
 /**
- * Which entries of a run are shown when at most `limit` are: its ends, labelled ones and the leaf always, then what the
- * user said, then summaries, then the newest of the rest.
+ * Selects the entries of a run that are shown, at most `limit`: always its ends, labelled entries and the leaf; then
+ * user messages, then summaries, then the newest of the rest.
  * @param {Node[]} nodes
  * @param {number} limit
  * @param {string | null} leafId
- * @returns {(Node | Node[])[]} entries, and lists of those left out between them
+ * @returns {(Node | Node[])[]} entries, and lists of the hidden entries between them
  */
 export function folded(nodes, limit, leafId) {
-	// A fold takes a line as well, so a single entry is never folded.
+	// A fold is a line as well, so it must replace two entries or more.
 	if (nodes.length <= limit + 1) return nodes;
 	/** @type {number[][]} */
 	const ranks = [[], [], [], []];

@@ -1,4 +1,4 @@
-// A session's tree, drawn: a line for each entry, in the order and with the indents of `tree-layout.mjs`.
+// Draws the tree of a session: a line for each entry, ordered and indented by `tree-layout.mjs`.
 import { preview, roleOf } from "../shared/entries.mjs";
 import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { columns, paint } from "./output.mjs";
@@ -26,16 +26,17 @@ const roleColour = {
 export const paintRole = (role) => (Object.hasOwn(roleColour, role) ? roleColour[role] : paint.dim)?.(role) ?? role;
 
 /**
- * The drawing of a session, line by line.
+ * Yields the lines of the drawing.
  * @param {Manager} manager
- * @param {number} limit most entries per run, and most branches per branch point, that are drawn
- * @param {boolean} isOfUser user messages alone
+ * @param {number} limit the largest number of entries drawn in a run, and of branches drawn at a branch point
+ * @param {boolean} isOfUser draws only user messages
  */
 export function* treeLines(manager, limit, isOfUser) {
 	const { tree, branch } = manager.getOutline();
 	const active = new Set(branch);
 	const outlined = runsOf(tree, active);
-	// Most entries are not drawn, and not read. Of several entries with one id a manager gives the last.
+	// The outline needs no bodies, and most entries are not drawn. If ids repeat, the outline and `getEntry` do not
+	// agree.
 	const isOutline = (limit < Infinity || isOfUser) && sizeOf(outlined) === manager.getEntryCount();
 	const nodes = isOutline ? tree : manager.getTree();
 	const runs = isOfUser ? runsOf(userNodes(nodes), active) : isOutline ? outlined : runsOf(nodes, active);
@@ -45,14 +46,14 @@ export function* treeLines(manager, limit, isOfUser) {
 }
 
 /**
- * Every entry of a session as plain values, in the order of the drawing.
+ * Yields every entry as plain values, in the order of the drawing.
  * @param {Manager} manager
  */
 export function* treeRows(manager) {
 	const active = new Set(manager.getBranch().map((entry) => entry.id));
 	const leafId = manager.getLeafId();
 	for (const row of rows(runsOf(manager.getTree(), active), { limit: Infinity, leafId })) {
-		// Without a limit nothing is folded.
+		// Without a limit there are no folds.
 		if ("branches" in row || Array.isArray(row.item)) continue;
 		const { entry, children, label, labelTimestamp } = /** @type {import("../../index.js").SessionTreeNode} */ (
 			row.item
@@ -67,12 +68,12 @@ export function* treeRows(manager) {
 }
 
 /**
- * What is still to be drawn: a run, and what is before its first line and before the others.
+ * A run that is still to be drawn, with the text before its first line and the text before its other lines.
  * @typedef {{ run: Run, first: string, rest: string, depth: number } | { folded: Run[], first: string }} Waiting
  */
 
 /**
- * The lines and folds of a tree in the order they are drawn.
+ * Yields the lines and folds of a tree in the order of the drawing.
  * @param {{ sides: Run[], next: Run | undefined }} top
  * @param {Pick<View, "limit" | "leafId">} view
  * @returns {Generator<{ rail: string, depth: number, item: Node | Node[] } | { rail: string, branches: Run[] }>}
@@ -86,7 +87,7 @@ function* rows(top, view) {
 		/** @type {number} */ depth,
 	) => {
 		if (branchPoint.next) waiting.push({ run: branchPoint.next, first: rail, rest: rail, depth });
-		// The newest branches are shown; at a branch point of hundreds the older ones become one line.
+		// We show the newest branches; if there are many, the older ones become one line.
 		const hidden =
 			branchPoint.sides.length > view.limit + 1
 				? branchPoint.sides.slice(0, branchPoint.sides.length - view.limit)
@@ -112,7 +113,7 @@ function* rows(top, view) {
 }
 
 /**
- * The tree line by line: `●` on the path to the leaf, `○` off it, `⋮` where lines were left out.
+ * Yields the lines: `●` is on the path to the leaf, `○` is not, `⋮` stands for hidden lines.
  * @param {{ sides: Run[], next: Run | undefined }} top
  * @param {View} view
  */
@@ -138,13 +139,13 @@ function* drawn(top, view) {
 	}
 	if (hidden > 0)
 		yield* wrapped(
-			`${counted(hidden, "entry", "entries")} folded; --limit all shows all${hidesUser && !view.isOfUser ? ", --user the user messages alone" : ""}`,
+			`${counted(hidden, "entry", "entries")} hidden; --limit all shows all${hidesUser && !view.isOfUser ? ", --user shows all user messages" : ""}`,
 			width,
 		).map((line) => paint.dim(line));
 }
 
 /**
- * Whether there is a user's message in these runs or below them.
+ * Whether these runs, or runs below them, contain a user message.
  * @param {Run[]} runs
  */
 function hasUser(runs) {
@@ -158,7 +159,7 @@ function hasUser(runs) {
 }
 
 /**
- * How many entries of each kind.
+ * The number of entries of each role, as text.
  * @param {Node[]} nodes
  */
 function kinds(nodes) {
@@ -182,8 +183,8 @@ function entryLine(node, rail, view, width) {
 	const active = view.active.has(entry.id);
 	let space = width - rail.length - 1;
 	/**
-	 * Takes the columns of a part and of the space before it. @param {string} text @param {number} limit @param {number}
-	 * least below which it is left out
+	 * Reserves the columns of a part and of the space before it. @param {string} text @param {number} limit @param
+	 * {number} least with fewer columns the part is left out
 	 */
 	const part = (text, limit, least) => {
 		const shown =
@@ -204,7 +205,7 @@ function entryLine(node, rail, view, width) {
 }
 
 /**
- * What is before a line; of a deep one, where the terminal is narrow, the end.
+ * The text before a line. If it is too long for the terminal, only its end.
  * @param {string} rail
  * @param {number} width
  */

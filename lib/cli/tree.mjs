@@ -1,10 +1,10 @@
-// `pi-sessions tree`: a session's branches.
+// `pi-sessions tree`: draws the branches of a session.
 import { UsageError } from "./errors.mjs";
 import { write, writeJsonList, writePaged } from "./output.mjs";
 import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { treeLines, treeRows } from "./tree-lines.mjs";
 
-/** Lines of a run, unless `--limit` says otherwise. */
+/** The default of `--limit`. */
 const LINES = 12;
 
 /**
@@ -12,8 +12,7 @@ const LINES = 12;
  * @param {{ cwd?: string, dir?: string, json?: boolean, limit?: number, user?: boolean, pager?: boolean }} options
  */
 export async function tree(query, options) {
-	if (options.user && options.json)
-		throw new UsageError("--user is for the drawing: it cannot be combined with --json");
+	if (options.user && options.json) throw new UsageError("--user cannot be combined with --json");
 	const path = await sessionPath(query, options);
 	const manager = openReadOnly(path);
 	if (options.json) {

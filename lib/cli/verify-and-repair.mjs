@@ -1,4 +1,4 @@
-// `pi-sessions verify` and `pi-sessions repair`: the library checks and repairs, this shows its reports.
+// `pi-sessions verify` and `pi-sessions repair`: print the library's reports.
 import { SessionManager } from "../../index.mjs";
 import { sessionFiles, withSubagents } from "../shared/session-dir.mjs";
 import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
@@ -9,20 +9,22 @@ import { ID_COLUMNS, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
 
 /** @typedef {import("../../index.js").VerifyReport} VerifyReport */
-/** @typedef {{ path: string, ok: false, error: string }} Failure a file, or a name of one, that led to no report */
+/**
+ * @typedef {{ path: string, ok: false, error: string }} Failure a file that could not be checked, or a name that
+ * belongs to no file
+ */
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} Options */
 
-/** How many faults of one kind are listed; `--json` has all of a report. */
+/** The number of faults listed for each kind. `--json` prints all of a report. */
 const SHOWN = 20;
 
 /**
- * Looks for faults in one session or more. Returns the exit code: 1 if any has one, or if a file that was named is not
- * a session of pi.
+ * Checks sessions. Returns the exit code: 1 if one is faulty, or if a named file is not a session of pi.
  * @param {string[]} queries
  * @param {Options} options
  */
 export async function verify(queries, options) {
-	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with sessions");
+	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with named sessions");
 	const asked = options.all
 		? withSubagents(sessionFiles(existingSessionDir(options)))
 		: queries.length > 0
@@ -38,10 +40,10 @@ export async function verify(queries, options) {
 			await turn();
 		}
 	});
-	// Files of other programs, which --all finds among the sessions, are no faults.
+	// With --all, files of other programs are no faults.
 	const sessions = options.all ? reports.filter((report) => !isOther(report)) : reports;
 	if (options.json) await writeJson(reports);
-	// Of all sessions, those that are good are only counted.
+	// With --all, good sessions are only counted.
 	else for (const report of sessions) if (!options.all || !report.ok) await write(`${verdict(report).join("\n")}\n`);
 	if (options.all && !options.json)
 		await write(`${summary(sessions)}\n${others(reports.filter(isOther))}${noted(sessions)}`);
@@ -51,7 +53,7 @@ export async function verify(queries, options) {
 /** Whether a file is not a session of pi. @param {VerifyReport | Failure} report @returns {report is VerifyReport} */
 const isOther = (report) => !("error" in report) && report.otherFormat !== null;
 
-/** The files that are not sessions of pi, for people. @param {VerifyReport[]} reports */
+/** Lines about the files that are not sessions of pi. @param {VerifyReport[]} reports */
 function others(reports) {
 	if (reports.length === 0) return "";
 	const lines = reports.map(({ path, otherFormat }) => `  ${safeLine(path)}: ${safeLine(otherFormat)}\n`);
@@ -61,7 +63,7 @@ function others(reports) {
 /**
  * @param {string | undefined} query
  * @param {Options} options
- * @param {boolean} many whether others are asked for too: they are not to be lost because of this one
+ * @param {boolean} many whether there are other queries: then an error becomes a failure in the report
  * @returns {Promise<VerifyReport | Failure>}
  */
 async function reported(query, options, many) {
@@ -122,44 +124,43 @@ function faults({ damaged, orphans, duplicateIds, cycles, totals, endsWithNewlin
 		...some(
 			orphans,
 			totals.orphans,
-			({ line, id, parentId }) =>
-				`line ${line}: entry ${short(id)} names a parent that is not there, ${short(parentId)}`,
+			({ line, id, parentId }) => `line ${line}: the parent of entry ${short(id)} does not exist: ${short(parentId)}`,
 		),
 		...some(
 			duplicateIds,
 			totals.duplicateIds,
 			({ id, lines, count }) =>
-				`id ${short(id)} stands on lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`,
+				`several lines have the id ${short(id)}: lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`,
 		),
 		...some(
 			cycles,
 			totals.cycles,
 			({ ids }) =>
-				`entries are each other's parents: ${ids.slice(0, 8).map(short).join(", ")}${ids.length > 8 ? ", …" : ""}`,
+				`the parents of these entries form a cycle: ${ids.slice(0, 8).map(short).join(", ")}${ids.length > 8 ? ", …" : ""}`,
 		),
 		...(endsWithNewline ? [] : ["  the final newline is missing"]),
 	];
 }
 
-/** How many sessions have notes. @param {(VerifyReport | Failure)[]} reports */
+/** The line with the number of sessions that have notes. @param {(VerifyReport | Failure)[]} reports */
 function noted(reports) {
 	const some = reports.filter((report) => !("error" in report) && report.unpairedCalls.length > 0).length;
-	return some > 0 ? `${counted(some, "session")} with notes, which verify of one session shows\n` : "";
+	return some > 0 ? `${counted(some, "session")} with notes; verify a single session to see them\n` : "";
 }
 
-/** What is no damage. @param {VerifyReport} report */
+/** Findings that are no damage. @param {VerifyReport} report */
 const notes = ({ unpairedCalls }) =>
 	some(
 		unpairedCalls,
 		unpairedCalls.length,
 		({ line, toolCallId, reason }) =>
-			`note: line ${line} has ${reason} in the context, ${short(toolCallId)}; a provider may refuse it`,
+			`note: line ${line} contains ${reason} in the context: ${short(toolCallId)}. A provider may refuse the conversation`,
 	);
 
 /**
  * @template T
  * @param {T[]} items
- * @param {number} total how many there are, of which `items` are the first
+ * @param {number} total the number of all items, of which `items` are the first
  * @param {(item: T) => string} show
  */
 function some(items, total, show) {
@@ -169,7 +170,7 @@ function some(items, total, show) {
 }
 
 /**
- * Repairs a session. Gives the exit code: 1 if faults are left.
+ * Repairs a session. Returns the exit code: 1 if faults remain.
  * @param {string} query
  * @param {Options & { dryRun?: boolean }} options
  */
@@ -183,7 +184,7 @@ export async function repair(query, options) {
 			done.repairs.length === 0
 				? ["Nothing to repair"]
 				: some(done.repairs, done.repairCount, ({ line, what }) => `line ${line}: ${clip(what, 3 * ID_COLUMNS)}`);
-		if (done.backup !== null) lines.push(`The file as it was: ${safeLine(done.backup)}`);
+		if (done.backup !== null) lines.push(`The original file is kept as ${safeLine(done.backup)}`);
 		await write(`${[...lines, ...verdict(done.after)].join("\n")}\n`);
 	}
 	return done.after.ok ? 0 : 1;

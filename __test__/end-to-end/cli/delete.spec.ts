@@ -111,7 +111,7 @@ describe("leaves alone", () => {
 		]) {
 			const { code, out } = await run(at, args);
 			expect(code).toBe(1);
-			expect(out.match(/not deleted .*it was written within the last minute: --force deletes it/g)).toHaveLength(2);
+			expect(out.match(/not deleted .*it was written within the last minute. Add --force to delete it/g)).toHaveLength(2);
 		}
 		expect([fresh, path].map(existsSync)).toEqual([true, true]);
 		await good(at, ["delete", "fresh", "family", "--yes", "--force"]);
@@ -151,7 +151,7 @@ describe("leaves alone", () => {
 		const path = old(at, "s-1");
 		expect(await run(at, ["delete", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("add --yes") });
 		const asked = await runInTerminal(at, ["delete", "s-1"], { PATH: "/usr/bin:/bin" }, 100, "n\n");
-		expect(asked.out).toContain("Delete this session for ever? [y/N]");
+		expect(asked.out).toContain("Delete this session permanently? [y/N]");
 		expect(existsSync(path)).toBe(true);
 	});
 });

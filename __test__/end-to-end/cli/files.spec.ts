@@ -148,7 +148,7 @@ describe("a file is whole or not there", () => {
 		symlinkSync("real.md", join(at.cwd, "link.md"));
 		expect(await way(at, source, ["export -o", "link.md"])).toMatchObject({
 			code: 1,
-			err: expect.stringContaining("There is a file already: link.md"),
+			err: expect.stringContaining("The file already exists: link.md"),
 		});
 		expect(await way(at, source, ["export -o", "link.md"], "", "--force")).toMatchObject({ code: 0 });
 		expect(snapshot(at.cwd)["./link.md"]).toBe("link to real.md");
@@ -162,16 +162,16 @@ describe("a file is whole or not there", () => {
 		mkdirSync(join(at.cwd, "folder"));
 		expect(await way(at, source, ["export -o", "folder"], "", "--force")).toMatchObject({
 			code: 1,
-			err: "Error: That is a directory: folder\n",
+			err: "Error: Cannot write to folder: it is a directory. Name a file\n",
 		});
 		expect(await way(at, source, ["export -o", "no/where.md"])).toMatchObject({
 			code: 1,
-			err: "Error: No such directory: no\n",
+			err: "Error: The directory does not exist: no\n",
 		});
 		symlinkSync("nowhere", join(at.cwd, "dangling.md"));
 		expect(await way(at, source, ["export -o", "dangling.md"])).toMatchObject({
 			code: 1,
-			err: expect.stringContaining("There is a file already"),
+			err: expect.stringContaining("The file already exists"),
 		});
 	});
 
@@ -215,7 +215,7 @@ describe("standard output that takes nothing", () => {
 		for (const command of ["show", "tree", "stats", "list", "export", "show --json", "verify", "--help"]) {
 			const line = `'${process.execPath}' '${bin}' ${command} ${["list", "--help"].includes(command) ? "" : `'${source}'`} > /dev/full`;
 			const { code, err } = await runProgram("bash", ["-c", line], at);
-			const message = "Standard output cannot be written: ENOSPC: no space left on device, write";
+			const message = "Cannot write to standard output: ENOSPC: no space left on device, write";
 			expect({ command, code, err }).toEqual({
 				command,
 				code: 1,

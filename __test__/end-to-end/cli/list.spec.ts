@@ -105,7 +105,7 @@ describe("--dir", () => {
 			expect(await run(at, [...args, "--dir", "/nope"]), args.join(" ")).toEqual({
 				code: args[0] === "search" ? 2 : 1,
 				out: "",
-				err: "Error: No such directory: /nope\n",
+				err: "Error: The directory of --dir does not exist: /nope\n",
 			});
 		}
 		// Of the environment it may be one that is yet to be made.
@@ -127,7 +127,7 @@ describe("--dir", () => {
 		);
 		expect(await good(at, ["list", "--dir", dir, "--all"])).not.toContain("Only the sessions");
 		expect(await good(at, ["list", "--dir", dir, "--cwd", "/other"])).toBe(
-			`No sessions for /other in ${dir}; --all lists those of every directory\n`,
+			`No sessions for /other in ${dir}; --all lists the sessions of every directory\n`,
 		);
 	});
 });

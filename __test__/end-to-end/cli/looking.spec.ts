@@ -105,7 +105,7 @@ test("an id of 5,000 characters is clipped", async () => {
 	);
 	expect((await run(at, ["verify", faulty, "--json"])).out).toContain(missing);
 	expect((await run(at, ["verify", faulty])).out).toMatch(
-		/entry x+… names a parent that is not there, x+…\n {2}id x+… stands on lines 2, 3\n {2}entries are each other's parents: .*bx+…/,
+		/the parent of entry x+… does not exist: x+…\n {2}several lines have the id x+…: lines 2, 3\n {2}the parents of these entries form a cycle: .*bx+…/,
 	);
 	for (const args of [
 		["verify", "--all"],

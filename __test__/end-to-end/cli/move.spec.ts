@@ -65,7 +65,7 @@ test("sessions follow their folder, with backups, subagents and links of forks",
 	expect(api.findMostRecentSession(folderOf(at, to))).toBe(newMain);
 	expect(await run(at, ["move", from, "--yes"])).toMatchObject({
 		code: 1,
-		err: expect.stringContaining(`No session's working directory is in ${from}`),
+		err: expect.stringContaining(`No session has a working directory in ${from}`),
 	});
 });
 
@@ -135,8 +135,8 @@ test("what may be in use, and a name that is taken, stays", async () => {
 	writeFileSync(taken, "theirs");
 	const { code, out } = await run(at, ["move", from, "--yes"]);
 	expect(code).toBe(1);
-	expect(out).toContain("it was written within the last minute: --force moves it");
-	expect(out).toContain(`there is a file already: ${taken}`);
+	expect(out).toContain("it was written within the last minute. Add --force to move it");
+	expect(out).toContain(`the file already exists: ${taken}`);
 	expect([main, below].map((path) => headerOf(path).cwd)).toEqual([from, `${from}/packages/x`]);
 	expect(readFileSync(taken, "utf8")).toBe("theirs");
 	expect((await run(at, ["move", from, "--yes", "--force"])).out).toContain("Moved 1 session");
@@ -159,10 +159,10 @@ test("what cannot be meant is refused", async () => {
 		expect(await run(at, ["move", ...args])).toMatchObject({ code: 2 });
 	expect(await run(at, ["move", from, "/nonexistent", "--yes"])).toMatchObject({
 		code: 1,
-		err: "Error: No such directory: /nonexistent; move the folder itself first\n",
+		err: "Error: The directory does not exist: /nonexistent. Move the folder itself first\n",
 	});
 	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ private: [from] }));
 	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(
-		`session-store.json names ${from}: change it before the next push`,
+		`session-store.json names ${from}. Change the path there before the next push`,
 	);
 });

@@ -194,7 +194,7 @@ describe("an odd field broke show and export", () => {
 			});
 		expect(await run(at, ["show", path, "--json"])).toMatchObject({
 			code: 1,
-			err: expect.stringContaining("A value is nested too deeply to be written as JSON"),
+			err: expect.stringContaining("The session contains a value that is nested too deeply to be written as JSON"),
 		});
 	});
 });

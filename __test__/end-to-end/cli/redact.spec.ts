@@ -39,7 +39,7 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 			.split("\n")
 			.filter((line) => line.includes("hunter2")),
 	).toEqual([expect.stringContaining("hunter2 here, too")]);
-	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("Nothing of it is in ");
+	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("Nothing to redact in ");
 	const { files, notReached } = JSON.parse(await good(at, ["redact", FORK, "--entry", "c", "--json"]));
 	expect(files).toMatchObject([{ file: copy, lines: 1, left: 0, isCatalogClean: true }]);
 	expect(notReached.length).toBeGreaterThan(2);
@@ -63,7 +63,7 @@ test("as long as the catalog may still hold it the exit code is 1, also of a run
 	for (const lines of ["1 line", "0 lines"]) {
 		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
 		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
-		expect(out).toContain("the catalog may still hold it");
+		expect(out).toContain("the catalog may still contain the text");
 	}
 });
 
@@ -97,14 +97,14 @@ test("files that do not have the text are no failures, and one line counts them"
 	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
 	const planned = await run(at, [...asked, "--dry-run"]);
 	expect([planned.code, planned.err]).toEqual([0, ""]);
-	expect(planned.out).toContain("4 other session files searched: 0 with it, 4 without it\n");
+	expect(planned.out).toContain("4 other session files searched: 0 with the text, 4 without\n");
 	expect(planned.out).not.toContain("failed");
 	writeFileSync(join(dir, "other.jsonl"), '{"id":"b","text":"hunter\\u0032"}\n');
 	for (const more of [["--dry-run"], []]) {
 		const { code, out } = await run(at, [...asked, ...more]);
 		expect(code).toBe(1);
 		expect(out).toMatch(/^failed {2}\S+other\.jsonl: Session file is not a valid pi session/m);
-		expect(out).toContain("4 other session files searched: 0 with it, 3 without it, 1 failed\n");
+		expect(out).toContain("4 other session files searched: 0 with the text, 3 without, 1 failed\n");
 	}
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
@@ -159,7 +159,7 @@ test("of a session that another process has alone the command says who has it an
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "hunter2"]);
 	expect([code, out]).toEqual([
 		1,
-		expect.stringMatching(`locked by process ${process.pid}: [sS]*end the pi that has the session to itself`),
+		expect.stringMatching(`locked by process ${process.pid}: [sS]*another process has locked the session: end it`),
 	]);
 	manager.close();
 	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("1 line");
@@ -171,6 +171,6 @@ test("what stands where it cannot be replaced is said, and the exit code is 1", 
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "0194"]);
 	expect([code, out]).toEqual([
 		1,
-		expect.stringContaining("1 line still holds it where it cannot be replaced: in a header"),
+		expect.stringContaining("1 line still contains the text where it cannot be replaced: in a header"),
 	]);
 });

@@ -97,11 +97,11 @@ test("--limit all gives all hits, and without it a line says that there are more
 	] as const) {
 		const out = await good(at, ["search", "needle", "--per-session", "all", ...args]);
 		expect(hits(out)).toBe(count);
-		expect(lines(out).at(-1)).toBe(`There are more than ${count}; --limit all shows all`);
+		expect(lines(out).at(-1)).toBe(`There are more than ${count} hits; --limit all shows all`);
 	}
 	// None is none, as in the library, and no failure.
 	expect(await goodHits(at, ["needle", "--limit", "0"])).toEqual([]);
-	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe("There are more than 0; --limit all shows all\n");
+	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe("There are more than 0 hits; --limit all shows all\n");
 	const exact = await good(at, ["search", "needle", "--limit", "120", "-p", "all"]);
 	expect(hits(exact)).toBe(120);
 	expect(exact).not.toContain("There are more");
@@ -115,7 +115,7 @@ test("of a session three places are shown, with how many more it has, and all of
 	const out = await good(at, ["search", "needle"]);
 	const places = (text: string): number => text.match(/^ {2}m\d/gm)?.length ?? 0;
 	expect(places(out)).toBe(4);
-	expect(out).toContain("  117 more in this session; --session s-long shows all\n");
+	expect(out).toContain("  117 more in this session; show all by --session s-long\n");
 	expect(out).toMatch(/^s-short /m);
 	expect(places(await good(at, ["search", "needle", "--session", "s-lo", "--limit", "200"]))).toBe(120);
 	expect(places(await good(at, ["search", "needle", "--per-session", "1"]))).toBe(2);
@@ -166,8 +166,8 @@ test("nothing found is exit code 1, and says what was searched and what was not"
 		expect({ code, err }).toEqual({ code: 1, err: "" });
 		return out;
 	};
-	const others = "Not searched: 1 session of other directories (--all searches them).";
-	const left = "Not searched: tool, thinking, custom (--in names the texts to search).";
+	const others = "Not searched: 1 session of other directories (--all includes them).";
+	const left = "Not searched: tool, thinking, custom (--in selects texts).";
 	expect(await told()).toBe(
 		`Nothing found for never-said in the 1 session of ${at.cwd}. Searched: user, assistant, name, summary. ${left} ${others}\n`,
 	);
@@ -175,7 +175,7 @@ test("nothing found is exit code 1, and says what was searched and what was not"
 		`Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary. ${left}\n`,
 	);
 	expect(await told("--all", "--in", "tool,user,thinking,custom")).toBe(
-		"Nothing found for never-said in all 2 sessions. Searched: user, tool, thinking, custom. Not searched: assistant, name, summary (--in names the texts to search).\n",
+		"Nothing found for never-said in all 2 sessions. Searched: user, tool, thinking, custom. Not searched: assistant, name, summary (--in selects texts).\n",
 	);
 	expect(await told("--all", "--in", "user,assistant,name,summary,tool,thinking,custom")).toBe(
 		"Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary, tool, thinking, custom.\n",
@@ -191,7 +191,7 @@ test("a search that fails is exit code 2, as of grep", async () => {
 	for (const more of [[], ["--json"]]) {
 		const { code, out, err } = await run(at, ["search", "parser", "--dir", missing, ...more]);
 		expect({ code, out }).toEqual({ code: 2, out: "" });
-		expect(err).toContain(`No such directory: ${missing}`);
+		expect(err).toContain(`The directory of --dir does not exist: ${missing}`);
 	}
 	// Of other commands it is 1 as before.
 	expect(await run(at, ["list", "--dir", missing])).toMatchObject({ code: 1 });

@@ -259,8 +259,8 @@ describe("stats", () => {
 			/^2 sessions; 1 model call in this time, \$2\.00\n/,
 		);
 		for (const [args, text] of [
-			[["--since", "soon"], '--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"'],
-			[["--until", "2025-02-30"], "--until takes a day"],
+			[["--since", "soon"], '--since must be a day (2025-06-01), days ago (7d) or an ISO time, not "soon"'],
+			[["--until", "2025-02-30"], "--until must be a day"],
 			[["--by", "year"], "Allowed choices are model, day, week, month, project, session"],
 			[["--csv", "--json"], "--csv cannot be combined with --json"],
 		] as const)
@@ -279,19 +279,19 @@ describe("stats", () => {
 			return err;
 		};
 		expect(await told("--since", "soon")).toContain(
-			'--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"',
+			'--since must be a day (2025-06-01), days ago (7d) or an ISO time, not "soon"',
 		);
-		expect(await told("--until", "2025-13-01")).toContain("--until takes a day");
+		expect(await told("--until", "2025-13-01")).toContain("--until must be a day");
 		expect(await told("--since", "2025-06-02", "--until", "2025-06-01")).toContain(
-			"No time lies between --since 2025-06-02 and --until 2025-06-01",
+			"--since 2025-06-02 must be before --until 2025-06-01",
 		);
 		expect(await told("--since", "1d", "--until", "2025-06-01T00:00:00.000Z")).toContain(
-			"No time lies between --since 1d and --until 2025-06-01T00:00:00.000Z",
+			"--since 1d must be before --until 2025-06-01T00:00:00.000Z",
 		);
 		// One day is a time.
 		expect(await run(at, ["stats", "--since", "2025-06-01", "--until", "2025-06-01"])).toMatchObject({
 			code: 1,
-			err: expect.stringContaining("No session for"),
+			err: expect.stringContaining("There is no session for"),
 		});
 	});
 

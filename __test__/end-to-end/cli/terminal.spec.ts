@@ -441,7 +441,7 @@ describe("use", () => {
 		expect(await told("show", "--json", "--bogus")).toEqual({ error: { message: "unknown option '--bogus'" } });
 		expect(await told("repair", "--json")).toEqual({ error: { message: "missing required argument 'session'" } });
 		expect(await told("list", "--json", "--limit", "many")).toEqual({
-			error: { message: expect.stringContaining("A whole number or all is needed") },
+			error: { message: expect.stringContaining("Expected a whole number or all") },
 		});
 		expect(await told("nothing", "--json")).toEqual({ error: { message: "unknown command 'nothing'" } });
 		expect((await run(at, ["show", "--bogus"])).err).toBe(

@@ -28,8 +28,8 @@ describe("verify", () => {
 		expect(out).toContain(`good  ${good}  11 entries, `);
 		expect(out).toContain(`faulty  ${bad}  3 entries, `);
 		expect(out).toMatch(/^ {2}line 4 is damaged \(bytes \d+ to \d+\): /m);
-		expect(out).toContain("  line 3: entry b names a parent that is not there, gone\n");
-		expect(out).toContain("  id a stands on lines 2, 5\n");
+		expect(out).toContain("  line 3: the parent of entry b does not exist: gone\n");
+		expect(out).toContain("  several lines have the id a: lines 2, 5\n");
 		expect(out).toContain("  the final newline is missing\n");
 		expect(readFileSync(bad, "utf8")).toBe(before);
 		expect((await run(at, ["verify", "s-good"])).code).toBe(0);
@@ -60,7 +60,7 @@ describe("repair", () => {
 		expect(code).toBe(0);
 		expect(out).toMatch(/^ {2}line 4: /m);
 		expect(out).toContain(`good  ${path}`);
-		const [, backup] = /^The file as it was: (.*)$/m.exec(out) ?? [];
+		const [, backup] = /^The original file is kept as (.*)$/m.exec(out) ?? [];
 		expect(readFileSync(backup as string, "utf8")).toBe(before);
 		expect(await run(at, ["verify", path])).toMatchObject({ code: 0 });
 		expect((await run(at, ["repair", path])).out).toContain("Nothing to repair");
@@ -227,11 +227,11 @@ test("verify notes a tool call without a result, which is no damage", async () =
 	expect([code, out]).toEqual([
 		0,
 		expect.stringContaining(
-			"  note: line 3 has a tool call without a result in the context, call_1; a provider may refuse it\n",
+			"  note: line 3 contains a tool call without a result in the context: call_1. A provider may refuse the conversation\n",
 		),
 	]);
 	expect((await run(at, ["verify", "--all"])).out).toContain(
-		"0 unreadable\n1 session with notes, which verify of one session shows\n",
+		"0 unreadable\n1 session with notes; verify a single session to see them\n",
 	);
 });
 
@@ -244,7 +244,7 @@ test("verify a b nope gives the reports of a and b", async () => {
 	expect({ code, err }).toEqual({ code: 1, err: "" });
 	expect(out).toContain(`good  ${good}`);
 	expect(out).toContain(
-		'unreadable  nope: No session has an id that begins with "nope", or that name; pi-sessions list --all shows them\n',
+		'unreadable  nope: No session has an id that begins with "nope", or this name. `pi-sessions list --all` shows all sessions\n',
 	);
 	expect(out).toContain(`faulty  ${bad}`);
 	const reports = JSON.parse((await run(at, ["verify", "s-good", "nope", bad, "--json"])).out);

@@ -46,7 +46,7 @@ describe("list", () => {
 		expect(await goodJson(at, ["list", "--all", "--limit", "all"])).toHaveLength(2);
 		expect(await run(at, ["list", "--limit", "some"])).toMatchObject({
 			code: 2,
-			err: expect.stringContaining("A whole number or all is needed."),
+			err: expect.stringContaining("Expected a whole number or all."),
 		});
 	});
 
@@ -182,16 +182,16 @@ describe("a session is named", () => {
 		put(at, "s-1", branched);
 		expect(await run(at, ["show", "zzz"])).toMatchObject({
 			code: 1,
-			err: 'Error: No session has an id that begins with "zzz", or that name; pi-sessions list --all shows them\n',
+			err: 'Error: No session has an id that begins with "zzz", or this name. `pi-sessions list --all` shows all sessions\n',
 		});
 		expect(await run(at, ["show", "./zzz.jsonl"])).toMatchObject({
 			code: 1,
-			err: "Error: No such file: ./zzz.jsonl\n",
+			err: "Error: The file does not exist: ./zzz.jsonl\n",
 		});
 		expect(await run(at, ["show", "./"])).toMatchObject({ code: 1, err: "Error: Not a file: ./\n" });
 		expect(await run(at, ["show", "--cwd", "/nowhere"])).toMatchObject({
 			code: 1,
-			err: expect.stringContaining(`No session for ${resolve(at.cwd, "/nowhere")}`),
+			err: expect.stringContaining(`There is no session for ${resolve(at.cwd, "/nowhere")}`),
 		});
 		writeFileSync(join(at.cwd, "poem.jsonl"), "no session\n");
 		expect(await run(at, ["show", "poem.jsonl"])).toMatchObject({
@@ -418,7 +418,7 @@ describe("tree", () => {
 		const out = lines(await good(at, ["tree"]));
 		// The newest, as far as the limit goes.
 		expect(out.filter((line) => line.includes("question"))).toHaveLength(11);
-		expect(out.at(-1)).toBe("79 entries folded; --limit all shows all, --user the user messages alone");
+		expect(out.at(-1)).toBe("79 entries hidden; --limit all shows all, --user shows all user messages");
 		expect(lines(await good(at, ["tree", "--user"]))).toHaveLength(50);
 	});
 
@@ -440,7 +440,7 @@ describe("tree", () => {
 		for (const shown of ["m0 user begin", "question 80", "m33 assistant answer 33 [here]", "◀ leaf"])
 			expect(out.join("\n")).toContain(shown);
 		expect(out[1]).toBe("⋮ 19 entries: 19 assistant");
-		expect(out.at(-1)).toBe("93 entries folded; --limit all shows all");
+		expect(out.at(-1)).toBe("93 entries hidden; --limit all shows all");
 		expect(lines(await good(at, ["tree", "--limit", "all"]))).toHaveLength(101);
 	});
 
@@ -458,7 +458,7 @@ describe("tree", () => {
 			"├─○ w297 user try 297",
 			"├─○ w298 user try 298",
 			"● w299 user try 299 ◀ leaf",
-			"296 entries folded; --limit all shows all, --user the user messages alone",
+			"296 entries hidden; --limit all shows all, --user shows all user messages",
 		]);
 	});
 
@@ -478,9 +478,9 @@ describe("tree", () => {
 			return good(at, ["tree", "--limit", "2"]);
 		};
 		expect(lines(await said("user")).at(-1)).toBe(
-			"8 entries folded; --limit all shows all, --user the user messages alone",
+			"8 entries hidden; --limit all shows all, --user shows all user messages",
 		);
-		expect(lines(await said("assistant")).at(-1)).toBe("8 entries folded; --limit all shows all");
+		expect(lines(await said("assistant")).at(-1)).toBe("8 entries hidden; --limit all shows all");
 	});
 
 	test("--json gives every entry in the order of the drawing", async () => {
@@ -558,7 +558,7 @@ describe("fork", () => {
 			expect(await run(at, ["fork", source, "--into", into])).toMatchObject({
 				code: 1,
 				out: "",
-				err: `Error: No such directory: ${into}\n`,
+				err: `Error: The directory of --into does not exist: ${into}\n`,
 			});
 		expect(readdirSync(join(at.agent, "sessions"))).toHaveLength(1);
 	});
@@ -630,7 +630,7 @@ describe("export", () => {
 		await good(at, ["export", source, "-o", out]);
 		expect(await run(at, ["export", source, "-o", out])).toMatchObject({
 			code: 1,
-			err: expect.stringContaining("There is a file already"),
+			err: expect.stringContaining("The file already exists"),
 		});
 		await good(at, ["export", source, "-o", out, "--force", "--full"]);
 		expect(readFileSync(out, "utf8")).toContain("line 30 of the log");
@@ -650,7 +650,7 @@ describe("export", () => {
 		const source = put(at, "s-export", branched);
 		for (const name of ["talk.html", "talk.HTM", "talk.pdf", "talk.json", "talk.docx"]) {
 			const { code, err } = await run(at, ["export", source, "-o", name]);
-			expect({ name, code, err }).toEqual({ name, code: 2, err: expect.stringContaining("say which by --format") });
+			expect({ name, code, err }).toEqual({ name, code: 2, err: expect.stringContaining("add --format") });
 			if (name.startsWith("talk.h")) expect(err).toContain("pi --export");
 		}
 		expect(readdirSync(at.cwd)).toEqual([]);
