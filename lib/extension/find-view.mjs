@@ -2,16 +2,14 @@
 import { Input, matchesKey, truncateToWidth } from "@earendil-works/pi-tui";
 import { foundCounts, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
-import { clip, clipMiddle, count, counted, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
-import { underHome } from "../shared/under-home.mjs";
-import { ageOf, mark, markedLines, speakerOf, titleOf } from "./find-text.mjs";
-import { isForEditor, safeMessage } from "./go-to.mjs";
+import { safeBlock } from "../shared/text.mjs";
+import { FindLines } from "./find-lines.mjs";
+import { safeMessage } from "./go-to.mjs";
 import { ReadView } from "./read-view.mjs";
 import { LIMIT } from "./search-options.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
-/** @typedef {import("../../index.js").SearchedSession} SearchedSession */
 /** @typedef {import("../shared/delete-session.mjs").Deletion} Deletion */
 /**
  * @typedef {{ action: "entry" | "edit" | "session", hit: SearchHit } | { action: "editor", text: string } | undefined}
@@ -58,15 +56,10 @@ const TIMES = [
 	{ title: "30 days", since: () => daysAgo(30) },
 ];
 const daysAgo = (/** @type {number} */ days) => Date.now() - days * 86_400_000;
-/** How many characters of a message the preview looks at, before and after what was found. */
-const PREVIEWED = 20_000;
 /** How many hits before the last one more are looked for. */
 const AHEAD = 20;
 /** How many hits are shown of a session whose hits are all asked for. */
 const ALL_OF_SESSION = 5_000;
-/** Below so many lines there are no rules, and below so many no help and no preview. */
-const [ROWS_FOR_RULES, ROWS_FOR_MORE] = [16, 9];
-
 export class FindView {
 	#options;
 	#input = new Input();
@@ -92,10 +85,7 @@ export class FindView {
 	#status = "";
 	/** @type {AbortController | undefined} of the search that runs */
 	#running;
-	/**
-	 * The chosen message, and its lines for a width and words. @type {{ hit: SearchHit, text: string, made?: string,
-	 * lines?: { line: string, isMarked: boolean }[] } | undefined}
-	 */
+	/** The chosen message. @type {import("./find-lines.mjs").Preview | undefined} */
 	#preview;
 	/** @type {ReturnType<typeof setImmediate> | undefined} */
 	#previewing;
@@ -103,7 +93,7 @@ export class FindView {
 	#reading;
 	#isHelpOpen = false;
 	/**
-	 * The session that is deleted with the next key, if that confirms it. @type {{ hit: SearchHit, deletion: Deletion } |
+	 * The session that is deleted with the next key, if that confirms it. @type {import("./find-lines.mjs").Deleting |
 	 * undefined}
 	 */
 	#deleting;
@@ -380,24 +370,6 @@ export class FindView {
 		}
 	}
 
-	/** What is asked before a session is deleted. @param {number} width */
-	#question(width) {
-		const { keybindings, hasTrash } = this.#options;
-		if (!this.#deleting) return [];
-		const { hit, deletion } = this.#deleting;
-		const more = [
-			...(deletion.subagents > 0
-				? [counted(deletion.subagents, "session of a subagent", "sessions of subagents")]
-				: []),
-			...(deletion.backups > 0 ? [counted(deletion.backups, "backup")] : []),
-		];
-		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
-		return wrapped(
-			`Delete ${what} ${hasTrash() ? "to the trash" : "for ever"}? ${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
-			width,
-		).map((line) => this.#options.theme.fg("warning", line));
-	}
-
 	/** Shows the place of a hit. @param {SearchHit} hit */
 	#read(hit) {
 		const { theme, keybindings, managerOf } = this.#options;
@@ -457,196 +429,29 @@ export class FindView {
 
 	/** @param {number} width */
 	render(width) {
-		const { theme, tui } = this.#options;
+		const { tui } = this.#options;
 		const rows = Math.max(3, tui.terminal.rows - 1);
 		if (this.#reading) return this.#reading.render(width, rows).map((line) => truncateToWidth(line, width, "…", true));
-		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
-		const rules = rows < ROWS_FOR_RULES ? [] : [theme.fg("border", "─".repeat(width))];
-		const head = [...rules, this.#titleLine(width), ...this.#input.render(width), ...rules];
-		const isQuiet = rows < ROWS_FOR_MORE && !this.#isHelpOpen && !this.#deleting;
-		const foot = isQuiet
-			? []
-			: [...rules, ...(this.#deleting ? this.#question(width) : this.#helpLines(width).map(dim))];
-		const room = Math.max(1, rows - head.length - foot.length);
-		const { titles, lines, at } = this.#hitLines(width);
-		const preview = rows < ROWS_FOR_MORE || this.#hits.length === 0 ? [] : this.#previewLines(width);
-		// The message gets what the hits leave, and a third if they need more.
-		const least = preview.length === 0 ? 0 : Math.min(preview.length + 1, Math.floor(room / 3) + 1);
-		const listed =
-			this.#hits.length === 0
-				? this.#emptyLines(width).slice(0, room)
-				: around(lines, titles, at, Math.min(lines.length, room - least));
-		const left = room - listed.length;
-		const shown =
-			left < 2 || preview.length === 0
-				? []
-				: [
-						theme.fg("border", "─".repeat(width)),
-						...fromMark(preview, left - 1).map(({ line }) => (this.#isAwaited ? dim(line) : line)),
-					];
-		const empty = Array.from({ length: Math.max(0, left - shown.length) }, () => "");
-		return [...head, ...listed, ...empty, ...shown, ...foot]
-			.slice(0, rows)
-			.map((line) => truncateToWidth(line, width, "…", true));
-	}
-
-	/** @param {number} width */
-	#titleLine(width) {
-		const { theme, only, subagents } = this.#options;
-		const dir = this.#options.dir === undefined ? "" : ` in ${clipMiddle(this.#options.dir, Math.floor(width / 4))}`;
-		const where =
-			only === undefined
-				? `${this.#isAll ? "all sessions" : "this project"}${dir}${subagents ? "" : " without subagents"}`
-				: "one session";
-		const filters = `${where} · ${ROLES[this.#role]?.title} · ${TIMES[this.#time]?.title}`;
-		const find = theme.fg("accent", theme.bold("Find"));
-		const status = theme.fg("dim", this.#status);
-		// What does not fit is cut off at the end.
-		return widthOf(filters) + widthOf(this.#status) + 8 > width && this.#status !== ""
-			? `${find}  ${status}  ${filters}`
-			: `${find}  ${filters}  ${status}`;
-	}
-
-	/** One line, or all that there is to say. @param {number} width */
-	#helpLines(width) {
-		const { keybindings } = this.#options;
-		const key = (/** @type {string} */ name) => keybindings.getKeys(/** @type {any} */ (name))[0] ?? "";
-		const [enter, cancel, tab] = [key("tui.select.confirm"), key("tui.select.cancel"), key("tui.input.tab")];
-		const hit = this.#hits[this.#selected];
-		const isSaid = hit !== undefined && isForEditor(hit.role);
-		const goes = isSaid ? "goes to the answer" : "goes to the entry";
-		if (!this.#isHelpOpen)
-			return [
-				clip(
-					`f1 shows the keys · ${cancel} closes${hit === undefined ? "" : ` · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session`}`,
-					width,
-				),
-			];
-		return [
-			`${enter} ${goes} and moves the session's leaf there (what follows stays as a branch)${isSaid ? " · ctrl+x puts the message into the editor and the leaf before it" : ""} · ctrl+l reads the place and moves nothing · ctrl+o opens the session only · ctrl+g takes the text to the editor`,
-			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · ${key("app.session.delete")} deletes the session · f1 closes this · ${cancel} closes`,
-		].flatMap((text) => wrapped(text, width));
-	}
-
-	/** What is said where nothing is found. @param {number} width */
-	#emptyLines(width) {
-		if (this.#status !== "nothing found") return [];
-		const { only, keybindings } = this.#options;
-		const left = [
-			...(this.#isAll || only !== undefined
-				? []
-				: [`other projects (${keybindings.getKeys("tui.input.tab")[0] ?? ""})`]),
-			...(this.#role === 0
-				? ["tool calls and their output (ctrl+r)"]
-				: [`texts other than ${ROLES[this.#role]?.title} (ctrl+r)`]),
-			...(this.#time === 0 ? [] : [`times before ${TIMES[this.#time]?.title} (ctrl+t)`]),
-			...(this.#options.subagents ? [] : ["sessions of subagents (--no-subagents)"]),
-		];
-		return wrapped(`Not searched: ${left.join(", ")}.`, width).map((line) => this.#options.theme.fg("muted", line));
-	}
-
-	/**
-	 * The hits by session. `titles` has for each line the title of its session, `at` is the line of the chosen hit.
-	 * @param {number} width
-	 */
-	#hitLines(width) {
-		const { theme } = this.#options;
-		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
-		/** @type {{ lines: string[], titles: string[], at: number }} */
-		const made = { lines: [], titles: [], at: 0 };
-		const add = (/** @type {string} */ line, /** @type {string} */ title) => {
-			made.lines.push(line);
-			made.titles.push(title);
+		const [hit, preview] = [this.#hits[this.#selected], this.#preview];
+		const screen = {
+			input: this.#input.render(width),
+			words: this.#words(),
+			isAll: this.#isAll,
+			role: ROLES[this.#role]?.title ?? "",
+			isAnyRole: this.#role === 0,
+			time: TIMES[this.#time]?.title ?? "",
+			isAnyTime: this.#time === 0,
+			status: this.#status,
+			hits: this.#hits,
+			selected: this.#selected,
+			opened: this.#opened,
+			isAwaited: this.#isAwaited,
+			preview: preview && preview.hit === hit ? preview : undefined,
+			deleting: this.#deleting,
+			isHelpOpen: this.#isHelpOpen,
 		};
-		let title = "";
-		for (const [index, hit] of this.#hits.entries()) {
-			if (isHitStart(this.#hits, index)) {
-				const before = this.#hits[index - 1];
-				if (hit.owner && hit.owner.path !== (before?.owner ?? before)?.path) {
-					const owner = this.#sessionLine(hit.owner, "", 0, width);
-					add(owner, owner);
-				}
-				const more = this.#opened.has(hit.path) ? 0 : hit.hitsInSession - this.#shownOf(index);
-				title = this.#sessionLine(hit, hit.owner ? "↳ " : "", more, width);
-				add(title, title);
-			}
-			const isSelected = index === this.#selected && !this.#isAwaited;
-			if (isSelected) made.at = made.lines.length;
-			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(speakerOf(hit), 10).padEnd(width < 60 ? 0 : 10)} `;
-			const snippet = pieces(hit.snippet, Math.max(1, width - place.length))
-				.map(({ text, found }) => (this.#isAwaited ? dim(text) : found ? mark(theme, text) : text))
-				.join("");
-			add(`${isSelected ? theme.fg("accent", place) : dim(place)}${snippet}`, title);
-		}
-		return made;
+		return new FindLines(this.#options, screen, width).draw(rows);
 	}
-
-	/** How many hits follow each other in a session, from its first on. @param {number} from */
-	#shownOf(from) {
-		let to = from + 1;
-		while (to < this.#hits.length && !isHitStart(this.#hits, to)) to++;
-		return to - from;
-	}
-
-	/**
-	 * @param {SearchedSession} session
-	 * @param {string} indent
-	 * @param {number} more how many hits it has that are not shown
-	 * @param {number} width
-	 */
-	#sessionLine(session, indent, more, width) {
-		const { theme } = this.#options;
-		const left = more > 0 ? `${count(more)} more · ` : "";
-		const title = `${indent}${clip(titleOf(session), Math.max(8, Math.floor(width / 2) - widthOf(indent)))}`;
-		const place = `${left}${clip(underHome(session.cwd), Math.max(1, width - widthOf(title) - 2 - left.length))}`;
-		return this.#isAwaited
-			? theme.fg("dim", `${title}  ${place}`)
-			: `${theme.bold(title)}  ${theme.fg("muted", place)}`;
-	}
-
-	/**
-	 * The chosen message in lines, the words in it marked.
-	 * @param {number} width
-	 */
-	#previewLines(width) {
-		const preview = this.#preview && this.#preview.hit === this.#hits[this.#selected] ? this.#preview : undefined;
-		if (!preview) return [];
-		const words = this.#words();
-		const made = `${width} ${words?.source}`;
-		if (preview.made !== made) {
-			const first = words ? Math.max(0, preview.text.search(words)) : 0;
-			const from = Math.max(0, first - PREVIEWED / 2);
-			preview.lines = markedLines(preview.text.slice(from, from + PREVIEWED), words, width, this.#options.theme);
-			preview.made = made;
-		}
-		return preview.lines ?? [];
-	}
-}
-
-/**
- * So many of these lines, from shortly before the first that is marked.
- * @template {{ isMarked: boolean }} T
- * @param {T[]} lines
- * @param {number} rows
- */
-function fromMark(lines, rows) {
-	const first = Math.max(0, Math.min(lines.findIndex(({ isMarked }) => isMarked) - 1, lines.length - rows));
-	return lines.slice(first, first + rows);
-}
-
-/**
- * So many of the lines, with the chosen one. The first is the title of its session, also if that is further up.
- * @param {string[]} lines
- * @param {string[]} titles
- * @param {number} at
- * @param {number} rows
- */
-function around(lines, titles, at, rows) {
-	const from = Math.max(0, Math.min(at - Math.floor(rows / 2), lines.length - rows));
-	const shown = lines.slice(from, from + rows);
-	// With one line the chosen hit is shown.
-	if (from !== at && shown.length > 1) shown[0] = titles[from] ?? "";
-	return shown;
 }
 
 /** @param {SearchHit} hit */
