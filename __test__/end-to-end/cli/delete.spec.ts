@@ -111,7 +111,9 @@ describe("leaves alone", () => {
 		]) {
 			const { code, out } = await run(at, args);
 			expect(code).toBe(1);
-			expect(out.match(/not deleted .*it was written within the last minute. Add --force to delete it/g)).toHaveLength(2);
+			expect(out.match(/not deleted .*it was written within the last minute. Add --force to delete it/g)).toHaveLength(
+				2,
+			);
 		}
 		expect([fresh, path].map(existsSync)).toEqual([true, true]);
 		await good(at, ["delete", "fresh", "family", "--yes", "--force"]);

@@ -101,7 +101,9 @@ test("--limit all gives all hits, and without it a line says that there are more
 	}
 	// None is none, as in the library, and no failure.
 	expect(await goodHits(at, ["needle", "--limit", "0"])).toEqual([]);
-	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe("There are more than 0 hits; --limit all shows all\n");
+	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe(
+		"There are more than 0 hits; --limit all shows all\n",
+	);
 	const exact = await good(at, ["search", "needle", "--limit", "120", "-p", "all"]);
 	expect(hits(exact)).toBe(120);
 	expect(exact).not.toContain("There are more");

@@ -17,12 +17,16 @@ const EDITS: readonly ((r: Random) => unknown)[] = [
 	() => ({ replacement: {} }),
 ];
 
-/** Every context function on an array, with the leaf ids and maps that their signatures allow. */
-function callAll(side: Side, entries: readonly Fields[], seed: number): Record<string, unknown> {
+/**
+ * Every context function on an array, with the leaf ids and maps that their signatures allow. Skips what pi does not export, as releases
+ * before 1.5 have no `projectContextEntry`.
+ */
+function callAll(side: Side, pi: Side["module"], entries: readonly Fields[], seed: number): Record<string, unknown> {
 	const r = new Random(seed);
 	const { module } = side;
 	const results: Record<string, unknown> = {};
 	const call = (name: string, ...args: unknown[]) => {
+		if (pi[name] === undefined) return;
 		const outcome = attempt(() => module[name]?.(...args));
 		// What the reference throws here is V8's own text.
 		results[`${Object.keys(results).length} ${name}`] =
@@ -58,7 +62,7 @@ export function functionsOnManager(world: World, slot: string): Step {
 		run: (side) => {
 			const entries = side.manager(slot).getEntries?.() as Fields[];
 			for (const entry of entries) side.names.register(entry.id);
-			return callAll(side, entries, seed);
+			return callAll(side, world.reference.module, entries, seed);
 		},
 	};
 }
@@ -88,11 +92,11 @@ export function functionsOnFile(world: World): Step | undefined {
 			const asParsed = JSON.stringify(parsed);
 			// The reference breaks on entries that are none, and on message entries without a message.
 			const entries = parsed.filter(isObject).filter((entry) => entry.type !== "message" || isObject(entry.message));
-			const before = callAll(side, entries, seed);
+			const before = callAll(side, reference.module, entries, seed);
 			// In place: the results of before and after hold the same objects.
 			const returned = side.module.migrateSessionEntries?.(entries);
 			for (const entry of entries) side.names.register(entry.id);
-			return { asParsed, parsed, before, returned, entries, after: callAll(side, entries, seed) };
+			return { asParsed, parsed, before, returned, entries, after: callAll(side, reference.module, entries, seed) };
 		},
 	};
 }
