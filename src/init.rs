@@ -7,7 +7,7 @@ use super::engine::{JsEnv, JsVal};
 use super::factory::{self, FactoryFn};
 use super::lists::lazy_text;
 use super::manager::{bodies, gc};
-use pi_session_core::io::held_lock_files;
+use pi_session_core::locks::held_lock_files;
 
 // The engine calls this once per environment.
 #[napi(module_exports)]

@@ -13,7 +13,7 @@ use crate::manager::file_check::with_file;
 use crate::manager::open;
 use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::index::verify;
-use pi_session_core::io::lock_file;
+use pi_session_core::locks::lock_file;
 use pi_session_core::rewrite::repair;
 use pi_session_core::session::Session;
 

@@ -19,7 +19,7 @@ use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
 use pi_session_core::format::entry::Parent;
 use pi_session_core::index::entry_lines::each_entry_line;
-use pi_session_core::io::file_mutex::FileMutex;
+use pi_session_core::locks::file_mutex::FileMutex;
 use pi_session_core::storage::file::FileStorage;
 use pi_session_core::tree::ancestors::path_to;
 use pi_session_core::tree::{RowNo, Tree};

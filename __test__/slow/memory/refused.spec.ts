@@ -17,7 +17,7 @@ const broken = (file: string): Buffer => {
 	return bytes;
 };
 const escapes = (count: number) => "\\u0041".repeat(count);
-/** A line of more than 16 MiB is read in another way (`GIANT` in `io/line_reader.rs`). */
+/** A line of more than 16 MiB is read in another way (`GIANT` in `lines/line_reader.rs`). */
 const ascii = () => "a".repeat(17_000_000);
 
 const OPENS = ["getTexts", "buildSessionContext", "verify"];

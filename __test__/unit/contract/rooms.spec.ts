@@ -11,8 +11,10 @@ const ROOMS = {
 	core: [
 		"base",
 		"json",
-		"format",
 		"io",
+		"locks",
+		"format",
+		"lines",
 		"storage",
 		"summary",
 		"tree",

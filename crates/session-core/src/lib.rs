@@ -39,7 +39,10 @@ pub mod index;
 pub mod io;
 #[doc(hidden)]
 pub mod json;
+pub(crate) mod lines;
 pub mod listing;
+#[doc(hidden)]
+pub mod locks;
 pub mod rewrite;
 #[cfg(feature = "catalog")]
 pub mod search;

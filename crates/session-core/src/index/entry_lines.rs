@@ -3,7 +3,7 @@
 use crate::base::error::{Error, Result};
 use crate::format::entry::{read_line, Damage, Line};
 use crate::format::header::Version;
-use crate::io::line_reader::{line_text, LineReader, WHOLE};
+use crate::lines::line_reader::{line_text, LineReader, WHOLE};
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
 

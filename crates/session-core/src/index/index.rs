@@ -10,8 +10,8 @@ use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, reserve};
 use crate::format::body::Body;
 use crate::format::entry::{Damage, EntryHead};
-use crate::io::line_reader::{LineReader, RawLine, WHOLE};
-use crate::io::line_span::LineSpan;
+use crate::lines::line_reader::{LineReader, RawLine, WHOLE};
+use crate::lines::line_span::LineSpan;
 use crate::storage::storage::Storage;
 use crate::tree::{Row, RowNo, Tree};
 

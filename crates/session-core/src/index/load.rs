@@ -7,9 +7,9 @@ use super::parallel_scan::{scan, with_indexed_line, IndexedLine, Text};
 use crate::base::error::Result;
 use crate::format::body::Body;
 use crate::format::header::Header;
-use crate::io::line_reader::{line_text, LineReader, HEAD};
-use crate::io::line_span::LineSpan;
 use crate::json::reader::is_json;
+use crate::lines::line_reader::{line_text, LineReader, HEAD};
+use crate::lines::line_span::LineSpan;
 use crate::storage::storage::Storage;
 
 /// A session file as it was read.

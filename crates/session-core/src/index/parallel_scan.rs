@@ -16,7 +16,7 @@ use crate::base::memory::{self, append, reserve, with_capacity};
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
 use crate::format::entry::{read_line_and_bodies, Damage, HeadAs, Line};
-use crate::io::line_reader::{line_text, LineReader, RawLine};
+use crate::lines::line_reader::{line_text, LineReader, RawLine};
 use crate::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment has: it should stay in the processor's cache while it is scanned. Large files have larger
@@ -266,7 +266,7 @@ pub fn with_indexed_line(
 mod tests {
     use super::*;
     use crate::base::error::ErrorCode;
-    use crate::io::line_reader::WHOLE;
+    use crate::lines::line_reader::WHOLE;
     use crate::storage::memory::MemoryStorage;
 
     /// Lines of many lengths, some longer than segments, so that every kind of border occurs.

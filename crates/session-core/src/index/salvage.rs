@@ -12,9 +12,9 @@ use crate::base::error::Result;
 use crate::base::memory;
 use crate::format::entry::{EntryHead, Parent};
 use crate::index::verify::{entry_in, SurveyedLine};
-use crate::io::line_reader::owned_text;
 use crate::json::scanner::{ScanResult, Scanner};
 use crate::json::string_bytes;
+use crate::lines::line_reader::owned_text;
 use crate::storage::storage::{bytes_at, Storage};
 
 /// Longer damaged lines are not searched for entries. After a power failure, or in a sparse file, a line may be any number of zeros.

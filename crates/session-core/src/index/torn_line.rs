@@ -1,5 +1,5 @@
 //! An unterminated line is a last line without its newline. It is torn if it is not JSON either
-//! ([`RawLine::is_torn`](crate::io::line_reader::RawLine::is_torn)). Another process may be writing
+//! ([`RawLine::is_torn`](crate::lines::line_reader::RawLine::is_torn)). Another process may be writing
 //! it at this moment, or a power failure may have left it. It is never cut off.
 //!
 //! This file decides whether the line is indexed:

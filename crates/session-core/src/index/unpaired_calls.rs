@@ -10,9 +10,9 @@ use crate::context::projection::{project, Contribution, Step};
 use crate::format::agent_message::Role;
 use crate::index::damage_report::REPORT_LIMIT;
 use crate::index::verify::SurveyedLine;
-use crate::io::line_reader::line_text;
 use crate::json::reader::{elements, read, Raw};
 use crate::json::{fields, Value};
+use crate::lines::line_reader::line_text;
 use crate::storage::storage::{bytes_at, Storage};
 use crate::tree::{RowNo, Tree};
 

@@ -1,6 +1,6 @@
 //! The JSON scanner: checks and skips values by the rules of `JSON.parse`, without building them.
 //!
-//! It reads from an [`Input`]: text in memory, or a window that moves over a file (`io/file_window.rs`). A value of any size and any depth
+//! It reads from an [`Input`]: text in memory, or a window that moves over a file (`lines/file_window.rs`). A value of any size and any depth
 //! is skipped in the memory that the input has. Only a value that the caller asks for is kept in one piece, up to a limit.
 
 use std::io;

@@ -10,9 +10,9 @@ use crate::format::agent_message::Role;
 use crate::format::header::{Version, CURRENT_VERSION};
 use crate::format::ids::{numbered_id, short_entry_id};
 use crate::format::message_head::MessageFields;
-use crate::io::line_reader::line_text;
 use crate::json::reader::{read, Raw};
 use crate::json::{fields, quoted, ObjectText, Value};
+use crate::lines::line_reader::line_text;
 use crate::storage::storage::Storage;
 
 fields! {

@@ -21,9 +21,9 @@ use crate::base::time::Time;
 use crate::base::wtf8::{into_string_lossy, to_string_lossy};
 use crate::format::header::Version;
 use crate::format::ids::numbered_id;
-use crate::io::file_window::FileWindow;
-use crate::io::line_reader::{line_text, LineReader, Positioned, RawLine};
 use crate::json::string_bytes;
+use crate::lines::file_window::FileWindow;
+use crate::lines::line_reader::{line_text, LineReader, Positioned, RawLine};
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use crate::summary::usage::call::short_text;
 

@@ -22,7 +22,7 @@ use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, push_line, Envelope, NewHead};
 use crate::format::session_entry::OwnFields;
-use crate::io::line_span::LineSpan;
+use crate::lines::line_span::LineSpan;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::FileStatus;
 use crate::tree::RowNo;

@@ -14,9 +14,9 @@ use crate::base::time::Time;
 use crate::format::body::Body;
 use crate::format::entry::{bodies_of, EntryHead, EntryKind, Parent};
 use crate::format::ids::short_entry_id;
-use crate::io::line_reader::line_text;
-use crate::io::line_span::LineSpan;
 use crate::json::{quoted, ObjectText};
+use crate::lines::line_reader::line_text;
+use crate::lines::line_span::LineSpan;
 use crate::storage::new_file::{remove_as_made, NewFile};
 use crate::tree::{IdNo, ParentRef, RowNo, Tree};
 

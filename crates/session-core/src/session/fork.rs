@@ -8,7 +8,7 @@ use crate::base::options::SessionFileOptions;
 use crate::base::paths::absolute_text;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{NewHeader, Version};
-use crate::io::line_reader::{line_text, LineReader, WHOLE};
+use crate::lines::line_reader::{line_text, LineReader, WHOLE};
 use crate::rewrite::migrate::Migrator;
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::{remove_as_made, NewFile};

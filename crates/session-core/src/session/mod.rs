@@ -11,7 +11,6 @@ pub(crate) mod history;
 pub mod open;
 pub(crate) mod reconcile;
 pub(crate) mod session;
-mod session_lock;
 pub mod typed;
 
 pub use self::append::{AppendPlan, NewEntry, ParentChoice, TextNeed};

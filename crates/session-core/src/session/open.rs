@@ -9,7 +9,7 @@ use crate::base::options::SessionFileOptions;
 use crate::base::paths::absolute_text;
 use crate::format::header::{NewHeader, Version};
 use crate::index::load::{load, Loaded};
-use crate::io::line_span::LineSpan;
+use crate::lines::line_span::LineSpan;
 use crate::rewrite::migrate::Migrator;
 use crate::rewrite::replace::{retried, Backup, Rewrite};
 use crate::storage::file::FileStorage;

@@ -16,8 +16,8 @@ use crate::base::threads::locked;
 use crate::io::dirs;
 use crate::io::file_fingerprint::{now, would_show_change};
 use crate::io::fs::{self, At, FileId};
-use crate::io::line_span::LineSpan;
 use crate::io::open::{self, Access};
+use crate::lines::line_span::LineSpan;
 use crate::storage::storage::{FileStatus, Storage};
 
 /// How often, and at which interval, an unterminated line is checked again before it counts as one that nobody ends.

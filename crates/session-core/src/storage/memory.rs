@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::{append, reserve};
-use crate::io::line_span::LineSpan;
+use crate::lines::line_span::LineSpan;
 use crate::storage::storage::Storage;
 
 /// Lines in memory: a session that is read from a file but must not write to it.

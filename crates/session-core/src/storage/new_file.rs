@@ -7,10 +7,10 @@ use super::file::FileStorage;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::options::Durability;
 use crate::io::fs::FileId;
-use crate::io::line_span::LineSpan;
-use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::{taken, Temporary};
 use crate::io::{dirs, fs};
+use crate::lines::line_span::LineSpan;
+use crate::locks::sweep::sweep_if_due;
 use crate::storage::storage::Storage;
 
 /// How much is collected before it is written.
@@ -128,7 +128,7 @@ impl Write for NewFile {
 mod tests {
     use super::*;
     use crate::io::open;
-    use crate::io::sweep::sweep;
+    use crate::locks::sweep::sweep;
 
     #[test]
     fn a_file_that_was_not_finished_is_gone() {

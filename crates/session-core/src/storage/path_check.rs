@@ -2,10 +2,8 @@
 //! a few milliseconds after that. The caller gives the time, in ns since 1970.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::time::Duration;
 
-/// For how long after a path check a quick one is enough.
-pub const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+use crate::locks::session_lock::CHECK_INTERVAL;
 
 /// When the last path check of a file began.
 #[derive(Debug)]
@@ -20,7 +18,7 @@ impl Default for LastPathCheck {
 impl LastPathCheck {
     /// Whether one is due at `now`. It is if the clock was set back.
     pub fn is_due(&self, now: i64) -> bool {
-        let interval = 0..PATH_CHECK_INTERVAL.as_nanos() as i64;
+        let interval = 0..CHECK_INTERVAL.as_nanos() as i64;
         !now.checked_sub(self.0.load(Relaxed)).is_some_and(|since| interval.contains(&since))
     }
 
@@ -40,7 +38,7 @@ mod tests {
         let last = LastPathCheck::default();
         assert!(last.is_due(NOW), "there was none yet");
         last.note(NOW);
-        let interval = PATH_CHECK_INTERVAL.as_nanos() as i64;
+        let interval = CHECK_INTERVAL.as_nanos() as i64;
         assert!(!last.is_due(NOW + interval - 1));
         assert!(last.is_due(NOW + interval) && last.is_due(NOW - 1));
     }

@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::base::error::{Result, WithCall};
 use crate::base::memory::resize;
 use crate::io::file_fingerprint::Nanos;
-use crate::io::line_reader::read_some;
-use crate::io::line_span::LineSpan;
+use crate::lines::line_reader::read_some;
+use crate::lines::line_span::LineSpan;
 
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 20;

@@ -1,5 +1,5 @@
 //! The write lock: once our writers to one file know of each other, one writes or truncates at a time. It is held for one
-//! write; the session lock ([`crate::io::lock_file`]) is held for as long as a session is open. Where files have no locks, and while a
+//! write; the session lock ([`crate::locks::lock_file`]) is held for as long as a session is open. Where files have no locks, and while a
 //! holder keeps it for longer than a write takes, as the replacement of a long file does, a writer goes on without it, as pi does.
 
 use std::fs::File;

@@ -7,8 +7,8 @@ use super::line_scanner::LineScanner;
 use crate::base::error::{Result, WithCall};
 use crate::base::memory::append;
 use crate::format::header::{Header, HeaderFields};
-use crate::io::line_reader::line_text;
 use crate::io::open::{self, Access};
+use crate::lines::line_reader::line_text;
 use crate::storage::storage::Storage;
 
 /// How many bytes of lines that are not JSON whatever reads many files skips in front of a header.

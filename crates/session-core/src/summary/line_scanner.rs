@@ -13,10 +13,10 @@ use crate::base::memory::{append, copy_of_bytes, push};
 use crate::base::named::named;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
-use crate::io::file_window::FileWindow;
-use crate::io::line_reader::{line_text, Positioned, HEAD};
 use crate::json::scanner::{Input, ScanResult, Scanner};
 use crate::json::value_to_string::push_to_string;
+use crate::lines::file_window::FileWindow;
+use crate::lines::line_reader::{line_text, Positioned, HEAD};
 
 /// A longer type, id, time, role or name of a model or tool counts as missing.
 const LONGEST_SHORT: usize = 64 << 10;

@@ -21,8 +21,8 @@ use crate::format::agent_message::Role;
 use crate::format::entry::time_of;
 use crate::format::header::{Header, ParentSession, Version};
 use crate::io::file_fingerprint::FileFingerprint;
-use crate::io::line_reader::{is_stopped, line_text};
 use crate::json::reader::{read, Raw};
+use crate::lines::line_reader::{is_stopped, line_text};
 
 /// A session as a list shows it, without its path and texts. Strings are WTF-8.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 use std::io::Read;
 
 use super::*;
-use crate::io::file_window::FileWindow;
 use crate::json::reader::tests::near_json;
+use crate::lines::file_window::FileWindow;
 use crate::testing::tests::count;
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::old_file::{fault_of_entry, lines_of, OldFile, Range};
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, insert_into, push};
-use crate::io::line_reader::line_text;
+use crate::lines::line_reader::line_text;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::storage::storage::{copy_bytes, Storage};
 

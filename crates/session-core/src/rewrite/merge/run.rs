@@ -5,7 +5,7 @@ use super::old_file::OldFile;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{copy_of_bytes, push};
 use crate::base::options::Durability;
-use crate::io::lock_file::SessionLockGuard;
+use crate::locks::lock_file::SessionLockGuard;
 use crate::rewrite::replace::{retried, Backup, Rewrite};
 use crate::storage::memory::MemoryStorage;
 use crate::storage::new_file::NewFile;

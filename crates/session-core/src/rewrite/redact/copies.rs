@@ -12,10 +12,10 @@ use sha2::{Digest, Sha256};
 use super::run::hash_of;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of_bytes, joined, push};
-use crate::io::line_reader::line_text;
 use crate::json::reader::{read, Raw};
 use crate::json::scanner::Scanner;
 use crate::json::{fields, string_bytes};
+use crate::lines::line_reader::line_text;
 
 /// A line that was redacted, or is to be.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use crate::format::header::{new_header_line, Header, Version};
 use crate::format::ids::{check_session_id, session_id};
 use crate::index::salvage::{damaged_text, pieces, Fields, SalvagedPiece};
 use crate::index::verify::{LineClass, Survey};
-use crate::io::line_reader::owned_text;
 use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
+use crate::lines::line_reader::owned_text;
 use crate::storage::storage::Storage;
 
 /// A header that is not a line of its own.

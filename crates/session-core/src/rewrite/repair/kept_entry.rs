@@ -6,8 +6,8 @@ use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of, copy_of_bytes, push};
 use crate::base::wtf8::shown;
 use crate::format::entry::{EntryHead, Parent};
-use crate::io::line_reader::line_text;
 use crate::json::{quoted, ObjectText};
+use crate::lines::line_reader::line_text;
 use crate::storage::storage::Storage;
 
 /// An entry that stays.

@@ -2,7 +2,7 @@
 
 use crate::base::error::Result;
 use crate::base::memory::copy_of_bytes;
-use crate::io::line_span::LineSpan;
+use crate::lines::line_span::LineSpan;
 use crate::storage::storage::{bytes_at, Storage};
 
 /// The source of a line of the new file.

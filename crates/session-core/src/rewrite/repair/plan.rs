@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::memory::copy_of_bytes;
 use crate::index::salvage::{damaged_text, pieces, salvaged_entry, Fields};
 use crate::index::verify::{entry_in, LineClass, Survey, SurveyedLine};
-use crate::io::line_reader::line_text;
+use crate::lines::line_reader::line_text;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::storage::storage::{bytes_at, Storage};
 

@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use crate::base::paths::absolute_text;
 use crate::format::header::Version;
 use crate::index::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
-use crate::io::lock_file::SessionLockGuard;
+use crate::locks::lock_file::SessionLockGuard;
 use crate::rewrite::migrate::Migrator;
 use crate::rewrite::replace::{retried, Backup};
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::index::verify::{entry_in, verify};
-use crate::io::lock_file::SessionLockGuard;
+use crate::locks::lock_file::SessionLockGuard;
 
 mod regressions;
 

@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::format::header::{Header, Version};
 use crate::index::load::load;
 use crate::index::{DamagedLine, Index};
-use crate::io::line_reader::line_text;
+use crate::lines::line_reader::line_text;
 use crate::session::Session;
 use crate::storage::storage::bytes_at;
 use crate::tree::{IdNo, ParentRef, RowNo};

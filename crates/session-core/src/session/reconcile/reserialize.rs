@@ -5,8 +5,8 @@ use crate::base::memory::{self, copy_of};
 use crate::base::wtf8::shown;
 use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
-use crate::io::line_reader::line_text;
 use crate::json::{quoted, ObjectText};
+use crate::lines::line_reader::line_text;
 use crate::session::Session;
 use crate::tree::{ParentRef, RowNo};
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::error::ErrorCode;
-use crate::io::lock_file::SessionLockGuard;
+use crate::locks::lock_file::SessionLockGuard;
 
 #[test]
 fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::named::named;
 use crate::base::time::Time;
-use crate::io::line_reader::line_text;
 use crate::json::scanner::{Input, ScanResult, Scanner};
 use crate::json::string_bytes;
+use crate::lines::line_reader::line_text;
 
 /// Numbers that are added up: tokens of each kind, and the cost in dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

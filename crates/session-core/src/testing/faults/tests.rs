@@ -93,11 +93,11 @@ fn every_fault() -> Vec<InjectedFault> {
 
 /// No file is left behind that nobody will remove.
 fn nothing_left_behind(dir: &Path, what: &str) {
-    crate::io::sweep::sweep(dir);
+    crate::locks::sweep::sweep(dir);
     for entry in fs::read_dir(dir).expect("read") {
         let path = entry.expect("read").path().into_os_string().into_string().expect("text");
         if let Some(session) = path.strip_suffix(".lock") {
-            assert_eq!(crate::io::lock_file::held(session).expect("asked"), None, "{what}: the lock is held");
+            assert_eq!(crate::locks::lock_file::held(session).expect("asked"), None, "{what}: the lock is held");
             assert!(!Path::new(&path).exists(), "{what}: {path} was left");
         }
         assert!(!path.ends_with(".tmp"), "{what}: {path} was left");

@@ -15,15 +15,15 @@ fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
                 if let Some(text) = left {
                     fs::write(format!("{path}.lock"), text).expect("written");
                 }
-                let lock = crate::io::lock_file::SessionLockGuard::take(&path)?;
+                let lock = crate::locks::lock_file::SessionLockGuard::take(&path)?;
                 // Whoever was told that it has the lock has it.
                 let me = Some(Some(std::process::id()));
-                without_faults(|| assert_eq!(crate::io::lock_file::held(&path).expect("asked"), me));
+                without_faults(|| assert_eq!(crate::locks::lock_file::held(&path).expect("asked"), me));
                 drop(lock);
                 Ok(())
             },
             |dir, _, what| {
-                let lock = crate::io::lock_file::SessionLockGuard::take(&at(dir, "s.jsonl"));
+                let lock = crate::locks::lock_file::SessionLockGuard::take(&at(dir, "s.jsonl"));
                 lock.unwrap_or_else(|error| panic!("{what}: the next try failed: {error}"));
             },
         );

@@ -294,7 +294,7 @@ fn a_session_whose_name_has_an_accent_has_one_lock_however_the_accent_is_written
         let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..OS };
         let mut first = opened(&decomposed, exclusive);
         append(&mut first).expect("appended");
-        let holder = crate::io::lock_file::held(&composed).expect("asked");
+        let holder = crate::locks::lock_file::held(&composed).expect("asked");
         assert_eq!(holder, Some(Some(std::process::id())));
         let mut second = opened(&composed, OS);
         append(&mut first).expect("appended");
@@ -312,7 +312,7 @@ fn where_names_have_no_case_a_session_has_one_lock() {
         let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..OS };
         let mut first = opened(&at(dir.path(), "S.jsonl"), exclusive);
         append(&mut first).expect("appended");
-        let holder = crate::io::lock_file::held(&at(dir.path(), "s.JSONL")).expect("asked");
+        let holder = crate::locks::lock_file::held(&at(dir.path(), "s.JSONL")).expect("asked");
         assert_eq!(holder, Some(Some(std::process::id())));
         let mut second = opened(&at(dir.path(), "s.jsonl"), OS);
         append(&mut first).expect("appended");

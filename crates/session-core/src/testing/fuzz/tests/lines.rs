@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use super::Subject;
-use crate::io::line_reader::LineReader;
+use crate::lines::line_reader::LineReader;
 
 struct Trickle<'a>(&'a [u8], usize);
 

@@ -1,6 +1,6 @@
 //! Who may write: an exclusive session holds the session lock, other sessions make sure that nobody holds it.
 //!
-//! They check before their first line, and again after every path check ([`crate::storage::path_check`]), which is made
+//! They check before their first line, and again after every path check (`storage/path_check.rs`), which is made
 //! every ten milliseconds at most, so that most appends cost nothing more. A session that takes the lock waits that long before
 //! it reads the file. From then on no other session of this package writes. A write that takes longer from its check to its end is taken in
 //! like that of another program.
@@ -11,15 +11,16 @@ use std::time::Duration;
 use crate::base::error::{Result, WithCall};
 use crate::base::options::Lock;
 use crate::io::fs;
-use crate::io::lock_file::{wait_until_free, SessionLockGuard};
-use crate::storage::path_check::PATH_CHECK_INTERVAL;
+use crate::locks::lock_file::{wait_until_free, SessionLockGuard};
 
+/// How long a writer relies on its last check: of who has the lock, and of what the path of its file leads to.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a write may take from its check to its end. One that takes longer is taken in like that of another program.
 const MARGIN: Duration = Duration::from_millis(2);
 
 /// The lock of one session's file, held here or checked for.
 #[derive(Default)]
-pub(super) struct SessionLock {
+pub(crate) struct SessionLock {
     held: Option<SessionLockGuard>,
     /// Whether it was checked since the last path check of the storage.
     is_checked: bool,
@@ -37,7 +38,7 @@ impl SessionLock {
             Lock::ExclusiveProcess => SessionLockGuard::share(file)?,
         };
         if is_new && fs::stat_path(Path::new(file)).with_call("stat", file)?.is_some() {
-            std::thread::sleep(PATH_CHECK_INTERVAL + MARGIN);
+            std::thread::sleep(CHECK_INTERVAL + MARGIN);
         }
         self.held = Some(taken);
         Ok(())

@@ -1,7 +1,7 @@
 use super::*;
 use crate::io::fs::faults::{before_nth, with, InjectedFault};
 use crate::io::fs::FsCall;
-use crate::io::held_lock_files::release_all;
+use crate::locks::held_lock_files::release_all;
 use std::sync::{Arc, Mutex};
 
 /// What the lock file of a process says.

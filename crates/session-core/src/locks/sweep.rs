@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::fs;
 use super::lock_file;
-use super::open::{self, Access};
-use super::temporary::{PREFIX, SUFFIX};
 use crate::base::threads::locked;
+use crate::io::fs;
+use crate::io::open::{self, Access};
+use crate::io::temporary::{PREFIX, SUFFIX};
 
 /// The directories that this process swept.
 static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);

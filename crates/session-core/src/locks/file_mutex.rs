@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::{fs, open};
 use crate::base::error::{Result, WithCall};
+use crate::io::{fs, open};
 
 /// A mutex that is locked. The operating system ends the lock with this value, or with the process, however that ends.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl FileMutex {
     /// Nobody may remove or replace the file while a process may hold the lock: who comes later would lock another file.
     ///
     /// ```
-    /// use pi_session_core::io::file_mutex::FileMutex;
+    /// use pi_session_core::locks::file_mutex::FileMutex;
     ///
     /// let dir = tempfile::tempdir()?;
     /// let path = dir.path().join("lock").to_string_lossy().into_owned();

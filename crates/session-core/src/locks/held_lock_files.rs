@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
-use super::fs;
 use crate::base::error::{Result, WithCall};
 use crate::base::threads::locked;
+use crate::io::fs;
 
 /// A locked lock file and its name. The lock ends, and the file goes, when this value does.
 #[derive(Debug)]

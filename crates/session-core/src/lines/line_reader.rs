@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memchr::{memchr, memrchr};
 
 use super::file_window::FileWindow;
-use super::fs::At;
 use crate::base::memory::{self, push_str};
 use crate::format::entry::Damage;
+use crate::io::fs::At;
 use crate::json::reader::is_json;
 use crate::json::scanner::Input;
 

@@ -17,12 +17,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::fs::{self, At};
 pub(crate) use super::held_lock_files::SessionLockGuard;
-use super::open;
-use super::sidecar_names::beside;
-use super::temporary::Temporary;
 use crate::base::error::{Error, ErrorCode, Result, WithCall};
+use crate::io::fs::{self, At};
+use crate::io::open;
+use crate::io::sidecar_names::beside;
+use crate::io::temporary::Temporary;
 
 /// How often, and at what interval, a lock is tried for before it is refused, a quarter of a second in all. Most repairs
 /// hold it for less, and so does a process that only checks it.
