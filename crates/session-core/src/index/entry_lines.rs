@@ -3,7 +3,8 @@
 use crate::base::error::{Error, Result};
 use crate::format::entry::{read_line, Damage, Line};
 use crate::format::header::Version;
-use crate::lines::line_reader::{line_text, LineReader, WHOLE};
+use crate::lines::file_window::WHOLE;
+use crate::lines::line_reader::{line_text, LineReader};
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
 

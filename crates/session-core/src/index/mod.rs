@@ -9,6 +9,7 @@ pub(crate) mod parallel_scan;
 #[doc(hidden)]
 pub mod read_entries;
 pub(crate) mod salvage;
+pub(crate) mod surveyed_line;
 pub(crate) mod torn_line;
 pub mod unpaired_calls;
 pub mod verify;

@@ -266,7 +266,7 @@ pub fn with_indexed_line(
 mod tests {
     use super::*;
     use crate::base::error::ErrorCode;
-    use crate::lines::line_reader::WHOLE;
+    use crate::lines::file_window::WHOLE;
     use crate::storage::memory::MemoryStorage;
 
     /// Lines of many lengths, some longer than segments, so that every kind of border occurs.

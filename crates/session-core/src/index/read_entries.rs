@@ -10,7 +10,8 @@ use crate::base::memory::{self, append, collect, copy_of, keep, push, with_capac
 use crate::base::wtf8::shown;
 use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{read_line, Line};
-use crate::lines::line_reader::{line_text, WHOLE};
+use crate::lines::file_window::WHOLE;
+use crate::lines::line_reader::line_text;
 use crate::lines::line_span::LineSpan;
 use crate::storage::storage::{read_into, Storage};
 use crate::tree::RowNo;

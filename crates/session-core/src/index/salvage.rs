@@ -11,7 +11,7 @@
 use crate::base::error::Result;
 use crate::base::memory;
 use crate::format::entry::{EntryHead, Parent};
-use crate::index::verify::{entry_in, SurveyedLine};
+use crate::index::surveyed_line::{entry_in, SurveyedLine};
 use crate::json::scanner::{ScanResult, Scanner};
 use crate::json::string_bytes;
 use crate::lines::line_reader::owned_text;

@@ -9,7 +9,7 @@ use crate::base::wtf8::copy_lossy;
 use crate::context::projection::{project, Contribution, Step};
 use crate::format::agent_message::Role;
 use crate::index::damage_report::REPORT_LIMIT;
-use crate::index::verify::SurveyedLine;
+use crate::index::surveyed_line::SurveyedLine;
 use crate::json::reader::{elements, read, Raw};
 use crate::json::{fields, Value};
 use crate::lines::line_reader::line_text;

@@ -13,12 +13,12 @@ use crate::format::header::{Header, HeaderFields, Version};
 use crate::format::other_format::OtherFormat;
 use crate::index::damage_report::{FaultReport, Totals};
 use crate::index::salvage::{damaged_text, pieces, salvaged_entry};
+use crate::index::surveyed_line::{LineClass, SurveyedLine};
 use crate::index::unpaired_calls::{unpaired_calls, UnpairedCall};
-use crate::index::DamagedLine;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::Value;
-use crate::lines::line_reader::{line_text, LineReader, WHOLE};
-use crate::lines::line_span::LineSpan;
+use crate::lines::file_window::WHOLE;
+use crate::lines::line_reader::{line_text, LineReader};
 use crate::storage::file::FileStorage;
 use crate::storage::storage::Storage;
 use crate::tree::{RowNo, Tree};
@@ -53,42 +53,6 @@ pub struct VerifyReport {
     /// Tool calls without a result and the reverse, in the context of the leaf, which a provider may refuse: the first 1,000. They are no
     /// damage.
     pub unpaired_calls: Vec<UnpairedCall>,
-}
-
-/// One line of the file and its class.
-#[derive(Debug)]
-pub(crate) struct SurveyedLine {
-    pub number: u64,
-    pub offset: u64,
-    /// How many bytes it has, without the newline.
-    pub len: u64,
-    pub what: LineClass,
-}
-
-impl SurveyedLine {
-    /// The span of a line that was read. Such a line is not too long for one.
-    pub fn span(&self) -> LineSpan {
-        LineSpan::of(self.offset, self.len as usize)
-    }
-
-    /// The line as reports show it if it is damaged, or a header that is not in the first line that parses.
-    fn damage(&self, header_leads: bool) -> Option<DamagedLine> {
-        let damage = match self.what {
-            LineClass::Damaged(damage) => damage,
-            LineClass::Header if !header_leads => Damage::LateHeader,
-            LineClass::Header | LineClass::Entry => return None,
-        };
-        Some(DamagedLine { line: self.number, start: self.offset, end: self.offset + self.len, damage })
-    }
-}
-
-/// The class of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LineClass {
-    /// The session's header, which may be in a later line.
-    Header,
-    Entry,
-    Damaged(Damage),
 }
 
 /// A pass over a whole file.
@@ -260,12 +224,4 @@ fn is_of_pi(head: &EntryHead<'_>) -> bool {
         EntryKind::Message => head.message.is_some(),
         _ => !matches!(head.parent, ParentAs::Missing),
     }
-}
-
-/// The head of the entry in a text; None if the text is not an entry.
-pub(crate) fn entry_in(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
-    read_line(text, |line| match line {
-        Line::Entry(head) => head.into_owned().map(Some),
-        _ => Ok(None),
-    })?
 }

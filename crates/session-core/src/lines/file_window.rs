@@ -2,10 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::line_reader::{read_some, WHOLE};
 use crate::base::memory::resize;
 use crate::json::scanner::Input;
 
+/// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
+pub const WHOLE: usize = 1 << 18;
 /// From this size on memory that a file was read into is not used for another.
 const LARGEST_REUSED: usize = 4 << 20;
 
@@ -80,5 +81,15 @@ impl<R: Read> Input for FileWindow<R> {
         self.end += read;
         self.at_end = read == 0;
         Ok(Some(keep))
+    }
+}
+
+/// Reads once, and again if a signal interrupted that. Gives how many bytes were read, 0 at the end.
+pub fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match source.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
     }
 }

@@ -14,8 +14,6 @@ use crate::io::fs::At;
 use crate::json::reader::is_json;
 use crate::json::scanner::Input;
 
-/// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
-pub const WHOLE: usize = 1 << 18;
 /// How many bytes are read at first to find the header.
 pub const HEAD: usize = 4 << 10;
 
@@ -99,16 +97,6 @@ impl Read for Positioned<'_> {
             return Err(io::Error::other("it was stopped"));
         }
         self.source.read(into)
-    }
-}
-
-/// Reads once, and again if a signal interrupted that. Gives how many bytes were read, 0 at the end.
-pub fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match source.read(into) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
     }
 }
 
@@ -231,6 +219,7 @@ impl<R: Read> LineReader<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::file_window::WHOLE;
     use proptest::prelude::*;
 
     /// Gives a few bytes at a time.

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::base::error::{Result, WithCall};
 use crate::base::memory::resize;
 use crate::io::file_fingerprint::Nanos;
-use crate::lines::line_reader::read_some;
+use crate::lines::file_window::read_some;
 use crate::lines::line_span::LineSpan;
 
 /// How many bytes are copied at once.

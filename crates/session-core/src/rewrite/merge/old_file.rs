@@ -9,7 +9,8 @@ use crate::base::memory::{self, insert, insert_into, push};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{Header, Version};
 use crate::json::reader::is_json;
-use crate::lines::line_reader::{line_text, LineReader, WHOLE};
+use crate::lines::file_window::WHOLE;
+use crate::lines::line_reader::{line_text, LineReader};
 use crate::storage::storage::Storage;
 
 /// The bytes `from..to` of a file, whole lines.

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::run::hash_of;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of_bytes, joined, push};
 use crate::json::reader::{read, Raw};
@@ -145,4 +144,9 @@ fn parent_in(line: &[u8]) -> Option<Range<usize>> {
         },
     );
     passed.ok().and(parent)
+}
+
+/// The SHA-256 of a line in hexadecimal digits.
+pub(super) fn hash_of(line: &[u8]) -> String {
+    format!("{:x}", Sha256::digest(line))
 }

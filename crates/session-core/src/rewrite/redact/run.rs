@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
-use super::copies::{identity_hash, identity_of, IdentityFields, LineIdentity, LineRedaction, LineRedactions};
+use super::copies::{hash_of, identity_hash, identity_of, IdentityFields, LineIdentity, LineRedaction, LineRedactions};
 use super::entry::blanked;
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
@@ -338,8 +337,4 @@ impl Rewrite for Redactor<'_> {
     fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         self.line(line)
     }
-}
-
-pub(super) fn hash_of(line: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(line))
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::run::{hash_of, left_of_temporary_files};
+use super::copies::hash_of;
+use super::run::left_of_temporary_files;
 use super::text::Needle;
 use super::*;
 use crate::base::error::ErrorCode;

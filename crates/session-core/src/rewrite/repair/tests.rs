@@ -3,7 +3,8 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
-use crate::index::verify::{entry_in, verify};
+use crate::index::surveyed_line::entry_in;
+use crate::index::verify::verify;
 use crate::locks::lock_file::SessionLockGuard;
 
 mod regressions;
