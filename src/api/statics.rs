@@ -13,10 +13,11 @@ use crate::convert::paths::{on_paths, resolved};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process::now;
 use crate::lists::{lazy_text, list, search, usage};
+use crate::manager::config::{self, ManagerConfig};
 use crate::manager::from_objects::session_from_objects;
 use crate::manager::gc;
 use crate::manager::identity_cache::IdentityCache;
-use crate::manager::open::{self, ManagerConfig};
+use crate::manager::open;
 use crate::manager::session_dir::{self, search_scope, session_file};
 use crate::manager::state::ManagerState;
 use pi_session_core::base::error::Error as CoreError;
@@ -76,7 +77,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let cwd = args::path(js, cwd, "cwd")?;
         let options = Options::any(js, options)?;
-        let file_options = open::options(js, &options)?;
+        let file_options = config::options(js, &options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
         let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
         Self::at(env, config, None, &options)
@@ -118,7 +119,7 @@ impl SessionManager {
             (second, cwd_override, "cwdOverride")
         };
         let read_only = options.boolean(c"readonly")?;
-        let file_options = open::options(js, &options)?;
+        let file_options = config::options(js, &options)?;
         let mut from_header = None;
         if js.is_undefined(cwd)? {
             match header_of(Path::new(&file)) {
@@ -162,7 +163,7 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let options = Options::of(js, options, "SessionManager.continueRecent", FILE_OPTIONS)?;
-        let file_options = open::options(js, &options)?;
+        let file_options = config::options(js, &options)?;
         let mut scope = search_scope(js, cwd, session_dir, file_options.durability)?;
         let cwd = args::path(js, cwd, "cwd")?;
         if cwd.is_empty() {
@@ -238,7 +239,7 @@ impl SessionManager {
         let cwd = resolved(js, target_cwd, "targetCwd")?;
         let source = ForkSource::open(&source_path).or_throw(js)?;
         let options = Options::any(js, options)?;
-        let file_options = open::options(js, &options)?;
+        let file_options = config::options(js, &options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
         make_session_dir(&dir, file_options.durability).or_throw(js)?;
         let now = now(js)?;

@@ -3,17 +3,14 @@
 //! An entry may outlive its manager, or the manager may have gone to another session: what reads bodies is a
 //! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
 
-use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use napi::{Error, Result, Status};
 
-use super::gc::{self, Collectable};
-use super::state::ManagerState;
+use super::state::BodyReader;
 use crate::convert::errors::thrown;
 use crate::convert::values::parse;
-use crate::engine::{JsEnv, JsVal, Persistent};
-use crate::factory::{self, FactoryFn};
+use crate::engine::{JsEnv, JsVal};
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::wtf8::shown;
 use pi_session_core::format::body::BodyOf;
@@ -22,28 +19,6 @@ use pi_session_core::json::is_json;
 use pi_session_core::session::body_text::{BodyPlace, MissingBody};
 use pi_session_core::session::Session;
 use pi_session_core::tree::RowNo;
-
-/// The environment variable that turns laziness off.
-const SWITCH: &str = "PI_SESSION_NATIVE_LAZY_BODIES";
-
-/// Finds a session as long as an entry may read its bodies.
-pub struct BodyReader {
-    manager: Weak<RefCell<ManagerState>>,
-    generation: u64,
-    /// The session, once its manager has let it go.
-    left: RefCell<Option<Session>>,
-}
-
-impl Collectable for BodyReader {
-    fn release(&self, _: JsEnv<'_>) -> Result<()> {
-        self.left.take();
-        Ok(())
-    }
-
-    fn memory(&self) -> usize {
-        self.left.borrow().as_ref().map_or(0, |session| session.index().memory())
-    }
-}
 
 impl BodyReader {
     /// Does something with the session that the entry was given out of; the work also gets whether it should look if the file still has its
@@ -81,39 +56,6 @@ impl BodyReader {
         }
         let state = manager.borrow();
         Ok(state.session.find_body(place, missing, take))
-    }
-}
-
-/// A manager's hold on the reader of its session.
-pub struct Bodies {
-    reader: Rc<BodyReader>,
-    /// The reader as JavaScript holds it.
-    external: Persistent,
-}
-
-impl Bodies {
-    /// Makes the reader of a manager's session; None if laziness is turned off.
-    pub fn of(js: JsEnv<'_>, manager: Weak<RefCell<ManagerState>>, generation: u64) -> Result<Option<Self>> {
-        let value = factory::call(js, FactoryFn::Env, &[js.string(SWITCH.as_bytes())?])?;
-        let switch = js.text(value)?.unwrap_or_default();
-        if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
-            return Ok(None);
-        }
-        let reader = Rc::new(BodyReader { manager, generation, left: RefCell::default() });
-        let external = js.external(reader.clone())?;
-        Ok(Some(Self { reader, external: js.keep(external)? }))
-    }
-
-    /// The reader as JavaScript holds it.
-    pub fn external<'env>(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
-        js.kept(&self.external)
-    }
-
-    /// Leaves the session to the entries that may still read their bodies from it.
-    pub fn leave(self, js: JsEnv<'_>, session: Session) -> Result<()> {
-        self.reader.left.replace(Some(session));
-        let reader = Rc::downgrade(&self.reader);
-        gc::register(js, reader, self.external)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use napi::{Error, Result};
 
+use super::config::ManagerConfig;
 use super::identity_cache::IdentityCache;
-use super::open::{new_session, ManagerConfig};
+use super::open::new_session;
 use crate::convert::args::Options;
 use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::convert::object::{field, with_entry_head};

@@ -3,6 +3,7 @@
 pub mod append;
 pub mod bodies;
 pub mod branching;
+pub mod config;
 pub mod context_messages;
 pub mod file_check;
 pub mod from_objects;

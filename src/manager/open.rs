@@ -1,89 +1,24 @@
-//! Opening sessions: with what a manager is opened, new sessions, and those in files.
+//! Opening sessions: new ones, and those in files.
 
 use std::cell::RefCell;
-use std::ffi::CStr;
 
 use napi::Result;
 
+use super::config::ManagerConfig;
 use super::gc;
 use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use super::state::{swap, ManagerState};
 use crate::convert::args::{self, Options};
-use crate::convert::errors::{wrong_argument, OrThrow};
-use crate::convert::paths::on_paths;
+use crate::convert::errors::OrThrow;
 use crate::convert::text::line_of;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process;
-use pi_session_core::base::options::{Durability, EntryIds, Lock, SessionFileOptions};
-use pi_session_core::base::paths;
-use pi_session_core::base::paths::Process as _;
 use pi_session_core::base::time::timestamp;
-use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::header::CURRENT_VERSION;
 use pi_session_core::format::ids;
-use pi_session_core::make_session_dir;
 use pi_session_core::session::open::OpenResult;
 use pi_session_core::session::{Persistence, Session};
-
-/// What a manager is opened with.
-pub struct ManagerConfig {
-    pub cwd: String,
-    /// As it was given, not made absolute; empty in memory.
-    pub dir: String,
-    pub persistence: Persistence,
-    pub options: SessionFileOptions,
-}
-
-impl ManagerConfig {
-    /// The directory of a manager that writes files is made if it is not there.
-    pub fn new(
-        js: JsEnv<'_>,
-        cwd: &str,
-        dir: String,
-        persistence: Persistence,
-        options: SessionFileOptions,
-    ) -> Result<Self> {
-        let cwd = on_paths(js, |process| paths::resolve(cwd, process))?;
-        if persistence == Persistence::File && !dir.is_empty() {
-            make_session_dir(&dir, options.durability).or_throw(js)?;
-        }
-        Ok(Self { cwd, dir, persistence, options })
-    }
-}
-
-/// The value of an option, its name in errors, and whether it comes from the environment.
-type Given = (Vec<u8>, String, bool);
-
-/// How a session's file is written: from the options of a static, or else from the environment.
-pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOptions> {
-    let given = |key: &CStr, variable: &str| -> Result<Option<Given>> {
-        let Some(value) = options.optional(key)? else {
-            let set = on_paths(js, |process| process.env(variable))?.filter(|text| !text.is_empty());
-            return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
-        };
-        let name = format!("options.{}", key.to_string_lossy());
-        Ok(Some((args::text(js, value, &name)?, name, false)))
-    };
-    let durability = given(c"durability", "PI_SESSION_NATIVE_DURABILITY")?;
-    let lock = given(c"lock", "PI_SESSION_NATIVE_LOCK")?;
-    let ids = given(c"ids", "PI_SESSION_NATIVE_IDS")?;
-    let exclusive = if matches!(lock, Some((.., true))) { Lock::ExclusiveProcess } else { Lock::Exclusive };
-    Ok(SessionFileOptions {
-        durability: one_of(js, durability, [("os", Durability::Os), ("fsync", Durability::Fsync)])?,
-        lock: one_of(js, lock, [("none", Lock::None), ("exclusive", exclusive)])?,
-        ids: one_of(js, ids, [("short", EntryIds::Short), ("long", EntryIds::Long)])?,
-    })
-}
-
-/// The value that is named; the first if none is.
-fn one_of<T>(js: JsEnv<'_>, given: Option<Given>, [first, second]: [(&str, T); 2]) -> Result<T> {
-    let Some((name, option, _)) = given else { return Ok(first.1) };
-    let allowed = format!("\"{}\" or \"{}\"", first.0, second.0);
-    let found = [first, second].into_iter().find(|(known, _)| known.as_bytes() == name);
-    let wrong = || wrong_argument(js, format!("{option} must be {allowed}, not \"{}\"", to_string_lossy(&name)));
-    found.map(|(_, value)| value).ok_or_else(wrong)
-}
 
 /// Reads the file again, and replaces the manager's session by what is in it.
 pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {

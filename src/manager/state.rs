@@ -6,13 +6,14 @@ use std::rc::{Rc, Weak};
 
 use napi::Result;
 
-use super::bodies::Bodies;
-use super::gc::Collectable;
+use super::config::ManagerConfig;
+use super::gc::{self, Collectable};
 use super::identity_cache::IdentityCache;
-use super::open::ManagerConfig;
-use super::usage::CollectedUsage;
-use crate::engine::{JsEnv, JsVal};
+use crate::engine::{JsEnv, JsVal, Persistent};
+use crate::factory::{self, FactoryFn};
 use pi_session_core::session::{Persistence, RowRemap, Session};
+use pi_session_core::summary::usage::session_usage::SessionUsage;
+use pi_session_core::tree::RowNo;
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
 pub struct ManagerState {
@@ -98,6 +99,70 @@ impl Collectable for RefCell<ManagerState> {
 
     fn memory(&self) -> usize {
         self.try_borrow().map_or(0, |state| state.session.index().memory())
+    }
+}
+
+/// What was collected of a manager's session so far, for the next report.
+pub struct CollectedUsage {
+    pub usage: SessionUsage,
+    pub generation: u64,
+    /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
+    pub rows: RowNo,
+    pub last: Vec<u8>,
+}
+
+/// The environment variable that turns laziness off.
+const SWITCH: &str = "PI_SESSION_NATIVE_LAZY_BODIES";
+
+/// Finds a session as long as an entry may read its bodies.
+pub struct BodyReader {
+    pub(super) manager: Weak<RefCell<ManagerState>>,
+    pub(super) generation: u64,
+    /// The session, once its manager has let it go.
+    pub(super) left: RefCell<Option<Session>>,
+}
+
+impl Collectable for BodyReader {
+    fn release(&self, _: JsEnv<'_>) -> Result<()> {
+        self.left.take();
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.left.borrow().as_ref().map_or(0, |session| session.index().memory())
+    }
+}
+
+/// A manager's hold on the reader of its session.
+pub struct Bodies {
+    reader: Rc<BodyReader>,
+    /// The reader as JavaScript holds it.
+    external: Persistent,
+}
+
+impl Bodies {
+    /// Makes the reader of a manager's session; None if laziness is turned off.
+    pub fn of(js: JsEnv<'_>, manager: Weak<RefCell<ManagerState>>, generation: u64) -> Result<Option<Self>> {
+        let value = factory::call(js, FactoryFn::Env, &[js.string(SWITCH.as_bytes())?])?;
+        let switch = js.text(value)?.unwrap_or_default();
+        if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
+            return Ok(None);
+        }
+        let reader = Rc::new(BodyReader { manager, generation, left: RefCell::default() });
+        let external = js.external(reader.clone())?;
+        Ok(Some(Self { reader, external: js.keep(external)? }))
+    }
+
+    /// The reader as JavaScript holds it.
+    pub fn external<'env>(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+        js.kept(&self.external)
+    }
+
+    /// Leaves the session to the entries that may still read their bodies from it.
+    pub fn leave(self, js: JsEnv<'_>, session: Session) -> Result<()> {
+        self.reader.left.replace(Some(session));
+        let reader = Rc::downgrade(&self.reader);
+        gc::register(js, reader, self.external)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use napi::Result;
 
 use super::materialize::object;
-use super::state::ManagerState;
+use super::state::{CollectedUsage, ManagerState};
 use crate::convert::args::Options;
 use crate::convert::errors::OrThrow;
 use crate::convert::text::line_of;
@@ -20,15 +20,6 @@ use pi_session_core::listing::usage::report::UsageSession;
 use pi_session_core::summary::line_scanner::ScannedLine;
 use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
 use pi_session_core::tree::RowNo;
-
-/// What was collected of a manager's session so far, for the next report.
-pub struct CollectedUsage {
-    usage: SessionUsage,
-    generation: u64,
-    /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
-    rows: RowNo,
-    last: Vec<u8>,
-}
 
 /// The report of a manager's session.
 pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
