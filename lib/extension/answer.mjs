@@ -1,4 +1,4 @@
-// An answer of a command where there is no screen to draw on.
+// Prints the answer of a command in modes without a screen: print, JSON and RPC mode.
 import { Writable } from "node:stream";
 
 /**
@@ -6,16 +6,16 @@ import { Writable } from "node:stream";
  * @param {string} text safe for a terminal
  */
 export async function answer(ctx, text) {
-	// RPC clients show it, and pi shows it in a terminal.
+	// In a terminal pi shows the notification, in RPC mode the client does.
 	if (ctx.hasUI) return ctx.ui.notify(text, "info");
-	// The output of JSON mode is a line of JSON for each event.
+	// JSON mode prints one line of JSON for each event.
 	await print(
 		ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-native", text }) : text,
 	);
 }
 
 /**
- * Says why a command does nothing. A pi that ends with its answer then ends with 1.
+ * Prints why a command did nothing, and sets the exit code 1 for modes that end with the answer.
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  * @param {string} text safe for a terminal
  */
@@ -25,11 +25,11 @@ export async function refuse(ctx, text) {
 	await answer(ctx, text);
 }
 
-/** How often a client is told how far a command is, and under which name. */
+/** The pause between two reports of progress in milliseconds, and the name of the status line. */
 const [STATUS_MS, STATUS] = [250, "pi-session-native"];
 
 /**
- * Does what a command does where there is no screen to draw on: a client of RPC sees how far it is.
+ * Runs `work`, and shows its progress to the client in RPC mode.
  * @template T
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  * @param {string} doing
@@ -47,8 +47,8 @@ export async function withStatus(ctx, doing, work) {
 }
 
 /**
- * Writes to standard output. pi has replaced the stream's own `write`, so that what extensions print goes to standard
- * error.
+ * Writes to standard output by the method of the stream's class, because pi replaces `process.stdout.write` and sends
+ * the output of extensions to standard error.
  * @param {string} text
  */
 const print = (text) =>

@@ -1,4 +1,4 @@
-// What sessions cost, in lines.
+// Formats the tables of `/costs` as lines.
 import { layout } from "../shared/table.mjs";
 import { clip, count, wrapped } from "../shared/text.mjs";
 import { isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables.mjs";
@@ -8,7 +8,7 @@ import { isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables
 /** @typedef {import("../../index.js").UsageRow} Row */
 
 /**
- * The rows of a table in the order in which they are shown: the newest day, week or month first, and the largest sum.
+ * The rows of a table in the order shown: times begin with the newest, other rows with the largest sum.
  * @param {Report} report
  * @param {Grouping} by
  * @returns {Row[]}
@@ -16,9 +16,9 @@ import { isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables
 export const rowsOf = (report, by) => (isTime(by) ? report.by[by].toReversed() : report.by[by]);
 
 /**
- * The total, and what is not in it.
+ * Lines with the total, and with the calls that are not added.
  * @param {Report} report
- * @param {string | undefined} dir the one directory whose sessions these are
+ * @param {string | undefined} dir the only directory whose sessions are added up
  * @param {number} width
  */
 export const summary = (report, dir, width) => [
@@ -27,11 +27,11 @@ export const summary = (report, dir, width) => [
 ];
 
 /**
- * A table: its titles, its rows, the total, and a note if columns were left out.
+ * The lines of a table. `note` names the columns that the terminal has no room for.
  * @param {Report} report
  * @param {Grouping} by
  * @param {number} width
- * @param {number} [most] rows
+ * @param {number} [most] the largest number of rows
  */
 export function table(report, by, width, most = Number.POSITIVE_INFINITY) {
 	const all = rowsOf(report, by);

@@ -1,4 +1,4 @@
-// The overlay of `/costs`: a table at a time.
+// The overlay of `/costs`, which shows one table at a time.
 import { truncateToWidth } from "@earendil-works/pi-tui";
 import { count, wrapped } from "../shared/text.mjs";
 import { GROUPINGS } from "../shared/usage-tables.mjs";
@@ -13,13 +13,13 @@ import { safeMessage } from "./go-to.mjs";
  * @property {import("@earendil-works/pi-tui").TUI} tui
  * @property {import("@earendil-works/pi-coding-agent").Theme} theme
  * @property {import("@earendil-works/pi-tui").KeybindingsManager} keybindings
- * @property {(path: string | undefined) => void} done called with the file of the session that is to be opened
+ * @property {(path: string | undefined) => void} done called with the file of the session to open
  * @property {Grouping} by
- * @property {string | undefined} dir the one directory whose sessions are added up
+ * @property {string | undefined} dir the only directory whose sessions are added up
  * @property {(more: import("../../index.js").UsageOptions) => Promise<Report>} addUp
  */
 
-/** What marks the chosen row, and what is before the others. */
+/** The texts before the chosen row and before the other rows. */
 const [CHOSEN, OTHER] = ["› ", "  "];
 
 export class CostsView {
@@ -30,7 +30,7 @@ export class CostsView {
 	/** @type {Report | undefined} */
 	#report;
 	/**
-	 * @type {{ by: Grouping, width: number, table: ReturnType<typeof table> } | undefined} the table that was drawn last
+	 * @type {{ by: Grouping, width: number, table: ReturnType<typeof table> } | undefined} the last table that was drawn
 	 */
 	#drawn;
 	#running = new AbortController();
@@ -58,7 +58,7 @@ export class CostsView {
 		this.#options.tui.requestRender();
 	}
 
-	/** @param {string | undefined} path of the session that is to be opened */
+	/** @param {string | undefined} path the session to open */
 	#end(path) {
 		this.dispose();
 		this.#options.done(path);
@@ -113,7 +113,7 @@ export class CostsView {
 			];
 			return [rule, ...wrapped([...(place === "" ? [] : [place]), ...opens, ...keys].join(" · "), width).map(dim)];
 		};
-		// The head has two rules and the tabs; the table has its titles and its total.
+		// 5 lines: two rules and the tabs in the head, the titles and the total of the table.
 		const roomWith = (/** @type {string} */ place) =>
 			Math.max(1, rows - foot(place).length - sums.length - note.length - 5);
 		const placeOf = (/** @type {number} */ from, /** @type {number} */ room) =>

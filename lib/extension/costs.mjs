@@ -1,5 +1,5 @@
-// `/costs`: what all sessions cost, by day, week, month, model, project and session. The library adds up, as for
-// `pi-sessions stats`.
+// `/costs`: shows tokens and cost of all sessions by day, week, month, model, project and session. The sums come from
+// the library, as for `pi-sessions stats`.
 import { safeLine } from "../shared/text.mjs";
 import { GROUPINGS } from "../shared/usage-tables.mjs";
 import { library } from "../takeover/library.mjs";
@@ -11,7 +11,7 @@ import { customDir, onlyDir, projectOf } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
-/** How many columns text has where there is no terminal, and how many rows of a table. */
+/** The width of the output, and the rows of a table, without a terminal. */
 const [TEXT_COLUMNS, TEXT_ROWS] = [120, 50];
 
 /**
@@ -26,7 +26,7 @@ export async function costs(pi, args, ctx) {
 	if (asked !== "" && by === undefined)
 		return await refuse(
 			ctx,
-			`Usage: /costs [--repository] [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`,
+			`/costs does not know ${safeLine(asked)}. Usage: /costs [--repository] [${GROUPINGS.join("|")}]`,
 		);
 	const { SessionManager } = library(pi);
 	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) =>

@@ -1,4 +1,4 @@
-// Draws the overlay of `/find`.
+// Draws the overlay of `/find`: the hits by session, the chosen message, and the keys.
 import { truncateToWidth } from "@earendil-works/pi-tui";
 import { isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
@@ -10,34 +10,34 @@ import { isForEditor } from "./go-to.mjs";
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchedSession} SearchedSession */
 /**
- * The message of a hit; `lines` are the ones made last, for the width and the words in `made`.
+ * The message of a hit. `lines` caches its lines for the width and words that `made` names.
  * @typedef {{ hit: SearchHit, text: string, made?: string, lines?: { line: string, isMarked: boolean }[] }} Preview
  */
 /** @typedef {{ hit: SearchHit, deletion: import("../shared/delete-session.mjs").Deletion }} Deleting */
 
 /**
- * What the overlay shows.
+ * The state that is drawn.
  * @typedef {object} Screen
- * @property {string[]} input the line to type in
- * @property {RegExp | undefined} words what is searched for
+ * @property {string[]} input the lines of the input field
+ * @property {RegExp | undefined} words the words that are searched for
  * @property {boolean} isAll whether all projects are searched
- * @property {string} role whose messages are searched
- * @property {boolean} isAnyRole
- * @property {string} time
- * @property {boolean} isAnyTime
+ * @property {string} role the name of the filter by role
+ * @property {boolean} isAnyRole whether that filter is off
+ * @property {string} time the name of the filter by time
+ * @property {boolean} isAnyTime whether that filter is off
  * @property {string} status
  * @property {SearchHit[]} hits
  * @property {number} selected
  * @property {Map<string, SearchHit[]>} opened all hits of the sessions that show them
- * @property {boolean} isAwaited the hits are those of the query before
+ * @property {boolean} isAwaited whether the hits belong to the previous query
  * @property {Preview | undefined} preview of the chosen hit
  * @property {Deleting | undefined} deleting
  * @property {boolean} isHelpOpen
  */
 
-/** How many characters of a message the preview looks at, before and after what was found. */
+/** The number of characters that the preview formats, around the first word found. */
 const PREVIEWED = 20_000;
-/** Below so many lines there are no rules, and below so many no help and no preview. */
+/** The numbers of terminal lines from which on rules are drawn, and help and the preview. */
 const [ROWS_FOR_RULES, ROWS_FOR_MORE] = [16, 9];
 
 export class FindLines {
@@ -56,7 +56,7 @@ export class FindLines {
 		this.#width = width;
 	}
 
-	/** The lines of the overlay, as many as the terminal has room for. @param {number} rows */
+	/** The lines of the overlay. @param {number} rows */
 	draw(rows) {
 		const { theme } = this.#options;
 		const width = this.#width;
@@ -68,7 +68,7 @@ export class FindLines {
 		const room = Math.max(1, rows - head.length - foot.length);
 		const { titles, lines, at } = this.#hitLines();
 		const preview = rows < ROWS_FOR_MORE || this.#screen.hits.length === 0 ? [] : this.#previewLines();
-		// The message gets what the hits leave, and a third if they need more.
+		// The preview uses the lines that the hits leave, and at least a third.
 		const least = preview.length === 0 ? 0 : Math.min(preview.length + 1, Math.floor(room / 3) + 1);
 		const listed =
 			this.#screen.hits.length === 0
@@ -99,13 +99,13 @@ export class FindLines {
 		const filters = `${where} · ${this.#screen.role} · ${this.#screen.time}`;
 		const find = theme.fg("accent", theme.bold("Find"));
 		const status = theme.fg("dim", this.#screen.status);
-		// What does not fit is cut off at the end.
+		// The end of a line that is too long is cut, so we put the status before the filters then.
 		return widthOf(filters) + widthOf(this.#screen.status) + 8 > width && this.#screen.status !== ""
 			? `${find}  ${status}  ${filters}`
 			: `${find}  ${filters}  ${status}`;
 	}
 
-	/** One line, or all that there is to say. */
+	/** The most important keys on one line, or all keys. */
 	#helpLines() {
 		const width = this.#width;
 		const { keybindings } = this.#options;
@@ -127,7 +127,7 @@ export class FindLines {
 		].flatMap((text) => wrapped(text, width));
 	}
 
-	/** What is said where nothing is found. */
+	/** The lines shown if nothing was found: what was not searched. */
 	#emptyLines() {
 		if (this.#screen.status !== "nothing found") return [];
 		const { only, keybindings } = this.#options;
@@ -146,7 +146,7 @@ export class FindLines {
 		);
 	}
 
-	/** The hits by session. `titles` has for each line the title of its session, `at` is the line of the chosen hit. */
+	/** The lines of the hits. `titles` contains the title line of the session for each line; `at` is the chosen line. */
 	#hitLines() {
 		const width = this.#width;
 		const { theme } = this.#options;
@@ -180,7 +180,7 @@ export class FindLines {
 		return made;
 	}
 
-	/** How many hits follow each other in a session, from its first on. @param {number} from */
+	/** The number of shown hits of a session whose first hit is at `from`. @param {number} from */
 	#shownOf(from) {
 		let to = from + 1;
 		while (to < this.#screen.hits.length && !isHitStart(this.#screen.hits, to)) to++;
@@ -190,7 +190,7 @@ export class FindLines {
 	/**
 	 * @param {SearchedSession} session
 	 * @param {string} indent
-	 * @param {number} more how many hits it has that are not shown
+	 * @param {number} more the number of its hits that are not shown
 	 */
 	#sessionLine(session, indent, more) {
 		const width = this.#width;
@@ -203,7 +203,7 @@ export class FindLines {
 			: `${theme.bold(title)}  ${theme.fg("muted", place)}`;
 	}
 
-	/** The chosen message in lines, the words in it marked. */
+	/** The lines of the chosen message, with the words marked. */
 	#previewLines() {
 		const { preview, words } = this.#screen;
 		if (!preview) return [];
@@ -218,7 +218,7 @@ export class FindLines {
 		return preview.lines ?? [];
 	}
 
-	/** What is asked before a session is deleted. */
+	/** The question before a session is deleted. */
 	#question() {
 		const { keybindings, hasTrash } = this.#options;
 		if (!this.#screen.deleting) return [];
@@ -231,14 +231,14 @@ export class FindLines {
 		];
 		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
 		return wrapped(
-			`Delete ${what} ${hasTrash() ? "to the trash" : "for ever"}? ${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
+			`Delete ${what} ${hasTrash() ? "to the trash" : "permanently"}? ${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
 			this.#width,
 		).map((line) => this.#options.theme.fg("warning", line));
 	}
 }
 
 /**
- * So many of these lines, from shortly before the first that is marked.
+ * The lines that fit, from one line before the first marked line on.
  * @template {{ isMarked: boolean }} T
  * @param {T[]} lines
  * @param {number} rows
@@ -249,7 +249,7 @@ function fromMark(lines, rows) {
 }
 
 /**
- * So many of the lines, with the chosen one. The first is the title of its session, also if that is further up.
+ * The lines that fit around the chosen line. The first of them is the title of its session.
  * @param {string[]} lines
  * @param {string[]} titles
  * @param {number} at
@@ -258,7 +258,7 @@ function fromMark(lines, rows) {
 function around(lines, titles, at, rows) {
 	const from = Math.max(0, Math.min(at - Math.floor(rows / 2), lines.length - rows));
 	const shown = lines.slice(from, from + rows);
-	// With one line the chosen hit is shown.
+	// If there is room for one line only, it is the chosen hit.
 	if (from !== at && shown.length > 1) shown[0] = titles[from] ?? "";
 	return shown;
 }

@@ -1,4 +1,4 @@
-// How hits and their messages are shown.
+// Formats hits and their messages.
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { age, safeBlock } from "../shared/text.mjs";
 
@@ -11,7 +11,7 @@ import { age, safeBlock } from "../shared/text.mjs";
 export const mark = (theme, text) => theme.fg("warning", theme.bold(text));
 
 /**
- * A text in lines that fit, made safe, with the words in it marked.
+ * Wraps a text to a width, makes it safe for a terminal, and marks words in it.
  * @param {string} text
  * @param {RegExp | undefined} words
  * @param {number} width
@@ -30,7 +30,7 @@ export function markedLines(text, words, width, theme) {
 		});
 }
 
-/** What people call those whose role is the name of a type. @type {Record<string, string>} */
+/** Names for roles that are names of types. @type {Record<string, string>} */
 const SPEAKERS = {
 	toolResult: "tool",
 	bashExecution: "command",
@@ -43,7 +43,7 @@ const SPEAKERS = {
 /** @param {{ role: string }} hit */
 export const speakerOf = ({ role }) => SPEAKERS[role] ?? role;
 
-/** What a session is known by, as in `/resume`. @param {SearchedSession} session */
+/** The title of a session, as in `/resume`. @param {SearchedSession} session */
 export const titleOf = ({ name, firstMessage, id }) => name || firstMessage || id;
 
 /** @param {{ timestamp: string }} hit */

@@ -1,4 +1,4 @@
-// The overlay of `/find`: a line to type in, the hits by session, and the message of the one that is chosen.
+// The overlay of `/find`: its state, its keys and its searches. `find-lines.mjs` draws it.
 import { Input, matchesKey, truncateToWidth } from "@earendil-works/pi-tui";
 import { foundCounts, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
@@ -17,7 +17,7 @@ import { LIMIT } from "./search-options.mjs";
  */
 /**
  * @typedef {{ by: number } | { by?: never, choose: (hit: SearchHit) => Choice } | { by?: never, act: (hit: SearchHit)
- * => void }} RowKey what a key does to a hit
+ * => void }} RowKey the effect of a key on a hit
  */
 
 /**
@@ -28,21 +28,22 @@ import { LIMIT } from "./search-options.mjs";
  * @property {(choice: Choice) => void} done
  * @property {string} query
  * @property {boolean} isAll
- * @property {boolean} subagents whether their sessions are searched
- * @property {string | undefined} only the file of the one session that is searched
- * @property {string | undefined} dir the one directory that is searched
+ * @property {boolean} subagents whether sessions of subagents are searched
+ * @property {string | undefined} only the file of the only session that is searched
+ * @property {string | undefined} dir the only directory that is searched
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer
- * has it
- * @property {(hit: SearchHit) => import("../../index.js").SessionManager} managerOf the session of a hit, read-only
- * @property {(hit: SearchHit) => Deletion} deletionOf what would be deleted with the session of a hit; throws if it is
- * in use
+ * contains the entry
+ * @property {(hit: SearchHit) => import("../../index.js").SessionManager} managerOf opens the session of a hit
+ * read-only
+ * @property {(hit: SearchHit) => Deletion} deletionOf the files to delete with the session of a hit; throws if the
+ * session is in use
  * @property {(deletion: Deletion) => { isInTrash: boolean }} remove
  * @property {() => boolean} hasTrash
  * @property {(query: string, scope: { isAll: boolean, session?: string }, more: SearchOptions) => Promise<SearchHit[]>}
  * search
  */
 
-/** What a search can be limited to, in the order in which a key goes through it. */
+/** The filters by role and by time, in the order of their keys. */
 const ROLES = /** @type {const} */ ([
 	{ title: "messages" },
 	{ title: "user", roles: ["user"] },
@@ -56,9 +57,9 @@ const TIMES = [
 	{ title: "30 days", since: () => daysAgo(30) },
 ];
 const daysAgo = (/** @type {number} */ days) => Date.now() - days * 86_400_000;
-/** How many hits before the last one more are looked for. */
+/** If the chosen hit is this close to the last one, the search for more begins. */
 const AHEAD = 20;
-/** How many hits are shown of a session whose hits are all asked for. */
+/** The largest number of hits shown if the user asks for all hits of a session. */
 const ALL_OF_SESSION = 5_000;
 export class FindView {
 	#options;
@@ -66,24 +67,24 @@ export class FindView {
 	#isAll;
 	#role = 0;
 	#time = 0;
-	/** What the search has found, and whether it has ended because it had enough. @type {SearchHit[]} */
+	/** The hits of the search, and whether it ended because it reached the limit. @type {SearchHit[]} */
 	#found = [];
 	#isCut = false;
-	/** How many hits are looked for, and how often something else was searched for. */
+	/** The limit of hits, and the number of queries so far. */
 	#limit = LIMIT;
 	#searches = 0;
-	/** All hits of the sessions that show them. @type {Map<string, SearchHit[]>} */
+	/** All hits of the sessions for which the user asked for them. @type {Map<string, SearchHit[]>} */
 	#opened = new Map();
-	/** What is shown of both. @type {SearchHit[]} */
+	/** The hits that are shown. @type {SearchHit[]} */
 	#hits = [];
 	#selected = 0;
-	/** Whether the first hit of the query is still awaited. The hits are those of the query before until then. */
+	/** Whether the query has no hit yet. Until then the hits of the previous query are shown. */
 	#isAwaited = false;
-	/** The keys that wait for the hits of the query. @type {string[]} */
+	/** Keys that were typed before the query had hits. @type {string[]} */
 	#waiting = [];
-	/** What the search says of itself. */
+	/** The progress of the search, its result or its error. */
 	#status = "";
-	/** @type {AbortController | undefined} of the search that runs */
+	/** Stops the search that runs. @type {AbortController | undefined} */
 	#running;
 	/** The chosen message. @type {import("./find-lines.mjs").Preview | undefined} */
 	#preview;
@@ -93,18 +94,18 @@ export class FindView {
 	#reading;
 	#isHelpOpen = false;
 	/**
-	 * The session that is deleted with the next key, if that confirms it. @type {import("./find-lines.mjs").Deleting |
+	 * The session that the next key deletes if it confirms that. @type {import("./find-lines.mjs").Deleting |
 	 * undefined}
 	 */
 	#deleting;
-	/** A paste that has not ended, as in the line to type in. */
+	/** Whether a paste has begun and not ended. */
 	#isPasting = false;
 
 	/** @param {FindOptions} options */
 	constructor(options) {
 		this.#options = options;
 		this.#isAll = options.isAll;
-		// Pasted, which leaves the cursor at its end.
+		// We paste the query, because the cursor is behind it then.
 		if (options.query !== "") this.#input.handleInput(`\x1b[200~${options.query.replace(/\s+/g, " ")}\x1b[201~`);
 		this.#search();
 	}
@@ -117,7 +118,7 @@ export class FindView {
 		this.#input.focused = focused;
 	}
 
-	/** What the search is limited to. @returns {SearchOptions} */
+	/** The filters as options of a search. @returns {SearchOptions} */
 	#limits() {
 		const [role, time] = [ROLES[this.#role] ?? ROLES[0], TIMES[this.#time]];
 		return {
@@ -128,10 +129,10 @@ export class FindView {
 	}
 
 	/**
-	 * Starts the search of what is typed; the one before it ends. Its hits stay, dim, until the first new one comes, or
-	 * there is none.
-	 * @param {number} [limit] how many hits are looked for: with more than before, what is shown stays until there are
-	 * more
+	 * Stops the running search and searches for the typed words. The previous hits stay, dim, until the first new hit
+	 * comes or the search ends.
+	 * @param {number} [limit] the largest number of hits. If it is larger than before, the search adds hits to the shown
+	 * ones
 	 */
 	#search(limit = LIMIT) {
 		this.#running?.abort();
@@ -167,7 +168,7 @@ export class FindView {
 				hits.push(hit);
 				if (hits.length <= least) return;
 				this.#show(hits, true, this.#status);
-				// A key that moves has only one hit to move in.
+				// Keys that move the selection wait for all hits.
 				if (!this.#waiting.some((key) => this.#rowKey(key)?.by !== undefined)) this.#handleWaiting();
 			},
 		};
@@ -206,7 +207,7 @@ export class FindView {
 		this.#tell(status);
 	}
 
-	/** Puts the hits together. What was chosen stays chosen. @param {boolean} [isNew] */
+	/** Computes the shown hits, and keeps the chosen hit. @param {boolean} [isNew] */
 	#arrange(isNew = false) {
 		const chosen = this.#hits[this.#selected];
 		this.#hits =
@@ -232,11 +233,11 @@ export class FindView {
 			this.#search(this.#limit + LIMIT);
 	}
 
-	/** Shows all hits of the session of a hit, or the first again. @param {SearchHit} hit */
+	/** Shows all hits of a session, or only the first hits again. @param {SearchHit} hit */
 	#toggleSession({ path, owner }) {
 		if (this.#opened.delete(path)) {
 			this.#arrange();
-			// The hit that was chosen may be gone.
+			// The chosen hit may no longer be shown.
 			return this.#select(this.#hits.findIndex((hit) => hit.path === path));
 		}
 		const searches = this.#searches;
@@ -257,10 +258,10 @@ export class FindView {
 			);
 	}
 
-	/** Reads the chosen message in a later turn: a key is never held up by a large session. */
+	/** Reads the chosen message in a later turn of the event loop, so that a large session does not delay a key. */
 	#makePreview() {
 		const hit = this.#hits[this.#selected];
-		// The place that is read has its session open.
+		// `ReadView` uses the manager of its session, which reading another message would close.
 		if (this.#preview?.hit === hit || this.#reading) return;
 		clearImmediate(this.#previewing);
 		this.#previewing = setImmediate(() => {
@@ -269,7 +270,7 @@ export class FindView {
 				try {
 					this.#preview = {
 						hit,
-						text: this.#options.textOf(hit) ?? `(the session no longer has this entry) ${snippetText(hit)}`,
+						text: this.#options.textOf(hit) ?? `(the session no longer contains this entry) ${snippetText(hit)}`,
 					};
 				} catch (error) {
 					this.#preview = { hit, text: `(${safeMessage(error)})` };
@@ -279,7 +280,11 @@ export class FindView {
 		});
 	}
 
-	/** What a key does to a hit; undefined for any other key. @param {string} data @returns {RowKey | undefined} */
+	/**
+	 * The effect of a key on a hit; undefined for keys without one.
+	 * @param {string} data
+	 * @returns {RowKey | undefined}
+	 */
 	#rowKey(data) {
 		const { keybindings } = this.#options;
 		if (keybindings.matches(data, "tui.select.up")) return { by: -1 };
@@ -305,7 +310,7 @@ export class FindView {
 		if (keybindings.matches(data, "tui.select.cancel")) return this.#end(undefined);
 		if (this.#rowKey(data)) {
 			this.#waiting.push(data);
-			// What is on the screen of another query is not what the key is for.
+			// The user means a hit of the new query, so the key waits if the screen still shows old hits.
 			if (!this.#isAwaited && this.#waiting.length === 1) this.#handleWaiting();
 			return;
 		}
@@ -325,7 +330,7 @@ export class FindView {
 		this.#search();
 	}
 
-	/** What is pasted, its line ends made blanks: pi's line to type in takes them away. @param {string} data */
+	/** Replaces line ends in a paste by spaces, because pi's input field removes them. @param {string} data */
 	#onOneLine(data) {
 		if (data.includes("\x1b[200~")) this.#isPasting = true;
 		const line = this.#isPasting ? data.replace(/\s*[\r\n]+\s*/g, " ") : data;
@@ -333,7 +338,7 @@ export class FindView {
 		return line;
 	}
 
-	/** Does what the keys that wait do to the hits. */
+	/** Applies the waiting keys to the hits. */
 	#handleWaiting() {
 		for (const data of this.#waiting.splice(0)) {
 			const key = this.#rowKey(data);
@@ -346,7 +351,7 @@ export class FindView {
 		}
 	}
 
-	/** Asks whether the session of a hit is to be deleted. @param {SearchHit} hit */
+	/** Asks whether to delete the session of a hit. @param {SearchHit} hit */
 	#askToDelete(hit) {
 		try {
 			this.#deleting = { hit, deletion: this.#options.deletionOf(hit) };
@@ -370,7 +375,7 @@ export class FindView {
 		}
 	}
 
-	/** Shows the place of a hit. @param {SearchHit} hit */
+	/** Shows the entries around a hit. @param {SearchHit} hit */
 	#read(hit) {
 		const { theme, keybindings, managerOf } = this.#options;
 		try {
@@ -398,7 +403,7 @@ export class FindView {
 		try {
 			return safeBlock(this.#options.textOf(hit) ?? snippetText(hit));
 		} catch {
-			// The session is gone; its snippet is not.
+			// The session was deleted, but we still have the snippet.
 			return snippetText(hit);
 		}
 	}
@@ -419,7 +424,7 @@ export class FindView {
 		this.#input.invalidate();
 	}
 
-	/** Finds the words that are searched for; undefined without any. */
+	/** A pattern of the words that are searched for; undefined if there are none. */
 	#words() {
 		const words = this.#input.getValue().trim().split(/\s+/).filter(Boolean);
 		return words.length === 0

@@ -1,4 +1,4 @@
-// `/find`: searches all sessions while one types, and goes to what was found.
+// `/find`: searches sessions while the user types, and opens the session at the chosen hit.
 import { stripVTControlCharacters } from "node:util";
 import { deleteSession, hasTrash, planDeletion } from "../shared/delete-session.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
@@ -16,15 +16,15 @@ import { foundSession, onlyDir, searchOptions } from "./search-options.mjs";
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {{ query: string, isAll: boolean, subagents: boolean, session?: string }} Arguments */
 
-/** How many hits a mode without a screen gives, and how wide a session's title and a line may be there. */
+/** For modes without a screen: the number of hits, and the width of titles and snippets. */
 const [TEXT_LIMIT, TITLE_COLUMNS, TEXT_COLUMNS] = [20, 80, 160];
 
 const USAGE = "Usage: /find [--all] [--no-subagents] [--session ID] [--] words";
 
 /**
- * What was typed behind `/find`: options, then the words. After `--` all is words.
+ * Parses the arguments of `/find`: options, then words. After `--` come only words.
  * @param {string} text
- * @returns {Arguments | string} what is wrong
+ * @returns {Arguments | string} a text is an error
  */
 function argumentsOf(text) {
 	/** @type {Arguments} */
@@ -37,7 +37,7 @@ function argumentsOf(text) {
 		else if (option === "--no-subagents") given.subagents = false;
 		else if (option === "--session") {
 			[given.session = ""] = rest.split(/\s/, 1);
-			if (given.session === "") return `--session needs the beginning of a session's id. ${USAGE}`;
+			if (given.session === "") return `--session needs the beginning of a session id. ${USAGE}`;
 			rest = rest.slice(given.session.length).trimStart();
 		} else return `There is no option ${safeLine(option)}. ${USAGE}`;
 	}
@@ -57,8 +57,8 @@ export async function find(pi, args, ctx) {
 	if (ctx.mode !== "tui")
 		return given.query === "" ? await refuse(ctx, USAGE) : await answer(ctx, await asText(pi, given, only, ctx));
 	/**
-	 * @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was
-	 * shown last
+	 * @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose
+	 * text was read last
 	 */
 	let opened;
 	const managerOf = (/** @type {SearchHit} */ hit) => {
@@ -81,8 +81,8 @@ export async function find(pi, args, ctx) {
 	const deletionOf = (/** @type {SearchHit} */ { path }) => {
 		const own = ctx.sessionManager.getSessionFile();
 		const deletion = planDeletion(SessionManager, path);
-		const inUse = own !== undefined && deletion.files.includes(own) ? "it is open here" : deletion.inUse;
-		if (inUse !== undefined) throw new Error(`The session is not deleted: ${inUse}`);
+		const inUse = own !== undefined && deletion.files.includes(own) ? "it is open in this pi" : deletion.inUse;
+		if (inUse !== undefined) throw new Error(`The session was not deleted: ${inUse}`);
 		return deletion;
 	};
 	const remove = (/** @type {import("../shared/delete-session.mjs").Deletion} */ deletion) => {
@@ -122,7 +122,7 @@ export async function find(pi, args, ctx) {
 	if (chosen.action === "editor") {
 		const before = ctx.ui.getEditorText();
 		ctx.ui.setEditorText(before === "" ? chosen.text : `${before}\n${chosen.text}`);
-		// pi has drawn the screen without the overlay already.
+		// pi has already drawn the screen without the new text.
 		return redraw();
 	}
 	await goTo(pi, ctx, chosen.hit, chosen.action);
@@ -132,7 +132,7 @@ export async function find(pi, args, ctx) {
  * Hits as text, for modes without a screen.
  * @param {Pi} pi
  * @param {Arguments} given
- * @param {string | undefined} only the file of the one session that is searched
+ * @param {string | undefined} only the file of the only session that is searched
  * @param {Context} ctx
  */
 async function asText(pi, { query, isAll, subagents }, only, ctx) {
@@ -143,9 +143,9 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 	);
 	const dir = onlyDir(ctx);
 	const sessions = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
-	const searched = `${only === undefined ? sessions : "this session"}${subagents ? "" : ", without those of subagents"}`;
+	const searched = `${only === undefined ? sessions : "this session"}${subagents ? "" : ", without sessions of subagents"}`;
 	if (hits.length === 0)
-		return `Nothing found for ${safeLine(query)} in ${searched}${isAll || only !== undefined ? "" : "; /find --all searches all"}. Not searched: what tools were given and gave, thoughts, what extensions wrote.`;
+		return `Nothing found for ${safeLine(query)} in ${searched}${isAll || only !== undefined ? "" : "; /find --all searches all sessions"}. Not searched: tool calls and their output, thinking, entries of extensions.`;
 	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) =>
 		`${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}`;
 	/** @type {string[]} */
@@ -170,6 +170,6 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 	return [
 		...lines,
 		...(dir === undefined ? [] : [`Searched: ${searched}.`]),
-		...(hits.length === limit ? [`The first ${counted(limit, "hit")}.`] : []),
+		...(hits.length === limit ? [`Only the first ${counted(limit, "hit")} are shown.`] : []),
 	].join("\n");
 }

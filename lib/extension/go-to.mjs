@@ -1,4 +1,4 @@
-// Going to a session, and to an entry of it.
+// Opens a session in pi, and moves its leaf to an entry.
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { safeBlock, safeLine } from "../shared/text.mjs";
 import { library } from "../takeover/library.mjs";
@@ -8,9 +8,9 @@ import { library } from "../takeover/library.mjs";
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 
 /**
- * Opens the session of a hit, and moves its leaf: to the entry, or to the end of the answer to it if a user said it
- * (`entry`); to the entry as pi's own tree does, which puts what a user said into the editor (`edit`); or not
- * (`session`). What goes wrong is a message.
+ * Opens the session of a hit and moves its leaf. `entry`: to the entry, or for a user message to the end of its answer.
+ * `edit`: to the entry as pi's tree does, which puts a user message into the editor. `session`: the leaf does not move.
+ * Errors become notifications.
  * @param {Pi} pi
  * @param {Context} ctx
  * @param {SearchHit} hit
@@ -19,16 +19,19 @@ import { library } from "../takeover/library.mjs";
 export async function goTo(pi, ctx, hit, where) {
 	const { path } = hit;
 	if (!ctx.isIdle())
-		return ctx.ui.notify("Wait until the answer is complete, or stop it, before you go to another place", "warning");
+		return ctx.ui.notify(
+			"The model is still answering. Wait for the end of the answer or stop it, then try again",
+			"warning",
+		);
 	if (path === ctx.sessionManager.getSessionFile()) return where === "session" ? undefined : moveTo(ctx, hit, where);
 	try {
-		// An error of pi's switch would end pi. Opened read-only, a session that is gone or damaged is found first.
+		// An error in `switchSession` would end pi, so we first check that the session opens.
 		library(pi).SessionManager.open(path, { readonly: true }).close();
 	} catch (error) {
-		return ctx.ui.notify(`The session cannot be opened: ${safeMessage(error)}`, "error");
+		return ctx.ui.notify(`Cannot open the session: ${safeMessage(error)}`, "error");
 	}
 	await ctx.switchSession(path, {
-		// The context of before is of no use any more.
+		// The switch invalidates `ctx`.
 		withSession: async (opened) => {
 			if (where !== "session") await moveTo(opened, hit, where);
 		},
@@ -36,28 +39,28 @@ export async function goTo(pi, ctx, hit, where) {
 }
 
 /**
- * @param {Context} ctx of the session that has the entry
+ * @param {Context} ctx the context of the hit's session
  * @param {SearchHit} hit
  * @param {"entry" | "edit"} where
  */
 async function moveTo(ctx, hit, where) {
 	const found = ctx.sessionManager.getEntry(hit.entryId) ?? numbered(ctx, hit);
 	const entry = found && where === "entry" && isForEditor(roleOf(found)) ? (answerTo(ctx, found) ?? found) : found;
-	if (!entry) return ctx.ui.notify("The session no longer has this entry", "warning");
+	if (!entry) return ctx.ui.notify("The session no longer contains this entry", "warning");
 	try {
 		const [draft, leaf] = [ctx.ui.getEditorText(), ctx.sessionManager.getLeafId()];
 		const { cancelled } = await ctx.navigateTree(entry.id);
-		// pi leaves the message out where something is in the editor.
+		// pi does not add the message if the editor contains text.
 		const isLeftOut = !cancelled && leaf !== entry.id && draft.trim() !== "" && isForEditor(roleOf(entry));
 		if (isLeftOut) ctx.ui.setEditorText(`${draft}\n${safeBlock(textOf(entry))}`);
 	} catch (error) {
-		ctx.ui.notify(`The leaf cannot be moved there: ${safeMessage(error)}`, "error");
+		ctx.ui.notify(`Cannot move the leaf: ${safeMessage(error)}`, "error");
 	}
 }
 
 /**
- * The end of the answer to what a user said: the last entry before the next that is for the editor, on the branch that
- * was written last. Undefined if nothing was answered.
+ * The last entry of the answer to a user message, on the newest branch; undefined if there is no answer. The answer
+ * ends before the next entry that belongs into the editor.
  * @param {Context} ctx
  * @param {import("@earendil-works/pi-coding-agent").SessionEntry} said
  */
@@ -65,7 +68,7 @@ function answerTo({ sessionManager }, said) {
 	const children = new Map(sessionManager.getEntries().map((entry) => [entry.parentId, entry]));
 	let answer;
 	for (let next = children.get(said.id); next && !isForEditor(roleOf(next)); next = children.get(next.id)) {
-		// Entries that are their own ancestors have no end.
+		// We delete visited entries, so that a cycle of parents ends.
 		children.delete(next.parentId);
 		answer = next;
 	}
@@ -73,8 +76,8 @@ function answerTo({ sessionManager }, said) {
 }
 
 /**
- * The entry of a hit that was found when its file had version 1, whose entries have numbers: opening it, pi has given
- * them ids.
+ * The entry of a hit by its number: entries of version 1 have numbers in place of ids, until pi migrates the file when
+ * it opens it.
  * @param {Context} ctx
  * @param {SearchHit} hit
  */
@@ -83,7 +86,10 @@ function numbered({ sessionManager }, { entryId, timestamp }) {
 	return entry?.timestamp === timestamp ? entry : undefined;
 }
 
-/** Whether pi puts such a message into the editor, and the leaf before it. @param {string} role */
+/**
+ * Whether pi's tree puts entries of this role into the editor and moves the leaf to the entry before.
+ * @param {string} role
+ */
 export const isForEditor = (role) => role === "user" || role === "custom_message";
 
 /** The text of an entry. @param {object} entry */

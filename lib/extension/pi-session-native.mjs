@@ -1,5 +1,6 @@
-// The extension of pi: what `pi install` adds to an unchanged pi. pi shows this file's name when it starts, and calls
-// the function, so it only registers. Whatever needs the addon, or takes time to load, is loaded when it is first used.
+// The extension that `pi install` adds to pi. pi calls this function at each start, so it only registers commands;
+// modules that need the addon or load slowly are imported at their first use. pi shows the name of this file at its
+// start.
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import * as pi from "@earendil-works/pi-coding-agent";
@@ -10,26 +11,26 @@ import { findKeys, readExtensionSettings } from "./settings.mjs";
 
 const require = createRequire(import.meta.url);
 
-/** What tells the model when to use the tools. */
+/** The skill that tells the model when to use the tools. */
 const SKILLS = fileURLToPath(new URL("../../skills", import.meta.url));
 
 /** @param {ExtensionAPI} api */
 export default function extension(api) {
-	// The process of a subagent has no user, and ends soon.
+	// A subagent has no user and ends soon.
 	if (isSubagent()) return;
 	api.registerCommand("find", {
 		description: "Search all sessions: /find [--all] [words]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./find.mjs")).find(pi, args, ctx)),
 	});
 	for (const key of findKeys(pi)) {
-		// What a key runs may open no session; a command may.
+		// pi lets commands open sessions, but not shortcuts, so the shortcut runs the command.
 		api.registerShortcut(key, {
 			description: "Search all sessions (/find)",
 			handler: () => api.sendUserMessage("/find", { expandPromptTemplates: true }),
 		});
 	}
 	api.registerCommand("costs", {
-		description: "What all sessions cost: /costs [--repository] [day|week|month|model|project|session]",
+		description: "Tokens and cost of all sessions: /costs [--repository] [day|week|month|model|project|session]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
 	});
 	/** @type {(() => void) | undefined} */
@@ -42,7 +43,7 @@ export default function extension(api) {
 		giveBack = settings.sessions ? (await import("../takeover/take-over.mjs")).takeOver(pi, { warn }) : undefined;
 		if (settings.tools) await registerTools(api);
 	});
-	// A model that was told of tools which it does not have would ask for them.
+	// Without the tools the skill would make the model ask for them.
 	api.on("resources_discover", () => (readExtensionSettings(api, () => {}).tools ? { skillPaths: [SKILLS] } : {}));
 	api.on("session_shutdown", () => {
 		giveBack?.();
@@ -51,7 +52,7 @@ export default function extension(api) {
 }
 
 /**
- * Runs a command to its end. Whatever fails is a message: an error that reaches pi may end it.
+ * Runs a command. Errors become notifications, because an error that reaches pi may end pi.
  * @param {Context} ctx
  * @param {() => Promise<unknown>} work
  */
@@ -60,7 +61,7 @@ async function runCommand(ctx, work) {
 		await work();
 	} catch (error) {
 		const text = require("../load-error.js").explained(error);
-		// An error of the addon's loader has the name already.
+		// Errors of the addon's loader already begin with the name.
 		tell(ctx, text.startsWith("pi-session-native: ") ? text : `pi-session-native: ${text}`);
 	}
 }
@@ -92,11 +93,11 @@ async function registerTools(api) {
 	});
 }
 
-/** Whether this pi was started by another, as packages of subagents mark it. */
+/** Whether a package of subagents started this pi, by the variables that these packages set. */
 const isSubagent = () => process.env.PI_SUBAGENT_CHILD === "1" || Number(process.env.PI_SUBAGENT_DEPTH) > 0;
 
 /**
- * A warning for the user. One that comes after its session has ended has nobody to tell.
+ * Shows a warning, unless the session of the context has ended.
  * @param {Context} ctx
  * @param {string} text
  */
@@ -105,7 +106,7 @@ function tell(ctx, text) {
 	try {
 		hasUI = ctx.hasUI;
 	} catch {
-		// pi's contexts throw at every use once their session has ended.
+		// Contexts throw after their session has ended.
 		return;
 	}
 	if (hasUI) ctx.ui.notify(text, "warning");

@@ -1,4 +1,4 @@
-// The place of a hit, for reading: what was said before and after it on its branch. Nothing moves.
+// Shows the entries before and after a hit on its branch, for reading. The leaf does not move.
 import { stripVTControlCharacters } from "node:util";
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { asText, clip, counted } from "../shared/text.mjs";
@@ -7,19 +7,19 @@ import { ageOf, markedLines, speakerOf } from "./find-text.mjs";
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */
 /** @typedef {{ line: string, isMarked: boolean }} Line */
 
-/** How many characters of an entry are shown, of the one that was found and of others. */
+/** The largest number of characters shown of the found entry, and of other entries. */
 const [FOUND_CHARS, OTHER_CHARS] = [200_000, 4_000];
 
 export class ReadView {
 	#options;
-	/** The entries that were shown so far, the earliest first. @type {SessionEntry[]} */
+	/** The entries shown so far, from the earliest to the latest. @type {SessionEntry[]} */
 	#entries;
-	/** The entry and its line that are at the top. */
+	/** The entry at the top of the screen, and its line there. */
 	#top = { at: 0, line: 0 };
-	/** @type {Map<SessionEntry, Line[]>} for the width */
+	/** The lines of entries for the present width. @type {Map<SessionEntry, Line[]>} */
 	#lines = new Map();
 	#width = 0;
-	/** How many lines a page has. */
+	/** The number of lines on a page. */
 	#page = 1;
 	#isPlaced = false;
 
@@ -34,11 +34,11 @@ export class ReadView {
 	constructor(options) {
 		this.#options = options;
 		const entry = options.manager.getEntry(options.hit.entryId);
-		if (!entry) throw new Error("The session no longer has this entry");
+		if (!entry) throw new Error("The session no longer contains this entry");
 		this.#entries = [entry];
 	}
 
-	/** The hit whose place is read. */
+	/** The hit around which the user reads. */
 	get hit() {
 		return this.#options.hit;
 	}
@@ -81,7 +81,7 @@ export class ReadView {
 		return true;
 	}
 
-	/** Adds the entry before the first. */
+	/** Adds the parent of the first entry. Returns false if there is none. */
 	#addBefore() {
 		const entry = this.#options.manager.getEntry(this.#entries[0]?.parentId ?? "");
 		if (!entry || this.#entries.includes(entry)) return false;
@@ -90,7 +90,7 @@ export class ReadView {
 		return true;
 	}
 
-	/** Adds the entry after the last, on the branch that was written last. */
+	/** Adds the newest child of the last entry. Returns false if there is none. */
 	#addAfter() {
 		const entry = this.#options.manager.getChildren(this.#entries.at(-1)?.id ?? "").at(-1);
 		if (!entry || this.#entries.includes(entry)) return false;
@@ -129,7 +129,7 @@ export class ReadView {
 		];
 	}
 
-	/** So many lines from the top on. @param {number} rows */
+	/** The lines from the top of the screen on. @param {number} rows */
 	#below(rows) {
 		const lines = this.#linesAt(this.#top.at).slice(this.#top.line);
 		for (let at = this.#top.at + 1; lines.length < rows && (at < this.#entries.length || this.#addAfter()); at++)
@@ -161,7 +161,7 @@ export class ReadView {
 		this.#page = Math.max(1, rows - foot.length);
 		if (!this.#isPlaced) {
 			this.#isPlaced = true;
-			// What was found is a third of the page below its top.
+			// The first word found is a third of the page below the top.
 			this.#top.line = Math.max(
 				0,
 				this.#linesAt(0).findIndex(({ isMarked }) => isMarked),

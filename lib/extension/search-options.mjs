@@ -1,4 +1,4 @@
-// Which sessions a command looks at.
+// Selects the sessions that a command or tool searches.
 import { existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { projectScope } from "../shared/repository.mjs";
@@ -6,13 +6,14 @@ import { CLOSE, OPEN } from "../shared/snippet.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 
-/** How many hits are looked for at once, and how many of a session are shown: a long session would hide all others. */
+/** The hits of one search, and the hits shown for each session, so that a long session does not hide the others. */
 export const [LIMIT, PER_SESSION] = [200, 3];
 
 /**
- * Where a search looks, with marks that text cannot hold.
+ * The options of a search. Its marks are control characters, which safe texts do not contain.
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
- * @param {{ isAll: boolean, session?: string | undefined }} scope a session's file, to see all hits of one
+ * @param {{ isAll: boolean, session?: string | undefined }} scope `session`: the file of a session whose hits are all
+ * shown
  * @returns {import("../../index.js").SearchOptions}
  */
 export const searchOptions = (ctx, { isAll, session }) => ({
@@ -24,13 +25,13 @@ export const searchOptions = (ctx, { isAll, session }) => ({
 });
 
 /**
- * @type {WeakMap<object, ReturnType<typeof projectScope>>} what a command or a tool has asked git, which a search of
+ * @type {WeakMap<object, ReturnType<typeof projectScope>>} the answers of git for each context, because a search for
  * each letter would ask again
  */
 const projects = new WeakMap();
 
 /**
- * Which sessions are those of this project: of every worktree of the repository, or else of the working directory.
+ * The sessions of this project: of every worktree of the repository, or of the working directory if there is none.
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  */
 export function projectOf(ctx) {
@@ -40,7 +41,7 @@ export function projectOf(ctx) {
 }
 
 /**
- * A session directory that pi was started with: the library finds the configured and the default one by itself.
+ * The session directory that pi was started with, if any. The library finds configured and default directories itself.
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  */
 export function customDir({ sessionManager }) {
@@ -48,16 +49,16 @@ export function customDir({ sessionManager }) {
 	if (manager.getSessionFile() === undefined || manager.usesDefaultSessionDir?.() !== false) return {};
 	const dir = manager.getSessionDir();
 	const sessionDir = dirWithSubagent(dir) ?? dir;
-	// pi's own place is `sessions/--project--`.
+	// pi's default directories are `sessions/--project--`.
 	return sessionDir !== dir && basename(dirname(sessionDir)) === "sessions" && /^--.*--$/.test(basename(sessionDir))
 		? {}
 		: { sessionDir };
 }
 
 /**
- * The directory of the session that a subagent's belongs to, whose files are below a folder with that session's name;
- * undefined for others.
- * @param {string} dir of a session
+ * For a directory with subagents' sessions: the directory of the session that they belong to. Subagents' sessions are
+ * below a folder with that session's name.
+ * @param {string} dir the directory of a session
  */
 function dirWithSubagent(dir) {
 	for (let [folder, above] = [dir, dirname(dir)]; above !== folder; [folder, above] = [above, dirname(above)]) {
@@ -67,21 +68,21 @@ function dirWithSubagent(dir) {
 }
 
 /**
- * The session that an id, or its beginning, names.
+ * The session with an id that begins with `id`. Throws if there is none, or several.
  * @param {typeof import("../../index.js").SessionManager} SessionManager
  * @param {string} id
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  */
 export function foundSession(SessionManager, id, ctx) {
 	const [found, ...others] = id === "" ? [] : SessionManager.findByIdPrefix(id, customDir(ctx));
-	if (!found) throw new Error(`There is no session ${id}`);
+	if (!found) throw new Error(`No session has an id that begins with ${id}`);
 	if (others.some((other) => other.id !== found.id))
-		throw new Error(`Several sessions begin with ${id}: give the whole id`);
+		throw new Error(`Several session ids begin with ${id}: use the whole id`);
 	return found;
 }
 
 /**
- * The one directory that a command looks at, for people; undefined where pi keeps its sessions in the usual place.
+ * The name of the only directory that a command searches; undefined if pi uses its usual directories.
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  */
 export function onlyDir(ctx) {

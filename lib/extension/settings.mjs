@@ -1,5 +1,5 @@
-// The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own, and
-// keys.
+// Reads the extension's settings, the object `pi-session-native` in pi's settings, and its keys. A project's settings
+// override the user's.
 import { join } from "node:path";
 import names from "../shared/quoted-name.js";
 import files from "../shared/read-small.js";
@@ -10,13 +10,13 @@ import files from "../shared/read-small.js";
 const DEFAULTS = { sessions: true, tools: false };
 
 /**
- * Settings that are not known, or not true or false, are reported and have no effect.
+ * Reads the settings. Reports and ignores unknown names, and values other than true and false.
  * @param {import("@earendil-works/pi-coding-agent").ExtensionAPI} api
  * @param {(text: string) => void} warn
  * @returns {Settings}
  */
 export function readExtensionSettings(api, warn) {
-	// Releases of pi before 1.0 do not show their settings to extensions.
+	// pi before 1.0 has no `getSettings`.
 	const given = /** @type {Record<string, unknown> | undefined} */ (api.getSettings?.())?.["pi-session-native"];
 	const settings = { ...DEFAULTS };
 	if (given === undefined) return settings;
@@ -27,7 +27,7 @@ export function readExtensionSettings(api, warn) {
 	for (const [name, value] of Object.entries(given)) {
 		if (!Object.hasOwn(DEFAULTS, name))
 			warn(
-				`pi-session-native: there is no setting ${names.quotedName(name)}; the settings are ${Object.keys(DEFAULTS).join(", ")}`,
+				`pi-session-native: unknown setting ${names.quotedName(name)}. Settings are ${Object.keys(DEFAULTS).join(", ")}`,
 			);
 		else if (typeof value !== "boolean")
 			warn(`pi-session-native: the setting ${JSON.stringify(name)} must be true or false`);
@@ -36,11 +36,11 @@ export function readExtensionSettings(api, warn) {
 	return settings;
 }
 
-/** The name of the keys for `/find` in pi's `keybindings.json`, where pi ignores names that it does not know. */
+/** The name of `/find` in pi's `keybindings.json`. pi ignores names that it does not know. */
 const FIND_KEYS = "pi-session-native.find";
 
 /**
- * The keys that the user has given to `/find`. A file that cannot be read has none: pi ignores it, too.
+ * The keys that open `/find`. Returns none if the file cannot be read, because pi ignores such a file as well.
  * @param {{ getAgentDir(): string }} pi
  * @returns {import("@earendil-works/pi-tui").KeyId[]}
  */

@@ -1,5 +1,5 @@
-// Tools for the model, where the user has turned them on: they search earlier sessions and read around a hit. They only
-// read.
+// Tools for the model, if the user has turned them on: one searches earlier sessions, the other reads around a hit.
+// Both only read.
 import { partsOf, roleOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
@@ -10,14 +10,14 @@ import { foundSession, searchOptions } from "./search-options.mjs";
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
 
-/** How many characters an answer has at most. */
+/** The largest number of characters in an answer. */
 const [SEARCH_CHARS, READ_CHARS] = [6_000, 12_000];
-/** How many hits, how wide, and how many entries on each side of one. */
+/** The number of hits, the widths of snippets and titles, and the number of entries shown on each side of a hit. */
 const [HITS, SNIPPET_COLUMNS, TITLE_COLUMNS, AROUND] = [60, 200, 80, 3];
 
 const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** What the model is told of the tools. */
+/** The declarations of the tools for the model. */
 export const definitions = {
 	search: {
 		name: "search_sessions",
@@ -54,7 +54,7 @@ export const definitions = {
  * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  */
 export async function searchSessions(pi, { query, all, session }, signal, ctx) {
-	if (query.trim() === "") throw new Error("The query is empty: give one or two words to find");
+	if (query.trim() === "") throw new Error("The query is empty: use one or two words");
 	const { SessionManager } = library(pi);
 	const open = ctx.sessionManager.getSessionFile() ?? ctx.sessionManager.getSessionId();
 	const only = session === undefined || session === "" ? undefined : foundSession(SessionManager, session, ctx).path;
@@ -90,7 +90,7 @@ export async function searchSessions(pi, { query, all, session }, signal, ctx) {
 }
 
 /**
- * What a session is called, so that the model can name it.
+ * A line with the id and the title of a session, so that the model can name it.
  * @param {import("../../index.js").SearchHit} hit
  * @param {boolean} withDirectory
  */
@@ -111,8 +111,8 @@ export function readSession(pi, { session, entry }, ctx) {
 	try {
 		const path = manager.getPath(entry);
 		const chosen = manager.getEntry(entry);
-		if (!chosen) throw new Error(`Session ${session} has no entry ${entry}`);
-		// What followed on the branch that was written last.
+		if (!chosen) throw new Error(`Session ${session} contains no entry ${entry}`);
+		// The entries after it on the newest branch.
 		const after = [];
 		for (
 			let next = manager.getChildren(entry).at(-1);
@@ -121,7 +121,7 @@ export function readSession(pi, { session, entry }, ctx) {
 		)
 			after.push(next);
 		const shown = [...path.slice(-1 - AROUND, -1), chosen, ...after];
-		// The one that was asked for has half of the room, the others share the rest.
+		// The chosen entry may use half of the characters; the others share the rest.
 		const share = Math.floor(READ_CHARS / 2 / (2 * AROUND)) - 100;
 		const texts = shown.map((one) => {
 			const most = one === chosen ? READ_CHARS / 2 - 200 : share;
@@ -142,11 +142,11 @@ export function readSession(pi, { session, entry }, ctx) {
 }
 
 /**
- * Texts in lines, as many as there is room for.
+ * Joins texts by newlines until `most` characters are reached.
  * @param {string[]} texts
  * @param {number} most characters
- * @param {(left: number) => string} more says how many are left out
- * @param {boolean} [isCut] whether there are more than these
+ * @param {(left: number) => string} more the line with the number of texts that are left out
+ * @param {boolean} [isCut] whether there are more hits than these texts
  */
 function bounded(texts, most, more, isCut = false) {
 	const kept = [];

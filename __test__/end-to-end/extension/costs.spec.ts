@@ -128,7 +128,7 @@ test("enter on a session's row opens it; on another row it does nothing; one tha
 	await terminal.shows(/^› .*evil/m);
 	rmSync(other);
 	terminal.press("Enter");
-	await terminal.shows("The session cannot be opened", "scripted • medium");
+	await terminal.shows("Cannot open the session", "scripted • medium");
 });
 
 const statsOf = (at: World, ...args: string[]): string => {
@@ -188,7 +188,7 @@ test("in print mode and RPC /costs is text; what it does not know is an error", 
 	const at = await world();
 	fill(at);
 	expect((await print(at, "/costs project")).stdout).not.toContain("MODEL");
-	const told = "Usage: /costs [--repository] [day|week|month|model|project|session]; this is none of them: everything";
+	const told = "/costs does not know everything. Usage: /costs [--repository] [day|week|month|model|project|session]";
 	// Regression: it was an answer, with the status 0.
 	expect(await print(at, "/costs everything")).toMatchObject({ code: 1, stdout: `${told}\n` });
 	await inRpc(at, async (client) => {

@@ -376,7 +376,7 @@ test("an option that is not known is refused, and pasted lines are words", async
 	for (const [text, told] of [
 		["--al x", `There is no option --al. ${usage}`],
 		["", usage],
-		["--session", `--session needs the beginning of a session's id. ${usage}`],
+		["--session", `--session needs the beginning of a session id. ${usage}`],
 	]) {
 		expect(await print(at, `/find ${text}`.trim())).toMatchObject({ code: 1, stdout: `${told}\n` });
 	}
@@ -460,18 +460,18 @@ test("ctrl+d deletes a session with its subagents' sessions, after a question", 
 	await terminal.enter("/find question of now");
 	await terminal.shows("1 hit in 1 session");
 	terminal.press("C-d");
-	await terminal.shows("The session is not deleted: it was written within the last minute");
+	await terminal.shows("The session was not deleted: it was written within the last minute");
 	terminal.press("Escape");
 	await terminal.shows(closed);
 	await terminal.enter("/find another question");
 	await terminal.shows("1 hit in 1 session");
 	terminal.press("C-d");
-	await terminal.shows(/Delete How do we bake the quince pie\? with 1 session of a subagent for ever\?/);
+	await terminal.shows(/Delete How do we bake the quince pie\? with 1 session of a subagent permanently\?/);
 	terminal.press("Down");
 	await terminal.shows("f1 shows the keys");
 	expect(existsSync(fork)).toBe(true);
 	terminal.press("C-d");
-	await terminal.shows("for ever?");
+	await terminal.shows("permanently?");
 	terminal.press("Enter");
 	await terminal.shows("deleted");
 	expect([here, fork, below].map((path) => existsSync(path))).toEqual([true, false, false]);
@@ -493,7 +493,7 @@ test("a session that is gone when it is opened is a message, not the end of pi",
 	await terminal.shows("1 hit in 1 session");
 	rmSync(here);
 	terminal.press("Enter");
-	await terminal.shows(closed, "The session cannot be opened");
+	await terminal.shows(closed, "Cannot open the session");
 	await terminal.enter("/find crust");
 	await terminal.shows("nothing found");
 });
@@ -546,7 +546,7 @@ test.each([{ hooked: false }, { hooked: true }])(
 		expect(printed.stdout).not.toContain("0194-there");
 		expect((await print(at, "/find --all quince elsewhere", { hooked })).stdout).toContain("quince \\u202e elsewhere");
 		expect((await print(at, "/find nowhere", { hooked })).stdout).toBe(
-			"Nothing found for nowhere in the sessions of this project; /find --all searches all. Not searched: what tools were given and gave, thoughts, what extensions wrote.\n",
+			"Nothing found for nowhere in the sessions of this project; /find --all searches all sessions. Not searched: tool calls and their output, thinking, entries of extensions.\n",
 		);
 		expect((await print(at, "/find", { hooked })).stdout).toMatch(/^Usage: \/find /);
 		const json = await print(at, "/find crust", { hooked, args: ["--mode", "json"] });

@@ -274,7 +274,7 @@ test("the setting `sessions` leaves /resume to pi", async () => {
 test("a setting that is not known, or not true or false, is named", async () => {
 	const at = await world([], { "pi-session-native": { resume: false, sessions: "no" } });
 	const terminal = await inTerminal(at);
-	await terminal.shows('there is no setting "resume"', '"sessions" must be true or false');
+	await terminal.shows('unknown setting "resume"', '"sessions" must be true or false');
 });
 
 test("without its addon pi's own list answers, and a message says why", async () => {

@@ -39,6 +39,6 @@ test.each([{ hooked: false }, { hooked: true }])(
 		// The present session asks the same, and is left out.
 		expect(results[0]).not.toContain("At what heat");
 		expect(results[1]).toContain("Bake it at 180 degrees.");
-		expect(results[2]).toContain("There is no session 0194-none");
+		expect(results[2]).toContain("No session has an id that begins with 0194-none");
 	},
 );

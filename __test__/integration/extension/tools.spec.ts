@@ -106,7 +106,7 @@ describe("search_sessions", () => {
 		expect(text.match(/^session /gm)).toHaveLength(5);
 		expect((await search(agent, { query: "question", session: "lon" })).match(/^ {2}entry /gm)).toHaveLength(40);
 		await expect(search(agent, { query: "question", session: "nowhere" })).rejects.toThrow(
-			"There is no session nowhere",
+			"No session has an id that begins with nowhere",
 		);
 	});
 
@@ -149,10 +149,10 @@ describe("read_session", () => {
 			"needle of elsewhere",
 		);
 		expect(() => readSession(piOf(agent), { session: "0194-elsewhere", entry: "z" }, elsewhere)).toThrow(
-			"has no entry z",
+			"contains no entry z",
 		);
 		expect(() => readSession(piOf(agent), { session: "s-0", entry: "a" }, elsewhere)).toThrow(
-			"There is no session s-0",
+			"No session has an id that begins with s-0",
 		);
 		expect(openFilesOf("self")).not.toContain(path);
 	});
@@ -183,10 +183,10 @@ describe("read_session", () => {
 	test("names what is not there, or not the only one", () => {
 		const { agent, dir } = agentDir(12);
 		const read = (session: string, entry: string) => () => readSession(piOf(agent), { session, entry }, ctx());
-		expect(read("nothing", "a")).toThrow("There is no session nothing");
-		expect(read("", "a")).toThrow("There is no session ");
-		expect(read("s-0", "z")).toThrow("Session s-0 has no entry z");
-		expect(read("s-", "a")).toThrow("Several sessions begin with s-: give the whole id");
+		expect(read("nothing", "a")).toThrow("No session has an id that begins with nothing");
+		expect(read("", "a")).toThrow("No session has an id that begins with ");
+		expect(read("s-0", "z")).toThrow("Session s-0 contains no entry z");
+		expect(read("s-", "a")).toThrow("Several session ids begin with s-: use the whole id");
 		writeSession(
 			dir,
 			[header({ id: "tool", cwd: "/project" }), message("a", null, toolResult("only output"))],
