@@ -34,11 +34,12 @@ export const textOf = (page: string): string => readFileSync(join(root, page), "
 
 export const pages: string[] = reachable();
 
-/** The fenced blocks of a page. */
+/** The fenced blocks of a page, or of the comments in a file of TypeScript. */
 export function blocksOf(page: string): Block[] {
 	const blocks: Block[] = [];
 	let open: { fence: string; block: Block } | undefined;
-	for (const [index, line] of textOf(page).split("\n").entries()) {
+	const text = page.endsWith(".ts") ? textOf(page).replace(/^\s*\* ?/gm, "") : textOf(page);
+	for (const [index, line] of text.split("\n").entries()) {
 		const [, fence, info = ""] = /^\s*(`{3,}|~{3,})\s*(\S*)/.exec(line) ?? [];
 		if (open) {
 			if (fence && info === "" && fence.startsWith(open.fence)) {
@@ -51,7 +52,8 @@ export function blocksOf(page: string): Block[] {
 	return blocks;
 }
 
-export const allBlocks: Block[] = pages.flatMap(blocksOf);
+/** Also the examples in the comments of the declarations. */
+export const allBlocks: Block[] = [...pages, "index.d.ts"].flatMap(blocksOf);
 export const placeOf = ({ file, line }: Block): string => `${file}:${line}`;
 /** What a block says it prints: `// → text`, line by line. */
 export const printed = (code: string): string[] =>

@@ -17,7 +17,7 @@ const names = [
 	),
 ];
 
-/** What the API page's head says its examples take as given. */
+/** The names that the examples in the comments of the declarations use, as docs/api.md explains. */
 const PRELUDE = `import { ${names.join(", ")} } from "pi-session-native";
 import { mkdtempSync } from "node:fs";
 const cwd = "/home/me/project";
@@ -39,7 +39,7 @@ const entries = manager.getEntries();
 void [cwd, dir, manager, id, file, entries];
 `;
 
-/** The block as a module. One that imports nothing stands below what the page takes as given. */
+/** The block as a module. If it imports nothing, it follows the prelude. */
 export function moduleOf({ code }: Block): string {
 	return /^import /m.test(code) ? code : `${PRELUDE}{\n${code}}\nexport {};\n`;
 }
