@@ -151,7 +151,7 @@ describe("leaves alone", () => {
 	test("everything, where nobody answers, or the answer is no", async () => {
 		const at = world();
 		const path = old(at, "s-1");
-		expect(await run(at, ["delete", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("add --yes") });
+		expect(await run(at, ["delete", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("Add --yes") });
 		const asked = await runInTerminal(at, ["delete", "s-1"], { PATH: "/usr/bin:/bin" }, 100, "n\n");
 		expect(asked.out).toContain("Delete this session permanently? [y/N]");
 		expect(existsSync(path)).toBe(true);

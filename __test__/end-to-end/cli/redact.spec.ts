@@ -159,7 +159,7 @@ test("of a session that another process has alone the command says who has it an
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "hunter2"]);
 	expect([code, out]).toEqual([
 		1,
-		expect.stringMatching(`locked by process ${process.pid}: [sS]*another process has locked the session: end it`),
+		expect.stringMatching(`locked by process ${process.pid}: [\\s\\S]*another process has locked the session: end it`),
 	]);
 	manager.close();
 	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("1 line");

@@ -198,7 +198,7 @@ test("a search that fails is exit code 2, as of grep", async () => {
 	// Of other commands it is 1 as before.
 	expect(await run(at, ["list", "--dir", missing])).toMatchObject({ code: 1 });
 	expect((await good(at, ["--help"])).replace(/\s+/g, " ")).toContain(
-		"search ends with 1 if it finds nothing, and with 2 if it fails",
+		"search exits with 1 if it finds nothing and with 2 if it fails",
 	);
 });
 

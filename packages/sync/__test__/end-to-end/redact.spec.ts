@@ -158,7 +158,7 @@ test("of a session that another process has alone the command says who has it an
 	const { code, out } = await run(laptop, ["redact", "0194aaaa", "--text", "hunter2"]);
 	expect([code, out]).toEqual([
 		1,
-		expect.stringMatching(`locked by process ${process.pid}: [sS]*end the pi that has the session to itself`),
+		expect.stringMatching(`locked by process ${process.pid}: [\\s\\S]*end the pi that has the session to itself`),
 	]);
 	manager.close();
 	await good(laptop, ["push"]);
