@@ -1,10 +1,10 @@
-// Types of what messages hold. The build puts them above the declarations it generates from the Rust side, and those of
-// `header.d.ts` between the two: see scripts/declarations.mjs.
+// Types of messages. The build puts them above the declarations that it generates from Rust, and the other files of
+// this folder between the two: see scripts/declarations.mjs.
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
 /**
- * A value that `JSON.parse` can give.
+ * A value that `JSON.parse` can return.
  *
  * @example
  * ```ts
@@ -14,7 +14,7 @@
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
 /**
- * An object all of whose values are JSON.
+ * An object whose values are JSON.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export interface ThinkingContent {
 	thinking: string;
 	/** Opaque proof by which a provider recognises its own reasoning in a later request. */
 	thinkingSignature?: string;
-	/** The provider withheld the reasoning; what it wants back is in `thinkingSignature`. */
+	/** Whether the provider withheld the reasoning and returned only `thinkingSignature`. */
 	redacted?: boolean;
 }
 
@@ -83,17 +83,17 @@ export interface ImageContent {
  */
 export interface ToolCall {
 	type: "toolCall";
-	/** The result names it as `toolCallId`. */
+	/** The `toolCallId` of the result. */
 	id: string;
 	/** Name of the tool. */
 	name: string;
-	/** As the model gave them, read from its JSON. */
+	/** The arguments, parsed from the model's JSON. */
 	arguments: JsonObject;
-	/** What the model gave was no JSON object: what is wrong with it, and its text. `arguments` is then empty. */
+	/** The error and the text, if the model's arguments were no JSON object. `arguments` is then empty. */
 	argumentsError?: string;
-	/** Opaque proof by which a provider recognises the thought that led here. */
+	/** Opaque proof by which a provider recognises the reasoning before the call. */
 	thoughtSignature?: string;
-	/** Group the tool was offered under, for providers that group tools. */
+	/** The group of the tool, for providers that group tools. */
 	namespace?: string;
 }
 
@@ -108,19 +108,19 @@ export interface ToolCall {
  * ```
  */
 export interface Usage {
-	/** Tokens sent that no cache had. */
+	/** Tokens sent, without cached tokens. */
 	input: number;
-	/** Tokens the model wrote, its reasoning among them. */
+	/** Tokens that the model wrote, including its reasoning. */
 	output: number;
 	/** Tokens read from the provider's cache. */
 	cacheRead: number;
 	/** Tokens written to the provider's cache. */
 	cacheWrite: number;
-	/** Tokens of `cacheWrite` that are kept for an hour; absent if the provider does not say. */
+	/** Tokens of `cacheWrite` that are stored for an hour; absent if the provider does not report them. */
 	cacheWrite1h?: number;
-	/** Tokens of `output` spent on reasoning; absent if the provider does not say. */
+	/** Tokens of `output` for reasoning; absent if the provider does not report them. */
 	reasoning?: number;
-	/** Tokens of all four together. */
+	/** The sum of `input`, `output`, `cacheRead` and `cacheWrite`. */
 	totalTokens: number;
 	/** US dollars. */
 	cost: {
@@ -129,13 +129,13 @@ export interface Usage {
 		cacheRead: number;
 		cacheWrite: number;
 		total: number;
-		/** Whether `total` is what the provider billed; else it is calculated from the model's prices. */
+		/** Whether the provider billed `total`; otherwise it is calculated from the model's prices. */
 		totalFromProvider?: boolean;
 	};
 }
 
 /**
- * Why a model's answer ended.
+ * The reason why a model's answer ended.
  *
  * @example
  * ```ts
@@ -145,7 +145,7 @@ export interface Usage {
 export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "aborted" | "deferred";
 
 /**
- * Where to fetch an answer that the provider will have ready later.
+ * A reference to an answer that the provider completes later.
  *
  * @example
  * ```ts
@@ -153,24 +153,24 @@ export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "
  * ```
  */
 export interface DeferredHandle {
-	/** Who runs the model. */
+	/** The provider of the model. */
 	provider: string;
-	/** The model that was asked. */
+	/** The requested model. */
 	modelId: string;
-	/** The interface that was spoken. */
+	/** The protocol of the request. */
 	api: string;
 	/** The provider's own token for the answer. */
 	id: string;
-	/** When the provider forgets the answer, in milliseconds since 1970. */
+	/** The time when the provider deletes the answer, in milliseconds since 1970. */
 	expiresAt?: number;
 	/** Milliseconds to wait before asking for it. */
 	pollAfterMs?: number;
-	/** What is needed to make a message of the answer. */
+	/** Data for building the message from the answer. */
 	data?: JsonValue;
 }
 
 /**
- * What is kept of a thrown value.
+ * The stored parts of a thrown value.
  *
  * @example
  * ```ts
@@ -186,7 +186,7 @@ export interface DiagnosticErrorInfo {
 }
 
 /**
- * A note about trouble during a model call.
+ * A problem during a model call.
  *
  * @example
  * ```ts
@@ -194,17 +194,17 @@ export interface DiagnosticErrorInfo {
  * ```
  */
 export interface AssistantMessageDiagnostic {
-	/** The kind of trouble, a word that the writer chooses. */
+	/** The kind of problem, a word that the writer chooses. */
 	type: string;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 	error?: DiagnosticErrorInfo;
-	/** Whatever else is worth knowing. */
+	/** Further facts. */
 	details?: JsonObject;
 }
 
 /**
- * JSON schema of a tool's arguments; any object is taken.
+ * JSON schema of a tool's arguments; any object is accepted.
  *
  * @example
  * ```ts
@@ -214,7 +214,7 @@ export interface AssistantMessageDiagnostic {
 export interface ToolSchema {}
 
 /**
- * How strictly a provider should hold a model to a tool's arguments.
+ * How strictly a provider should constrain a model to a tool's arguments.
  *
  * @example
  * ```ts
@@ -226,7 +226,7 @@ export type ConstrainedSamplingConfig =
 	| { type: "grammar"; variants: { openai_lark?: string; openai_regex?: string } };
 
 /**
- * A tool as it is offered to a model.
+ * The definition of a tool for a model.
  *
  * @example
  * ```ts
@@ -242,7 +242,7 @@ export interface Tool<TParameters extends ToolSchema = ToolSchema> {
 }
 
 /**
- * A tool named, without its definition.
+ * The name of a tool, without its definition.
  *
  * @example
  * ```ts
@@ -256,8 +256,8 @@ export interface ToolReference {
 // ---- Messages ------------------------------------------------------------------------------------------------
 
 /**
- * Instructions and tools from one point of the conversation on. The first is the system prompt; each later one
- * changes it, so that all of them, replayed in order, give the current prompt and tools.
+ * Instructions and tools from one point of the conversation on. The first message is the system prompt; each later one
+ * changes it. Replaying all of them in order results in the current prompt and tools.
  *
  * @example
  * ```ts
@@ -270,16 +270,16 @@ export interface SystemMessage {
 	content: string | TextContent[];
 	/** Named parts of the prompt. A later message replaces a part by its name; null removes it. */
 	sections?: Record<string, string | null>;
-	/** Tools that models may use from here on. */
+	/** Tools that models can use from here on. */
 	toolsAdded?: Tool[];
-	/** Tools that models may not use any more. */
+	/** Tools that models can no longer use. */
 	toolsRemoved?: ToolReference[];
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * What the user said.
+ * A message of the user.
  *
  * @example
  * ```ts
@@ -294,7 +294,7 @@ export interface UserMessage {
 }
 
 /**
- * What the model answered.
+ * An answer of the model.
  *
  * @example
  * ```ts
@@ -314,33 +314,33 @@ export interface UserMessage {
 export interface AssistantMessage {
 	role: "assistant";
 	content: (TextContent | ThinkingContent | ToolCall)[];
-	/** The interface that was spoken. */
+	/** The protocol of the request. */
 	api: string;
-	/** Who runs the model. */
+	/** The provider of the model. */
 	provider: string;
-	/** The model that was asked. */
+	/** The requested model. */
 	model: string;
-	/** Model named in the answer, if another than the one asked. */
+	/** The model that the answer names, if it differs from the requested model. */
 	responseModel?: string;
 	/** The provider's id of the answer. */
 	responseId?: string;
-	/** Level of thinking that pi asked for; absent in old answers, and in those that pi's agent did not ask for. */
+	/** The thinking level that pi requested; absent in old answers, and in answers that pi's agent did not request. */
 	thinkingLevel?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-	/** Level of effort in the provider's own words. */
+	/** The level of effort in the provider's own words. */
 	providerThinkingLevel?: string;
 	/** Problems during the call. */
 	diagnostics?: AssistantMessageDiagnostic[];
 	usage: Usage;
 	stopReason: StopReason;
-	/** Where to fetch the answer; with `stopReason` `deferred`. */
+	/** How to get the answer; with `stopReason` `deferred`. */
 	deferred?: DeferredHandle;
-	/** What went wrong; with `stopReason` `error` or `aborted`. */
+	/** The error; with `stopReason` `error` or `aborted`. */
 	errorMessage?: string;
-	/** Reason in the provider's own words. */
+	/** The stop reason in the provider's own words. */
 	rawStopReason?: string;
-	/** Whether the model itself said that its turn is over. */
+	/** Whether the model itself ended its turn. */
 	endTurn?: boolean;
-	/** When the request began, in milliseconds since 1970. */
+	/** The time when the request began, in milliseconds since 1970. */
 	timestamp: number;
 	/** Milliseconds from `timestamp` to the end of the answer. */
 	durationMs?: number;
@@ -358,20 +358,20 @@ export interface NestedToolCallRecord {
 	id: string;
 	/** Name of the other tool. */
 	name: string;
-	/** Absent if they were too large. */
+	/** Absent if too large. */
 	arguments?: JsonObject;
-	/** How many bytes the arguments have as JSON, where they are absent. */
+	/** The size of the arguments as JSON in bytes, if `arguments` is absent. */
 	argumentsBytes?: number;
-	/** `unfinished`: the call still ran when the tool that made it ended. */
+	/** `unfinished`: the call was still running when its tool ended. */
 	status: "ok" | "error" | "unfinished";
-	/** Milliseconds that it took. */
+	/** The duration in milliseconds. */
 	durationMs?: number;
-	/** What went wrong, cut. */
+	/** The error, shortened. */
 	error?: string;
 }
 
 /**
- * The calls that a tool made to other tools, without what they gave back.
+ * The calls of a tool to other tools, without their results.
  *
  * @example
  * ```ts
@@ -380,12 +380,12 @@ export interface NestedToolCallRecord {
  */
 export interface NestedToolCalls {
 	calls: NestedToolCallRecord[];
-	/** False if calls or arguments are left out, or a call was not finished. */
+	/** False if calls or arguments are left out, or a call did not finish. */
 	complete: boolean;
 }
 
 /**
- * What a tool gave back.
+ * The result of a tool call.
  *
  * @example
  * ```ts
@@ -401,21 +401,21 @@ export interface NestedToolCalls {
  */
 export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	role: "toolResult";
-	/** The `id` of the tool call that it answers. */
+	/** The `id` of the tool call. */
 	toolCallId: string;
 	toolName: string;
 	content: (TextContent | ImageContent)[];
 	/** Data for the display, never sent to a model. */
 	details?: TDetails;
-	/** Tokens that the tool itself spent on models. */
+	/** Tokens that the tool itself used. */
 	usage?: Usage;
-	/** Calls that it made to other tools. Models do not get them. */
+	/** Calls to other tools. Models do not see them. */
 	nestedCalls?: NestedToolCalls;
-	/** Whether the tool failed; `content` tells how. */
+	/** Whether the tool failed; `content` then describes the error. */
 	isError: boolean;
 	/** Milliseconds since 1970. */
 	timestamp: number;
-	/** Milliseconds that the tool took. */
+	/** The duration of the tool call in milliseconds. */
 	durationMs?: number;
 }
 
@@ -448,23 +448,23 @@ export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResul
 export interface BashExecutionMessage {
 	role: "bashExecution";
 	command: string;
-	/** What it printed, both streams, cut if `truncated`. */
+	/** The output of both streams, cut if `truncated`. */
 	output: string;
-	/** Undefined if it was stopped. */
+	/** Undefined if the command was stopped. */
 	exitCode: number | undefined;
 	/** Whether the user stopped it. */
 	cancelled: boolean;
 	truncated: boolean;
-	/** File with the whole output, where `output` was cut. */
+	/** The file with the whole output, if `output` was cut. */
 	fullOutputPath?: string;
 	/** Milliseconds since 1970. */
 	timestamp: number;
-	/** The command was run with `!!`: models do not see it. */
+	/** Whether the command was run with `!!`: models do not see it then. */
 	excludeFromContext?: boolean;
 }
 
 /**
- * A message that an extension put into the conversation.
+ * A message from an extension in the conversation.
  *
  * @example
  * ```ts
@@ -473,10 +473,10 @@ export interface BashExecutionMessage {
  */
 export interface CustomMessage<T = unknown> {
 	role: "custom";
-	/** Names the extension, or a kind of data of it. */
+	/** The name of the extension, or of a kind of its data. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
-	/** Whether the user sees it; models do in any case. */
+	/** Whether the user sees it; models always do. */
 	display: boolean;
 	/** Data of the extension; never sent to a model. */
 	details?: T;
@@ -485,7 +485,7 @@ export interface CustomMessage<T = unknown> {
 }
 
 /**
- * Represents a branch that was left in the context.
+ * The summary of an abandoned branch, in the context.
  *
  * @example
  * ```ts
@@ -495,14 +495,14 @@ export interface CustomMessage<T = unknown> {
 export interface BranchSummaryMessage {
 	role: "branchSummary";
 	summary: string;
-	/** Id of the leaf that was left, or `root`. */
+	/** The id of the leaf of the abandoned branch, or `root`. */
 	fromId: string | null;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * Represents everything before a compaction in the context.
+ * The summary of everything before a compaction, in the context.
  *
  * @example
  * ```ts
@@ -512,14 +512,14 @@ export interface BranchSummaryMessage {
 export interface CompactionSummaryMessage {
 	role: "compactionSummary";
 	summary: string;
-	/** Tokens of the context before. */
+	/** The size of the context before, in tokens. */
 	tokensBefore: number;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * Messages beyond those of models, by role. Open: add your own by declaration merging.
+ * Messages of other roles than models know. Add your own by declaration merging.
  *
  * @example
  * ```ts
@@ -534,7 +534,7 @@ export interface CustomAgentMessages {
 }
 
 /**
- * Every message that a session's context may hold.
+ * Every message that a session's context may contain.
  *
  * @example
  * ```ts
@@ -543,14 +543,14 @@ export interface CustomAgentMessages {
  */
 export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
 
-// Types of the session format and of its API; those of messages are in `messages.d.ts`. Written by hand; the build
-// puts them above the declarations it generates from the Rust side. They do not depend on a pi package, but are
+// Types of the session format and of its API, written by hand. The types of messages are in `messages.d.ts`. The build
+// puts them above the declarations that it generates from Rust. They do not depend on a package of pi, but are
 // assignable to and from pi's own types, which __test__/integration/types checks.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 
 /**
- * The version that is written, as a literal type.
+ * The version of new session files, as a literal type.
  *
  * @example
  * ```ts
@@ -560,7 +560,7 @@ export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessag
 export type SessionVersion = 3;
 
 /**
- * First line of a session file. It is not an entry and no part of the tree.
+ * The first line of a session file. It is not an entry and not a part of the tree.
  *
  * @example
  * ```ts
@@ -569,16 +569,16 @@ export type SessionVersion = 3;
  */
 export interface SessionHeader {
 	type: "session";
-	/** Version of the format; a file without one is of version 1. */
+	/** The version of the format; a file without it has version 1. */
 	version?: number;
 	id: string;
-	/** When the session was begun, ISO 8601. */
+	/** The time when the session began, ISO 8601. */
 	timestamp: string;
 	/** The working directory, absolute. */
 	cwd: string;
-	/** File of the session that this one was forked or branched from. */
+	/** The file of the session from which this session was forked or branched. */
 	parentSession?: string;
-	/** `parentSession` under its name in versions 1 and 2. */
+	/** The name of `parentSession` in versions 1 and 2. */
 	branchedFrom?: string;
 	/** Version 1 only. */
 	provider?: string;
@@ -598,14 +598,14 @@ export interface SessionHeader {
  * ```
  */
 export interface NewSessionOptions {
-	/** Id of the session instead of a generated one. */
+	/** The id of the session, instead of a generated id. */
 	id?: string;
-	/** File to name as the parent in the header. */
+	/** The file of the parent session in the header. */
 	parentSession?: string;
 }
 
 /**
- * What all entries share.
+ * The fields of every entry.
  *
  * @example
  * ```ts
@@ -615,9 +615,9 @@ export interface NewSessionOptions {
 export interface SessionEntryBase {
 	/** The kind of entry. */
 	type: string;
-	/** 8 hexadecimal digits, or a UUID; no other entry of the session has it. */
+	/** 8 hexadecimal digits, or a UUID; unique in the session. */
 	id: string;
-	/** Entry that this one follows; null for a root. */
+	/** The id of the entry before it; null for a root. */
 	parentId: string | null;
 	/** ISO 8601. */
 	timestamp: string;
@@ -650,7 +650,7 @@ export interface SessionMessageEntry extends SessionEntryBase {
  */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 	type: "thinking_level_change";
-	/** `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; any word is taken. */
+	/** `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; readers accept any word. */
 	thinkingLevel: string;
 }
 
@@ -669,7 +669,7 @@ export interface ModelChangeEntry extends SessionEntryBase {
 }
 
 /**
- * Tokens that were spent outside of the conversation.
+ * Tokens that were used outside of the conversation.
  *
  * @example
  * ```ts
@@ -679,7 +679,7 @@ export interface ModelChangeEntry extends SessionEntryBase {
  */
 export interface UsageEntry extends SessionEntryBase {
 	type: "usage";
-	/** What they were spent on, a word that the writer chooses. */
+	/** The purpose, a word that the writer chooses. */
 	kind: string;
 	provider: string;
 	model: string;
@@ -699,22 +699,22 @@ export interface UsageEntry extends SessionEntryBase {
 export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	type: "compaction";
 	summary: string;
-	/** First entry before this one that stays in the context; the compaction's own id if none does. */
+	/** The first earlier entry that stays in the context; the compaction's own id if there is none. */
 	firstKeptEntryId: string;
-	/** Tokens of the context before. */
+	/** The size of the context before, in tokens. */
 	tokensBefore: number;
-	/** Data of whoever wrote the summary. */
+	/** Data of the summary's author. */
 	details?: T;
-	/** Tokens that the summary cost. */
+	/** Tokens and cost of the summary. */
 	usage?: Usage;
-	/** An extension wrote the summary. */
+	/** Whether an extension wrote the summary. */
 	fromHook?: boolean;
-	/** Prompt and tools as they were at this point. */
+	/** The prompt and the tools at this point. */
 	systemMessage?: SystemMessage;
 }
 
 /**
- * A summary of the branch that was left when the leaf moved.
+ * A summary of the abandoned branch, written when the leaf moved.
  *
  * @example
  * ```ts
@@ -723,14 +723,14 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
  */
 export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
 	type: "branch_summary";
-	/** Leaf that was left, or `"root"`. */
+	/** The leaf of the abandoned branch, or `"root"`. */
 	fromId: string;
 	summary: string;
-	/** Data of whoever wrote the summary. */
+	/** Data of the summary's author. */
 	details?: T;
-	/** Tokens that the summary cost. */
+	/** Tokens and cost of the summary. */
 	usage?: Usage;
-	/** An extension wrote the summary. */
+	/** Whether an extension wrote the summary. */
 	fromHook?: boolean;
 }
 
@@ -744,9 +744,9 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
-	/** Names the extension, or a kind of data of it. */
+	/** The name of the extension, or of a kind of its data. */
 	customType: string;
-	/** The extension's own. */
+	/** Data of the extension. */
 	data?: T;
 }
 
@@ -760,7 +760,7 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
-	/** Names the extension, or a kind of data of it. */
+	/** The name of the extension, or of a kind of its data. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Data of the extension, not seen by models. */
@@ -770,7 +770,7 @@ export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 }
 
 /**
- * Content with which a context edit replaces an entry's own.
+ * The content that a context edit puts in place of an entry's own.
  *
  * @example
  * ```ts
@@ -784,7 +784,7 @@ export type ContextEditableContent =
 	| CustomMessage["content"];
 
 /**
- * Changes what an earlier entry adds to the context; the entry itself stays as it is.
+ * Changes the part of an earlier entry in the context; the entry itself stays.
  *
  * @example
  * ```ts
@@ -794,7 +794,7 @@ export type ContextEditableContent =
 export interface ContextEditEntry extends SessionEntryBase {
 	type: "context_edit";
 	targetId: string;
-	/** New content, or null to leave the target out. */
+	/** New content, or null to remove the target from the context. */
 	replacement: { content: ContextEditableContent } | null;
 }
 
@@ -826,7 +826,7 @@ export interface SessionInfoEntry extends SessionEntryBase {
 }
 
 /**
- * An entry of the tree. Kinds without a type here are kept as well.
+ * An entry of the tree. Entries of other kinds are kept as well.
  *
  * @example
  * ```ts
@@ -857,7 +857,7 @@ export type SessionEntry =
  */
 export type FileEntry = SessionHeader | SessionEntry;
 
-// ---- What a manager gives ------------------------------------------------------------------------------------
+// ---- Results of a manager ------------------------------------------------------------------------------------
 
 /**
  * An entry in the tree of the session.
@@ -874,12 +874,12 @@ export interface SessionTreeNode {
 	children: SessionTreeNode[];
 	/** The newest label; absent if there is none, or it was cleared. */
 	label?: string;
-	/** When the label was set, ISO 8601. */
+	/** The time when the label was set, ISO 8601. */
 	labelTimestamp?: string;
 }
 
 /**
- * A session's tree without what its entries say.
+ * A session's tree without the contents of its entries.
  *
  * @example
  * ```ts
@@ -904,20 +904,20 @@ export interface SessionOutline {
  */
 export interface OutlineNode {
 	/**
-	 * An ISO time is in UTC with milliseconds, however the entry writes it: the index keeps the moment alone. Any other
-	 * `timestamp` is the entry's own.
+	 * An ISO `timestamp` is converted to UTC with milliseconds, because the index contains only the moment. Any other
+	 * `timestamp` is unchanged.
 	 */
 	entry: { type: string; id: string; timestamp?: string; message?: { role: string } };
 	/** Oldest first. */
 	children: OutlineNode[];
 	/** The newest label; absent if there is none, or it was cleared. */
 	label?: string;
-	/** When the label was set, ISO 8601. */
+	/** The time when the label was set, ISO 8601. */
 	labelTimestamp?: string;
 }
 
 /**
- * One entry of the context and the messages it adds.
+ * One entry of the context and its messages.
  *
  * @example
  * ```ts
@@ -925,14 +925,14 @@ export interface OutlineNode {
  * ```
  */
 export interface ProjectedSessionEntry {
-	/** As it is in the session. */
+	/** The entry in the session. */
 	sourceEntry: SessionEntry;
-	/** Empty for entries that add none or were edited away. */
+	/** Empty for entries without messages, and for entries that an edit removed. */
 	messages: AgentMessage[];
 }
 
 /**
- * The context, and which entry each message came from.
+ * The context, with the entry of each message.
  *
  * @example
  * ```ts
@@ -941,16 +941,16 @@ export interface ProjectedSessionEntry {
  */
 export interface SessionProjection {
 	entries: ProjectedSessionEntry[];
-	/** The messages of all entries: the same objects. */
+	/** The messages of all entries; the same objects. */
 	messages: AgentMessage[];
-	/** The newest on the path; `off` if there is none. */
+	/** The newest level on the path; `off` if there is none. */
 	thinkingLevel: string;
-	/** The newest on the path, by a change of model or an answer; null if there is none. */
+	/** The newest model on the path, from a change of the model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
 /**
- * What the model sees.
+ * The context of the model.
  *
  * @example
  * ```ts
@@ -959,16 +959,16 @@ export interface SessionProjection {
  * ```
  */
 export interface SessionContext {
-	/** In order, with summaries in place of what was compacted. */
+	/** In order; summaries replace compacted messages. */
 	messages: AgentMessage[];
-	/** The newest on the path; `off` if there is none. */
+	/** The newest level on the path; `off` if there is none. */
 	thinkingLevel: string;
-	/** The newest on the path, by a change of model or an answer; null if there is none. */
+	/** The newest model on the path, from a change of the model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
 /**
- * The reading half of a manager: what extensions get.
+ * The methods of a manager that read, as extensions get it.
  *
  * @example
  * ```ts
@@ -1009,27 +1009,29 @@ export interface SessionInfo {
 	path: string;
 	/** The session's id. */
 	id: string;
-	/** Empty if the file does not say. */
+	/** Empty if the header has none. */
 	cwd: string;
-	/** The name in the newest `session_info`. */
+	/** The name in the newest `session_info` entry. */
 	name?: string;
-	/** File of the session that this one came from. */
+	/** The file of the session from which this session was forked or branched. */
 	parentSessionPath?: string;
-	/** When the session was begun, by its header. */
+	/** The time when the session began, by its header. */
 	created: Date;
-	/** The time of the last message of user or model; else when the session was begun, or its file was changed. */
+	/** The time of the last user or assistant message; otherwise the time when the session began, or its file changed. */
 	modified: Date;
-	/** Messages of every role, on every branch. */
+	/** The number of messages of every role, on every branch. */
 	messageCount: number;
 	/** The text of the user's first message, or `(no messages)`. */
 	firstMessage: string;
-	/** All text of user and model. Read from the file when it is first asked for, or by `SessionManager.readTexts`. */
+	/**
+	 * The text of all user and assistant messages. Read from the file at its first use, or by `SessionManager.readTexts`.
+	 */
 	allMessagesText: string;
 }
 
 /**
- * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far,
- * newest first.
+ * Called with the number of files that were read and the number of all files; sometimes also with the sessions found so
+ * far, newest first.
  *
  * @example
  * ```ts
@@ -1040,9 +1042,9 @@ export interface SessionInfo {
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
 /**
- * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where
- * pi is configured to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in
- * place of the default ones.
+ * The sessions that `SessionManager.findByIdPrefix` searches; without options the sessions of every working directory.
+ * If a session directory is configured for pi (`getConfiguredSessionDir`), it is searched instead of the default
+ * directories.
  *
  * @example
  * ```ts
@@ -1052,18 +1054,18 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
  */
 export interface SessionScopeOptions {
 	/**
-	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
-	 * sessionDir)` does.
+	 * Only sessions of this working directory: the sessions in `list(cwd)`, or with `sessionDir` in `list(cwd,
+	 * sessionDir)`.
 	 */
 	cwd?: string | undefined;
-	/** Only sessions in this directory, as `listAll(sessionDir)` shows them. */
+	/** Only sessions in this directory, as in `listAll(sessionDir)`. */
 	sessionDir?: string | undefined;
-	/** Whether sessions of subagents are found as well; `true` by default. */
+	/** Whether sessions of subagents are included; `true` by default. */
 	subagents?: boolean | undefined;
 }
 
 /**
- * A session that was found by its id.
+ * A session that `SessionManager.findByIdPrefix` found.
  *
  * @example
  * ```ts
@@ -1075,15 +1077,15 @@ export interface FoundSession {
 	/** The session's file. */
 	path: string;
 	id: string;
-	/** Empty if the file does not say. */
+	/** Empty if the header has none. */
 	cwd: string;
 }
 
 /**
- * A kind of text that a search reads: what users said (`user`) and assistants, and why their calls failed
+ * A kind of text that can be searched: user messages (`user`), assistant messages and the errors of their calls
  * (`assistant`), names of sessions and labels (`name`), summaries of compactions and branches (`summary`), tool calls,
- * their results, and commands of the user's shell (`tool`), what assistants thought (`thinking`), and what extensions
- * wrote, texts of context edits included (`custom`).
+ * their results, and commands of the user's shell (`tool`), thinking of assistants (`thinking`), and texts of
+ * extensions and context edits (`custom`).
  *
  * @example
  * ```ts
@@ -1114,8 +1116,8 @@ export type SearchRole =
 	| "context_edit";
 
 /**
- * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a
- * session is read rejects.
+ * Options of `SessionManager.search`. Files and directories that cannot be opened are skipped; if reading a session
+ * fails later, the search rejects.
  *
  * @example
  * ```ts
@@ -1124,61 +1126,61 @@ export type SearchRole =
  */
 export interface SearchOptions {
 	/**
-	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
-	 * sessionDir)` does.
+	 * Only sessions of this working directory: the sessions in `list(cwd)`, or with `sessionDir` in `list(cwd,
+	 * sessionDir)`.
 	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
-	 * `cwd` then only says whose settings name the session directory.
+	 * Only sessions whose working directory is in one of these folders, such as the worktrees of a repository. `cwd` then
+	 * only selects the settings that name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
 	/**
-	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
-	 * any.
+	 * Only sessions in this directory, as in `listAll(dir)`. By default the session directory that is configured for pi,
+	 * if any.
 	 */
 	sessionDir?: string | undefined;
 	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */
 	in?: readonly SearchScope[] | undefined;
 	/** Only messages and entries of these roles; none for an empty list. */
 	roles?: readonly SearchRole[] | undefined;
-	/** Only entries made at this time or later: a time as `Date` reads it. */
+	/** Only entries with this timestamp or a later one: a time as `Date` parses it. */
 	since?: string | number | Date | undefined;
-	/** Only entries made before this time. */
+	/** Only entries with an earlier timestamp. */
 	until?: string | number | Date | undefined;
-	/** The id or the file of the one session that is searched. */
+	/** The id or the file of the only session that is searched. */
 	session?: string | undefined;
 	/**
-	 * The id or the file of a session that is not searched, such as the one that is open; nor are the sessions of its
-	 * subagents.
+	 * The id or the file of a session that is not searched, such as the open session. Its subagents' sessions are not
+	 * searched either.
 	 */
 	excludeSession?: string | undefined;
-	/** Whether sessions of subagents are searched, after the session that each belongs to; `true` by default. */
+	/** Whether sessions of subagents are searched, each after the session that it belongs to; `true` by default. */
 	subagents?: boolean | undefined;
-	/** Whether the query must be found as it stands, its white space included, also that at its ends. */
+	/** Whether the query must be found as a whole, with its white space, also at its ends. */
 	phrase?: boolean | undefined;
 	/**
-	 * Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default.
+	 * Whether copies of an entry in forks are one hit, in the newest session; `true` by default.
 	 */
 	dedupe?: boolean | undefined;
 	/** The largest number of hits; 50 by default, and `Infinity` for all. */
 	limit?: number | undefined;
 	/**
-	 * The largest number of hits of one session, so that a long session does not hide the others; `Infinity` by default.
+	 * The largest number of hits in each session, so that a long session does not hide the others; `Infinity` by default.
 	 */
 	perSession?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string] | undefined;
-	/** Ends the search; the promise is rejected with its reason. */
+	/** Aborts the search; the promise rejects with the signal's reason. */
 	signal?: AbortSignal | undefined;
-	/** Called with how many session files were searched, and how many there are. */
+	/** Called with the number of session files that were searched, and the number of all session files. */
 	onProgress?: ((searched: number, total: number) => void) | undefined;
 	/** Called with each hit as soon as it is found, in the order of the result. */
 	onHit?: ((hit: SearchHit) => void) | undefined;
 }
 
 /**
- * A text that holds what was searched for.
+ * A text that contains the words of the query.
  *
  * @example
  * ```ts
@@ -1192,34 +1194,34 @@ export interface SearchHit {
 	id: string;
 	/** The session's name. */
 	name?: string;
-	/** What the user said first: 200 characters of it at most. */
+	/** The first user message, cut to 200 characters. */
 	firstMessage?: string;
-	/** The session's working directory; empty if the file does not say. */
+	/** The session's working directory; empty if the header has none. */
 	cwd: string;
-	/** If it is the session of a subagent, the session that it belongs to. */
+	/** For the session of a subagent: the session that it belongs to. */
 	owner?: SearchedSession;
 	/**
-	 * The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is
-	 * open read-only.
+	 * The id of the entry. Entries of version 1 have no ids; for them it is their number, as in a session that is open
+	 * read-only.
 	 */
 	entryId: string;
-	/** Whose text it is: a message's role, else the type of the entry. */
+	/** The role of the message, or the type of another entry. */
 	role: SearchRole;
-	/** The kind of the text that the snippet is of. */
+	/** The kind of the text in the snippet. */
 	in: SearchScope;
 	/** The entry's timestamp; empty if it has none. */
 	timestamp: string;
-	/** The match, marked, and the text around it, in one line, without escape sequences of terminals. */
+	/** The marked match and the text around it, on one line, without escape sequences of terminals. */
 	snippet: string;
 	/**
-	 * How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or the
-	 * session has more than 200,000.
+	 * The number of hits in the session. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or
+	 * the session has more than 200,000 hits.
 	 */
 	hitsInSession: number;
 }
 
 /**
- * What a hit says of the session that a subagent's session belongs to.
+ * The fields of a hit that describe its session, or the session that a subagent's session belongs to.
  *
  * @example
  * ```ts
@@ -1229,7 +1231,7 @@ export interface SearchHit {
 export type SearchedSession = Pick<SearchHit, "path" | "id" | "name" | "firstMessage" | "cwd">;
 
 /**
- * What usage is added up by. Weeks are named by their Monday. A project is a working directory.
+ * The groups for which usage is added up. Weeks are named by their Monday. A project is a working directory.
  *
  * @example
  * ```ts
@@ -1240,7 +1242,7 @@ export type SearchedSession = Pick<SearchHit, "path" | "id" | "name" | "firstMes
 export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "session";
 
 /**
- * What a usage report adds up, and how.
+ * Options of every usage report.
  *
  * @example
  * ```ts
@@ -1248,29 +1250,28 @@ export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "se
  * ```
  */
 export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
-	/** What rows are made by: one or several; by model by default. */
+	/** The grouping of the rows, or several groupings; by model by default. */
 	by?: Grouping | readonly Grouping[] | undefined;
 	/**
-	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which
-	 * `"2025-06-01"` is midnight UTC although days are those of the clock unless `utc` is given. Calls without a time are
-	 * left out then.
+	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` parses it. `"2025-06-01"` is
+	 * midnight UTC, although days begin at local midnight unless `utc` is true. Calls without a time are left out.
 	 */
 	since?: Date | number | string | undefined;
 	/**
-	 * Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then.
+	 * Only calls before this time: `"2025-06-01"` excludes that day (UTC). Calls without a time are left out.
 	 */
 	until?: Date | number | string | undefined;
-	/** Days begin at midnight UTC, not at the clock's. */
+	/** Whether days begin at midnight UTC instead of local midnight. */
 	utc?: boolean | undefined;
 	/**
-	 * How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the
+	 * The number of largest entries in the report; 10 by default. For more than 100, the files are read instead of the
 	 * catalog.
 	 */
 	largest?: number | undefined;
 }
 
 /**
- * Which sessions `SessionManager.usage` adds up, and how.
+ * Options of `SessionManager.usage`.
  *
  * @example
  * ```ts
@@ -1280,33 +1281,33 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
 	/**
-	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
-	 * dir)` does.
+	 * Only sessions of this working directory: the sessions in `list(cwd)`, or with `sessionDir` in `list(cwd,
+	 * sessionDir)`.
 	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
-	 * `cwd` then only says whose settings name the session directory.
+	 * Only sessions whose working directory is in one of these folders, such as the worktrees of a repository. `cwd` then
+	 * only selects the settings that name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
 	/**
-	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
-	 * any.
+	 * Only sessions in this directory, as in `listAll(dir)`. By default the session directory that is configured for pi,
+	 * if any.
 	 */
 	sessionDir?: string | undefined;
 	/**
-	 * Only the session in this file and its subagents, which are read without the catalog. Not with `cwd`, `sessionDir`
-	 * or `folders`.
+	 * Only the session in this file and its subagents' sessions, read without the catalog. Cannot be combined with `cwd`,
+	 * `sessionDir` or `folders`.
 	 */
 	path?: string | undefined;
-	/** Ends the report; the promise is rejected with its reason. */
+	/** Aborts the report; the promise rejects with the signal's reason. */
 	signal?: AbortSignal | undefined;
-	/** Called with how many files were read, and how many there are. */
+	/** Called with the number of files that were read, and the number of all files. */
 	onProgress?: ((read: number, total: number) => void) | undefined;
 }
 
 /**
- * What model calls used.
+ * The sums of model calls.
  *
  * @example
  * ```ts
@@ -1314,9 +1315,9 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
  * ```
  */
 export interface UsageSum {
-	/** How many calls. */
+	/** The number of calls. */
 	calls: number;
-	/** Tokens sent, those of the cache not included. */
+	/** Tokens sent, without cached tokens. */
 	input: number;
 	/** Tokens that the model wrote. */
 	output: number;
@@ -1324,12 +1325,12 @@ export interface UsageSum {
 	cacheRead: number;
 	/** Tokens written to the provider's cache. */
 	cacheWrite: number;
-	/** Dollars. */
+	/** US dollars. */
 	cost: number;
 }
 
 /**
- * The sum of one model, period, project or session.
+ * The sums of one model, period, project or session.
  *
  * @example
  * ```ts
@@ -1340,27 +1341,27 @@ export interface UsageSum {
  */
 export interface UsageRow extends UsageSum {
 	/**
-	 * The model that answered as `provider/model`, or in parentheses what else made the call; the first day of a period;
-	 * a working directory; a session's file.
+	 * The model that answered as `provider/model`, or another origin of the call in parentheses; the first day of a
+	 * period; a working directory; the file of a session.
 	 */
 	key: string;
-	/** The sums of its models, the dearest first; not in rows by model. */
+	/** The sums of its models, the most expensive first; not in rows by model. */
 	models?: UsageRow[];
-	/** Of a session: its id. */
+	/** The id of a session. */
 	id?: string;
-	/** Of a session: its working directory. */
+	/** The working directory of a session. */
 	cwd?: string;
 	/**
-	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session
-	 * (`manager.getUsage`): its manager has the name.
+	 * The name of a session, or the beginning of its first message. Empty in the report of an open session
+	 * (`manager.getUsage`), because its manager knows the name.
 	 */
 	title?: string;
-	/** Of a session: how many sessions of its subagents are in its sum. */
+	/** The number of subagents' sessions in the sum of a session. */
 	subagents?: number;
 }
 
 /**
- * What model calls of sessions used, and what their files hold.
+ * The usage of sessions, and the size of their files.
  *
  * @example
  * ```ts
@@ -1369,24 +1370,25 @@ export interface UsageRow extends UsageSum {
  * ```
  */
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
-	/** How many sessions were read, without those of subagents. */
+	/** The number of sessions that were read, without subagents' sessions. */
 	sessions: number;
-	/** How many sessions of subagents were read. */
+	/** The number of subagents' sessions that were read. */
 	subagents: number;
-	/** How many entries they have. Limits of time apply only to `total`, `by` and the calls in `leftOut`. */
+	/** The number of their entries. `since` and `until` apply only to `total`, `by` and the calls in `leftOut`. */
 	entries: number;
-	/** Bytes of these entries in their files. */
+	/** The size of these entries in their files, in bytes. */
 	bytes: number;
 	total: UsageSum;
-	/** The rows of each grouping: periods in their order, the others by cost. */
+	/** The rows of each grouping: periods in order of time, other rows by cost. */
 	by: Record<Grouping, UsageRow[]>;
-	/** The largest entries, and where their lines are in the files. */
+	/** The largest entries, with the sizes and offsets of their lines in bytes. */
 	largest: { path: string; sessionId: string; entryId: string; bytes: number; offset: number }[];
 	leftOut: UsageLeftOut;
 }
 
 /**
- * What is not in the sums of a usage report. The numbers count calls; whatever else such a call used is in the sums.
+ * Amounts that are not in the sums of a usage report. The numbers count calls; the other amounts of such a call are in
+ * the sums.
  *
  * @example
  * ```ts
@@ -1395,35 +1397,35 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
  */
 export interface UsageLeftOut {
 	/**
-	 * Calls without usage. They are not in the number of calls, and not in the numbers of what else is wrong with calls.
+	 * Calls without usage. The other numbers, and the number of calls, do not include them.
 	 */
 	withoutUsage: number;
-	/** Calls of which tokens of a kind, or the cost, are missing. */
+	/** Calls without the cost or without a kind of tokens. */
 	missing: number;
 	/** Calls with an amount that is not a number. */
 	notNumbers: number;
 	/** Calls with an amount below 0. */
 	negative: number;
-	/** Calls with an amount that is too large for a number, or that would make a sum too large for one. */
+	/** Calls with an amount that is infinite, or that would make a sum infinite. */
 	infinite: number;
 	/** Calls with amounts of kinds that this release does not know. */
 	unknownKinds: number;
-	/** Calls whose provider or model has no name. */
+	/** Calls without the name of a provider or model. */
 	withoutModel: number;
 	/**
-	 * Calls that nothing tells the time of: neither a number nor an ISO text. With `since` or `until` they are not added.
+	 * Calls without a time (a number or an ISO text). With `since` or `until` they are not added.
 	 */
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;
-	/** Files that could not be read, or are not sessions, and directories that could not be read. */
+	/** Files that could not be read or are not sessions, and directories that could not be read. */
 	files: { path: string; error: string }[];
 }
 
 // Types of all files of a session.
 
 /**
- * What belongs to a session file.
+ * The files that belong to a session file.
  *
  * @example
  * ```ts
@@ -1437,13 +1439,14 @@ export interface SessionFiles {
 	/** The session files of its subagents. */
 	subagents: string[];
 	/**
-	 * The folder that these are in, if it has nothing else; null if there is no such folder, or it has other files, too.
+	 * The folder of these session files, if it contains nothing else; null if there is no folder or it contains other
+	 * files.
 	 */
 	folder: string | null;
 }
 
 /**
- * What `SessionManager.move` is told.
+ * Options of `SessionManager.move`.
  *
  * @example
  * ```ts
@@ -1452,20 +1455,20 @@ export interface SessionFiles {
  * ```
  */
 export interface MoveOptions {
-	/** Where the project's folder was. The session's working directory is this folder, or in it. */
+	/** The former path of the project's folder, which contains the session's working directory. */
 	from: string;
-	/** Where the folder is now. */
+	/** The present path of the folder. */
 	to: string;
-	/** The session directory that the session goes to, made if it is not there; by default it stays where it is. */
+	/** The new session directory of the session, created if necessary; by default the file stays where it is. */
 	sessionDir?: string | undefined;
 }
 
-// Types of how a session file is written, checked and repaired. Those of the format are in `header.d.ts`.
+// Types for writing, checking and repairing session files. The types of the format are in `header.d.ts`.
 
 /**
- * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and
- * `PI_SESSION_NATIVE_LOCK` give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and
- * `forkFrom` ignore names that they do not know, as pi does; `open` and `continueRecent` refuse them.
+ * Options for writing a session's file. The environment variables `PI_SESSION_NATIVE_DURABILITY` and
+ * `PI_SESSION_NATIVE_LOCK` set the defaults. Sessions in memory ignore the options. `create`, `inMemory` and `forkFrom`
+ * ignore unknown options, as pi does; `open` and `continueRecent` throw.
  *
  * @example
  * ```ts
@@ -1476,26 +1479,26 @@ export interface MoveOptions {
  */
 export interface SessionFileOptions {
 	/**
-	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of
-	 * this process), or when the disk has it (`"fsync"`: it survives a power failure).
+	 * An append returns when the operating system has the line (`"os"`, the default: the line survives the end of this
+	 * process), or when the line is on the disk (`"fsync"`: it survives a power failure).
 	 */
 	durability?: "os" | "fsync" | undefined;
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock
-	 * is advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and
-	 * by the end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its
-	 * managers share it.
+	 * Every manager may write to the file (`"none"`, the default), or only this manager (`"exclusive"`). The session lock
+	 * is advisory: every manager of this package checks it before it writes, but pi does not. `close` releases it, and so
+	 * does any end of the process. With `PI_SESSION_NATIVE_LOCK=exclusive` the process owns it, and its managers share
+	 * it.
 	 */
 	lock?: "none" | "exclusive" | undefined;
 	/**
-	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique
-	 * among copies of the session on other machines, too. `PI_SESSION_NATIVE_IDS` sets the default.
+	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are also
+	 * unique among copies of the session on other machines. `PI_SESSION_NATIVE_IDS` sets the default.
 	 */
 	ids?: "short" | "long" | undefined;
 }
 
 /**
- * How `SessionManager.open` opens a session.
+ * Options of `SessionManager.open`.
  *
  * @example
  * ```ts
@@ -1505,14 +1508,14 @@ export interface SessionFileOptions {
  */
 export interface OpenOptions extends SessionFileOptions {
 	/**
-	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of
-	 * version 1 has its number as its id), no lock is taken, and calls that change the session throw. `reload` takes in
-	 * what others wrote, and moves the leaf to the last entry. `isPersisted` is false.
+	 * Never writes and takes no lock. The file must exist; a file of version 1 or 2 is migrated in memory (the id of an
+	 * entry of version 1 is its number), and calls that change the session throw. `reload` reads the entries of others
+	 * and moves the leaf to the last entry. `isPersisted` is false.
 	 */
 	readonly?: boolean | undefined;
-	/** The directory of new sessions of this manager; the file's by default. */
+	/** The directory of new sessions of this manager; by default the directory of the file. */
 	sessionDir?: string | undefined;
-	/** The working directory; the header's by default. */
+	/** The working directory; by default the working directory in the header. */
 	cwd?: string | undefined;
 }
 
@@ -1530,16 +1533,16 @@ export interface OpenOptions extends SessionFileOptions {
 export interface DamagedLine {
 	/** Counted from 1. */
 	line: number;
-	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
+	/** The offset of its first byte in the file, from 0. */
 	start: number;
-	/** The byte after its last one. */
+	/** The offset after its last byte, without its newline. */
 	end: number;
 	/** Why it is not an entry, in a few words. */
 	reason: string;
 }
 
 /**
- * An entry whose `parentId` names no entry of the session.
+ * An entry whose parent is not in the session.
  *
  * @example
  * ```ts
@@ -1555,7 +1558,7 @@ export interface OrphanEntry {
 }
 
 /**
- * How many errors of each kind there are. The lists of a report have the first 1,000 of each kind.
+ * The number of faults of each kind. The lists of a report contain the first 1,000 of each kind.
  *
  * @example
  * ```ts
@@ -1568,14 +1571,14 @@ export interface FaultTotals {
 	damaged: number;
 	/** Entries whose parent is missing. */
 	orphans: number;
-	/** Ids that several entries have. */
+	/** Ids of several entries. */
 	duplicateIds: number;
 	/** Cycles of parents. */
 	cycles: number;
 }
 
 /**
- * An id that several entries have; it means the last of them.
+ * An id of several entries; it refers to the last of them.
  *
  * @example
  * ```ts
@@ -1585,14 +1588,14 @@ export interface FaultTotals {
  */
 export interface DuplicateEntryId {
 	id: string;
-	/** Counted from 1; the first 1,000 of them. `getDiagnostics` counts no blank lines. */
+	/** The first 1,000 lines with it, counted from 1. `getDiagnostics` counts no blank lines. */
 	lines: number[];
-	/** How many entries have it. */
+	/** The number of entries with it. */
 	count: number;
 }
 
 /**
- * Entries that are each other's ancestors, each the child of the one before it and the first of the last.
+ * A cycle of parents: each entry is the child of the entry before it, and the first entry is the child of the last.
  *
  * @example
  * ```ts
@@ -1601,14 +1604,14 @@ export interface DuplicateEntryId {
  * ```
  */
 export interface EntryCycle {
-	/** The first 1,000 of them. */
+	/** The ids of the first 1,000 entries. */
 	ids: string[];
-	/** How many entries it has. */
+	/** The number of its entries. */
 	count: number;
 }
 
 /**
- * How often other processes changed a session's file in one way.
+ * Changes of a session's file by other processes, of one kind.
  *
  * @example
  * ```ts
@@ -1620,16 +1623,16 @@ export interface EntryCycle {
  */
 export interface ForeignChange {
 	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
-	/** How often. */
+	/** The number of changes. */
 	count: number;
-	/** Entries that came with it. */
+	/** The number of entries that were added. */
 	entries: number;
-	/** Bytes that were added to the file. */
+	/** The number of bytes that were added. */
 	bytes: number;
 }
 
 /**
- * What a manager knows of its session: what is wrong with it, and what happened to it since it was opened.
+ * The faults of an open session, and the changes by others since it was opened.
  *
  * @example
  * ```ts
@@ -1638,11 +1641,11 @@ export interface ForeignChange {
  * ```
  */
 export interface SessionDiagnostics {
-	/** The session's file, whether it exists yet or not; null in memory. */
+	/** The session's file, which may not exist yet; null in memory. */
 	path: string | null;
-	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
+	/** The first 1,000 damaged lines. The other lists contain the first 1,000 as well; `totals` counts all. */
 	damaged: DamagedLine[];
-	/** What was repaired, and how often. */
+	/** The repairs when the session was opened, with their numbers. */
 	repairs: { what: string; count: number }[];
 	foreignChanges: ForeignChange[];
 	orphans: OrphanEntry[];
@@ -1652,7 +1655,7 @@ export interface SessionDiagnostics {
 }
 
 /**
- * What `SessionManager.verify` found in a file.
+ * The result of `SessionManager.verify`.
  *
  * @example
  * ```ts
@@ -1662,37 +1665,37 @@ export interface SessionDiagnostics {
  */
 export interface VerifyReport {
 	path: string;
-	/** There is a header, and nothing is wrong. */
+	/** Whether the file has a header and no fault. */
 	ok: boolean;
 	/**
-	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session,
-	 * damaged or not. A file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows
-	 * another program's format.
+	 * A description of the file if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null for
+	 * a session, damaged or not. A file is a session if its header, or an entry of a kind of pi, can be read, and no line
+	 * has another program's format.
 	 */
 	otherFormat: string | null;
-	/** The version that the header states, 1 if it states none; null without a header. */
+	/** The version in the header, or 1 if the header has none; null without a header. */
 	version: number | null;
 	sessionId: string | null;
-	/** Of the file. */
+	/** The size of the file. */
 	bytes: number;
-	/** Lines of every kind, including blank ones and a last one without a newline. */
+	/** The number of all lines, including blank lines and a last line without a newline. */
 	lines: number;
-	/** Lines that are entries, the header not counted. */
+	/** The number of entries. */
 	entries: number;
-	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
+	/** The first 1,000 damaged lines. The other lists contain the first 1,000 as well; `totals` counts all. */
 	damaged: DamagedLine[];
 	orphans: OrphanEntry[];
 	duplicateIds: DuplicateEntryId[];
 	cycles: EntryCycle[];
 	totals: FaultTotals;
 	endsWithNewline: boolean;
-	/** No damage, but a provider may refuse the conversation: the first 1,000 in the context of the leaf, by line. */
+	/** No damage, but a provider may refuse the conversation. The first 1,000 in the context of the leaf, by line. */
 	unpairedCalls: UnpairedCall[];
 }
 
 /**
- * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one
- * of the user or the model. Messages of the model that broke off do not count: pi does not send them.
+ * A tool call without a result, or a result without its call. The result must be between the message with the call and
+ * the next user or assistant message. Interrupted assistant messages are ignored, because pi does not send them.
  *
  * @example
  * ```ts
@@ -1700,14 +1703,14 @@ export interface VerifyReport {
  * ```
  */
 export interface UnpairedCall {
-	/** The line of its entry, counted from 1. */
+	/** The line of the entry, counted from 1. */
 	line: number;
 	toolCallId: string;
 	reason: "a tool call without a result" | "a result without its tool call";
 }
 
 /**
- * What `SessionManager.repair` did to a file.
+ * The result of `SessionManager.repair`.
  *
  * @example
  * ```ts
@@ -1717,18 +1720,18 @@ export interface UnpairedCall {
  */
 export interface RepairReport {
 	path: string;
-	/** Where the original is kept; null if there was nothing to repair. */
+	/** The path of the original; null if there was nothing to repair. */
 	backup: string | null;
 	before: VerifyReport;
 	after: VerifyReport;
-	/** By line of the original, counted from 1; the first 1,000. */
+	/** The first 1,000 repairs, by line of the original, counted from 1. */
 	repairs: { line: number; what: string }[];
-	/** How many repairs there were. */
+	/** The number of repairs. */
 	repairCount: number;
 }
 
 /**
- * What `SessionManager.merge` did to a file.
+ * The result of `SessionManager.merge`.
  *
  * @example
  * ```ts
@@ -1738,25 +1741,25 @@ export interface RepairReport {
  * ```
  */
 export interface MergeReport {
-	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
+	/** If true, nothing was done: the lines after `since` are not enough, so pass all lines. */
 	needsAll: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
-	/** Lines that the file did not have. */
+	/** The number of lines that were added. */
 	added: number;
-	/** Entries of the file that are not stored. */
+	/** The number of entries in the file that are not stored. */
 	unstored: number;
-	/** How many bytes of the file hold the stored lines in their order. */
+	/** The length in bytes of the beginning of the file that contains the stored lines in their order. */
 	storedBytes: number;
 	/**
-	 * The inode of the file that this report is about: another process may have replaced it since. Empty if nothing was
+	 * The inode of the reported file, because another process may have replaced the file since. Empty if nothing was
 	 * done, and on Windows.
 	 */
 	inode: string;
 }
 
 /**
- * Lines of a session as a store has them. An array over a `SharedArrayBuffer` is refused with a `TypeError`.
+ * The lines of a session in a store. Arrays over a `SharedArrayBuffer` lead to a `TypeError`.
  *
  * @example
  * ```ts
@@ -1769,14 +1772,14 @@ export interface MergeInput {
 	session: string;
 	/** Lines of entries in the store's order, each ended by a newline. */
 	lines: Uint8Array;
-	/** The header line of a new file. Given, the file must not exist yet, and is made. */
+	/** The header line of a new file. If present, the file must not exist, and is created. */
 	header?: Uint8Array | undefined;
-	/** Given, `lines` are only those that sort after this beginning of the file. */
+	/** If present, `lines` contains only lines that sort after this beginning of the file. */
 	since?: MergeSince | undefined;
 }
 
 /**
- * The beginning of a file that is known to hold stored lines in their order.
+ * The beginning of a file that contains stored lines in their order.
  *
  * @example
  * ```ts
@@ -1786,12 +1789,12 @@ export interface MergeInput {
 export interface MergeSince {
 	/** Its length in bytes; it ends with a newline. */
 	bytes: number;
-	/** Its last bytes, to recognise it by. If the file has others there, the report asks for all lines. */
+	/** Its last bytes. If the file has other bytes there, `needsAll` is true. */
 	tail: Uint8Array;
 }
 
 /**
- * What is to be taken out of a session: a text, what entries say, a text in some entries, or lines.
+ * The content that is removed from a session: a text, the content of entries, a text in some entries, or lines.
  *
  * @example
  * ```ts
@@ -1800,28 +1803,28 @@ export interface MergeSince {
  * ```
  */
 export interface RedactInput {
-	/** Replaced wherever a text of the session holds it. */
+	/** Replaced in every text of the session that contains it. */
 	text?: string | undefined;
 	/**
-	 * Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in
-	 * the tree.
+	 * Ids of entries. With `text`, the text is replaced only in them; without it they lose their content, and keep their
+	 * places in the tree.
 	 */
 	entries?: readonly string[] | undefined;
 	/**
-	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they
-	 * say. A line that differs from such a one only in its parent gets the new line, too, below its own parent. `session`
-	 * names the session that a line is of, if that is another one: then copies of its entry (lines with its type,
-	 * timestamp and id) lose what they say if they were changed.
+	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and their replacements; without a replacement a line
+	 * loses its content. A line that differs only in its parent is replaced as well, and keeps its own parent. `session`
+	 * is the file of the line's session, if that is another one: changed copies of its entry (lines with its type,
+	 * timestamp and id) then lose their content.
 	 */
 	lines?: readonly { hash: string; line?: string | Uint8Array | undefined; session?: string | undefined }[] | undefined;
-	/** What takes the place of a text; `[redacted]` by default. */
+	/** The replacement of the text; `[redacted]` by default. */
 	replacement?: string | undefined;
-	/** Only tells what would be changed. */
+	/** Whether to change nothing, and only return what would change. */
 	dryRun?: boolean | undefined;
 }
 
 /**
- * What `SessionManager.redact` did.
+ * The result of `SessionManager.redact`.
  *
  * @example
  * ```ts
@@ -1831,19 +1834,20 @@ export interface RedactInput {
  */
 export interface RedactReport {
 	/**
-	 * The changed lines of the file, each by its entry's id (null if it is not an entry with one), the SHA-256 of its
-	 * bytes before and after, and its bytes after; `session` as it was given with `lines`.
+	 * The changed lines of the file: for each the id of its entry (null if it has none), the SHA-256 of its bytes before
+	 * and after, and its bytes after; `session` as in the input.
 	 */
 	lines: { id: string | null; hash: string; newHash: string; line: Uint8Array; session?: string }[];
-	/** The paths of the backups that were changed. */
+	/** The paths of the changed backups. */
 	backups: string[];
 	/**
-	 * How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long
-	 * to be read.
+	 * The number of lines in these files that still contain the text (in a header, an id, a number), or are too long to
+	 * be read.
 	 */
 	left: number;
 	/**
-	 * Whether the catalog holds nothing of the file any more. False if another process keeps it, or it cannot be written.
+	 * Whether the catalog contains no data of the file. False if another process uses the catalog, or it cannot be
+	 * written.
 	 */
 	isCatalogClean: boolean;
 }
@@ -1851,22 +1855,29 @@ export interface RedactReport {
 // Types of errors.
 
 /**
- * What went wrong, as a code for programs. Errors of the operating system have Node's codes instead, such as `ENOENT`
- * or `ENOSPC`, with `errno` and `syscall`.
+ * The code of an error, for programs. Errors of the operating system have Node's codes instead, such as `ENOENT` or
+ * `ENOSPC`, with `errno` and `syscall`.
  *
  * | code | what happened | what to do |
  * | --- | --- | --- |
- * | `ERR_INVALID_ARGUMENT` | an argument has a wrong type or value; nothing was done | pass what the message asks for |
- * | `ERR_SESSION_INVALID` | the file at `path` is not a session, or not one that this call can use; it is untouched | check the path; `SessionManager.repair` if it was a session |
- * | `ERR_SESSION_CHANGED` | another program changed the file at `path` in a way that cannot be taken in; nothing was overwritten | `reload()`, or open it again |
- * | `ERR_SESSION_DELETED` | the file at `path` was deleted or emptied, and can no longer be read | restore the file, or write a path of which every entry was read to a new one (`createBranchedSession`) |
- * | `ERR_SESSION_LOCKED` | another manager or process holds the lock of the session at `path` | try again when it is closed |
- * | `ERR_SESSION_READ_ONLY` | the session at `path` was opened with `readonly: true`, and the call would change it | open it without |
+ * | `ERR_INVALID_ARGUMENT` | an argument has a wrong type or value; nothing was changed | correct the argument that the
+ * message names |
+ * | `ERR_SESSION_INVALID` | the file at `path` is not a session, or this call cannot use it; the file is unchanged |
+ * check the path; `SessionManager.repair` if it was a session |
+ * | `ERR_SESSION_CHANGED` | another program changed the file at `path`, and the session cannot continue with it;
+ * nothing was overwritten | `reload()`, or open it again |
+ * | `ERR_SESSION_DELETED` | the file at `path` was deleted or emptied, and can no longer be read | restore the file, or
+ * write a path whose entries were all read to a new file (`createBranchedSession`) |
+ * | `ERR_SESSION_LOCKED` | another manager or process has locked the session at `path` | close it there, or try again
+ * later |
+ * | `ERR_SESSION_READ_ONLY` | the session at `path` was opened with `readonly: true`, and the call would change it |
+ * open it without |
  * | `ERR_ENTRY_NOT_FOUND` | no entry has this id | use an id of `getEntries()` |
- * | `ERR_ENTRY_NOT_EDITABLE` | a context edit cannot apply to its target | choose an entry of the active branch that holds content |
- * | `ERR_TOO_LONG` | a line or value is longer than a session file or a JavaScript string can hold | shorten the value |
+ * | `ERR_ENTRY_NOT_EDITABLE` | a context edit cannot apply to its target | choose an entry of the active branch with
+ * content |
+ * | `ERR_TOO_LONG` | a line or value is too long for a session file or a JavaScript string | shorten the value |
  * | `ERR_SYSTEM` | an error of the operating system for which Node has no code | see the message |
- * | `ERR_INTERNAL` | a bug in this package: what it relies on does not hold | report it |
+ * | `ERR_INTERNAL` | a bug in this package | report it |
  *
  * @example
  * ```ts
@@ -1892,8 +1903,7 @@ export type SessionErrorCode =
 	| "ERR_INTERNAL";
 
 /**
- * An error that this package throws. Errors that the caller's own code throws, and those of `JSON.stringify`, come
- * through as they are.
+ * An error of this package. Errors of the caller's own code and of `JSON.stringify` are thrown unchanged.
  *
  * @example
  * ```ts
@@ -1906,13 +1916,13 @@ export type SessionErrorCode =
  * ```
  */
 export interface SessionError extends Error {
-	/** One of these, or a code of the operating system as Node names it. */
+	/** A code of this package, or Node's code for an error of the operating system. */
 	code: SessionErrorCode | (string & {});
-	/** The file or directory that the error is about. */
+	/** The file or directory that the error concerns. */
 	path?: string;
-	/** The system's error number, negated as Node has it. */
+	/** The system's error number, negative as in Node. */
 	errno?: number;
-	/** The call that the system refused. */
+	/** The system call that failed. */
 	syscall?: string;
 }
 

@@ -1,9 +1,9 @@
-// Types of how a session file is written, checked and repaired. Those of the format are in `header.d.ts`.
+// Types for writing, checking and repairing session files. The types of the format are in `header.d.ts`.
 
 /**
- * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and
- * `PI_SESSION_NATIVE_LOCK` give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and
- * `forkFrom` ignore names that they do not know, as pi does; `open` and `continueRecent` refuse them.
+ * Options for writing a session's file. The environment variables `PI_SESSION_NATIVE_DURABILITY` and
+ * `PI_SESSION_NATIVE_LOCK` set the defaults. Sessions in memory ignore the options. `create`, `inMemory` and `forkFrom`
+ * ignore unknown options, as pi does; `open` and `continueRecent` throw.
  *
  * @example
  * ```ts
@@ -14,26 +14,26 @@
  */
 export interface SessionFileOptions {
 	/**
-	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of
-	 * this process), or when the disk has it (`"fsync"`: it survives a power failure).
+	 * An append returns when the operating system has the line (`"os"`, the default: the line survives the end of this
+	 * process), or when the line is on the disk (`"fsync"`: it survives a power failure).
 	 */
 	durability?: "os" | "fsync" | undefined;
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock
-	 * is advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and
-	 * by the end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its
-	 * managers share it.
+	 * Every manager may write to the file (`"none"`, the default), or only this manager (`"exclusive"`). The session lock
+	 * is advisory: every manager of this package checks it before it writes, but pi does not. `close` releases it, and so
+	 * does any end of the process. With `PI_SESSION_NATIVE_LOCK=exclusive` the process owns it, and its managers share
+	 * it.
 	 */
 	lock?: "none" | "exclusive" | undefined;
 	/**
-	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique
-	 * among copies of the session on other machines, too. `PI_SESSION_NATIVE_IDS` sets the default.
+	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are also
+	 * unique among copies of the session on other machines. `PI_SESSION_NATIVE_IDS` sets the default.
 	 */
 	ids?: "short" | "long" | undefined;
 }
 
 /**
- * How `SessionManager.open` opens a session.
+ * Options of `SessionManager.open`.
  *
  * @example
  * ```ts
@@ -43,14 +43,14 @@ export interface SessionFileOptions {
  */
 export interface OpenOptions extends SessionFileOptions {
 	/**
-	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of
-	 * version 1 has its number as its id), no lock is taken, and calls that change the session throw. `reload` takes in
-	 * what others wrote, and moves the leaf to the last entry. `isPersisted` is false.
+	 * Never writes and takes no lock. The file must exist; a file of version 1 or 2 is migrated in memory (the id of an
+	 * entry of version 1 is its number), and calls that change the session throw. `reload` reads the entries of others
+	 * and moves the leaf to the last entry. `isPersisted` is false.
 	 */
 	readonly?: boolean | undefined;
-	/** The directory of new sessions of this manager; the file's by default. */
+	/** The directory of new sessions of this manager; by default the directory of the file. */
 	sessionDir?: string | undefined;
-	/** The working directory; the header's by default. */
+	/** The working directory; by default the working directory in the header. */
 	cwd?: string | undefined;
 }
 
@@ -68,16 +68,16 @@ export interface OpenOptions extends SessionFileOptions {
 export interface DamagedLine {
 	/** Counted from 1. */
 	line: number;
-	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
+	/** The offset of its first byte in the file, from 0. */
 	start: number;
-	/** The byte after its last one. */
+	/** The offset after its last byte, without its newline. */
 	end: number;
 	/** Why it is not an entry, in a few words. */
 	reason: string;
 }
 
 /**
- * An entry whose `parentId` names no entry of the session.
+ * An entry whose parent is not in the session.
  *
  * @example
  * ```ts
@@ -93,7 +93,7 @@ export interface OrphanEntry {
 }
 
 /**
- * How many errors of each kind there are. The lists of a report have the first 1,000 of each kind.
+ * The number of faults of each kind. The lists of a report contain the first 1,000 of each kind.
  *
  * @example
  * ```ts
@@ -106,14 +106,14 @@ export interface FaultTotals {
 	damaged: number;
 	/** Entries whose parent is missing. */
 	orphans: number;
-	/** Ids that several entries have. */
+	/** Ids of several entries. */
 	duplicateIds: number;
 	/** Cycles of parents. */
 	cycles: number;
 }
 
 /**
- * An id that several entries have; it means the last of them.
+ * An id of several entries; it refers to the last of them.
  *
  * @example
  * ```ts
@@ -123,14 +123,14 @@ export interface FaultTotals {
  */
 export interface DuplicateEntryId {
 	id: string;
-	/** Counted from 1; the first 1,000 of them. `getDiagnostics` counts no blank lines. */
+	/** The first 1,000 lines with it, counted from 1. `getDiagnostics` counts no blank lines. */
 	lines: number[];
-	/** How many entries have it. */
+	/** The number of entries with it. */
 	count: number;
 }
 
 /**
- * Entries that are each other's ancestors, each the child of the one before it and the first of the last.
+ * A cycle of parents: each entry is the child of the entry before it, and the first entry is the child of the last.
  *
  * @example
  * ```ts
@@ -139,14 +139,14 @@ export interface DuplicateEntryId {
  * ```
  */
 export interface EntryCycle {
-	/** The first 1,000 of them. */
+	/** The ids of the first 1,000 entries. */
 	ids: string[];
-	/** How many entries it has. */
+	/** The number of its entries. */
 	count: number;
 }
 
 /**
- * How often other processes changed a session's file in one way.
+ * Changes of a session's file by other processes, of one kind.
  *
  * @example
  * ```ts
@@ -158,16 +158,16 @@ export interface EntryCycle {
  */
 export interface ForeignChange {
 	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
-	/** How often. */
+	/** The number of changes. */
 	count: number;
-	/** Entries that came with it. */
+	/** The number of entries that were added. */
 	entries: number;
-	/** Bytes that were added to the file. */
+	/** The number of bytes that were added. */
 	bytes: number;
 }
 
 /**
- * What a manager knows of its session: what is wrong with it, and what happened to it since it was opened.
+ * The faults of an open session, and the changes by others since it was opened.
  *
  * @example
  * ```ts
@@ -176,11 +176,11 @@ export interface ForeignChange {
  * ```
  */
 export interface SessionDiagnostics {
-	/** The session's file, whether it exists yet or not; null in memory. */
+	/** The session's file, which may not exist yet; null in memory. */
 	path: string | null;
-	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
+	/** The first 1,000 damaged lines. The other lists contain the first 1,000 as well; `totals` counts all. */
 	damaged: DamagedLine[];
-	/** What was repaired, and how often. */
+	/** The repairs when the session was opened, with their numbers. */
 	repairs: { what: string; count: number }[];
 	foreignChanges: ForeignChange[];
 	orphans: OrphanEntry[];
@@ -190,7 +190,7 @@ export interface SessionDiagnostics {
 }
 
 /**
- * What `SessionManager.verify` found in a file.
+ * The result of `SessionManager.verify`.
  *
  * @example
  * ```ts
@@ -200,37 +200,37 @@ export interface SessionDiagnostics {
  */
 export interface VerifyReport {
 	path: string;
-	/** There is a header, and nothing is wrong. */
+	/** Whether the file has a header and no fault. */
 	ok: boolean;
 	/**
-	 * What the file is if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null of a session,
-	 * damaged or not. A file is a session if its header, or an entry of one of pi's kinds, can be read, and no line shows
-	 * another program's format.
+	 * A description of the file if it is not a session of pi, such as `"a transcript in Claude Code's format"`; null for
+	 * a session, damaged or not. A file is a session if its header, or an entry of a kind of pi, can be read, and no line
+	 * has another program's format.
 	 */
 	otherFormat: string | null;
-	/** The version that the header states, 1 if it states none; null without a header. */
+	/** The version in the header, or 1 if the header has none; null without a header. */
 	version: number | null;
 	sessionId: string | null;
-	/** Of the file. */
+	/** The size of the file. */
 	bytes: number;
-	/** Lines of every kind, including blank ones and a last one without a newline. */
+	/** The number of all lines, including blank lines and a last line without a newline. */
 	lines: number;
-	/** Lines that are entries, the header not counted. */
+	/** The number of entries. */
 	entries: number;
-	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
+	/** The first 1,000 damaged lines. The other lists contain the first 1,000 as well; `totals` counts all. */
 	damaged: DamagedLine[];
 	orphans: OrphanEntry[];
 	duplicateIds: DuplicateEntryId[];
 	cycles: EntryCycle[];
 	totals: FaultTotals;
 	endsWithNewline: boolean;
-	/** No damage, but a provider may refuse the conversation: the first 1,000 in the context of the leaf, by line. */
+	/** No damage, but a provider may refuse the conversation. The first 1,000 in the context of the leaf, by line. */
 	unpairedCalls: UnpairedCall[];
 }
 
 /**
- * A tool call without a result, or the reverse. The result belongs after the message with the call, before the next one
- * of the user or the model. Messages of the model that broke off do not count: pi does not send them.
+ * A tool call without a result, or a result without its call. The result must be between the message with the call and
+ * the next user or assistant message. Interrupted assistant messages are ignored, because pi does not send them.
  *
  * @example
  * ```ts
@@ -238,14 +238,14 @@ export interface VerifyReport {
  * ```
  */
 export interface UnpairedCall {
-	/** The line of its entry, counted from 1. */
+	/** The line of the entry, counted from 1. */
 	line: number;
 	toolCallId: string;
 	reason: "a tool call without a result" | "a result without its tool call";
 }
 
 /**
- * What `SessionManager.repair` did to a file.
+ * The result of `SessionManager.repair`.
  *
  * @example
  * ```ts
@@ -255,18 +255,18 @@ export interface UnpairedCall {
  */
 export interface RepairReport {
 	path: string;
-	/** Where the original is kept; null if there was nothing to repair. */
+	/** The path of the original; null if there was nothing to repair. */
 	backup: string | null;
 	before: VerifyReport;
 	after: VerifyReport;
-	/** By line of the original, counted from 1; the first 1,000. */
+	/** The first 1,000 repairs, by line of the original, counted from 1. */
 	repairs: { line: number; what: string }[];
-	/** How many repairs there were. */
+	/** The number of repairs. */
 	repairCount: number;
 }
 
 /**
- * What `SessionManager.merge` did to a file.
+ * The result of `SessionManager.merge`.
  *
  * @example
  * ```ts
@@ -276,25 +276,25 @@ export interface RepairReport {
  * ```
  */
 export interface MergeReport {
-	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
+	/** If true, nothing was done: the lines after `since` are not enough, so pass all lines. */
 	needsAll: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
-	/** Lines that the file did not have. */
+	/** The number of lines that were added. */
 	added: number;
-	/** Entries of the file that are not stored. */
+	/** The number of entries in the file that are not stored. */
 	unstored: number;
-	/** How many bytes of the file hold the stored lines in their order. */
+	/** The length in bytes of the beginning of the file that contains the stored lines in their order. */
 	storedBytes: number;
 	/**
-	 * The inode of the file that this report is about: another process may have replaced it since. Empty if nothing was
+	 * The inode of the reported file, because another process may have replaced the file since. Empty if nothing was
 	 * done, and on Windows.
 	 */
 	inode: string;
 }
 
 /**
- * Lines of a session as a store has them. An array over a `SharedArrayBuffer` is refused with a `TypeError`.
+ * The lines of a session in a store. Arrays over a `SharedArrayBuffer` lead to a `TypeError`.
  *
  * @example
  * ```ts
@@ -307,14 +307,14 @@ export interface MergeInput {
 	session: string;
 	/** Lines of entries in the store's order, each ended by a newline. */
 	lines: Uint8Array;
-	/** The header line of a new file. Given, the file must not exist yet, and is made. */
+	/** The header line of a new file. If present, the file must not exist, and is created. */
 	header?: Uint8Array | undefined;
-	/** Given, `lines` are only those that sort after this beginning of the file. */
+	/** If present, `lines` contains only lines that sort after this beginning of the file. */
 	since?: MergeSince | undefined;
 }
 
 /**
- * The beginning of a file that is known to hold stored lines in their order.
+ * The beginning of a file that contains stored lines in their order.
  *
  * @example
  * ```ts
@@ -324,12 +324,12 @@ export interface MergeInput {
 export interface MergeSince {
 	/** Its length in bytes; it ends with a newline. */
 	bytes: number;
-	/** Its last bytes, to recognise it by. If the file has others there, the report asks for all lines. */
+	/** Its last bytes. If the file has other bytes there, `needsAll` is true. */
 	tail: Uint8Array;
 }
 
 /**
- * What is to be taken out of a session: a text, what entries say, a text in some entries, or lines.
+ * The content that is removed from a session: a text, the content of entries, a text in some entries, or lines.
  *
  * @example
  * ```ts
@@ -338,28 +338,28 @@ export interface MergeSince {
  * ```
  */
 export interface RedactInput {
-	/** Replaced wherever a text of the session holds it. */
+	/** Replaced in every text of the session that contains it. */
 	text?: string | undefined;
 	/**
-	 * Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in
-	 * the tree.
+	 * Ids of entries. With `text`, the text is replaced only in them; without it they lose their content, and keep their
+	 * places in the tree.
 	 */
 	entries?: readonly string[] | undefined;
 	/**
-	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they
-	 * say. A line that differs from such a one only in its parent gets the new line, too, below its own parent. `session`
-	 * names the session that a line is of, if that is another one: then copies of its entry (lines with its type,
-	 * timestamp and id) lose what they say if they were changed.
+	 * Lines by the SHA-256 of their bytes in hexadecimal digits, and their replacements; without a replacement a line
+	 * loses its content. A line that differs only in its parent is replaced as well, and keeps its own parent. `session`
+	 * is the file of the line's session, if that is another one: changed copies of its entry (lines with its type,
+	 * timestamp and id) then lose their content.
 	 */
 	lines?: readonly { hash: string; line?: string | Uint8Array | undefined; session?: string | undefined }[] | undefined;
-	/** What takes the place of a text; `[redacted]` by default. */
+	/** The replacement of the text; `[redacted]` by default. */
 	replacement?: string | undefined;
-	/** Only tells what would be changed. */
+	/** Whether to change nothing, and only return what would change. */
 	dryRun?: boolean | undefined;
 }
 
 /**
- * What `SessionManager.redact` did.
+ * The result of `SessionManager.redact`.
  *
  * @example
  * ```ts
@@ -369,19 +369,20 @@ export interface RedactInput {
  */
 export interface RedactReport {
 	/**
-	 * The changed lines of the file, each by its entry's id (null if it is not an entry with one), the SHA-256 of its
-	 * bytes before and after, and its bytes after; `session` as it was given with `lines`.
+	 * The changed lines of the file: for each the id of its entry (null if it has none), the SHA-256 of its bytes before
+	 * and after, and its bytes after; `session` as in the input.
 	 */
 	lines: { id: string | null; hash: string; newHash: string; line: Uint8Array; session?: string }[];
-	/** The paths of the backups that were changed. */
+	/** The paths of the changed backups. */
 	backups: string[];
 	/**
-	 * How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long
-	 * to be read.
+	 * The number of lines in these files that still contain the text (in a header, an id, a number), or are too long to
+	 * be read.
 	 */
 	left: number;
 	/**
-	 * Whether the catalog holds nothing of the file any more. False if another process keeps it, or it cannot be written.
+	 * Whether the catalog contains no data of the file. False if another process uses the catalog, or it cannot be
+	 * written.
 	 */
 	isCatalogClean: boolean;
 }

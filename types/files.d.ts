@@ -1,7 +1,7 @@
 // Types of all files of a session.
 
 /**
- * What belongs to a session file.
+ * The files that belong to a session file.
  *
  * @example
  * ```ts
@@ -15,13 +15,14 @@ export interface SessionFiles {
 	/** The session files of its subagents. */
 	subagents: string[];
 	/**
-	 * The folder that these are in, if it has nothing else; null if there is no such folder, or it has other files, too.
+	 * The folder of these session files, if it contains nothing else; null if there is no folder or it contains other
+	 * files.
 	 */
 	folder: string | null;
 }
 
 /**
- * What `SessionManager.move` is told.
+ * Options of `SessionManager.move`.
  *
  * @example
  * ```ts
@@ -30,10 +31,10 @@ export interface SessionFiles {
  * ```
  */
 export interface MoveOptions {
-	/** Where the project's folder was. The session's working directory is this folder, or in it. */
+	/** The former path of the project's folder, which contains the session's working directory. */
 	from: string;
-	/** Where the folder is now. */
+	/** The present path of the folder. */
 	to: string;
-	/** The session directory that the session goes to, made if it is not there; by default it stays where it is. */
+	/** The new session directory of the session, created if necessary; by default the file stays where it is. */
 	sessionDir?: string | undefined;
 }

@@ -1,11 +1,11 @@
-// Types of the session format and of its API; those of messages are in `messages.d.ts`. Written by hand; the build
-// puts them above the declarations it generates from the Rust side. They do not depend on a pi package, but are
+// Types of the session format and of its API, written by hand. The types of messages are in `messages.d.ts`. The build
+// puts them above the declarations that it generates from Rust. They do not depend on a package of pi, but are
 // assignable to and from pi's own types, which __test__/integration/types checks.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 
 /**
- * The version that is written, as a literal type.
+ * The version of new session files, as a literal type.
  *
  * @example
  * ```ts
@@ -15,7 +15,7 @@
 export type SessionVersion = 3;
 
 /**
- * First line of a session file. It is not an entry and no part of the tree.
+ * The first line of a session file. It is not an entry and not a part of the tree.
  *
  * @example
  * ```ts
@@ -24,16 +24,16 @@ export type SessionVersion = 3;
  */
 export interface SessionHeader {
 	type: "session";
-	/** Version of the format; a file without one is of version 1. */
+	/** The version of the format; a file without it has version 1. */
 	version?: number;
 	id: string;
-	/** When the session was begun, ISO 8601. */
+	/** The time when the session began, ISO 8601. */
 	timestamp: string;
 	/** The working directory, absolute. */
 	cwd: string;
-	/** File of the session that this one was forked or branched from. */
+	/** The file of the session from which this session was forked or branched. */
 	parentSession?: string;
-	/** `parentSession` under its name in versions 1 and 2. */
+	/** The name of `parentSession` in versions 1 and 2. */
 	branchedFrom?: string;
 	/** Version 1 only. */
 	provider?: string;
@@ -53,14 +53,14 @@ export interface SessionHeader {
  * ```
  */
 export interface NewSessionOptions {
-	/** Id of the session instead of a generated one. */
+	/** The id of the session, instead of a generated id. */
 	id?: string;
-	/** File to name as the parent in the header. */
+	/** The file of the parent session in the header. */
 	parentSession?: string;
 }
 
 /**
- * What all entries share.
+ * The fields of every entry.
  *
  * @example
  * ```ts
@@ -70,9 +70,9 @@ export interface NewSessionOptions {
 export interface SessionEntryBase {
 	/** The kind of entry. */
 	type: string;
-	/** 8 hexadecimal digits, or a UUID; no other entry of the session has it. */
+	/** 8 hexadecimal digits, or a UUID; unique in the session. */
 	id: string;
-	/** Entry that this one follows; null for a root. */
+	/** The id of the entry before it; null for a root. */
 	parentId: string | null;
 	/** ISO 8601. */
 	timestamp: string;
@@ -105,7 +105,7 @@ export interface SessionMessageEntry extends SessionEntryBase {
  */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 	type: "thinking_level_change";
-	/** `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; any word is taken. */
+	/** `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; readers accept any word. */
 	thinkingLevel: string;
 }
 
@@ -124,7 +124,7 @@ export interface ModelChangeEntry extends SessionEntryBase {
 }
 
 /**
- * Tokens that were spent outside of the conversation.
+ * Tokens that were used outside of the conversation.
  *
  * @example
  * ```ts
@@ -134,7 +134,7 @@ export interface ModelChangeEntry extends SessionEntryBase {
  */
 export interface UsageEntry extends SessionEntryBase {
 	type: "usage";
-	/** What they were spent on, a word that the writer chooses. */
+	/** The purpose, a word that the writer chooses. */
 	kind: string;
 	provider: string;
 	model: string;
@@ -154,22 +154,22 @@ export interface UsageEntry extends SessionEntryBase {
 export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	type: "compaction";
 	summary: string;
-	/** First entry before this one that stays in the context; the compaction's own id if none does. */
+	/** The first earlier entry that stays in the context; the compaction's own id if there is none. */
 	firstKeptEntryId: string;
-	/** Tokens of the context before. */
+	/** The size of the context before, in tokens. */
 	tokensBefore: number;
-	/** Data of whoever wrote the summary. */
+	/** Data of the summary's author. */
 	details?: T;
-	/** Tokens that the summary cost. */
+	/** Tokens and cost of the summary. */
 	usage?: Usage;
-	/** An extension wrote the summary. */
+	/** Whether an extension wrote the summary. */
 	fromHook?: boolean;
-	/** Prompt and tools as they were at this point. */
+	/** The prompt and the tools at this point. */
 	systemMessage?: SystemMessage;
 }
 
 /**
- * A summary of the branch that was left when the leaf moved.
+ * A summary of the abandoned branch, written when the leaf moved.
  *
  * @example
  * ```ts
@@ -178,14 +178,14 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
  */
 export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
 	type: "branch_summary";
-	/** Leaf that was left, or `"root"`. */
+	/** The leaf of the abandoned branch, or `"root"`. */
 	fromId: string;
 	summary: string;
-	/** Data of whoever wrote the summary. */
+	/** Data of the summary's author. */
 	details?: T;
-	/** Tokens that the summary cost. */
+	/** Tokens and cost of the summary. */
 	usage?: Usage;
-	/** An extension wrote the summary. */
+	/** Whether an extension wrote the summary. */
 	fromHook?: boolean;
 }
 
@@ -199,9 +199,9 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
-	/** Names the extension, or a kind of data of it. */
+	/** The name of the extension, or of a kind of its data. */
 	customType: string;
-	/** The extension's own. */
+	/** Data of the extension. */
 	data?: T;
 }
 
@@ -215,7 +215,7 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
-	/** Names the extension, or a kind of data of it. */
+	/** The name of the extension, or of a kind of its data. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Data of the extension, not seen by models. */
@@ -225,7 +225,7 @@ export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 }
 
 /**
- * Content with which a context edit replaces an entry's own.
+ * The content that a context edit puts in place of an entry's own.
  *
  * @example
  * ```ts
@@ -239,7 +239,7 @@ export type ContextEditableContent =
 	| CustomMessage["content"];
 
 /**
- * Changes what an earlier entry adds to the context; the entry itself stays as it is.
+ * Changes the part of an earlier entry in the context; the entry itself stays.
  *
  * @example
  * ```ts
@@ -249,7 +249,7 @@ export type ContextEditableContent =
 export interface ContextEditEntry extends SessionEntryBase {
 	type: "context_edit";
 	targetId: string;
-	/** New content, or null to leave the target out. */
+	/** New content, or null to remove the target from the context. */
 	replacement: { content: ContextEditableContent } | null;
 }
 
@@ -281,7 +281,7 @@ export interface SessionInfoEntry extends SessionEntryBase {
 }
 
 /**
- * An entry of the tree. Kinds without a type here are kept as well.
+ * An entry of the tree. Entries of other kinds are kept as well.
  *
  * @example
  * ```ts
@@ -312,7 +312,7 @@ export type SessionEntry =
  */
 export type FileEntry = SessionHeader | SessionEntry;
 
-// ---- What a manager gives ------------------------------------------------------------------------------------
+// ---- Results of a manager ------------------------------------------------------------------------------------
 
 /**
  * An entry in the tree of the session.
@@ -329,12 +329,12 @@ export interface SessionTreeNode {
 	children: SessionTreeNode[];
 	/** The newest label; absent if there is none, or it was cleared. */
 	label?: string;
-	/** When the label was set, ISO 8601. */
+	/** The time when the label was set, ISO 8601. */
 	labelTimestamp?: string;
 }
 
 /**
- * A session's tree without what its entries say.
+ * A session's tree without the contents of its entries.
  *
  * @example
  * ```ts
@@ -359,20 +359,20 @@ export interface SessionOutline {
  */
 export interface OutlineNode {
 	/**
-	 * An ISO time is in UTC with milliseconds, however the entry writes it: the index keeps the moment alone. Any other
-	 * `timestamp` is the entry's own.
+	 * An ISO `timestamp` is converted to UTC with milliseconds, because the index contains only the moment. Any other
+	 * `timestamp` is unchanged.
 	 */
 	entry: { type: string; id: string; timestamp?: string; message?: { role: string } };
 	/** Oldest first. */
 	children: OutlineNode[];
 	/** The newest label; absent if there is none, or it was cleared. */
 	label?: string;
-	/** When the label was set, ISO 8601. */
+	/** The time when the label was set, ISO 8601. */
 	labelTimestamp?: string;
 }
 
 /**
- * One entry of the context and the messages it adds.
+ * One entry of the context and its messages.
  *
  * @example
  * ```ts
@@ -380,14 +380,14 @@ export interface OutlineNode {
  * ```
  */
 export interface ProjectedSessionEntry {
-	/** As it is in the session. */
+	/** The entry in the session. */
 	sourceEntry: SessionEntry;
-	/** Empty for entries that add none or were edited away. */
+	/** Empty for entries without messages, and for entries that an edit removed. */
 	messages: AgentMessage[];
 }
 
 /**
- * The context, and which entry each message came from.
+ * The context, with the entry of each message.
  *
  * @example
  * ```ts
@@ -396,16 +396,16 @@ export interface ProjectedSessionEntry {
  */
 export interface SessionProjection {
 	entries: ProjectedSessionEntry[];
-	/** The messages of all entries: the same objects. */
+	/** The messages of all entries; the same objects. */
 	messages: AgentMessage[];
-	/** The newest on the path; `off` if there is none. */
+	/** The newest level on the path; `off` if there is none. */
 	thinkingLevel: string;
-	/** The newest on the path, by a change of model or an answer; null if there is none. */
+	/** The newest model on the path, from a change of the model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
 /**
- * What the model sees.
+ * The context of the model.
  *
  * @example
  * ```ts
@@ -414,16 +414,16 @@ export interface SessionProjection {
  * ```
  */
 export interface SessionContext {
-	/** In order, with summaries in place of what was compacted. */
+	/** In order; summaries replace compacted messages. */
 	messages: AgentMessage[];
-	/** The newest on the path; `off` if there is none. */
+	/** The newest level on the path; `off` if there is none. */
 	thinkingLevel: string;
-	/** The newest on the path, by a change of model or an answer; null if there is none. */
+	/** The newest model on the path, from a change of the model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
 /**
- * The reading half of a manager: what extensions get.
+ * The methods of a manager that read, as extensions get it.
  *
  * @example
  * ```ts

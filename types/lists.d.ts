@@ -12,27 +12,29 @@ export interface SessionInfo {
 	path: string;
 	/** The session's id. */
 	id: string;
-	/** Empty if the file does not say. */
+	/** Empty if the header has none. */
 	cwd: string;
-	/** The name in the newest `session_info`. */
+	/** The name in the newest `session_info` entry. */
 	name?: string;
-	/** File of the session that this one came from. */
+	/** The file of the session from which this session was forked or branched. */
 	parentSessionPath?: string;
-	/** When the session was begun, by its header. */
+	/** The time when the session began, by its header. */
 	created: Date;
-	/** The time of the last message of user or model; else when the session was begun, or its file was changed. */
+	/** The time of the last user or assistant message; otherwise the time when the session began, or its file changed. */
 	modified: Date;
-	/** Messages of every role, on every branch. */
+	/** The number of messages of every role, on every branch. */
 	messageCount: number;
 	/** The text of the user's first message, or `(no messages)`. */
 	firstMessage: string;
-	/** All text of user and model. Read from the file when it is first asked for, or by `SessionManager.readTexts`. */
+	/**
+	 * The text of all user and assistant messages. Read from the file at its first use, or by `SessionManager.readTexts`.
+	 */
 	allMessagesText: string;
 }
 
 /**
- * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far,
- * newest first.
+ * Called with the number of files that were read and the number of all files; sometimes also with the sessions found so
+ * far, newest first.
  *
  * @example
  * ```ts
@@ -43,9 +45,9 @@ export interface SessionInfo {
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
 /**
- * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where
- * pi is configured to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in
- * place of the default ones.
+ * The sessions that `SessionManager.findByIdPrefix` searches; without options the sessions of every working directory.
+ * If a session directory is configured for pi (`getConfiguredSessionDir`), it is searched instead of the default
+ * directories.
  *
  * @example
  * ```ts
@@ -55,18 +57,18 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
  */
 export interface SessionScopeOptions {
 	/**
-	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
-	 * sessionDir)` does.
+	 * Only sessions of this working directory: the sessions in `list(cwd)`, or with `sessionDir` in `list(cwd,
+	 * sessionDir)`.
 	 */
 	cwd?: string | undefined;
-	/** Only sessions in this directory, as `listAll(sessionDir)` shows them. */
+	/** Only sessions in this directory, as in `listAll(sessionDir)`. */
 	sessionDir?: string | undefined;
-	/** Whether sessions of subagents are found as well; `true` by default. */
+	/** Whether sessions of subagents are included; `true` by default. */
 	subagents?: boolean | undefined;
 }
 
 /**
- * A session that was found by its id.
+ * A session that `SessionManager.findByIdPrefix` found.
  *
  * @example
  * ```ts
@@ -78,15 +80,15 @@ export interface FoundSession {
 	/** The session's file. */
 	path: string;
 	id: string;
-	/** Empty if the file does not say. */
+	/** Empty if the header has none. */
 	cwd: string;
 }
 
 /**
- * A kind of text that a search reads: what users said (`user`) and assistants, and why their calls failed
+ * A kind of text that can be searched: user messages (`user`), assistant messages and the errors of their calls
  * (`assistant`), names of sessions and labels (`name`), summaries of compactions and branches (`summary`), tool calls,
- * their results, and commands of the user's shell (`tool`), what assistants thought (`thinking`), and what extensions
- * wrote, texts of context edits included (`custom`).
+ * their results, and commands of the user's shell (`tool`), thinking of assistants (`thinking`), and texts of
+ * extensions and context edits (`custom`).
  *
  * @example
  * ```ts
@@ -117,8 +119,8 @@ export type SearchRole =
 	| "context_edit";
 
 /**
- * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a
- * session is read rejects.
+ * Options of `SessionManager.search`. Files and directories that cannot be opened are skipped; if reading a session
+ * fails later, the search rejects.
  *
  * @example
  * ```ts
@@ -127,61 +129,61 @@ export type SearchRole =
  */
 export interface SearchOptions {
 	/**
-	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
-	 * sessionDir)` does.
+	 * Only sessions of this working directory: the sessions in `list(cwd)`, or with `sessionDir` in `list(cwd,
+	 * sessionDir)`.
 	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
-	 * `cwd` then only says whose settings name the session directory.
+	 * Only sessions whose working directory is in one of these folders, such as the worktrees of a repository. `cwd` then
+	 * only selects the settings that name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
 	/**
-	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
-	 * any.
+	 * Only sessions in this directory, as in `listAll(dir)`. By default the session directory that is configured for pi,
+	 * if any.
 	 */
 	sessionDir?: string | undefined;
 	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */
 	in?: readonly SearchScope[] | undefined;
 	/** Only messages and entries of these roles; none for an empty list. */
 	roles?: readonly SearchRole[] | undefined;
-	/** Only entries made at this time or later: a time as `Date` reads it. */
+	/** Only entries with this timestamp or a later one: a time as `Date` parses it. */
 	since?: string | number | Date | undefined;
-	/** Only entries made before this time. */
+	/** Only entries with an earlier timestamp. */
 	until?: string | number | Date | undefined;
-	/** The id or the file of the one session that is searched. */
+	/** The id or the file of the only session that is searched. */
 	session?: string | undefined;
 	/**
-	 * The id or the file of a session that is not searched, such as the one that is open; nor are the sessions of its
-	 * subagents.
+	 * The id or the file of a session that is not searched, such as the open session. Its subagents' sessions are not
+	 * searched either.
 	 */
 	excludeSession?: string | undefined;
-	/** Whether sessions of subagents are searched, after the session that each belongs to; `true` by default. */
+	/** Whether sessions of subagents are searched, each after the session that it belongs to; `true` by default. */
 	subagents?: boolean | undefined;
-	/** Whether the query must be found as it stands, its white space included, also that at its ends. */
+	/** Whether the query must be found as a whole, with its white space, also at its ends. */
 	phrase?: boolean | undefined;
 	/**
-	 * Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default.
+	 * Whether copies of an entry in forks are one hit, in the newest session; `true` by default.
 	 */
 	dedupe?: boolean | undefined;
 	/** The largest number of hits; 50 by default, and `Infinity` for all. */
 	limit?: number | undefined;
 	/**
-	 * The largest number of hits of one session, so that a long session does not hide the others; `Infinity` by default.
+	 * The largest number of hits in each session, so that a long session does not hide the others; `Infinity` by default.
 	 */
 	perSession?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string] | undefined;
-	/** Ends the search; the promise is rejected with its reason. */
+	/** Aborts the search; the promise rejects with the signal's reason. */
 	signal?: AbortSignal | undefined;
-	/** Called with how many session files were searched, and how many there are. */
+	/** Called with the number of session files that were searched, and the number of all session files. */
 	onProgress?: ((searched: number, total: number) => void) | undefined;
 	/** Called with each hit as soon as it is found, in the order of the result. */
 	onHit?: ((hit: SearchHit) => void) | undefined;
 }
 
 /**
- * A text that holds what was searched for.
+ * A text that contains the words of the query.
  *
  * @example
  * ```ts
@@ -195,34 +197,34 @@ export interface SearchHit {
 	id: string;
 	/** The session's name. */
 	name?: string;
-	/** What the user said first: 200 characters of it at most. */
+	/** The first user message, cut to 200 characters. */
 	firstMessage?: string;
-	/** The session's working directory; empty if the file does not say. */
+	/** The session's working directory; empty if the header has none. */
 	cwd: string;
-	/** If it is the session of a subagent, the session that it belongs to. */
+	/** For the session of a subagent: the session that it belongs to. */
 	owner?: SearchedSession;
 	/**
-	 * The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is
-	 * open read-only.
+	 * The id of the entry. Entries of version 1 have no ids; for them it is their number, as in a session that is open
+	 * read-only.
 	 */
 	entryId: string;
-	/** Whose text it is: a message's role, else the type of the entry. */
+	/** The role of the message, or the type of another entry. */
 	role: SearchRole;
-	/** The kind of the text that the snippet is of. */
+	/** The kind of the text in the snippet. */
 	in: SearchScope;
 	/** The entry's timestamp; empty if it has none. */
 	timestamp: string;
-	/** The match, marked, and the text around it, in one line, without escape sequences of terminals. */
+	/** The marked match and the text around it, on one line, without escape sequences of terminals. */
 	snippet: string;
 	/**
-	 * How many hits the session has. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or the
-	 * session has more than 200,000.
+	 * The number of hits in the session. Copies of hits in newer sessions are not counted unless `dedupe` is `false`, or
+	 * the session has more than 200,000 hits.
 	 */
 	hitsInSession: number;
 }
 
 /**
- * What a hit says of the session that a subagent's session belongs to.
+ * The fields of a hit that describe its session, or the session that a subagent's session belongs to.
  *
  * @example
  * ```ts

@@ -1,10 +1,10 @@
-// Types of what messages hold. The build puts them above the declarations it generates from the Rust side, and those of
-// `header.d.ts` between the two: see scripts/declarations.mjs.
+// Types of messages. The build puts them above the declarations that it generates from Rust, and the other files of
+// this folder between the two: see scripts/declarations.mjs.
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
 /**
- * A value that `JSON.parse` can give.
+ * A value that `JSON.parse` can return.
  *
  * @example
  * ```ts
@@ -14,7 +14,7 @@
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
 /**
- * An object all of whose values are JSON.
+ * An object whose values are JSON.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export interface ThinkingContent {
 	thinking: string;
 	/** Opaque proof by which a provider recognises its own reasoning in a later request. */
 	thinkingSignature?: string;
-	/** The provider withheld the reasoning; what it wants back is in `thinkingSignature`. */
+	/** Whether the provider withheld the reasoning and returned only `thinkingSignature`. */
 	redacted?: boolean;
 }
 
@@ -83,17 +83,17 @@ export interface ImageContent {
  */
 export interface ToolCall {
 	type: "toolCall";
-	/** The result names it as `toolCallId`. */
+	/** The `toolCallId` of the result. */
 	id: string;
 	/** Name of the tool. */
 	name: string;
-	/** As the model gave them, read from its JSON. */
+	/** The arguments, parsed from the model's JSON. */
 	arguments: JsonObject;
-	/** What the model gave was no JSON object: what is wrong with it, and its text. `arguments` is then empty. */
+	/** The error and the text, if the model's arguments were no JSON object. `arguments` is then empty. */
 	argumentsError?: string;
-	/** Opaque proof by which a provider recognises the thought that led here. */
+	/** Opaque proof by which a provider recognises the reasoning before the call. */
 	thoughtSignature?: string;
-	/** Group the tool was offered under, for providers that group tools. */
+	/** The group of the tool, for providers that group tools. */
 	namespace?: string;
 }
 
@@ -108,19 +108,19 @@ export interface ToolCall {
  * ```
  */
 export interface Usage {
-	/** Tokens sent that no cache had. */
+	/** Tokens sent, without cached tokens. */
 	input: number;
-	/** Tokens the model wrote, its reasoning among them. */
+	/** Tokens that the model wrote, including its reasoning. */
 	output: number;
 	/** Tokens read from the provider's cache. */
 	cacheRead: number;
 	/** Tokens written to the provider's cache. */
 	cacheWrite: number;
-	/** Tokens of `cacheWrite` that are kept for an hour; absent if the provider does not say. */
+	/** Tokens of `cacheWrite` that are stored for an hour; absent if the provider does not report them. */
 	cacheWrite1h?: number;
-	/** Tokens of `output` spent on reasoning; absent if the provider does not say. */
+	/** Tokens of `output` for reasoning; absent if the provider does not report them. */
 	reasoning?: number;
-	/** Tokens of all four together. */
+	/** The sum of `input`, `output`, `cacheRead` and `cacheWrite`. */
 	totalTokens: number;
 	/** US dollars. */
 	cost: {
@@ -129,13 +129,13 @@ export interface Usage {
 		cacheRead: number;
 		cacheWrite: number;
 		total: number;
-		/** Whether `total` is what the provider billed; else it is calculated from the model's prices. */
+		/** Whether the provider billed `total`; otherwise it is calculated from the model's prices. */
 		totalFromProvider?: boolean;
 	};
 }
 
 /**
- * Why a model's answer ended.
+ * The reason why a model's answer ended.
  *
  * @example
  * ```ts
@@ -145,7 +145,7 @@ export interface Usage {
 export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "aborted" | "deferred";
 
 /**
- * Where to fetch an answer that the provider will have ready later.
+ * A reference to an answer that the provider completes later.
  *
  * @example
  * ```ts
@@ -153,24 +153,24 @@ export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "
  * ```
  */
 export interface DeferredHandle {
-	/** Who runs the model. */
+	/** The provider of the model. */
 	provider: string;
-	/** The model that was asked. */
+	/** The requested model. */
 	modelId: string;
-	/** The interface that was spoken. */
+	/** The protocol of the request. */
 	api: string;
 	/** The provider's own token for the answer. */
 	id: string;
-	/** When the provider forgets the answer, in milliseconds since 1970. */
+	/** The time when the provider deletes the answer, in milliseconds since 1970. */
 	expiresAt?: number;
 	/** Milliseconds to wait before asking for it. */
 	pollAfterMs?: number;
-	/** What is needed to make a message of the answer. */
+	/** Data for building the message from the answer. */
 	data?: JsonValue;
 }
 
 /**
- * What is kept of a thrown value.
+ * The stored parts of a thrown value.
  *
  * @example
  * ```ts
@@ -186,7 +186,7 @@ export interface DiagnosticErrorInfo {
 }
 
 /**
- * A note about trouble during a model call.
+ * A problem during a model call.
  *
  * @example
  * ```ts
@@ -194,17 +194,17 @@ export interface DiagnosticErrorInfo {
  * ```
  */
 export interface AssistantMessageDiagnostic {
-	/** The kind of trouble, a word that the writer chooses. */
+	/** The kind of problem, a word that the writer chooses. */
 	type: string;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 	error?: DiagnosticErrorInfo;
-	/** Whatever else is worth knowing. */
+	/** Further facts. */
 	details?: JsonObject;
 }
 
 /**
- * JSON schema of a tool's arguments; any object is taken.
+ * JSON schema of a tool's arguments; any object is accepted.
  *
  * @example
  * ```ts
@@ -214,7 +214,7 @@ export interface AssistantMessageDiagnostic {
 export interface ToolSchema {}
 
 /**
- * How strictly a provider should hold a model to a tool's arguments.
+ * How strictly a provider should constrain a model to a tool's arguments.
  *
  * @example
  * ```ts
@@ -226,7 +226,7 @@ export type ConstrainedSamplingConfig =
 	| { type: "grammar"; variants: { openai_lark?: string; openai_regex?: string } };
 
 /**
- * A tool as it is offered to a model.
+ * The definition of a tool for a model.
  *
  * @example
  * ```ts
@@ -242,7 +242,7 @@ export interface Tool<TParameters extends ToolSchema = ToolSchema> {
 }
 
 /**
- * A tool named, without its definition.
+ * The name of a tool, without its definition.
  *
  * @example
  * ```ts
@@ -256,8 +256,8 @@ export interface ToolReference {
 // ---- Messages ------------------------------------------------------------------------------------------------
 
 /**
- * Instructions and tools from one point of the conversation on. The first is the system prompt; each later one
- * changes it, so that all of them, replayed in order, give the current prompt and tools.
+ * Instructions and tools from one point of the conversation on. The first message is the system prompt; each later one
+ * changes it. Replaying all of them in order results in the current prompt and tools.
  *
  * @example
  * ```ts
@@ -270,16 +270,16 @@ export interface SystemMessage {
 	content: string | TextContent[];
 	/** Named parts of the prompt. A later message replaces a part by its name; null removes it. */
 	sections?: Record<string, string | null>;
-	/** Tools that models may use from here on. */
+	/** Tools that models can use from here on. */
 	toolsAdded?: Tool[];
-	/** Tools that models may not use any more. */
+	/** Tools that models can no longer use. */
 	toolsRemoved?: ToolReference[];
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * What the user said.
+ * A message of the user.
  *
  * @example
  * ```ts
@@ -294,7 +294,7 @@ export interface UserMessage {
 }
 
 /**
- * What the model answered.
+ * An answer of the model.
  *
  * @example
  * ```ts
@@ -314,33 +314,33 @@ export interface UserMessage {
 export interface AssistantMessage {
 	role: "assistant";
 	content: (TextContent | ThinkingContent | ToolCall)[];
-	/** The interface that was spoken. */
+	/** The protocol of the request. */
 	api: string;
-	/** Who runs the model. */
+	/** The provider of the model. */
 	provider: string;
-	/** The model that was asked. */
+	/** The requested model. */
 	model: string;
-	/** Model named in the answer, if another than the one asked. */
+	/** The model that the answer names, if it differs from the requested model. */
 	responseModel?: string;
 	/** The provider's id of the answer. */
 	responseId?: string;
-	/** Level of thinking that pi asked for; absent in old answers, and in those that pi's agent did not ask for. */
+	/** The thinking level that pi requested; absent in old answers, and in answers that pi's agent did not request. */
 	thinkingLevel?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-	/** Level of effort in the provider's own words. */
+	/** The level of effort in the provider's own words. */
 	providerThinkingLevel?: string;
 	/** Problems during the call. */
 	diagnostics?: AssistantMessageDiagnostic[];
 	usage: Usage;
 	stopReason: StopReason;
-	/** Where to fetch the answer; with `stopReason` `deferred`. */
+	/** How to get the answer; with `stopReason` `deferred`. */
 	deferred?: DeferredHandle;
-	/** What went wrong; with `stopReason` `error` or `aborted`. */
+	/** The error; with `stopReason` `error` or `aborted`. */
 	errorMessage?: string;
-	/** Reason in the provider's own words. */
+	/** The stop reason in the provider's own words. */
 	rawStopReason?: string;
-	/** Whether the model itself said that its turn is over. */
+	/** Whether the model itself ended its turn. */
 	endTurn?: boolean;
-	/** When the request began, in milliseconds since 1970. */
+	/** The time when the request began, in milliseconds since 1970. */
 	timestamp: number;
 	/** Milliseconds from `timestamp` to the end of the answer. */
 	durationMs?: number;
@@ -358,20 +358,20 @@ export interface NestedToolCallRecord {
 	id: string;
 	/** Name of the other tool. */
 	name: string;
-	/** Absent if they were too large. */
+	/** Absent if too large. */
 	arguments?: JsonObject;
-	/** How many bytes the arguments have as JSON, where they are absent. */
+	/** The size of the arguments as JSON in bytes, if `arguments` is absent. */
 	argumentsBytes?: number;
-	/** `unfinished`: the call still ran when the tool that made it ended. */
+	/** `unfinished`: the call was still running when its tool ended. */
 	status: "ok" | "error" | "unfinished";
-	/** Milliseconds that it took. */
+	/** The duration in milliseconds. */
 	durationMs?: number;
-	/** What went wrong, cut. */
+	/** The error, shortened. */
 	error?: string;
 }
 
 /**
- * The calls that a tool made to other tools, without what they gave back.
+ * The calls of a tool to other tools, without their results.
  *
  * @example
  * ```ts
@@ -380,12 +380,12 @@ export interface NestedToolCallRecord {
  */
 export interface NestedToolCalls {
 	calls: NestedToolCallRecord[];
-	/** False if calls or arguments are left out, or a call was not finished. */
+	/** False if calls or arguments are left out, or a call did not finish. */
 	complete: boolean;
 }
 
 /**
- * What a tool gave back.
+ * The result of a tool call.
  *
  * @example
  * ```ts
@@ -401,21 +401,21 @@ export interface NestedToolCalls {
  */
 export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	role: "toolResult";
-	/** The `id` of the tool call that it answers. */
+	/** The `id` of the tool call. */
 	toolCallId: string;
 	toolName: string;
 	content: (TextContent | ImageContent)[];
 	/** Data for the display, never sent to a model. */
 	details?: TDetails;
-	/** Tokens that the tool itself spent on models. */
+	/** Tokens that the tool itself used. */
 	usage?: Usage;
-	/** Calls that it made to other tools. Models do not get them. */
+	/** Calls to other tools. Models do not see them. */
 	nestedCalls?: NestedToolCalls;
-	/** Whether the tool failed; `content` tells how. */
+	/** Whether the tool failed; `content` then describes the error. */
 	isError: boolean;
 	/** Milliseconds since 1970. */
 	timestamp: number;
-	/** Milliseconds that the tool took. */
+	/** The duration of the tool call in milliseconds. */
 	durationMs?: number;
 }
 
@@ -448,23 +448,23 @@ export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResul
 export interface BashExecutionMessage {
 	role: "bashExecution";
 	command: string;
-	/** What it printed, both streams, cut if `truncated`. */
+	/** The output of both streams, cut if `truncated`. */
 	output: string;
-	/** Undefined if it was stopped. */
+	/** Undefined if the command was stopped. */
 	exitCode: number | undefined;
 	/** Whether the user stopped it. */
 	cancelled: boolean;
 	truncated: boolean;
-	/** File with the whole output, where `output` was cut. */
+	/** The file with the whole output, if `output` was cut. */
 	fullOutputPath?: string;
 	/** Milliseconds since 1970. */
 	timestamp: number;
-	/** The command was run with `!!`: models do not see it. */
+	/** Whether the command was run with `!!`: models do not see it then. */
 	excludeFromContext?: boolean;
 }
 
 /**
- * A message that an extension put into the conversation.
+ * A message from an extension in the conversation.
  *
  * @example
  * ```ts
@@ -473,10 +473,10 @@ export interface BashExecutionMessage {
  */
 export interface CustomMessage<T = unknown> {
 	role: "custom";
-	/** Names the extension, or a kind of data of it. */
+	/** The name of the extension, or of a kind of its data. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
-	/** Whether the user sees it; models do in any case. */
+	/** Whether the user sees it; models always do. */
 	display: boolean;
 	/** Data of the extension; never sent to a model. */
 	details?: T;
@@ -485,7 +485,7 @@ export interface CustomMessage<T = unknown> {
 }
 
 /**
- * Represents a branch that was left in the context.
+ * The summary of an abandoned branch, in the context.
  *
  * @example
  * ```ts
@@ -495,14 +495,14 @@ export interface CustomMessage<T = unknown> {
 export interface BranchSummaryMessage {
 	role: "branchSummary";
 	summary: string;
-	/** Id of the leaf that was left, or `root`. */
+	/** The id of the leaf of the abandoned branch, or `root`. */
 	fromId: string | null;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * Represents everything before a compaction in the context.
+ * The summary of everything before a compaction, in the context.
  *
  * @example
  * ```ts
@@ -512,14 +512,14 @@ export interface BranchSummaryMessage {
 export interface CompactionSummaryMessage {
 	role: "compactionSummary";
 	summary: string;
-	/** Tokens of the context before. */
+	/** The size of the context before, in tokens. */
 	tokensBefore: number;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * Messages beyond those of models, by role. Open: add your own by declaration merging.
+ * Messages of other roles than models know. Add your own by declaration merging.
  *
  * @example
  * ```ts
@@ -534,7 +534,7 @@ export interface CustomAgentMessages {
 }
 
 /**
- * Every message that a session's context may hold.
+ * Every message that a session's context may contain.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * What usage is added up by. Weeks are named by their Monday. A project is a working directory.
+ * The groups for which usage is added up. Weeks are named by their Monday. A project is a working directory.
  *
  * @example
  * ```ts
@@ -10,7 +10,7 @@
 export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "session";
 
 /**
- * What a usage report adds up, and how.
+ * Options of every usage report.
  *
  * @example
  * ```ts
@@ -18,29 +18,28 @@ export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "se
  * ```
  */
 export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
-	/** What rows are made by: one or several; by model by default. */
+	/** The grouping of the rows, or several groupings; by model by default. */
 	by?: Grouping | readonly Grouping[] | undefined;
 	/**
-	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which
-	 * `"2025-06-01"` is midnight UTC although days are those of the clock unless `utc` is given. Calls without a time are
-	 * left out then.
+	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` parses it. `"2025-06-01"` is
+	 * midnight UTC, although days begin at local midnight unless `utc` is true. Calls without a time are left out.
 	 */
 	since?: Date | number | string | undefined;
 	/**
-	 * Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then.
+	 * Only calls before this time: `"2025-06-01"` excludes that day (UTC). Calls without a time are left out.
 	 */
 	until?: Date | number | string | undefined;
-	/** Days begin at midnight UTC, not at the clock's. */
+	/** Whether days begin at midnight UTC instead of local midnight. */
 	utc?: boolean | undefined;
 	/**
-	 * How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the
+	 * The number of largest entries in the report; 10 by default. For more than 100, the files are read instead of the
 	 * catalog.
 	 */
 	largest?: number | undefined;
 }
 
 /**
- * Which sessions `SessionManager.usage` adds up, and how.
+ * Options of `SessionManager.usage`.
  *
  * @example
  * ```ts
@@ -50,33 +49,33 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
 	/**
-	 * Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd,
-	 * dir)` does.
+	 * Only sessions of this working directory: the sessions in `list(cwd)`, or with `sessionDir` in `list(cwd,
+	 * sessionDir)`.
 	 */
 	cwd?: string | undefined;
 	/**
-	 * Only sessions whose working directory is one of these folders, or in one, such as the worktrees of a repository.
-	 * `cwd` then only says whose settings name the session directory.
+	 * Only sessions whose working directory is in one of these folders, such as the worktrees of a repository. `cwd` then
+	 * only selects the settings that name the session directory.
 	 */
 	folders?: readonly string[] | undefined;
 	/**
-	 * Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if
-	 * any.
+	 * Only sessions in this directory, as in `listAll(dir)`. By default the session directory that is configured for pi,
+	 * if any.
 	 */
 	sessionDir?: string | undefined;
 	/**
-	 * Only the session in this file and its subagents, which are read without the catalog. Not with `cwd`, `sessionDir`
-	 * or `folders`.
+	 * Only the session in this file and its subagents' sessions, read without the catalog. Cannot be combined with `cwd`,
+	 * `sessionDir` or `folders`.
 	 */
 	path?: string | undefined;
-	/** Ends the report; the promise is rejected with its reason. */
+	/** Aborts the report; the promise rejects with the signal's reason. */
 	signal?: AbortSignal | undefined;
-	/** Called with how many files were read, and how many there are. */
+	/** Called with the number of files that were read, and the number of all files. */
 	onProgress?: ((read: number, total: number) => void) | undefined;
 }
 
 /**
- * What model calls used.
+ * The sums of model calls.
  *
  * @example
  * ```ts
@@ -84,9 +83,9 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
  * ```
  */
 export interface UsageSum {
-	/** How many calls. */
+	/** The number of calls. */
 	calls: number;
-	/** Tokens sent, those of the cache not included. */
+	/** Tokens sent, without cached tokens. */
 	input: number;
 	/** Tokens that the model wrote. */
 	output: number;
@@ -94,12 +93,12 @@ export interface UsageSum {
 	cacheRead: number;
 	/** Tokens written to the provider's cache. */
 	cacheWrite: number;
-	/** Dollars. */
+	/** US dollars. */
 	cost: number;
 }
 
 /**
- * The sum of one model, period, project or session.
+ * The sums of one model, period, project or session.
  *
  * @example
  * ```ts
@@ -110,27 +109,27 @@ export interface UsageSum {
  */
 export interface UsageRow extends UsageSum {
 	/**
-	 * The model that answered as `provider/model`, or in parentheses what else made the call; the first day of a period;
-	 * a working directory; a session's file.
+	 * The model that answered as `provider/model`, or another origin of the call in parentheses; the first day of a
+	 * period; a working directory; the file of a session.
 	 */
 	key: string;
-	/** The sums of its models, the dearest first; not in rows by model. */
+	/** The sums of its models, the most expensive first; not in rows by model. */
 	models?: UsageRow[];
-	/** Of a session: its id. */
+	/** The id of a session. */
 	id?: string;
-	/** Of a session: its working directory. */
+	/** The working directory of a session. */
 	cwd?: string;
 	/**
-	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session
-	 * (`manager.getUsage`): its manager has the name.
+	 * The name of a session, or the beginning of its first message. Empty in the report of an open session
+	 * (`manager.getUsage`), because its manager knows the name.
 	 */
 	title?: string;
-	/** Of a session: how many sessions of its subagents are in its sum. */
+	/** The number of subagents' sessions in the sum of a session. */
 	subagents?: number;
 }
 
 /**
- * What model calls of sessions used, and what their files hold.
+ * The usage of sessions, and the size of their files.
  *
  * @example
  * ```ts
@@ -139,24 +138,25 @@ export interface UsageRow extends UsageSum {
  * ```
  */
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
-	/** How many sessions were read, without those of subagents. */
+	/** The number of sessions that were read, without subagents' sessions. */
 	sessions: number;
-	/** How many sessions of subagents were read. */
+	/** The number of subagents' sessions that were read. */
 	subagents: number;
-	/** How many entries they have. Limits of time apply only to `total`, `by` and the calls in `leftOut`. */
+	/** The number of their entries. `since` and `until` apply only to `total`, `by` and the calls in `leftOut`. */
 	entries: number;
-	/** Bytes of these entries in their files. */
+	/** The size of these entries in their files, in bytes. */
 	bytes: number;
 	total: UsageSum;
-	/** The rows of each grouping: periods in their order, the others by cost. */
+	/** The rows of each grouping: periods in order of time, other rows by cost. */
 	by: Record<Grouping, UsageRow[]>;
-	/** The largest entries, and where their lines are in the files. */
+	/** The largest entries, with the sizes and offsets of their lines in bytes. */
 	largest: { path: string; sessionId: string; entryId: string; bytes: number; offset: number }[];
 	leftOut: UsageLeftOut;
 }
 
 /**
- * What is not in the sums of a usage report. The numbers count calls; whatever else such a call used is in the sums.
+ * Amounts that are not in the sums of a usage report. The numbers count calls; the other amounts of such a call are in
+ * the sums.
  *
  * @example
  * ```ts
@@ -165,27 +165,27 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
  */
 export interface UsageLeftOut {
 	/**
-	 * Calls without usage. They are not in the number of calls, and not in the numbers of what else is wrong with calls.
+	 * Calls without usage. The other numbers, and the number of calls, do not include them.
 	 */
 	withoutUsage: number;
-	/** Calls of which tokens of a kind, or the cost, are missing. */
+	/** Calls without the cost or without a kind of tokens. */
 	missing: number;
 	/** Calls with an amount that is not a number. */
 	notNumbers: number;
 	/** Calls with an amount below 0. */
 	negative: number;
-	/** Calls with an amount that is too large for a number, or that would make a sum too large for one. */
+	/** Calls with an amount that is infinite, or that would make a sum infinite. */
 	infinite: number;
 	/** Calls with amounts of kinds that this release does not know. */
 	unknownKinds: number;
-	/** Calls whose provider or model has no name. */
+	/** Calls without the name of a provider or model. */
 	withoutModel: number;
 	/**
-	 * Calls that nothing tells the time of: neither a number nor an ISO text. With `since` or `until` they are not added.
+	 * Calls without a time (a number or an ISO text). With `since` or `until` they are not added.
 	 */
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;
-	/** Files that could not be read, or are not sessions, and directories that could not be read. */
+	/** Files that could not be read or are not sessions, and directories that could not be read. */
 	files: { path: string; error: string }[];
 }
