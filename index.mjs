@@ -1,6 +1,5 @@
-// The package for `import`. Node reads the text of a CommonJS module that is imported to find the names that it
-// exports: of the loader in index.js that takes longer than all else that it does. lib/addon.js hides it from Node, and
-// shows it to bundlers.
+// The package for `import`. Node parses an imported CommonJS module to find the names of its exports, which for the
+// loader in index.js takes longer than running it. lib/addon.js hides the loader from Node, but not from bundlers.
 import addon from "./lib/addon.js";
 
 export default addon;

@@ -1,5 +1,5 @@
-// `node --import pi-session-native/register <pi or a script that uses its SDK>`: pi's session manager is this
-// package's.
+// `node --import pi-session-native/register <pi or a script that uses its SDK>` runs pi on this package's session
+// manager.
 import { registerMain } from "./lib/register/main.mjs";
 
 registerMain();

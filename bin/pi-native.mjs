@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the installed pi on this package's session manager. Every argument is pi's.
+// Starts the installed pi on this package's session manager, and passes it all arguments.
 import { startPi } from "../lib/register/main.mjs";
 
 await startPi();

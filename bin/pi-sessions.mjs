@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `pi-sessions`: what it can do is in `lib/cli/program.mjs`.
+// The command `pi-sessions`, which `lib/cli/program.mjs` defines.
 import { explained } from "../lib/load-error.js";
 
 /** @type {typeof import("../lib/cli/main.mjs") | undefined} */
@@ -7,7 +7,7 @@ let loaded;
 try {
 	loaded = await import("../lib/cli/main.mjs");
 } catch (error) {
-	// Whatever is no more than a clone without its packages is said in a line.
+	// If only packages are missing, as in a fresh clone, we print one line instead of a stack trace.
 	const text = explained(error);
 	if (text === /** @type {Error} */ (error).message) throw error;
 	process.stderr.write(`${text}\n`);

@@ -1,3 +1,3 @@
-// What index.mjs imports. In one statement Node would follow it to index.js, and read that for names.
+// Imported by index.mjs. With `module.exports = require(…)` Node would parse index.js for the names of exports.
 const addon = require("../index.js");
 module.exports = addon;

@@ -1,4 +1,4 @@
-// What index.js says where no addon loads: what is there, what is needed, and what to install.
+// The message of index.js if no addon loads: what was found, what is needed, and what to install.
 const { readdirSync } = require("node:fs");
 const { dirname } = require("node:path");
 
@@ -9,8 +9,8 @@ const PUBLISHED = /^(?:linux-(?:x64|arm64)-(?:gnu|musl)|darwin-(?:x64|arm64)|win
 const say = (text) => `pi-session-native: ${text}`;
 
 /**
- * What an error that stopped a program says, in one line for people. A package that is missing was not installed yet,
- * as in a fresh clone.
+ * The message of an error that stopped a program, on one line. If a package is missing, as in a fresh clone, it says
+ * how to install it.
  * @param {unknown} error
  * @returns {string}
  */
@@ -21,7 +21,8 @@ exports.explained = (error) => {
 		: [];
 	return missing
 		? say(
-				`the package ${missing} is missing. In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native again.`,
+				`the package ${missing} is missing. In a clone run \`npm install && npm run build\`; elsewhere install ` +
+					"pi-session-native again.",
 			)
 		: message;
 };
@@ -33,7 +34,7 @@ function platformsBeside() {
 		try {
 			return readdirSync(dir);
 		} catch {
-			// It only helps to say more.
+			// The names only improve the message.
 			return [];
 		}
 	};
@@ -42,35 +43,42 @@ function platformsBeside() {
 	return [...addons, ...packages].filter((name) => name !== undefined && PUBLISHED.test(name));
 }
 
-/** The glibc that this process has. */
+/** The version of glibc in this process. */
 function glibcHere() {
 	// @ts-expect-error `header` is not declared.
 	return process.report?.getReport?.().header?.glibcVersionRuntime;
 }
 
 /**
- * @param {unknown[]} errors what the loader's tries failed with
+ * @param {unknown[]} errors the errors of the loader's attempts
  * @param {boolean} isMusl whether this Node is built for musl
  */
 exports.loadErrorMessage = (errors, isMusl) => {
 	const { platform, arch } = process;
-	const target = `${platform}-${arch}${platform === "linux" ? (isMusl ? "-musl" : "-gnu") : platform === "win32" ? "-msvc" : ""}`;
-	const remedy = `In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same version.`;
+	const libc = platform === "linux" ? (isMusl ? "-musl" : "-gnu") : platform === "win32" ? "-msvc" : "";
+	const target = `${platform}-${arch}${libc}`;
+	const remedy =
+		`In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same ` +
+		"version.";
 	const failed = /** @type {any} */ (errors.find((error) => /** @type {any} */ (error)?.code !== "MODULE_NOT_FOUND"));
 	if (!PUBLISHED.test(target) && failed?.code === undefined) {
-		return say(`there is no package for ${target}. A clone can be tried: \`npm install && npm run build\`.`);
+		return say(`there is no package for ${target}. You can build it in a clone: \`npm install && npm run build\`.`);
 	}
 	if (failed) {
 		const reason = String(failed.message ?? failed);
 		const needed = /version [`']GLIBC_([\d.]+)' not found/.exec(reason)?.[1];
 		if (needed)
 			return say(
-				`the addon needs glibc ${needed}, and this system has ${glibcHere() ?? "another"}. The published package needs 2.17. ${remedy}`,
+				`the addon needs glibc ${needed}, and this system has ${glibcHere() ?? "another"}. The published package ` +
+					`needs 2.17. ${remedy}`,
 			);
 		return say(`the addon for ${target} does not load: ${reason}. ${remedy}`);
 	}
 	const { NAPI_RS_NATIVE_LIBRARY_PATH: path } = process.env;
-	if (path) return say(`NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, and there is no addon for ${target}`);
+	if (path)
+		return say(
+			`NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, which is no addon for ${target}. Correct or unset the variable`,
+		);
 	const others = [...new Set(platformsBeside())].sort();
 	const found =
 		others.length > 0 ? ` (there is one for ${others.join(" and one for ")}: was it installed on another system?)` : "";

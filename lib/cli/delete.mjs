@@ -48,7 +48,8 @@ export async function deleteSessions(queries, options) {
 	if (!options.json) {
 		if (planned.length === 0)
 			return void (await write(
-				`No session${options.all ? "" : ` of ${safeLine(workingDirectory(options))}`} is older than ${safeLine(options.olderThan)}\n`,
+				`No session${options.all ? "" : ` of ${safeLine(workingDirectory(options))}`} is older than ` +
+					`${safeLine(options.olderThan)}\n`,
 			));
 		if (gone.length > 0) await write(`${preview(gone).join("\n")}\n`);
 		for (const row of rows) await write(`${described(row)}\n`);
@@ -163,6 +164,7 @@ function described({ path, isInTrash, isCatalogClean, error }) {
 	if (error !== undefined) return `${paint.red("not deleted")}  ${safeLine(path)}: ${safeLine(error)}`;
 	const catalog = isCatalogClean
 		? ""
-		: "\n  the catalog may still contain its first message: end the programs that use the catalog, then run pi-sessions list --all";
+		: "\n  the catalog may still contain its first message: end the programs that use the catalog, then run " +
+			"pi-sessions list --all";
 	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${catalog}`;
 }

@@ -37,8 +37,12 @@ export async function list(options) {
 }
 
 /** @param {Options} options */
-const nothing = (options) =>
-	`No sessions${options.all ? "" : ` for ${scopeName(options)}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists the sessions of every directory"}`;
+function nothing(options) {
+	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
+	return options.all
+		? `No sessions${dir}`
+		: `No sessions for ${scopeName(options)}${dir}; --all lists the sessions of every directory`;
+}
 
 /**
  * @param {SessionInfo[]} sessions

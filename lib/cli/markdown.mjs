@@ -20,13 +20,15 @@ const NAMES = { user: "User", assistant: "Assistant", toolResult: "Tool", bashEx
 export function* markdown(manager, entries, { full }) {
 	const header = manager.getHeader();
 	yield `# ${inline(manager.getSessionName() ?? "Session")}\n\n`;
-	yield `Session ${code(manager.getSessionId())}, begun ${inline(header?.timestamp)}, in ${code(header?.cwd) || "no directory"}\n`;
+	const cwd = code(header?.cwd) || "no directory";
+	yield `Session ${code(manager.getSessionId())}, begun ${inline(header?.timestamp)}, in ${cwd}\n`;
 	for (const entry of entries) {
 		const role = roleOf(entry);
 		const label = manager.getLabel(entry.id);
 		const parts = partsOf(entry);
 		if (entry.type === "message" || parts.length > 1) {
-			yield `\n## ${inline(Object.hasOwn(NAMES, role) ? (NAMES[role] ?? role) : role)}${label === undefined ? "" : ` (${inline(label)})`}\n`;
+			const name = Object.hasOwn(NAMES, role) ? (NAMES[role] ?? role) : role;
+			yield `\n## ${inline(name)}${label === undefined ? "" : ` (${inline(label)})`}\n`;
 		}
 		for (const part of parts) {
 			const text = part.kind === "call" && part.title !== "!" ? indented(part.text) : part.text;

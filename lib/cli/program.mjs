@@ -89,7 +89,8 @@ function command(program, usage, summary, examples) {
 }
 
 const SESSION =
-	"a file, the beginning of a session id, or a unique session name (default: the newest session of the working directory)";
+	"a file, the beginning of a session id, or a unique session name (default: the newest session of the working " +
+	"directory)";
 const ONE_SESSION = "a file, or the beginning of a session id";
 const LEAF = filled(
 	"-l, --leaf <entry>",
@@ -99,17 +100,20 @@ const PAGER = /** @type {const} */ (["--no-pager", "do not use $PAGER"]);
 const DRY_RUN = /** @type {const} */ (["--dry-run", "show what would change, and change nothing"]);
 const REPOSITORY = new Option(
 	"-r, --repository",
-	"use the sessions of every worktree of the repository, subfolders included (outside of a repository: of the working directory)",
+	"use the sessions of every worktree of the repository, subfolders included (outside of a repository: of the " +
+		"working directory)",
 ).conflicts("all");
 const YES = /** @type {const} */ (["-y, --yes", "do not ask for confirmation"]);
 
 const EXIT_CODES =
-	"Exit codes: 0 success; 1 a problem was found, or the command failed; 2 wrong usage. Like grep, search exits with 1 if it finds nothing and with 2 if it fails.";
+	"Exit codes: 0 success; 1 a problem was found, or the command failed; 2 wrong usage. Like grep, search exits " +
+	"with 1 if it finds nothing and with 2 if it fails.";
 
 const DESCRIPTION = [
 	"Shows, searches, checks and exports the sessions of the pi coding agent.",
 	"Only rename, delete, move, repair and redact change sessions; fork and export create new files.",
-	"Commands cache session data in the catalog, the file session-catalog.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off turns it off).",
+	"Commands cache session data in the catalog, the file session-catalog.sqlite in the agent's directory " +
+		"(PI_SESSION_NATIVE_CATALOG=off turns it off).",
 ].join(" ");
 
 /** @param {boolean} asJson whether errors are printed as JSON: then commander prints none */
@@ -240,7 +244,8 @@ function addChanging(program) {
 	command(
 		program,
 		"delete",
-		"Deletes sessions with their backups and their subagents' sessions: moves them to the trash if the command trash is installed, otherwise deletes them permanently",
+		"Deletes sessions with their backups and their subagents' sessions: moves them to the trash if the command " +
+			"trash is installed, otherwise deletes them permanently",
 		[
 			"delete 0193a2b4 --dry-run",
 			"delete --older-than 90d --dry-run",
@@ -355,7 +360,9 @@ function addCompletion(program) {
 		.addArgument(new Argument("<shell>", "the name of the shell").choices(["bash", "zsh", "fish"]))
 		.addHelpText(
 			"after",
-			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > ~/_pi-sessions   # into a directory of $fpath\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
+			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > " +
+				"~/_pi-sessions   # into a directory of $fpath\n  $ pi-sessions completion fish > " +
+				"~/.config/fish/completions/pi-sessions.fish",
 		)
 		.action(runs("completion"));
 

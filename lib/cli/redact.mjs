@@ -151,7 +151,8 @@ async function report(path, rows, looked, { json, dryRun }) {
 	const found = rows.filter(({ file }) => file !== path).length - failed;
 	if (looked > 0)
 		await write(
-			`${counted(looked, "other session file")} searched: ${count(found)} with the text, ${count(looked - found - failed)} without${failed > 0 ? `, ${count(failed)} failed` : ""}\n`,
+			`${counted(looked, "other session file")} searched: ${count(found)} with the text, ` +
+				`${count(looked - found - failed)} without${failed > 0 ? `, ${count(failed)} failed` : ""}\n`,
 		);
 	if (!dryRun) await write(`Not reached:\n${NOT_REACHED.map((line) => `  ${line}\n`).join("")}`);
 }
@@ -166,11 +167,13 @@ function describe({ file, lines, backups, left, isLocked, isCatalogClean, error 
 		described.push("another process has locked the session: end it, and run this command again");
 	if (left > 0)
 		described.push(
-			`${counted(left, "line")} still ${left === 1 ? "contains" : "contain"} the text where it cannot be replaced: in a header, an id, a number, or a line that is too long to be read`,
+			`${counted(left, "line")} still ${left === 1 ? "contains" : "contain"} the text where it cannot be ` +
+				"replaced: in a header, an id, a number, or a line that is too long to be read",
 		);
 	if (!isCatalogClean)
 		described.push(
-			"the catalog may still contain the text: end the programs that use the catalog, and run this command again with the newest installed release",
+			"the catalog may still contain the text: end the programs that use the catalog, and run this command again " +
+				"with the newest installed release",
 		);
 	return described;
 }

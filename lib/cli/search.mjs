@@ -89,7 +89,8 @@ async function nothingFound(query, options) {
 	const left = named(false) && ` Not searched: ${named(false)} (--in selects texts).`;
 	const rest =
 		others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all includes them).` : "";
-	return `${wrapped(`Nothing found for ${safeLine(query)} in ${where}. Searched: ${named(true)}.${left}${rest}`, columns()).join("\n")}\n`;
+	const text = `Nothing found for ${safeLine(query)} in ${where}. Searched: ${named(true)}.${left}${rest}`;
+	return `${wrapped(text, columns()).join("\n")}\n`;
 }
 
 /** Hits as JSON lines, with the library's default marks. */

@@ -67,7 +67,8 @@ export async function sessionPath(query, options, hint = "") {
 		if (others.length > 0) return findOne(query, others, (session) => clip(session.id, ID_COLUMNS)).path;
 		throw new CommandError(
 			path === undefined
-				? `No session has an id that begins with ${JSON.stringify(query)}, or this name. \`${SHOWN_BY.session}\` shows all sessions${hint}`
+				? `No session has an id that begins with ${JSON.stringify(query)}, or this name. \`${SHOWN_BY.session}\` ` +
+						`shows all sessions${hint}`
 				: `${stats ? "Not a file" : "The file does not exist"}: ${query}`,
 		);
 	}
@@ -90,7 +91,8 @@ async function newestSession(options) {
 	const [newest] = await listSessions({ ...options, all: false });
 	if (!newest)
 		throw new CommandError(
-			`There is no session for ${workingDirectory(options)}. \`pi-sessions list --all\` shows the sessions of every directory`,
+			`There is no session for ${workingDirectory(options)}. \`pi-sessions list --all\` shows the sessions of ` +
+				"every directory",
 		);
 	return newest.path;
 }

@@ -139,7 +139,8 @@ function* drawn(top, view) {
 	}
 	if (hidden > 0)
 		yield* wrapped(
-			`${counted(hidden, "entry", "entries")} hidden; --limit all shows all${hidesUser && !view.isOfUser ? ", --user shows all user messages" : ""}`,
+			`${counted(hidden, "entry", "entries")} hidden; --limit all shows ` +
+				`all${hidesUser && !view.isOfUser ? ", --user shows all user messages" : ""}`,
 			width,
 		).map((line) => paint.dim(line));
 }

@@ -92,7 +92,10 @@ const failure = (path, error) => ({ path, ok: false, error: /** @type {Error} */
 function summary(reports) {
 	const unreadable = reports.filter((report) => "error" in report).length;
 	const faulty = reports.filter(({ ok }) => !ok).length - unreadable;
-	return `${counted(reports.length, "session file")}: ${count(reports.length - faulty - unreadable)} good, ${faulty} faulty, ${unreadable} unreadable`;
+	return (
+		`${counted(reports.length, "session file")}: ${count(reports.length - faulty - unreadable)} good, ${faulty} ` +
+		`faulty, ${unreadable} unreadable`
+	);
 }
 
 /**
@@ -130,13 +133,15 @@ function faults({ damaged, orphans, duplicateIds, cycles, totals, endsWithNewlin
 			duplicateIds,
 			totals.duplicateIds,
 			({ id, lines, count }) =>
-				`several lines have the id ${short(id)}: lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`,
+				`several lines have the id ${short(id)}: lines ` +
+				`${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`,
 		),
 		...some(
 			cycles,
 			totals.cycles,
 			({ ids }) =>
-				`the parents of these entries form a cycle: ${ids.slice(0, 8).map(short).join(", ")}${ids.length > 8 ? ", …" : ""}`,
+				"the parents of these entries form a cycle: " +
+				`${ids.slice(0, 8).map(short).join(", ")}${ids.length > 8 ? ", …" : ""}`,
 		),
 		...(endsWithNewline ? [] : ["  the final newline is missing"]),
 	];
@@ -154,7 +159,8 @@ const notes = ({ unpairedCalls }) =>
 		unpairedCalls,
 		unpairedCalls.length,
 		({ line, toolCallId, reason }) =>
-			`note: line ${line} contains ${reason} in the context: ${short(toolCallId)}. A provider may refuse the conversation`,
+			`note: line ${line} contains ${reason} in the context: ${short(toolCallId)}. A provider may refuse the ` +
+			"conversation",
 	);
 
 /**

@@ -117,13 +117,17 @@ export class FindLines {
 		if (!this.#screen.isHelpOpen)
 			return [
 				clip(
-					`f1 shows the keys · ${cancel} closes${hit === undefined ? "" : ` · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session`}`,
+					`f1 shows the keys · ${cancel} ` +
+						`closes${hit === undefined ? "" : ` · ${enter} ${goes} · ctrl+l reads · ctrl+s all of the session`}`,
 					width,
 				),
 			];
 		return [
-			`${enter} ${goes} and moves the session's leaf there (what follows stays as a branch)${isSaid ? " · ctrl+x puts the message into the editor and the leaf before it" : ""} · ctrl+l reads the place and moves nothing · ctrl+o opens the session only · ctrl+g takes the text to the editor`,
-			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · ${key("app.session.delete")} deletes the session · f1 closes this · ${cancel} closes`,
+			`${enter} ${goes} and moves the session's leaf there (what follows stays as a ` +
+				`branch)${isSaid ? " · ctrl+x puts the message into the editor and the leaf before it" : ""} · ctrl+l ` +
+				"reads the place and moves nothing · ctrl+o opens the session only · ctrl+g takes the text to the editor",
+			`ctrl+s all hits of the session, or the first · ${tab} project/all · ctrl+r role · ctrl+t time · ` +
+				`${key("app.session.delete")} deletes the session · f1 closes this · ${cancel} closes`,
 		].flatMap((text) => wrapped(text, width));
 	}
 
@@ -171,7 +175,9 @@ export class FindLines {
 			}
 			const isSelected = index === this.#screen.selected && !this.#screen.isAwaited;
 			if (isSelected) made.at = made.lines.length;
-			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(speakerOf(hit), 10).padEnd(width < 60 ? 0 : 10)} `;
+			const place =
+				`${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ` +
+				`${clip(speakerOf(hit), 10).padEnd(width < 60 ? 0 : 10)} `;
 			const snippet = pieces(hit.snippet, Math.max(1, width - place.length))
 				.map(({ text, found }) => (this.#screen.isAwaited ? dim(text) : found ? mark(theme, text) : text))
 				.join("");
@@ -231,7 +237,8 @@ export class FindLines {
 		];
 		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
 		return wrapped(
-			`Delete ${what} ${hasTrash() ? "to the trash" : "permanently"}? ${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
+			`Delete ${what} ${hasTrash() ? "to the trash" : "permanently"}? ` +
+				`${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
 			this.#width,
 		).map((line) => this.#options.theme.fg("warning", line));
 	}

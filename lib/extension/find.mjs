@@ -143,9 +143,14 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 	);
 	const dir = onlyDir(ctx);
 	const sessions = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
-	const searched = `${only === undefined ? sessions : "this session"}${subagents ? "" : ", without sessions of subagents"}`;
+	const without = subagents ? "" : ", without sessions of subagents";
+	const searched = `${only === undefined ? sessions : "this session"}${without}`;
 	if (hits.length === 0)
-		return `Nothing found for ${safeLine(query)} in ${searched}${isAll || only !== undefined ? "" : "; /find --all searches all sessions"}. Not searched: tool calls and their output, thinking, entries of extensions.`;
+		return (
+			`Nothing found for ${safeLine(query)} in ${searched}` +
+			`${isAll || only !== undefined ? "" : "; /find --all searches all sessions"}. ` +
+			"Not searched: tool calls and their output, thinking, entries of extensions."
+		);
 	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) =>
 		`${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}`;
 	/** @type {string[]} */

@@ -153,7 +153,8 @@ export class ReadView {
 			theme.fg(
 				"dim",
 				clip(
-					`${key("tui.select.up")}/${key("tui.select.down")} scroll · ${key("tui.select.confirm")} goes there · ${key("tui.select.cancel")} back to the hits`,
+					`${key("tui.select.up")}/${key("tui.select.down")} scroll · ${key("tui.select.confirm")} goes there · ` +
+						`${key("tui.select.cancel")} back to the hits`,
 					width,
 				),
 			),

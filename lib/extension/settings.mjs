@@ -27,7 +27,8 @@ export function readExtensionSettings(api, warn) {
 	for (const [name, value] of Object.entries(given)) {
 		if (!Object.hasOwn(DEFAULTS, name))
 			warn(
-				`pi-session-native: unknown setting ${names.quotedName(name)}. Settings are ${Object.keys(DEFAULTS).join(", ")}`,
+				`pi-session-native: unknown setting ${names.quotedName(name)}. Settings are ` +
+					`${Object.keys(DEFAULTS).join(", ")}`,
 			);
 		else if (typeof value !== "boolean")
 			warn(`pi-session-native: the setting ${JSON.stringify(name)} must be true or false`);

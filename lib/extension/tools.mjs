@@ -65,7 +65,9 @@ export async function searchSessions(pi, { query, all, session }, signal, ctx) {
 	const hits = await SessionManager.search(query, { ...where, limit: HITS, ...(signal ? { signal } : {}) });
 	if (hits.length === 0)
 		return result(
-			`Nothing found in ${only === undefined ? (all ? "all sessions" : "the sessions of this project; set all to search every project") : "this session"}.`,
+			only === undefined
+				? `Nothing found in ${all ? "all sessions" : "the sessions of this project; set all to search every project"}.`
+				: "Nothing found in this session.",
 		);
 	let ofSession = 0;
 	const lines = hits.flatMap((hit, at) => {
@@ -96,7 +98,9 @@ export async function searchSessions(pi, { query, all, session }, signal, ctx) {
  */
 function sessionLine({ id, name, firstMessage, cwd, owner }, withDirectory) {
 	const title = clip(name || firstMessage, TITLE_COLUMNS);
-	return `session ${safeLine(id)}${title && ` ${JSON.stringify(title)}`}${withDirectory ? ` in ${safeLine(cwd)}` : ""}${owner ? `, of a subagent of session ${safeLine(owner.id)}` : ""}`;
+	const named = `session ${safeLine(id)}${title && ` ${JSON.stringify(title)}`}`;
+	const place = withDirectory ? ` in ${safeLine(cwd)}` : "";
+	return `${named}${place}${owner ? `, of a subagent of session ${safeLine(owner.id)}` : ""}`;
 }
 
 /**

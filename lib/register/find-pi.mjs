@@ -1,6 +1,6 @@
-// Finds the installed pi for `pi-native`: the one that is set, one installed beside this package, `pi` on the path, or
-// one beside the running Node. Agents run in directories with strangers' code. A pi that came with such a directory was
-// not installed by the user, even if `npx`, `npm run` or a relative entry of the path leads there.
+// Finds the installed pi for `pi-native`: from the variable, beside this package, by `pi` on the path, or beside the
+// running Node. It skips a pi that came with the working directory, because agents run in directories with strangers'
+// code, even if `npx`, `npm run` or a relative entry of the path leads to it.
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
@@ -13,7 +13,7 @@ import { manifestOf, PACKAGE_VARIABLE, print, Unfit } from "./package.mjs";
 /** The first bytes of executables: ELF, PE, and the forms of Mach-O. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
 
-/** The largest script that may be a launcher, in bytes: it may be a bundle of pi. */
+/** The largest script that is read, in bytes: it may be a bundle of pi. */
 const LARGEST_SCRIPT = 64 << 20;
 
 /** @param {string} path @param {number} length */
@@ -27,15 +27,15 @@ function headOf(path, length) {
 	}
 }
 
-/** Whether a file is machine code, not a script: such a pi has its session manager compiled in. @param {string} path */
+/** Whether a file is machine code: such a pi has its session manager compiled in. @param {string} path */
 export function isBinary(path) {
 	const head = headOf(path, 4).toString("hex");
 	return MAGIC.some((magic) => head.startsWith(magic));
 }
 
 /**
- * Whether a path ends in a name that pi's command may have, or that of a renamed build that was set. @param {string}
- * path @param {Settings} settings
+ * Whether a path ends with a name of pi's command, or of a renamed build from the variable. @param {string} path @param
+ * {Settings} settings
  */
 export function isNamedAsPi(path, { names, folders }) {
 	const packages = [...names, ...folders.map((dir) => manifestOf(dir)?.name ?? basename(dir))];
@@ -43,7 +43,8 @@ export function isNamedAsPi(path, { names, folders }) {
 }
 
 /**
- * Refuses a package manager's shell script that starts pi, which for Node is a syntax error. @param {string} path
+ * Throws for a package manager's shell script that starts pi, because Node would report a syntax error. @param {string}
+ * path
  * @param {string[]} names
  */
 export function refuseLauncher(path, names) {
@@ -52,7 +53,8 @@ export function refuseLauncher(path, names) {
 		const folder = fromLauncher(path, name);
 		if (folder === undefined) continue;
 		throw new Unfit(
-			`${path} is a shell script that starts pi, which Node cannot run. Start pi-native, or ${join(resolve(folder), "dist/bundle/cli.js")}`,
+			`${path} is a shell script that starts pi, which Node cannot run. Start pi-native, or ` +
+				`${join(resolve(folder), "dist/bundle/cli.js")}`,
 		);
 	}
 }
@@ -69,8 +71,8 @@ export function startBinary(path) {
 }
 
 /**
- * The `node_modules` directories from `dir` upwards. Node's own list also has those of NODE_PATH, which may be
- * relative. @param {string} dir
+ * The `node_modules` directories from `dir` upwards. Node's own list also contains directories from NODE_PATH, which
+ * may be relative. @param {string} dir
  */
 function* modulesUpwards(dir) {
 	for (let at = dir; ; at = dirname(at)) {
@@ -79,7 +81,7 @@ function* modulesUpwards(dir) {
 	}
 }
 
-/** The path may name directories that do not exist or may not be read. @param {string} path */
+/** Whether a path is a file that can be read. Its directory may be missing or unreadable. @param {string} path */
 function isReadableFile(path) {
 	try {
 		accessSync(path, constants.R_OK);
@@ -101,25 +103,24 @@ function realOr(path) {
 	}
 }
 
-/** Node knows no path of a working directory that was deleted. */
+/** The working directory. Throws if it was deleted. */
 function workingDirectory() {
 	try {
 		return process.cwd();
 	} catch {
-		throw new Unfit("the working directory was deleted; change to another one");
+		throw new Unfit("the working directory was deleted. Change to another directory");
 	}
 }
 
 /** Whether a path is a directory or below it. @param {string} path @param {string} dir */
 const isWithin = (path, dir) => `${path}${sep}`.startsWith(dir.endsWith(sep) ? dir : dir + sep);
 
-/** What marks the directory of a project. */
+/** Files and directories that mark the directory of a project. */
 const MARKS = [".git", ".hg", ".jj", ".svn", "package.json"];
 
 /**
- * The directory of the project that the working directory belongs to: the outermost with a mark, or else the working
- * directory. The user's home, where programs are installed, is in no project: undefined where the working directory is
- * the home or above it.
+ * The directory of the project of the working directory: the outermost directory with a mark, otherwise the working
+ * directory. Undefined if the working directory is the user's home or above it, because programs are installed there.
  */
 function projectOfWorkingDirectory() {
 	const home = realOr(homedir());
@@ -131,8 +132,8 @@ function projectOfWorkingDirectory() {
 }
 
 /**
- * Whether a path came with the working directory: it is in its project, or leads through the `node_modules` of the
- * working directory or of a directory above it. Not if this package is installed there, too.
+ * Whether a path came with the working directory: it is in the project, or in the `node_modules` of the working
+ * directory or of a directory above it. False if this package is installed in the same place.
  * @param {string} path
  */
 function isOfWorkingDirectory(path) {
@@ -148,12 +149,12 @@ function isOfWorkingDirectory(path) {
 }
 
 /**
- * Whether a directory of the path can have a pi that the user installed. A relative one depends on the working
+ * Whether a directory of the path may contain a pi that the user installed. A relative directory depends on the working
  * directory. @param {string} dir
  */
 const isUsersOwn = (dir) => isAbsolute(dir) && ![dir, realOr(dir)].some(isOfWorkingDirectory);
 
-/** The files of these names in the directories of the path that the user set, in its order. @param {string[]} names */
+/** The files with these names in the user's own directories of the path, in its order. @param {string[]} names */
 function commandsOnPath(names) {
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
 	const folders = (process.env.PATH ?? "").split(delimiter).filter(isUsersOwn);
@@ -162,7 +163,7 @@ function commandsOnPath(names) {
 }
 
 /**
- * The directory of package `name` that a launcher script of npm or pnpm leads to. @param {string} path @param {string}
+ * The directory of package `name` that a launcher script of npm or pnpm starts. @param {string} path @param {string}
  * name
  */
 function fromLauncher(path, name) {
@@ -171,17 +172,16 @@ function fromLauncher(path, name) {
 	if (!found) return undefined;
 	const folder = found.slice(0, found.lastIndexOf(`/node_modules/${name}/`) + `/node_modules/${name}`.length);
 	const named = folder.replace(/^(\$basedir|%~dp0|%dp0%)\/?/, `${dirname(path)}/`);
-	// The shell expands any other variable. Without it the path would be relative to the working directory.
+	// Only a shell can expand another variable. Without it the path would be relative to the working directory.
 	return isAbsolute(named) ? named : undefined;
 }
 
 /**
- * Directories where a package of this name may be, the likeliest first. Each is looked up when it is asked for. @param
- * {string} name
+ * Directories that may contain a package of this name, the most likely first, found one at a time. @param {string} name
  */
 function* candidates(name) {
 	for (const modules of modulesUpwards(OWN)) yield join(modules, name);
-	// Installed by a link, this package's real directory is elsewhere than the command.
+	// If this package is installed by a link, its real directory is not beside the command.
 	if (process.argv[1])
 		for (const modules of modulesUpwards(dirname(resolve(process.argv[1])))) yield join(modules, name);
 	for (const command of commandsOnPath(commandNames(name))) {
@@ -197,13 +197,13 @@ function* candidates(name) {
 }
 
 /**
- * What the command of a package may be called: `pi`, or for a renamed build the last part of its name. @param {string}
+ * The possible names of a package's command: `pi`, or for a renamed build the last part of its name. @param {string}
  * name
  */
 const commandNames = (name) => [...new Set([name.slice(name.lastIndexOf("/") + 1), "pi"])];
 
 /**
- * The installed pi. Throws `Unfit` if there is none, with what is there instead.
+ * The installed pi. Throws `Unfit` if there is none, with a message that says what was found.
  * @param {import("./package.mjs").Packages} packages
  * @param {Settings} settings
  */
@@ -216,7 +216,7 @@ export function findPi(packages, settings) {
 		if (!pi) throw new Unfit(`${PACKAGE_VARIABLE} names a folder without a package.json: ${folder}`);
 		return pi;
 	}
-	// A name that was set is the only one wanted.
+	// If the variable names a package, only that is searched.
 	const names = settings.named.length > 0 ? settings.named : settings.names;
 	for (const name of names) {
 		for (const folder of candidates(name)) {
@@ -231,6 +231,6 @@ export function findPi(packages, settings) {
 	if (binary) startBinary(binary);
 	throw new Unfit(
 		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +
-			`or name its folder in ${PACKAGE_VARIABLE}. What comes with the working directory is not taken`,
+			`or name its folder in ${PACKAGE_VARIABLE}. A pi that came with the working directory is not used`,
 	);
 }

@@ -1,6 +1,6 @@
-// The two ways to pi on this manager from the start of the process: `--import …/register.mjs`, and the command
-// `pi-native`. Both import what pi exports before pi's own command does, and take over its class. Scripts that import
-// pi's SDK get one line more at the end of its index.
+// The two entry points that run pi on this manager from its start: `--import …/register.mjs`, and the command
+// `pi-native`. Both import pi's exports before pi's own command does, and take over its class. If a script imports pi's
+// SDK, one line is added at the end of the SDK's index.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { resolve } from "node:path";
@@ -10,7 +10,7 @@ import { takeOver } from "../takeover/take-over.mjs";
 import { BUNDLE, Packages, print, readEnvironment, UNBUNDLED, Unfit } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
-/** What is loaded for a script: pi's index, or a program of pi's that the script imports. */
+/** The URLs of modules that get a line: pi's index, and pi's programs if a script imports them. */
 const HOOKED = /^(.*)\/dist\/(?:bundle\/)?(index|cli|rpc-entry)\.js$/;
 
 /** @typedef {import("./package.mjs").Pi} Pi */
@@ -20,7 +20,7 @@ const HOOKED = /^(.*)\/dist\/(?:bundle\/)?(index|cli|rpc-entry)\.js$/;
 /** @type {Packages | undefined} */
 let packages;
 
-/** Ends the process with the message of what stops the start. @template T @param {() => T} work */
+/** Runs `work`; if pi cannot be started, prints why and ends the process. @template T @param {() => T} work */
 function orStop(work) {
 	try {
 		return work();
@@ -36,7 +36,7 @@ function take(exported, pi) {
 	const { name, version } = require("../../package.json");
 	takeOver(exported, {
 		warn: print,
-		// A worker has the main thread's pi, which was reported already.
+		// For workers the main thread has already printed the line.
 		onTaken: () =>
 			readEnvironment().verbose &&
 			isMainThread &&
@@ -45,29 +45,30 @@ function take(exported, pi) {
 }
 
 /**
- * Takes over the class of a pi before one of its programs runs, the bundled one or the other; pi then shares what was
- * loaded. @param {Pi} pi @param {string} folder
+ * Takes over the class of a pi before one of its programs runs, bundled or not. pi then shares the loaded modules.
+ * @param {Pi} pi @param {string} folder
  */
 function takeBefore(pi, folder) {
-	// As pi's own command does: V8 keeps what it compiled, in the same place.
+	// As in pi's own command: V8 stores compiled code in the same directory.
 	module.enableCompileCache?.();
 	try {
 		take(require(pi.path(`${folder}index.js`)), pi);
 	} catch (error) {
 		const [reason] = (error instanceof Error ? error.message : String(error)).split("\n", 1);
 		print(
-			`pi-session-native: ${pi.title} runs on its own session manager, because its ${folder}index.js cannot be loaded: ${reason}`,
+			`pi-session-native: ${pi.title} runs on its own session manager, because its ${folder}index.js cannot be ` +
+				`loaded: ${reason}`,
 		);
 	}
 }
 
 /**
- * Called by pi's index at its end, in a process where a script imports it. @param {string} dir @param {Exported}
+ * Called at the end of pi's index if a script imports it. @param {string} dir @param {Exported}
  * exported
  */
 export const takeIn = (dir, exported) => take(exported, /** @type {Pi} */ (packages?.in(dir)));
 
-/** Adds a line to what a script may import of a pi. @type {import("node:module").LoadHookSync} */
+/** Adds a line to the modules of a pi that a script imports. @type {import("node:module").LoadHookSync} */
 function load(url, context, next) {
 	const [, dir, name] = HOOKED.exec(url.replace(/[?#].*$/, "")) ?? [];
 	const pi = dir?.startsWith("file:") ? packages?.in(fileURLToPath(dir)) : undefined;
@@ -75,14 +76,16 @@ function load(url, context, next) {
 	if (!pi || loaded.format !== "module" || !loaded.source) return loaded;
 	const text = Buffer.from(/** @type {Uint8Array} */ (loaded.source)).toString("utf8");
 	if (name !== "index") return { ...loaded, source: text.replace(/^(#!.*\n)?/, '$&import "./index.js";') };
-	const line = `import * as piExports from "./index.js";import { takeIn as piTakeIn } from ${JSON.stringify(import.meta.url)};piTakeIn(${JSON.stringify(pi.dir)}, piExports);`;
+	const line =
+		`import * as piExports from "./index.js";import { takeIn as piTakeIn } from ` +
+		`${JSON.stringify(import.meta.url)};piTakeIn(${JSON.stringify(pi.dir)}, piExports);`;
 	return { ...loaded, source: `${text}\n${line}` };
 }
 
-/** Options by which Node runs what is in its command line: the first argument is then no script. */
+/** Options with which Node runs code from its command line, so that the first argument is no script. */
 const EVALUATES = /^(?:-e|-p|-pe|--eval(?:=.*)?|--print(?:=.*)?)$/s;
 
-/** The script that Node was started with, if it is a file: `given` as it was named, and its `real` path. */
+/** The script that Node was started with, if it is a file: its `given` path, and its `real` path. */
 function mainScript() {
 	const given = process.argv[1];
 	if (!isMainThread || given === undefined || given === "-") return undefined;
@@ -91,7 +94,7 @@ function mainScript() {
 	return path !== undefined && statSync(path).isFile() ? { given: path, real: realpathSync(path) } : undefined;
 }
 
-/** Takes over the class of whatever pi this process loads; of a pi that is being started before it starts. */
+/** Takes over the class of any pi that this process loads. If pi is the main script, this happens before it starts. */
 export function registerMain() {
 	if (packages) return;
 	const settings = readEnvironment();
@@ -102,16 +105,17 @@ export function registerMain() {
 	const name = pi?.nameOf(/** @type {{ real: string }} */ (main).real) ?? "";
 	if (pi && name.startsWith(UNBUNDLED)) takeBefore(pi, name.startsWith(BUNDLE) ? BUNDLE : UNBUNDLED);
 	else if (pi && name.startsWith("src/"))
-		print(`pi-session-native: ${pi.title} runs on its own session manager, because it is started from its source`);
+		print(`pi-session-native: ${pi.title} runs on its own session manager, because it was started from its source`);
 	else if (typeof module.registerHooks === "function") module.registerHooks({ load });
 	else
 		print(
-			`pi-session-native: scripts that import pi get pi's own session manager, because Node ${process.versions.node} has no module.registerHooks; Node 22.15 has`,
+			"pi-session-native: scripts that import pi get pi's own session manager, because Node " +
+				`${process.versions.node} has no module.registerHooks. Use Node 22.15 or newer`,
 		);
 }
 
 /**
- * Starts a pi that Node cannot, which is no script of Node's. Scripts that are not named as pi are left alone.
+ * Starts a pi that is no script of Node's. Does nothing for scripts without the name of a pi.
  * @param {{ given: string, real: string }} script
  * @param {Settings} settings
  */
@@ -123,7 +127,7 @@ function startOthers({ given, real }, settings) {
 }
 
 /**
- * Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled.
+ * Finds the installed pi and starts it in this process with this process's arguments: the bundle if there is one.
  */
 export async function startPi() {
 	module.enableCompileCache?.();
@@ -133,7 +137,7 @@ export async function startPi() {
 		const { findPi } = require("./find-pi.mjs");
 		const pi = /** @type {Pi} */ (findPi(packages, settings));
 		const folder = [BUNDLE, UNBUNDLED].find((folder) => pi.has(`${folder}cli.js`));
-		if (folder === undefined) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
+		if (folder === undefined) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start. Install pi again`);
 		takeBefore(pi, folder);
 		return pathToFileURL(pi.path(`${folder}cli.js`)).href;
 	});

@@ -1,22 +1,22 @@
-// What a user may set, where things are in an installed pi, and how a pi is recognised.
+// Reads the environment variables, recognises an installed pi, and knows the paths inside of it.
 import { existsSync, realpathSync, writeSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import files from "../shared/read-small.js";
 
-/** The names pi is published under. */
+/** The package names of pi. */
 const PUBLISHED = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
 
-/** Names a renamed build of pi: the name of its npm package, or its directory. Several are separated by commas. */
+/** The variable that names renamed builds of pi: npm packages or directories, separated by commas. */
 export const PACKAGE_VARIABLE = "PI_SESSION_NATIVE_PACKAGE";
-/** If set, and not to 0, one line says that the manager was replaced, and where. */
+/** If this variable is set and not 0, one line says that the manager was replaced, and where. */
 const VERBOSE_VARIABLE = "PI_SESSION_NATIVE_VERBOSE";
 
 /** @param {string} text */
 const isFolder = (text) => isAbsolute(text) || text.startsWith(".") || (sep !== "/" && text.includes(sep));
 
 /**
- * The settings of an environment: `names` of packages that are pi, those that were set first; `folders` that were
- * set; whether to be `verbose`.
+ * The settings from the environment: `names` of packages that are pi, beginning with the `named` ones from the
+ * variable; `folders` from the variable; whether to be `verbose`.
  */
 export function readEnvironment() {
 	const given = (process.env[PACKAGE_VARIABLE] ?? "").split(",").map((text) => text.trim());
@@ -28,7 +28,7 @@ export function readEnvironment() {
 }
 
 /**
- * The command and the SDK as one bundle, and the same as modules of their own. Each has a `cli.js` and an `index.js`.
+ * The folders of the bundle and of the separate modules. Each contains `cli.js`, the command, and `index.js`, the SDK.
  */
 export const [BUNDLE, UNBUNDLED] = ["dist/bundle/", "dist/"];
 
@@ -38,7 +38,7 @@ export const [BUNDLE, UNBUNDLED] = ["dist/bundle/", "dist/"];
  * `package.json`
  */
 
-/** What stops the start of pi. The message is for the person who started it. */
+/** An error that prevents the start of pi. The message is for the user. */
 export class Unfit extends Error {
 	/** @param {string} message */
 	constructor(message) {
@@ -68,10 +68,10 @@ export function manifestOf(dir) {
 	}
 }
 
-/** The nearest directory from `path` upwards that holds a named package. @param {string} path */
+/** The nearest directory from `path` upwards that contains a package with a name. @param {string} path */
 function packageAround(path) {
 	for (let dir = path; ; dir = dirname(dir)) {
-		// A directory of a build may have a manifest without a name, which only says what kind of modules it holds.
+		// A build directory may contain a manifest without a name, which only sets the type of its modules.
 		if (manifestOf(dir)?.name !== undefined) return dir;
 		if (dir === dirname(dir)) return undefined;
 	}
@@ -96,13 +96,13 @@ export class Pi {
 		return existsSync(this.path(name));
 	}
 
-	/** A path in the package as its name there, with slashes. @param {string} path */
+	/** The path of a file relative to the package, with slashes. @param {string} path */
 	nameOf(path) {
 		return relative(this.dir, path).replaceAll(sep, "/");
 	}
 }
 
-/** The packages that are pi, by directory: their names are known ones, or they were set. */
+/** The packages that are pi, by directory. Their names are known or were set by the variable. */
 export class Packages {
 	#settings;
 	#folders;
@@ -134,7 +134,8 @@ export class Packages {
 		if (manifest?.piConfig && !isPi) {
 			const how = `set ${PACKAGE_VARIABLE}=${manifest.name} to run it on this package's`;
 			print(
-				`pi-session-native: ${manifest.name} (${dir}) looks like a renamed build of pi and runs on its own session manager; ${how}`,
+				`pi-session-native: ${manifest.name} (${dir}) looks like a renamed build of pi and runs on its own ` +
+					`session manager; ${how}`,
 			);
 		}
 		return manifest && isPi ? new Pi(dir, manifest) : undefined;

@@ -1,5 +1,5 @@
-// Deletes a session with all that belongs to it: to the trash, as pi does, or for ever where there is no command
-// `trash`. The manager is an argument, because the extension loads the addon at its first use.
+// Deletes a session with all its files: into the trash, as pi does, or permanently if the command `trash` is not
+// installed. The manager's class is an argument, because the extension loads the addon at its first use.
 import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -7,18 +7,18 @@ import { delimiter, join } from "node:path";
 
 /** @typedef {typeof import("../../index.js").SessionManager} Manager */
 /**
- * What would be deleted of a session.
+ * The files of a session that would be deleted.
  * @typedef {object} Deletion
  * @property {string} path the session's file
- * @property {string[]} paths all files and folders, the session's file last: what is left of a deletion that failed
- * still belongs to it
+ * @property {string[]} paths all files and folders. The session's file is last, so that after a failed deletion the
+ * remaining files still belong to it
  * @property {number} backups
- * @property {number} subagents how many sessions of subagents there are
- * @property {string[]} files the session's file and those of its subagents
+ * @property {number} subagents the number of subagents' sessions
+ * @property {string[]} files the session's file and its subagents' session files
  * @property {string} [inUse] why the session may be in use
  */
 
-/** How long after a write a session may be in use, in milliseconds: pi takes no lock. */
+/** A session may be in use for this time after a write, in milliseconds, because pi takes no lock. */
 const IN_USE_MS = 60_000;
 
 /**
@@ -40,10 +40,10 @@ export function planDeletion(manager, path) {
 }
 
 /**
- * Why somebody may be using a session: another process has its lock, or a file of it was written within the last
- * minute.
+ * The reason why a session may be in use: another process has locked it, or one of its files was written within the
+ * last minute. Undefined if there is none.
  * @param {Manager} manager
- * @param {string[]} files the session's file and those of its subagents
+ * @param {string[]} files the session's file and its subagents' session files
  * @returns {string | undefined}
  */
 export function useOf(manager, files) {
@@ -55,20 +55,20 @@ export function useOf(manager, files) {
 	return undefined;
 }
 
-/** Whether there is a command `trash`: then what is deleted can be taken back. */
+/** Whether the command `trash` is installed, so that deleted files can be restored. */
 export function hasTrash() {
 	const name = process.platform === "win32" ? "trash.exe" : "trash";
 	return (process.env.PATH ?? "").split(delimiter).some((dir) => dir !== "" && existsSync(join(dir, name)));
 }
 
 /**
- * Deletes a session, and what the catalog has of it.
+ * Deletes a session, and its data in the catalog.
  * @param {Manager} manager
  * @param {Deletion} deletion
  * @returns {{ isInTrash: boolean, isCatalogClean: boolean }}
  */
 export function deleteSession(manager, { paths, files }) {
-	// Windows looks for a program in the working directory first, which may have anything.
+	// Windows looks for a program in the working directory first, which may contain a stranger's program.
 	const trash = spawnSync("trash", paths, { encoding: "utf8", cwd: homedir() });
 	const left = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
 	try {

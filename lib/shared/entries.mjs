@@ -141,7 +141,8 @@ const entryParts = {
 	model_change: (entry) => note(`model ${asText(entry.provider)}/${asText(entry.modelId)}`),
 	usage: (entry) =>
 		note(
-			`${asText(entry.kind)}: ${asText(entry.provider)}/${asText(entry.model)}${entry.note ? `, ${asText(entry.note)}` : ""}`,
+			`${asText(entry.kind)}: ` +
+				`${asText(entry.provider)}/${asText(entry.model)}${entry.note ? `, ${asText(entry.note)}` : ""}`,
 		),
 	compaction: (entry) => [
 		...note(`${asText(entry.tokensBefore)} tokens became a summary`),

@@ -1,4 +1,4 @@
-// Hits of a search by session: those of one follow each other.
+// Groups hits of a search by session. The hits of a session are adjacent.
 import { counted } from "./text.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
@@ -10,7 +10,7 @@ export const isHitStart = (hits, at) => hits[at]?.path !== hits[at - 1]?.path;
 export const isHitEnd = (hits, at) => hits[at]?.path !== hits[at + 1]?.path;
 
 /**
- * How many hits and sessions were found, in words. Where the search has ended because it had enough, there may be more.
+ * The numbers of hits and sessions as text, with "at least" if the search ended at its limit.
  * @param {readonly SearchHit[]} hits
  * @param {boolean} isCut
  */

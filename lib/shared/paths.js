@@ -1,22 +1,22 @@
-// Paths as people write them: in settings, in variables, and in quoted arguments, which no shell expands.
+// Resolves paths of users: in settings, in variables, and in quoted arguments, which no shell expands.
 const { homedir } = require("node:os");
 const { join } = require("node:path");
 const { fileURLToPath } = require("node:url");
 
 const ON_WINDOWS = process.platform === "win32";
 const HOME = ON_WINDOWS ? /^~(?:[\\/]|$)/ : /^~(?:\/|$)/;
-/** A drive as the shells of Windows name it: `/c/dir`, `/mnt/c/dir`, `/cygdrive/c/dir`. */
+/** A drive in the notation of Windows' shells: `/c/dir`, `/mnt/c/dir`, `/cygdrive/c/dir`. */
 const SHELL_DRIVE = /^\/(?:mnt\/|cygdrive\/)?([a-z])(?:\/([^\\]*))?$/i;
 
 /**
- * A path, with the home directory for a `~` at its beginning.
+ * Replaces a `~` at the beginning of a path by the home directory.
  * @param {string} path
  */
 const expandHome = (path) => (HOME.test(path) ? join(homedir(), path.slice(1)) : path);
 
 /**
- * A path by pi's rule, which is that of the core (`paths::normalize`): `~`, `file://` and, on Windows, the drives of
- * its shells are understood. A relative path stays relative.
+ * Normalises a path by pi's rule, as the core does (`paths::normalize`): resolves `~`, `file://` and, on Windows, the
+ * drives of its shells. A relative path stays relative.
  * @param {string} path
  */
 function normalizePath(path) {

@@ -1,11 +1,10 @@
-// Names from settings in messages. No library is needed for it: an extension or a store that cannot start says so by
-// these messages.
+// Quotes names from settings in messages. It imports no library, because the message may be that a library is missing.
 
-/** What a terminal obeys, what ends a line, and what nobody sees, direction marks among them. */
+/** Control characters, line ends, and invisible characters, such as direction marks. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029]|\p{Default_Ignorable_Code_Point}/gu;
 
 /**
- * A name as JSON writes it, cut if it is long, with escapes in place of characters that are not shown.
+ * A name as JSON, cut to 100 characters, with escapes for invisible characters.
  * @param {string} name
  */
 exports.quotedName = (name) =>

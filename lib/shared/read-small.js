@@ -1,12 +1,12 @@
-// Reads small files as a whole, such as settings. What is at their paths may be a link that came with a checkout: to a
-// device, a pipe, a sparse file, or a file of the system's that states a size of 0 and has no end.
+// Reads small files as a whole, such as settings. Their paths may be links in a stranger's checkout: to a device, a
+// pipe, a sparse file, or a system file that reports a size of 0 and has no end.
 const fs = require("node:fs");
 
-/** Larger than any settings, manifest or note. */
+/** The default limit in bytes, larger than any settings, manifest or note. */
 const LIMIT = 1 << 20;
 
 /**
- * The bytes of a regular file. Throws if it has more than `limit`, or is no regular file.
+ * The bytes of a regular file. Throws if it has more than `limit` bytes, or is no regular file.
  * @param {string} path
  * @param {number} [limit]
  * @returns {Buffer}
@@ -23,7 +23,7 @@ exports.readSmall = (path, limit = LIMIT) => {
 };
 
 /**
- * The bytes of an open file from its beginning, see `readSmall`.
+ * The bytes of an open file from its beginning, as in `readSmall`.
  * @param {number} file
  * @param {string} path
  * @param {number} [limit]

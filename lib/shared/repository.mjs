@@ -1,16 +1,16 @@
-// The folders of a project: the worktrees of the repository that a working directory is in, each with the folders below
-// it. This is what "this project" means. Outside of a repository a project is its working directory alone.
+// The folders of a project: all worktrees of the repository that contains the working directory, subfolders included.
+// Outside of a repository a project is only its working directory.
 import { spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { isAbsolute, relative, resolve } from "node:path";
 
-/** A repository on a broken network drive must not keep anybody waiting. */
+/** git may hang for a repository on a broken network drive. */
 const TIMEOUT_MS = 2000;
 /** Variables that would make git use another repository. */
 const WITHHELD = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"];
 
 /**
- * Where a path is in a folder; undefined if it is elsewhere.
+ * The path relative to a folder; undefined if it is not in the folder.
  * @param {string} folder
  * @param {string} path
  */
@@ -21,15 +21,16 @@ export function placeIn(folder, path) {
 }
 
 /**
- * The worktrees of the repository that a directory is in; undefined outside of a repository, where git is not
- * installed, and where a worktree is the home directory or above it: a repository of settings makes no project of all
- * that is there.
+ * The worktrees of the repository that contains a directory. Undefined outside of a repository, if git is not
+ * installed, and if a worktree is the home directory or above it, because a repository of settings does not make the
+ * whole home a project.
  * @param {string} cwd
  * @returns {string[] | undefined}
  */
 export function worktreesOf(cwd) {
 	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
-	// Windows looks for a program in the working directory first, which may have anything: git is told the directory.
+	// Windows looks for a program in the working directory first, which may contain a stranger's, so git runs in the
+	// home.
 	const asked = spawnSync("git", ["-C", cwd, "worktree", "list", "--porcelain"], {
 		cwd: homedir(),
 		encoding: "utf8",
@@ -39,7 +40,7 @@ export function worktreesOf(cwd) {
 	});
 	if (asked.status !== 0) return undefined;
 	const records = asked.stdout.split(/\r?\n\r?\n/).map((record) => record.split(/\r?\n/));
-	// The directory of a bare repository has no files of the project.
+	// The directory of a bare repository contains no files of the project.
 	const folders = records
 		.filter((lines) => !lines.includes("bare"))
 		.flatMap(([first = ""]) => (first.startsWith("worktree ") ? [resolve(first.slice("worktree ".length))] : []));
@@ -49,12 +50,12 @@ export function worktreesOf(cwd) {
 }
 
 /**
- * Which sessions are those of the project of a working directory, as `SessionManager.search` and `usage` take it.
+ * The sessions of the project of a working directory, as options of `SessionManager.search` and `usage`.
  * @param {string} cwd
  * @returns {{ cwd: string, folders?: string[] }}
  */
 export function projectScope(cwd) {
 	const folders = worktreesOf(cwd);
-	// The directory as it was named may lead there through a link.
+	// The working directory may be a symbolic link into a worktree.
 	return folders === undefined ? { cwd } : { cwd, folders: [cwd, ...folders] };
 }

@@ -1,4 +1,4 @@
-// Where sessions are: paths as people write them, pi's directories, and the files in them.
+// Finds sessions: resolves paths of users, pi's session directories, and the session files in them.
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { getDefaultSessionDir } from "../../index.mjs";
 import paths from "./paths.js";
 
 /**
- * Makes a path absolute.
+ * The absolute path of a user's path.
  * @param {string} text
  */
 export const pathOf = (text) => resolve(paths.normalizePath(text));
@@ -21,16 +21,16 @@ export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create
 export const sessionsRoot = () => dirname(defaultDir(homedir()));
 
 /**
- * Every session file of every working directory, or of a session directory that is set, sorted by name. Unlike a list,
- * it includes files without a readable header.
+ * Every session file of every working directory, or of one session directory, sorted by name. Unlike lists, it includes
+ * files without a readable header.
  * @param {string | undefined} dir
  * @returns {string[]}
  */
 export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)]);
 
 /**
- * Every session file that may have copies of another one's entries: of every working directory and these directories,
- * and those of subagents.
+ * Every session file that may contain copies of entries: in the directories of every working directory, in these
+ * directories, and of subagents.
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFile(...dirs) {
@@ -38,15 +38,15 @@ export function everySessionFile(...dirs) {
 	return [...new Set(withSubagents(files))];
 }
 
-/** Session files, and those of their subagents. @param {string[]} files */
+/** Session files, each followed by the session files of its subagents. @param {string[]} files */
 export const withSubagents = (files) => files.flatMap((file) => [file, ...subagentFiles(file)]);
 
 /** The session files of a session's subagents, in folders of any depth. @param {string} file */
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);
 
 /**
- * The session files at a path, in folders of any depth. Links are not followed. A folder that cannot be read is
- * returned itself.
+ * The session files at a path, in folders of any depth, without following links. For a folder that cannot be read the
+ * result contains the folder.
  * @param {string} path
  */
 function filesBelow(path) {
@@ -64,8 +64,8 @@ function filesBelow(path) {
 }
 
 /**
- * What is at a path, links not followed; undefined if that cannot be told, as of a path that is too long. @param
- * {string} path
+ * The status of a path, without following links; undefined if the system cannot tell, as for a path that is too long.
+ * @param {string} path
  */
 function kindOf(path) {
 	try {
@@ -87,14 +87,14 @@ function isDirectory(path) {
 	try {
 		return statSync(path).isDirectory();
 	} catch {
-		// A dangling link may have been a session: reading it reports the error.
+		// A broken link may have been a session. Reading it reports the error.
 		return false;
 	}
 }
 
 /**
- * The paths in a directory; none if it is missing or not a directory. A directory that cannot be read is returned
- * itself, so that reading it reports the error.
+ * The paths in a directory; none if it does not exist or is no directory. For a directory that cannot be read the
+ * result contains the directory, so that reading it reports the error.
  * @param {string} directory
  */
 function pathsIn(directory) {

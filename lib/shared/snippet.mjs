@@ -1,13 +1,13 @@
-// The snippet of a hit, fit for a terminal.
+// Formats the snippet of a hit for a terminal.
 import { clip, safeLine, widthOf } from "./text.mjs";
 
-/** Marks around the words found that no text of a session holds after it was made safe. */
+/** Marks around found words. Safe texts do not contain these characters. */
 export const OPEN = "\u0001";
 export const CLOSE = "\u0002";
 
 /**
- * A snippet in pieces, which the caller paints; those that were found are marked. Where there is no room for all, it
- * begins shortly before the first of these.
+ * Splits a snippet into found and other pieces, which the caller paints. If it is too long, it begins shortly before
+ * the first found piece.
  * @param {string} snippet
  * @param {number} width
  */
@@ -31,7 +31,7 @@ export function pieces(snippet, width) {
 	let room = width;
 	const shown = pieces.map(({ text, found }) => {
 		const fits = widthOf(text) <= room;
-		// Cutting trims; the space that sets a piece apart stays.
+		// `clip` trims, so we keep the space before a piece.
 		const space = text.startsWith(" ") && room > 1 ? " " : "";
 		const shown = fits ? text : `${space}${clip(text, room - space.length)}`;
 		room = fits ? room - widthOf(text) : 0;
@@ -41,7 +41,7 @@ export function pieces(snippet, width) {
 }
 
 /**
- * A piece of a line made safe, white space at its ends kept.
+ * Makes a piece of a line safe, and keeps white space at its ends.
  * @param {string} text
  */
 const inside = (text) => safeLine(`x${text}x`).slice(1, -1);

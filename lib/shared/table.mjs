@@ -1,24 +1,24 @@
-// The layout of tables without borders: columns are left out, and texts are cut, where there is no room.
+// The layout of tables without borders. If a table is too wide, columns are left out and texts are cut.
 import { clip, clipMiddle, widthOf } from "./text.mjs";
 
 /**
  * @typedef {object} Column
  * @property {string} title
- * @property {"right"} [align] its texts are numbers, which are never cut
- * @property {number} [least] what its texts may be cut to before columns are left out; without it they never are cut
- * @property {boolean} [middle] its texts are cut in the middle, not at the end
- * @property {(row: number, width: number) => string} [cut] how the text of a row is cut, if not at the end or in the
- * middle
- * @property {number} [rank] the column with the highest rank is left out first, where there is no room for all; without
- * a rank it never is
+ * @property {"right"} [align] for numbers, which are never cut
+ * @property {number} [least] the smallest width to which its texts are cut before columns are left out; by default they
+ * are not cut
+ * @property {boolean} [middle] whether its texts are cut in the middle instead of at the end
+ * @property {(row: number, width: number) => string} [cut] cuts the text of a row, instead of the default
+ * @property {number} [rank] the column with the highest rank is left out first; a column without a rank is never left
+ * out
  * @property {(text: string, row: number) => string} [paint]
  */
 
-/** Columns of the terminal between two of a table. */
+/** The space between two columns. */
 const GAP = 2;
 
 /**
- * A table that is no wider than `width`, unless the columns that are never left out or cut are wider.
+ * Lays out a table that is at most `width` wide, unless the columns that cannot be left out or cut are wider.
  * @param {Column[]} all
  * @param {string[][]} rows one text for each column
  * @param {number} width
@@ -41,7 +41,7 @@ export function layout(all, rows, width, paintTitle = (title) => title) {
 	const widths = [...natural];
 	for (let over = taken(widths) - width; over > 0; over--) {
 		const open = [...kept].filter((column) => (widths[column] ?? 0) > (least[column] ?? 0));
-		// Where even that is too much, the text on the right gives way to what is before it.
+		// If that is still too wide, the last text column becomes narrower.
 		const column =
 			open.length > 0
 				? open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one))
@@ -84,6 +84,6 @@ export function layout(all, rows, width, paintTitle = (title) => title) {
  * @param {number} width
  */
 function cut({ align, middle }, text, width) {
-	// Numbers may end with spaces, so that their points are below each other.
+	// Numbers may end with spaces, so that their decimal points are aligned.
 	return align === "right" ? text : (middle ? clipMiddle : clip)(text, width);
 }

@@ -1,40 +1,40 @@
-// Text of sessions made fit for a terminal. A session holds what models, tools and web pages said: escape sequences
-// in it could repaint the screen, set the clipboard or type commands, so none of it reaches a terminal as it is.
+// Makes texts of sessions safe for a terminal. They come from models, tools and web pages: escape sequences in them
+// could repaint the screen, set the clipboard or type commands.
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /**
- * Invisible characters: zero width ones, direction marks, tags, fillers, variation selectors. They can reverse text, or
- * hide in it.
+ * Invisible characters: of zero width, direction marks, tags, fillers, variation selectors. They can hide in a text or
+ * reverse it.
  */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+/gu;
-/** What something is written with: one variation selector, then one joiner. */
+/** Invisible characters that scripts and emoji need: one variation selector, then one joiner. */
 const WRITTEN_WITH = /^([\u180b-\u180d\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}])?([\u200c\u200d])?$/u;
-/** Tested on single characters. Without `^`, Node 26 does not find the flag U+1F3F3. */
+/** A character before a variation selector. Without `^`, Node 26 does not match the flag U+1F3F3. */
 const SELECTED = /^[\p{Emoji}\p{sc=Han}\p{sc=Mongolian}]$/u;
-/** Pictures, and letters of scripts that join (Arabic, Indic). */
+/** A character beside a joiner: a pictograph, or a letter of a script that joins letters (Arabic, Indic). */
 const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;
-/** England, Scotland and Wales: a black flag and letters made of tags. */
+/** The flags of England, Scotland and Wales: a black flag followed by tag characters. */
 const FLAGS = ["gbeng", "gbsct", "gbwls"].map(
 	(name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`,
 );
 /**
- * Texts of characters that take one column each, and that are never one with their neighbours: asking the library takes
- * longer.
+ * Texts whose characters are one column wide and never combine with their neighbours. Calling the library takes longer.
  */
 const NARROW = /^[ -~\u00a0-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0370-\u0482\u048a-\u058f\u2010-\u2027→▁-█●○⋮├│─✓✗]*$/;
-/** @type {Map<string, number>} columns of the characters that were met: the library takes microseconds for each */
+/** @type {Map<string, number>} a cache of widths, because the library takes microseconds for each */
 const widths = new Map();
 /**
- * @type {Intl.Segmenter | undefined} made when a text first needs it: it takes as long to make as a small list to show
+ * @type {Intl.Segmenter | undefined} created when a text first needs it, because that takes as long as showing a small
+ * list
  */
 let graphemes;
 
 /**
- * Any value as text. Anybody may have written the fields: a value that is not a text becomes its JSON, a missing one
- * the empty text.
+ * Any value as text, because fields of a session may have any type. A value that is not a text becomes its JSON, a
+ * missing value the empty text.
  * @param {unknown} value
  * @returns {string}
  */
@@ -50,7 +50,7 @@ export function asText(value) {
 }
 
 /**
- * Every character of a text as `\u` and its number, as JSON and JavaScript write it.
+ * Replaces every character of a text by `\u` and its number.
  * @param {string} text
  */
 export function escapes(text) {
@@ -60,8 +60,8 @@ export function escapes(text) {
 }
 
 /**
- * Text of several lines: colours and other sequences are taken out, what is left of control characters is shown as a
- * sign, invisible characters as their numbers. Line ends and tabs stay.
+ * Makes a text of several lines safe: removes colours and other sequences, shows control characters as symbols and
+ * invisible characters as their numbers. Line ends and tabs stay.
  * @param {unknown} value
  */
 export function safeBlock(value) {
@@ -75,7 +75,7 @@ export function safeBlock(value) {
 }
 
 /**
- * Whether a run of invisible characters belongs to how its neighbours are written.
+ * Whether the neighbours of a run of invisible characters need it.
  * @param {string} run
  * @param {number} offset
  * @param {string} text
@@ -92,7 +92,7 @@ function isWrittenWith(run, offset, text) {
 }
 
 /**
- * The sign for a control character.
+ * The symbol of a control character.
  * @param {number} code
  */
 function picture(code) {
@@ -101,27 +101,28 @@ function picture(code) {
 }
 
 /**
- * The same on one line, white space made single spaces.
+ * Makes a text safe on one line: runs of white space become single spaces.
  * @param {unknown} value
  */
 export function safeLine(value) {
-	// Taking sequences away may bring spaces together.
+	// Removing sequences may join runs of spaces.
 	return safeBlock(asText(value).replace(GAPS, " ")).replace(GAPS, " ").trim();
 }
 
-/** White space other than one space: most is one space between two words, and stays. */
+/** White space other than a single space, which is the most frequent and stays. */
 const GAPS = /(?: (?=[\s\u0085])|[^\S ]|\u0085)[\s\u0085]*/g;
 
 /**
- * The beginning of a text on one line, at most `width` columns wide, with `…` where it was cut. Cost does not grow with
- * the text.
+ * The beginning of a text on one line, at most `width` columns wide, with `…` if it was cut. The time does not depend
+ * on the length of the text.
  * @param {unknown} value
  * @param {number} width
  */
 export function clip(value, width) {
 	if (width <= 0) return "";
 	const text = asText(value);
-	// Sequences and runs of white space take no columns, hence more than the width; a surrogate pair is not torn.
+	// We take more than the width, because sequences and runs of white space have no columns. `toWellFormed` replaces
+	// half of a surrogate pair.
 	const line = safeLine(text.slice(0, 8 * width + 400).toWellFormed());
 	const cut = text.length > 8 * width + 400;
 	if (NARROW.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
@@ -130,15 +131,15 @@ export function clip(value, width) {
 	for (const segment of graphemesOf(line.slice(0, 8 * width))) {
 		taken += charWidth(segment);
 		if (taken > width) return `${kept}…`;
-		// What is kept leaves a column for the sign, should more follow.
+		// A column stays free for the `…`.
 		if (taken < width) kept += segment;
 	}
 	return cut || line.length > 8 * width ? `${kept}…` : line;
 }
 
 /**
- * A text on one line, at most `width` columns wide, with `…` for its middle: it is often the end that tells paths and
- * names of models apart, so two thirds of what is kept are the end.
+ * A text on one line, at most `width` columns wide, with `…` in place of its middle. Two thirds of the width are for
+ * the end, because paths and names of models often differ there.
  * @param {unknown} value
  * @param {number} width
  */
@@ -160,28 +161,28 @@ export function clipMiddle(value, width) {
 	return before + characters.slice(from).join("");
 }
 
-/** The characters of a text as a reader counts them. @param {string} text */
+/** The grapheme clusters of a text. @param {string} text */
 function* graphemesOf(text) {
 	graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
 	for (const { segment } of graphemes.segment(text)) yield segment;
 }
 
-/** @param {string} char as a reader counts them */
+/** @param {string} char a grapheme cluster */
 function charWidth(char) {
 	const width = widths.get(char) ?? widthOf(char);
-	// Characters that consist of several code points have no limit of length.
+	// Clusters have no maximum length, so we cache only short ones.
 	if (char.length <= 2) widths.set(char, width);
 	return width;
 }
 
 /**
- * How many columns a text takes that is safe already.
+ * The width of a safe text, in columns.
  * @param {string} text
  */
 export const widthOf = (text) => (NARROW.test(text) ? text.length : stringWidth(text));
 
 /**
- * A text in lines no wider than `width`, broken at spaces; a word that is wider stays whole.
+ * Wraps a text at spaces to lines of at most `width` columns. A wider word stays whole.
  * @param {string} text
  * @param {number} width
  */
@@ -197,7 +198,7 @@ export function wrapped(text, width) {
 }
 
 /**
- * Bytes as people read them.
+ * A size in bytes as text, such as `1.5 MiB`.
  * @param {number} bytes
  */
 export function size(bytes) {
@@ -212,7 +213,7 @@ export function size(bytes) {
 }
 
 /**
- * How long ago something was, in its largest unit.
+ * The age of a time in its largest unit, such as `3d`.
  * @param {Date} then
  * @param {number} [now] milliseconds
  */
@@ -233,17 +234,17 @@ export function age(then, now = Date.now()) {
 }
 
 /**
- * A count with its digits in groups.
+ * A number with groups of digits, such as `1,234`.
  * @param {number} value
  */
 export function count(value) {
 	const rounded = Math.round(value);
-	// A thousand times as fast as the formatter. From 1e21 on a text has an exponent, as that of dollars.
+	// A thousand times as fast as `Intl.NumberFormat`. From 1e21 on `String` writes an exponent.
 	return rounded < 1e21 ? String(rounded).replace(/\B(?=(?:\d{3})+$)/g, ",") : String(rounded);
 }
 
 /**
- * A count and its noun.
+ * A number and its noun.
  * @param {number} value
  * @param {string} noun
  * @param {string} [several]
@@ -251,7 +252,7 @@ export function count(value) {
 export const counted = (value, noun, several = `${noun}s`) => `${count(value)} ${value === 1 ? noun : several}`;
 
 /**
- * US dollars; small sums keep the digits that say something.
+ * An amount in US dollars, with four decimals below one dollar.
  * @param {number} value
  */
 export const dollars = (value) =>

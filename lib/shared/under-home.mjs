@@ -1,9 +1,9 @@
-// Directories as people read them.
+// Shortens paths for people.
 import { homedir } from "node:os";
 import { asText } from "./text.mjs";
 
 /**
- * A directory for people: below their home it begins with `~`.
+ * A path that begins with `~` if it is in the user's home.
  * @param {unknown} dir
  */
 export function underHome(dir) {

@@ -1,4 +1,4 @@
-// What a report of usage says to people: `pi-sessions stats` and `/costs` have the same words, columns and rules.
+// Formats usage reports, so that `pi-sessions stats` and `/costs` have the same words, columns and rules.
 import { clip, clipMiddle, count, counted, dollars, size } from "./text.mjs";
 import { underHome } from "./under-home.mjs";
 
@@ -8,7 +8,7 @@ import { underHome } from "./under-home.mjs";
 /** @typedef {import("../../index.js").UsageGrouping} Grouping */
 /** @typedef {import("./table.mjs").Column} Column */
 
-/** What calls can be added up by. @type {Grouping[]} */
+/** The groupings, in the order of the tables. @type {Grouping[]} */
 export const GROUPINGS = ["day", "week", "month", "model", "project", "session"];
 
 /** The columns of the rows' names. @type {Record<Grouping, Column>} */
@@ -22,7 +22,7 @@ const NAMES = {
 };
 /** @type {(title: string, rank?: number) => Column} */
 const numbers = (title, rank) => ({ title, align: "right", ...(rank === undefined ? {} : { rank }) });
-/** The columns of a sum. The cost is the last that is left out where there is no room: it never is. */
+/** The columns of a sum. The cost is never left out. */
 const SUM = [
 	numbers("CALLS", 1),
 	numbers("INPUT", 3),
@@ -33,18 +33,18 @@ const SUM = [
 ];
 const ID = { title: "ID", rank: 8 };
 const BAR = { title: "", rank: 9 };
-/** How wide the longest bar is. */
+/** The width of the longest bar. */
 const BAR_COLUMNS = 20;
 
 /** @param {Grouping} grouping */
 export const isTime = (grouping) => grouping === "day" || grouping === "week" || grouping === "month";
 
 /**
- * The columns of a table of sums, and its rows with the total at the end.
+ * The columns and rows of a table of sums; the last row is the total.
  * @param {Grouping} grouping
  * @param {Row[]} rows
  * @param {Sum} total
- * @param {number} width of the screen
+ * @param {number} width the width of the screen
  * @param {{ paintBar?: (text: string) => string }} [options]
  * @returns {{ columns: Column[], cells: string[][] }}
  */
@@ -80,12 +80,12 @@ export function usageTable(grouping, rows, total, width, { paintBar } = {}) {
 }
 
 const costOf = (/** @type {Sum} */ { cost }) => cost;
-/** The tokens of all kinds; each is finite, and so is the sum. @param {Sum} sum */
+/** The sum of all kinds of tokens, which is finite like its parts. @param {Sum} sum */
 const tokensOf = ({ input, output, cacheRead, cacheWrite }) =>
 	Math.min(Number.MAX_VALUE, input + output + cacheRead + cacheWrite);
 
 /**
- * What people know a row by, cut to a width.
+ * The name of a row, cut to a width.
  * @param {Grouping} grouping
  * @param {Row} row
  * @param {number} width
@@ -97,7 +97,7 @@ function nameOf(grouping, row, width) {
 	return room < 8 ? clip(row.title || row.id, width) : `${clip(row.title || row.id, room)}${subagents}`;
 }
 
-/** Amounts of dollars with their points below each other. @param {string[]} texts */
+/** Pads amounts, so that their decimal points are aligned. @param {string[]} texts */
 function alignedAtPoint(texts) {
 	const decimals = texts.map((text) =>
 		text.includes("e") || !text.includes(".") ? 0 : text.length - text.indexOf("."),
@@ -114,11 +114,11 @@ function bar(share) {
 }
 
 /**
- * The totals in a line.
+ * The totals on one line.
  * @param {Report} report
  * @param {{ one?: boolean, dir?: string | undefined, isOfATime?: boolean, isOfCalls?: boolean }} of `one`: the report
- * is about one session; `dir`: it is about the sessions in this directory, or in what is called so; `isOfATime`: it has
- * limits of time; `isOfCalls`: the sizes of files are of no interest
+ * is about one session; `dir`: the name of the directory whose sessions are added up; `isOfATime`: the report has
+ * limits of time; `isOfCalls`: the sizes of files are left out
  */
 export function sumsLine(
 	{ sessions, subagents, entries, bytes, total },
@@ -135,9 +135,9 @@ export function sumsLine(
 }
 
 /**
- * What is not in the sums, in words; empty if there is nothing.
+ * The text about calls that are not in the sums; empty if there are none.
  * @param {Report} report
- * @param {boolean} isOfATime calls without a time are not added then
+ * @param {boolean} isOfATime whether calls without a time are not added
  */
 export function notCounted({ leftOut }, isOfATime) {
 	const {
@@ -173,7 +173,8 @@ export function notCounted({ leftOut }, isOfATime) {
 			: []),
 		...(files.length > 0
 			? [
-					`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ${files.length === 1 ? "is not a session" : "are not sessions"}`,
+					`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ` +
+						`${files.length === 1 ? "is not a session" : "are not sessions"}`,
 				]
 			: []),
 	];

@@ -1,22 +1,22 @@
-// The library, with its addon, loaded when it is first used, for the pi that this process runs.
+// Loads the library with its addon at its first use, for the pi of this process.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
 /** @typedef {typeof import("../../index.js")} Library */
 /**
- * What is used of what pi exports.
+ * The used exports of pi.
  * @typedef {{ SessionManager: any, CURRENT_SESSION_VERSION?: number, VERSION?: string, getAgentDir(): string,
  * getPackageDir?(): string }} Pi
  */
 
 const require = createRequire(import.meta.url);
 
-/** Under this symbol the addon finds the pi that this process runs. */
+/** The symbol under which the addon finds the pi of this process. */
 const APP = Symbol.for("pi-session-native.app");
 const scope = /** @type {{ [APP]?: { name: string, getAgentDir(): string } }} */ (globalThis);
 
-/** What a renamed build of pi calls itself in its errors. @param {Pi} pi */
+/** The name of this pi in errors; a renamed build has its own. @param {Pi} pi */
 function nameOf(pi) {
 	try {
 		const { piConfig } = JSON.parse(
@@ -29,9 +29,9 @@ function nameOf(pi) {
 }
 
 /**
- * The library, which looks where this pi keeps its sessions. Node's own `require` loads it: pi's loader of extensions
- * loads everything once more after `/reload`. Throws in a process that serves another pi, which keeps its sessions
- * elsewhere.
+ * Returns the library, which then uses the session directories of this pi. We load it by Node's own `require`, because
+ * pi's loader of extensions loads everything again after `/reload`. Throws if the process already serves a pi that
+ * stores its sessions elsewhere.
  * @param {Pi} pi
  * @returns {Library}
  */
@@ -40,6 +40,6 @@ export function library(pi) {
 	scope[APP] ??= { name: nameOf(pi), getAgentDir: pi.getAgentDir };
 	const [served, asked] = [scope[APP].getAgentDir(), pi.getAgentDir()];
 	if (served !== asked)
-		throw new Error(`this process already serves a pi that keeps its sessions in ${served}, not in ${asked}`);
+		throw new Error(`this process already serves a pi that stores its sessions in ${served}, not in ${asked}`);
 	return loaded;
 }

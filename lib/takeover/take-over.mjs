@@ -1,10 +1,10 @@
-// Takes over pi's class `SessionManager`: the static methods by which pi makes, finds and lists sessions then use this
-// package's manager. No text of pi is read or changed, and nothing private of pi is touched. Where pi is not as
-// expected, it runs on its own manager, and one line says why. What is expected of the statics is checked at once; the
-// rest at the first call, which loads the addon.
+// Takes over pi's class `SessionManager`: the static methods by which pi creates, finds and lists sessions then use
+// this package's manager. It neither reads nor changes the text of pi, and uses nothing private. If pi is not as
+// expected, pi runs on its own manager, and one line says why. The statics are checked at once, everything else at the
+// first call, which loads the addon.
 //
-// Managers that pi made before go on, and so do ours when this is undone. A class that is derived from pi's keeps what
-// it inherits.
+// Managers that pi created before keep working, and so do ours after this is undone. Classes that are derived from pi's
+// keep the methods that they inherit.
 import { existsSync } from "node:fs";
 import { library } from "./library.mjs";
 
@@ -13,8 +13,8 @@ import { library } from "./library.mjs";
 /** @typedef {Record<string, any>} Statics */
 
 /**
- * The statics of pi's class: how many arguments each declares, and at which places the working directory and the
- * directory of sessions are, where pi has a default for the second.
+ * The statics of pi's class: the number of declared parameters, and the positions of the working directory and the
+ * session directory if the latter has a default.
  * @type {Record<string, { length: number, cwd?: number, dir?: number }>}
  */
 const STATICS = {
@@ -28,11 +28,12 @@ const STATICS = {
 	listAll: { length: 3 },
 };
 const NAMES = Object.keys(STATICS);
-/** Of how many sessions the texts are read at a time, so that few of them wait for JavaScript's thread. */
+/** The number of sessions whose texts are read at a time, so that few of them wait for JavaScript's thread. */
 const READ_BATCH = 32;
 
 /**
- * On a static of ours: pi's own. Each copy of this file that a process loads knows it, and shares what was taken over.
+ * The property of our statics that contains pi's own static. All copies of this file in a process share the symbol and
+ * the state.
  */
 const OWN = Symbol.for("pi-session-native.own");
 /** @type {any} */
@@ -41,19 +42,19 @@ const globals = globalThis;
 const shared = (globals[Symbol.for("pi-session-native.takeover")] ??= { taken: new WeakMap(), said: new Set() });
 
 /**
- * Takes over the class that a pi exports, and returns the function that undoes it. Each caller undoes its own part: the
+ * Takes over the class that a pi exports, and returns the function that undoes it. If there are several callers, the
  * class is taken over once, until the last of them has undone it.
  * @param {Pi} pi
  * @param {object} options
- * @param {(line: string) => void} options.warn is told, in one line, why pi runs on its own manager
- * @param {() => void} [options.onTaken] is called where the class was not taken over before, and is now
+ * @param {(line: string) => void} options.warn called with a line that says why pi runs on its own manager
+ * @param {() => void} [options.onTaken] called when the class is taken over and was not before
  * @param {(pi: Pi) => Library} [options.load]
  * @returns {() => void}
  */
 export function takeOver(pi, { warn, onTaken = () => {}, load = library }) {
 	const holder = pi.SessionManager;
 	const say = (/** @type {string} */ line) => {
-		// An extension asks anew for each session.
+		// An extension calls this for each session, but each line is printed once.
 		if (!shared.said.has(line)) warn(line);
 		shared.said.add(line);
 	};
@@ -79,7 +80,7 @@ export function takeOver(pi, { warn, onTaken = () => {}, load = library }) {
 const refusal = ({ VERSION }, reason) =>
 	`pi-session-native: pi${VERSION ? ` ${VERSION}` : ""} runs on its own session manager, because ${reason}`;
 
-/** Why a class cannot be taken over, as far as its statics tell; undefined if it can. @param {unknown} holder */
+/** The reason why a class cannot be taken over, by its statics; undefined if it can. @param {unknown} holder */
 function reasonAgainst(holder) {
 	if (typeof holder !== "function") return "it exports no class SessionManager";
 	if (!Object.isExtensible(holder)) return "SessionManager cannot be changed";
@@ -92,8 +93,8 @@ function reasonAgainst(holder) {
 }
 
 /**
- * Whether a static is a method that a class body defines, or ours, and can be replaced. What another program has put in
- * its place is known by its name or its arguments, or by being a function that `new` accepts.
+ * Whether a static can be replaced and is a method of a class body, or ours. The replacement of another program has
+ * another name, other parameters, or is a function that `new` accepts.
  * @param {Function} holder
  * @param {string} name
  */
@@ -112,13 +113,13 @@ function isOwnStatic(holder, name) {
 class Takeover {
 	isOn = true;
 	users = 0;
-	/** The manager's class, once everything was found as expected. @type {Library["SessionManager"] | undefined} */
+	/** The manager's class, after all checks have passed. @type {Library["SessionManager"] | undefined} */
 	manager;
 	#pi;
 	#options;
-	/** Whether the default directory of sessions was compared with pi's. */
+	/** Whether the default session directory was compared with pi's. */
 	#isDirKnown = false;
-	/** Stops the reading of texts ahead. */
+	/** Stops reading texts ahead. */
 	#reading = new AbortController();
 
 	/** @param {Pi} pi @param {{ say: (line: string) => void, load: (pi: Pi) => Library }} options */
@@ -132,7 +133,7 @@ class Takeover {
 		for (const name of NAMES) this.#define(name, this.#replacement(name, own(holder[name])));
 	}
 
-	/** Puts pi's own statics back, but for those that another program has replaced since. */
+	/** Restores pi's own statics, except statics that another program has replaced since. */
 	end() {
 		if (!this.isOn) return;
 		this.isOn = false;
@@ -142,7 +143,7 @@ class Takeover {
 			if (current?.[OWN]) this.#define(name, own(current));
 			else
 				this.#options.say(
-					`pi-session-native: SessionManager.${name} was replaced by another program and is left alone`,
+					`pi-session-native: another program has replaced SessionManager.${name}, so its replacement stays`,
 				);
 		}
 	}
@@ -161,7 +162,7 @@ class Takeover {
 	#replacement(name, piOwn) {
 		const [holder, manager] = [this.#pi.SessionManager, this.#managerFor.bind(this)];
 		const [readAhead, stopReading] = [this.#readAhead.bind(this), () => this.#reading.abort()];
-		// A method, as pi's is: `new` refuses it.
+		// We define a method, because `new` refuses pi's methods as well.
 		const { [name]: replacement } = {
 			/** @this {unknown} @param {any[]} args */
 			[name](...args) {
@@ -178,7 +179,7 @@ class Takeover {
 	}
 
 	/**
-	 * The manager's class for a call; undefined where pi's own has to answer. @param {string} name @param {any[]} args
+	 * The manager's class for a call; undefined if pi's own static must answer. @param {string} name @param {any[]} args
 	 */
 	#managerFor(name, args) {
 		if (!this.isOn) return undefined;
@@ -194,7 +195,7 @@ class Takeover {
 		}
 	}
 
-	/** Throws where managers of ours would not be what this pi expects. */
+	/** Loads the library. Throws if our managers are not what this pi expects. */
 	#load() {
 		const loaded = this.#options.load(this.#pi);
 		const { SessionManager, CURRENT_SESSION_VERSION } = this.#pi;
@@ -206,13 +207,13 @@ class Takeover {
 			const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(theirs, key));
 			return !(key in ours) || (typeof value === "function" && value.length !== Reflect.get(ours, key).length);
 		});
-		if (odd !== undefined) throw new Error(`its managers have a ${String(odd)} that this package's do not have`);
+		if (odd !== undefined) throw new Error(`its managers have a member ${String(odd)} that this package does not have`);
 		return loaded.SessionManager;
 	}
 
 	/**
-	 * Compares the default directory of sessions with pi's where a call uses it, and throws if it is another one. Returns
-	 * whether that was possible: asking pi creates the directory, as these calls do anyway.
+	 * If a call uses the default session directory, compares it with pi's, and throws if they differ. Returns whether the
+	 * comparison was possible. Asking pi creates the directory, as these calls do anyway.
 	 * @param {string} name
 	 * @param {any[]} args
 	 */
@@ -225,13 +226,13 @@ class Takeover {
 		if (dir === undefined && !existsSync(expected)) return false;
 		const { SessionManager } = this.#pi;
 		const asked = attempt(() => own(SessionManager.create).call(SessionManager, cwd, expected));
-		if (asked && !asked.usesDefaultSessionDir()) throw new Error(`it does not keep its sessions in ${expected}`);
+		if (asked && !asked.usesDefaultSessionDir()) throw new Error(`it does not store its sessions in ${expected}`);
 		return asked !== undefined;
 	}
 
 	/**
-	 * Reads the texts of a list that is shown, on other threads, so that they are there when the user types. It ends when
-	 * a session is opened, with the next list, and when nobody has the list any more.
+	 * Reads the texts of a shown list on other threads, before the user types. This ends when a session is opened, with
+	 * the next list, and when the list is collected.
 	 * @param {Library["SessionManager"]} manager
 	 * @param {Promise<any[]>} listing
 	 */
@@ -241,7 +242,7 @@ class Takeover {
 			this.#reading = new AbortController();
 			return readTexts(manager, new WeakRef(sessions), this.#reading.signal);
 		};
-		// A list that fails is the caller's. A text that was not read is read when it is asked for.
+		// The caller handles an error of the list. Texts that were not read here are read at their first use.
 		listing.then(start).catch(() => {});
 	}
 }
@@ -256,7 +257,7 @@ async function readTexts(manager, list, signal) {
 }
 
 /**
- * Makes `instanceof` true for managers of ours. This stays, because they may be used for longer than the statics.
+ * Makes `instanceof` true for our managers. This is not undone, because they may be used for longer than the statics.
  * @param {any} holder
  */
 function recogniseOurs(holder) {
@@ -272,7 +273,7 @@ function recogniseOurs(holder) {
 	Object.defineProperty(holder, Symbol.hasInstance, hasInstance);
 }
 
-/** What a call returns; undefined if it fails. @template T @param {() => T} work @returns {T | undefined} */
+/** The result of a call; undefined if it throws. @template T @param {() => T} work @returns {T | undefined} */
 function attempt(work) {
 	try {
 		return work();
@@ -282,8 +283,8 @@ function attempt(work) {
 }
 
 /**
- * pi's own static where this is one of ours, a former one too, which another program may have put back. @param {any}
- * value
+ * For a static of ours, pi's own static; also for a former static of ours, which another program may have restored.
+ * @param {any} value
  */
 function own(value) {
 	let found = value;

@@ -147,7 +147,7 @@ describe("in a working directory that was deleted", () => {
 		for (const args of [["list"], ["show"], ["search", "parser"]])
 			expect(await gone(at, args)).toMatchObject({
 				code: args[0] === "search" ? 2 : 1,
-				err: expect.stringMatching(/^Error: The working directory was deleted; .*\n$/),
+				err: expect.stringMatching(/^Error: The working directory was deleted. .*\n$/),
 			});
 	});
 });

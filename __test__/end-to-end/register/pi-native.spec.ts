@@ -45,7 +45,7 @@ it("in a directory that was deleted pi-native says so in a line", () => {
 	expect({ status, stdout, stderr }).toEqual({
 		status: 1,
 		stdout: "",
-		stderr: "pi-session-native: the working directory was deleted; change to another one\n",
+		stderr: "pi-session-native: the working directory was deleted. Change to another directory\n",
 	});
 });
 

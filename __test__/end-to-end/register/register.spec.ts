@@ -90,12 +90,12 @@ describe("a pi that is started", () => {
 		[
 			"keeps sessions elsewhere",
 			{ manager: (text) => text.replace("return true", "return false") },
-			/because it does not keep its sessions in .*--x--/,
+			/because it does not store its sessions in .*--x--/,
 		],
 		[
 			"has a method that we do not have",
 			{ manager: (text) => text.replace("_persist", "rewriteHistory") },
-			"because its managers have a rewriteHistory that this package's do not have",
+			"because its managers have a member rewriteHistory that this package does not have",
 		],
 		[
 			"has an accessor that we do not have",
@@ -128,7 +128,7 @@ describe("a pi that is started", () => {
 
 	it("runs on its own manager where its source is started", () => {
 		const { outcome } = start({ files: { "src/cli.mjs": `await import("../dist/cli.js");` } }, "src/cli.mjs");
-		theirs(outcome, "because it is started from its source");
+		theirs(outcome, "because it was started from its source");
 	});
 
 	it.runIf(process.platform !== "win32")("is started in our place where it is a single binary, by a link too", () => {
@@ -249,7 +249,7 @@ describe("a renamed build", () => {
 		const run = node(["--import", register, both(cwd)], { cwd, env: named });
 		expect(run.stdout).toBe("pi starts\npi starts\n0 true false\n1 false true\n");
 		expect(run.stderr).toMatch(
-			/^pi-session-native: .* because this process already serves a pi that keeps its sessions in .*\.pi\/agent, not in .*\.tau\/agent\n$/,
+			/^pi-session-native: .* because this process already serves a pi that stores its sessions in .*\.pi\/agent, not in .*\.tau\/agent\n$/,
 		);
 		expect(dir).toContain(cwd);
 	});

@@ -232,7 +232,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		})) {
 			const pi = await freshPi();
 			Object.defineProperty(pi.SessionManager.prototype, name, { configurable: true, ...property });
-			await refused(pi, `its managers have a ${name} that this package's do not have`);
+			await refused(pi, `its managers have a member ${name} that this package does not have`);
 			(globalThis as any)[SAID].said.clear();
 		}
 	});
@@ -243,7 +243,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		pi.SessionManager.prototype.usesDefaultSessionDir = () => false;
 		const { lines } = taken(pi);
 		expect(isOurs(pi.SessionManager.create("/project"))).toBe(false);
-		expect(lines()).toEqual([because(`it does not keep its sessions in ${join(agent, "sessions/--project--")}`)]);
+		expect(lines()).toEqual([because(`it does not store its sessions in ${join(agent, "sessions/--project--")}`)]);
 	});
 
 	test("where the addon does not load", async () => {
@@ -258,7 +258,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		const [pi, second] = [await freshPi(), await freshPi(referencePackage, { getAgentDir: () => "/elsewhere" })];
 		taken(pi);
 		expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
-		await refused(second, /this process already serves a pi that keeps its sessions in .*, not in \/elsewhere$/);
+		await refused(second, /this process already serves a pi that stores its sessions in .*, not in \/elsewhere$/);
 		expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
 	});
 });
@@ -276,7 +276,7 @@ test("a static that another program replaced since is left alone, calls pi's own
 	expect(isOurs(pi.SessionManager.inMemory())).toBe(false);
 	expect(pi.SessionManager.create).toBe(own.create.value);
 	expect(lines()).toEqual([
-		"pi-session-native: SessionManager.inMemory was replaced by another program and is left alone",
+		"pi-session-native: another program has replaced SessionManager.inMemory, so its replacement stays",
 	]);
 	// The other program gives back what it found, which was ours: the next takeover does not call it.
 	pi.SessionManager.inMemory = ours;

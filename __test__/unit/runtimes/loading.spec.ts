@@ -117,7 +117,7 @@ describe("the package is loaded", () => {
 			const code = `Object.defineProperty(process, "arch", { value: "riscv32" });
 				try { require("./index.js") } catch (error) { console.log(error.message) }`;
 			expect(run(dir, "b.cjs", code)).toMatch(
-				/^pi-session-native: there is no package for \w+-riscv32\S*\. A clone can be tried: `npm install && npm run build`\.$/m,
+				/^pi-session-native: there is no package for \w+-riscv32\S*\. You can build it in a clone: `npm install && npm run build`\.$/m,
 			);
 		});
 	});
@@ -148,7 +148,7 @@ describe("the package is loaded", () => {
 		const code = `process.env.NAPI_RS_NATIVE_LIBRARY_PATH = ${JSON.stringify(path)};
 			try { require("pi-session-native") } catch (error) { console.log(error.message) }`;
 		expect(run(project(), "a.cjs", code)).toMatch(
-			`pi-session-native: NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, and there is no addon for `,
+			`pi-session-native: NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, which is no addon for `,
 		);
 	});
 
