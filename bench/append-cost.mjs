@@ -1,7 +1,7 @@
-// What an append costs beyond the write: npm run bench:append
+// Measures the cost of an append beyond the write: npm run bench:append
 //
-// The core's part is measured in Rust (append_cost.rs), with and without the checks; the whole of it as JavaScript
-// sees it in a process of this Node. Twice: in a row, and with a pause of 11 ms before each append, as agents append.
+// Rust measures the core's part (append_cost.rs), with and without the checks; a process of this Node measures the
+// whole append from JavaScript. Both measure appends in a row, and appends after a pause of 11 ms, as by agents.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -15,7 +15,7 @@ const scratch = mkdtempSync(join(tmpdir(), "append-cost-"));
 const still = new Int32Array(new SharedArrayBuffer(4));
 const message = (n) => ({ role: "user", content: "twenty bytes of text", timestamp: n });
 
-/** A manager whose code is compiled and whose file is made. */
+/** A manager whose file exists and whose code is compiled. */
 function warm() {
 	const manager = SessionManager.create("/somewhere", scratch);
 	for (let n = 0; n < 2_000; n++) manager.appendMessage(message(n));

@@ -1,15 +1,15 @@
-// The table of cases. To add one: name it, say which operation it runs on which data (data.mjs), and how many rounds
-// it gets. `memory` reports peak and growth beside the time. `onDemand` cases are large: they run only when named.
+// The table of cases. A case has a name, an operation, its data (data.mjs) and a number of rounds. `memory` also
+// reports peak and growth. `onDemand` cases are large and run only when named.
 
-/** How often a case is measured unless --rounds says otherwise. */
+/** The default number of rounds. */
 const USUAL = 5;
-/** For cases that take long and are steady. */
+/** For long cases with little variation. */
 const FEW = 3;
-/** Starts of a process vary most. */
+/** For starts of a process, which vary most. */
 const STARTS = 11;
 
 export const CASES = [
-	// With pi itself: what a user waits for.
+	// Starts of pi, for which users wait.
 	{ name: "start-answer", operation: "start to first answer", rounds: STARTS, memory: true },
 	{ name: "start-answer-10mb", operation: "start to first answer", data: "10 MiB", rounds: STARTS, memory: true },
 	{ name: "start-answer-128mb", operation: "start to first answer", data: "128 MiB", rounds: STARTS, memory: true },
@@ -47,7 +47,7 @@ export const CASES = [
 	{ name: "branched-footer-128mb", operation: "createBranchedSession, handed out", data: "128 MiB", rounds: USUAL },
 	{ name: "fork-10mb", operation: "forkFrom", data: "10 MiB", rounds: USUAL },
 	{ name: "fork-128mb", operation: "forkFrom", data: "128 MiB", rounds: USUAL, memory: true },
-	// Without a letter beyond ASCII, pi's decoder and V8 are at their quickest.
+	// pi's decoder and V8 are fastest with only ASCII.
 	{ name: "ascii-open", operation: "open", data: "128 MiB, ASCII", rounds: USUAL, memory: true },
 	{
 		name: "ascii-footer",
@@ -75,7 +75,7 @@ export const CASES = [
 	{ name: "append-memory", operation: "append 20 bytes in memory", rounds: USUAL },
 	{ name: "turn", operation: "turn", data: "turn", rounds: USUAL },
 	{ name: "turn-uncompacted", operation: "turn", data: "turn, uncompacted", rounds: USUAL },
-	// Without an agent's directory, and so without a catalog.
+	// Without an agent's directory, so that there is no catalog.
 	{ name: "list-25", operation: "list", data: "25 files", rounds: USUAL },
 	...directory("25", "25 files", { rounds: USUAL }),
 	{
@@ -89,7 +89,7 @@ export const CASES = [
 	...directory("1000", "1,000 files", { rounds: FEW, memory: true, onDemand: true }),
 ];
 
-/** What is done with every session at once. */
+/** The operations on all sessions. */
 function directory(size, data, more) {
 	const operations = {
 		"list-all-cold": "listAll, no catalog",
@@ -104,7 +104,7 @@ function directory(size, data, more) {
 	return Object.entries(operations).map(([name, operation]) => ({ name: `${name}-${size}`, operation, data, ...more }));
 }
 
-/** Cases whose name is, or starts with, one of those asked for; by default all that are not on demand. */
+/** The cases whose names begin with one of `names`; by default all cases that are not on demand. */
 export function select(wanted, quick) {
 	if (!wanted) return CASES.filter((entry) => !entry.onDemand && !(quick && /^(128|512) MiB/.test(entry.data ?? "")));
 	const unknown = wanted.filter((name) => !CASES.some((entry) => entry.name.startsWith(name)));

@@ -1,6 +1,6 @@
-// Draws results as a chart: `node bench/chart.mjs chart.svg results.json…`. The results are those of
-// `npm run bench -- --json results.json`; `npm run bench -- --chart chart.svg` draws those of its own run, and
-// `--readme` the README's.
+// Draws results as a chart: `node bench/chart.mjs chart.svg results.json…`, with results of
+// `npm run bench -- --json results.json`. `npm run bench -- --chart chart.svg` draws the results of its own run, and
+// `--readme` draws the README's chart.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,11 +9,11 @@ import { time, times } from "./report.mjs";
 const WIDTH = 960;
 const ROW = 26;
 const TOP = 58;
-/** Where names end, where the scale begins and ends; times are to its right. */
+/** The end of the names, and the beginning and end of the scale. Times are to its right. */
 const NAMES = 450;
 const SCALE = { from: 464, to: 770 };
 
-/** Colours of both schemes; whoever shows the chart says which one is wanted. */
+/** The colours of both schemes. The viewer of the chart selects one. */
 const STYLE = `
 	text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
 	.title { font-weight: 600; font-size: 15px; }
@@ -36,9 +36,9 @@ const text = (x, y, said, attributes = "") =>
 	`<text x="${x}" y="${y}"${attributes && ` ${attributes}`}>${escaped(said)}</text>`;
 
 /**
- * An SVG of the rows that have a ratio: a bar for each, on a logarithmic scale from 1 on. Bars to the right are cases
- * in which ours is faster. `pi` is the version of pi; `about` is a line below them; `show` of a row writes its figures,
- * times unless it is given.
+ * An SVG with a bar for each row that has a ratio, on a logarithmic scale from 1 on. Bars to the right are cases in
+ * which ours is faster. `pi` is the version of pi; `about` is the line below the bars; `show` of a row formats its
+ * figures, as times by default.
  */
 export function chart(rows, pi, about) {
 	const shown = rows.filter(({ ratio }) => ratio > 0);

@@ -1,10 +1,9 @@
-// What `npm run bench -- --check` compares with: for each case the least ratio that a change may leave, and the most
-// memory.
+// The limits of `npm run bench -- --check`: for each case the smallest ratio, and the largest memory.
 //
-// A figure is what was measured when the case was last made faster, or what it was decided to cost. Lower one only
-// together with the change that gives it up, and say in that commit what the change is worth.
+// A figure was measured when the case was last made faster, or was decided. Lower a figure only in the commit that
+// makes the case slower, and give the reason there.
 
-/** By case: `ratio` is pi's time divided by ours, `memory` what ours leaves in use divided by pi's. */
+/** By case: `ratio` is pi's time divided by ours, `memory` is our kept memory divided by pi's. */
 export const FIGURES = {
 	"append-image": { ratio: 6 },
 	"append-japanese": { ratio: 1.9 },
@@ -18,8 +17,8 @@ export const FIGURES = {
 };
 
 /**
- * The cases that fell below their figures by more than their spread: not one round of theirs reached it. A case that
- * was measured and has no figure is none of them.
+ * The cases of which no round reached the figure, so that they are below it by more than their spread. Measured cases
+ * without a figure are ignored.
  */
 export function fallen(rows) {
 	return rows.flatMap((row) => {

@@ -1,9 +1,9 @@
-// How long commands of pi-sessions take from the start of the process to its end:
+// Measures commands of pi-sessions from the start of the process to its end:
 //
 //   npm run bench:cli -- [--rounds N] [--cases name,prefix] [--against checkout] [--quick]
 //
-// --against measures another built checkout of this repository alternately. --quick leaves out 128 MiB and 1,000 files.
-// What the commands print goes nowhere.
+// --against alternately measures another built checkout of this repository. --quick leaves out 128 MiB and 1,000 files.
+// The output of the commands is discarded.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { nodeBin, setup } from "../scripts/reference/setup.mjs";
 import { provide, warmUp } from "./data.mjs";
 import { median, time, times } from "./report.mjs";
 
-/** `catalog`: what is there before the command runs, none or that of an earlier run. */
+/** `catalog`: whether an earlier run has left a catalog. */
 const CASES = [
 	{
 		name: "stats --all without catalog",
@@ -58,7 +58,7 @@ const here = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const sides = { ours: here, ...(options.against === undefined ? {} : { against: resolve(options.against) }) };
 const scratch = mkdtempSync(join(tmpdir(), "cli-times-"));
 
-/** Milliseconds of one run. */
+/** The duration of one run in milliseconds. */
 function run(side, { args, catalog }, path) {
 	const agent = join(scratch, side);
 	if (catalog === "none") rmSync(agent, { recursive: true, force: true });
@@ -88,7 +88,7 @@ try {
 		const { path } = provide(one.data);
 		warmUp(path);
 		const taken = { ours: [], against: [] };
-		// A catalog is made by a run that does not count, and so is compiled code.
+		// The first run does not count: it creates the catalog and the compiled code.
 		for (const side of names) run(side, one, path);
 		for (let round = 0; round < (options.rounds ?? 5); round++)
 			for (const side of round % 2 ? [...names].reverse() : names) taken[side].push(run(side, one, path));

@@ -1,4 +1,4 @@
-// The sessions that cases run on, made when first asked for and kept in bench/data by what they are made from.
+// The sessions of the cases, generated at their first use and kept in bench/data under a name of their parameters.
 import { createHash } from "node:crypto";
 import {
 	closeSync,
@@ -22,7 +22,7 @@ const MIB = 1 << 20;
 
 export const dataDir = join(dirname(fileURLToPath(import.meta.url)), "data");
 
-/** Parameters of a session (see generate.mjs); with `files`, of a directory of sessions that share `bytes`. */
+/** Parameters of a session (see generate.mjs), or with `files` of a directory of sessions with `bytes` in all. */
 export const DATA = {
 	"1 MiB": { bytes: MIB },
 	"4 MiB": { bytes: 4 * MIB },
@@ -38,7 +38,7 @@ export const DATA = {
 	"10,000 files": { files: 10_000, bytes: 11_000 * MIB },
 };
 
-/** Makes the data if it is not there yet. Gives its path and what it consists of. */
+/** Generates the data if it does not exist. Returns its path and its composition. */
 export function provide(name) {
 	const parameters = { ...DEFAULTS, ...DATA[name], version: GENERATOR_VERSION };
 	const key = createHash("sha256").update(JSON.stringify(parameters)).digest("hex").slice(0, 8);
@@ -53,7 +53,7 @@ export function provide(name) {
 	return { path, made: JSON.parse(readFileSync(notes, "utf8")) };
 }
 
-/** Sizes of real directories are uneven: many short talks, a few long ones. */
+/** Uneven sizes, as in real directories: many short sessions, and a few long ones. */
 function generateDirectory(path, { files, bytes, seed, ...options }) {
 	const random = seeded(seed);
 	const weights = Array.from({ length: files }, () => 0.05 + random.exponential(1_000, 6_000) / 1_000);
@@ -76,7 +76,7 @@ function generateDirectory(path, { files, bytes, seed, ...options }) {
 	return total;
 }
 
-/** Reads everything once, so that no side pays for the disk. */
+/** Reads every file once, so that both sides read from the page cache. */
 export function warmUp(path) {
 	const files = statSync(path).isDirectory() ? readdirSync(path).map((file) => join(path, file)) : [path];
 	const buffer = Buffer.allocUnsafe(4 * MIB);

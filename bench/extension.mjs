@@ -1,6 +1,6 @@
-// What the extension gives and costs in the reference pi, or in the release before it: `/resume`, switching to a large
-// session, `/find`, going to a hit, and pi's start. pi alone, pi with the extension, and pi by `pi-native` alternate,
-// each time in a terminal of its own (tmux). Prints Markdown.
+// Measures the extension in the reference pi, or in the release before it: `/resume`, switching to a large session,
+// `/find`, going to a hit, and pi's start. pi alone, pi with the extension, and pi by `pi-native` alternate, each time
+// in a terminal of its own (tmux). Prints Markdown.
 //   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11 --release 1.5.2]
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ const usage = {
 	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
 };
 
-/** A session as its users have them, most of it output of tools; 60 turns are 2.8 MB. */
+/** A realistic session, which consists mainly of tool output; 60 turns are 2.8 MB. */
 function text(n, { turns = 60, cwd = `/project-${n % 20}`, more = {}, name } = {}) {
 	const lines = [
 		{
@@ -103,8 +103,8 @@ const folder = (name) => {
 	mkdirSync(into, { recursive: true });
 	return into;
 };
-// Few different files, many names: the same work for both, without gigabytes on the disk. One file of twenty has the
-// word.
+// Few files with many names (hard links): the same work for both sides, without gigabytes on the disk. One file of
+// twenty contains the word.
 const WORD = "quince-pie";
 const kept = Array.from({ length: 20 }, (_, n) => {
 	const path = join(dir, `${n}.jsonl`);
@@ -113,7 +113,7 @@ const kept = Array.from({ length: 20 }, (_, n) => {
 });
 for (let n = 0; n < sessions - 1; n++) linkSync(kept[n % 20], join(folder(`--project-${n % 20}--`), `${n}.jsonl`));
 const withWord = Array.from({ length: sessions - 1 }, (_, n) => n % 20).filter((n) => n === 3).length;
-// The last one has 10 MB, a word in the middle and one at its end.
+// The last session has 10 MB, with a word in the middle and a word at its end.
 const large = join(folder("--large--"), "large.jsonl");
 writeFileSync(
 	large,
@@ -123,7 +123,7 @@ const huge = join(dir, "huge.jsonl");
 writeFileSync(huge, text(9_998, { turns: 2_740, cwd: work }));
 const empty = join(dir, "empty.mjs");
 writeFileSync(empty, "export default () => {};\n");
-// What pi itself takes to switch to an entry: an extension that asks for nothing else.
+// An extension that only makes pi switch to an entry, to measure pi's own part.
 const switching = join(dir, "switching.mjs");
 const asked = `await ctx.switchSession(${JSON.stringify(large)}, { withSession: (opened) => opened.navigateTree("120text") })`;
 writeFileSync(
@@ -131,7 +131,7 @@ writeFileSync(
 	`export default (pi) => pi.registerCommand("switch", { description: "", handler: async (_args, ctx) => { ${asked}; } });\n`,
 );
 
-/** A terminal with pi in it, on a server of its own: one that has just ended refuses the next one. */
+/** A terminal with pi, on a server of its own, because a tmux server that is ending refuses new sessions. */
 let terminals = 0;
 function terminal(...args) {
 	const [program, more] = args[0] === "pi-native" ? [join(pi.root, "bin/pi-native.mjs"), args.slice(1)] : [cli, args];
@@ -146,7 +146,7 @@ function terminal(...args) {
 		PI_SESSION_NATIVE_PACKAGE: release,
 		TERM: "tmux-256color",
 	}).map(([name, value]) => `${name}=${value}`);
-	// The last screen of a pi that has ended stays, and says why.
+	// If pi ends, its last screen stays and shows the reason.
 	tmux(
 		"set-option",
 		"-g",
@@ -174,14 +174,14 @@ function terminal(...args) {
 			if (done(tmux("capture-pane", "-p"))) return;
 		throw new Error(`The screen never came:\n${tmux("capture-pane", "-p")}`);
 	};
-	/** Processor time of all of pi's threads so far, in milliseconds. */
+	/** The processor time of all of pi's threads so far, in milliseconds. */
 	const used = () => {
 		const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
 		return (Number(fields[11]) + Number(fields[12])) * 10;
 	};
 	return {
 		until,
-		/** Sends keys, and gives the time until each of these screens, and pi's processor time until the last one. */
+		/** Sends keys. Returns the time until each of these screens, and pi's processor time until the last of them. */
 		async timed(keys, ...screens) {
 			const [begin, before] = [performance.now(), used()];
 			tmux("send-keys", ...keys);
@@ -200,7 +200,7 @@ function terminal(...args) {
 		peak: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024,
 		async close() {
 			tmux("kill-server");
-			// It would run beside the next one.
+			// It must not run beside the next pi.
 			for (let tries = 0; tries < 500 && spawnSync("kill", ["-0", pid]).status === 0; tries++) await pause(10);
 		},
 	};
@@ -211,14 +211,14 @@ const shows =
 	(...wanted) =>
 	(screen) =>
 		wanted.every((one) => screen.includes(one));
-/** The list of a filter has so many rows; pi counts those of which not all are on the screen. */
+/** The pattern for a list with this number of rows; pi shows the number if not all rows are on the screen. */
 const filtered = (query, count) => (screen) =>
 	screen.includes(`> ${query}`) &&
 	(count > 10
 		? screen.includes(`/${count})`)
 		: !/\(\d+\/\d+\)/.test(screen) && screen.split("/project-").length - 1 === count);
 
-/** One visit of pi, started with these arguments; what was measured, by the rows of the table below. */
+/** Starts pi with these arguments once, and returns the measurements by the rows of the table below. */
 async function visit(...args) {
 	const at = terminal(...args);
 	const found = {};
@@ -228,7 +228,7 @@ async function visit(...args) {
 		await at.enter("/resume");
 		await at.until(shows("Resume Session", "No sessions in current folder"));
 		take("list", await at.timed(["Tab"], (screen) => screen.includes(`/${sessions})`) && !screen.includes("Loading")));
-		// As long as people look at a list before they type.
+		// A user looks at the list before typing.
 		await pause(2000);
 		take("letter", await at.timed(typed("e"), filtered("e", sessions)));
 		await at.timed(["C-u"], (screen) => screen.includes(`/${sessions})`) && !screen.includes("> e"));
@@ -249,7 +249,7 @@ async function visit(...args) {
 	return found;
 }
 
-/** A switch of RPC mode to a session of 128 MB: its time, and the largest memory by then. */
+/** A switch in RPC mode to a session of 128 MB: its time, and the largest memory until then. */
 async function switchLarge(...args) {
 	const client = startRpc(
 		{ command: pi.nodeBin, args: [cli, ...args, "--mode", "rpc"], env: pi.isolatedEnv(home) },
@@ -267,7 +267,7 @@ async function switchLarge(...args) {
 	}
 }
 
-/** `/find`, right after pi's start. */
+/** `/find` right after pi's start. */
 async function search() {
 	const at = terminal("-e", pi.root);
 	const found = {};
@@ -294,7 +294,7 @@ async function search() {
 	return found;
 }
 
-/** pi's own switch to the entry that `/find` goes to. */
+/** pi's own switch to the entry of `/find`. */
 async function switchAlone() {
 	const at = terminal("-e", switching);
 	try {
@@ -308,7 +308,7 @@ async function switchAlone() {
 }
 
 /**
- * Processor time of a start of pi to its first answer, in milliseconds. This process answers as the model meanwhile.
+ * The processor time from the start of pi to its first answer, in milliseconds. Meanwhile this process is the model.
  */
 async function start(mode, ...args) {
 	const how = {
@@ -332,7 +332,7 @@ async function start(mode, ...args) {
 	return (user + system) * 1000;
 }
 
-/** Processor time, of which the system tells hundredths of a second. */
+/** Processor time; the system's unit is a hundredth of a second. */
 const cpuTime = (milliseconds) => (milliseconds < 10 ? "below 10 ms" : time(milliseconds));
 
 const table = (head, rows) => {

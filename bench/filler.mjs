@@ -1,5 +1,5 @@
-// The text that sessions are filled with: prose and code of many lines, cut from pools made once. What a line costs
-// in the file differs from its length (escapes, UTF-8), so each pool knows its bytes per character.
+// The filler text of sessions: prose and code of many lines, cut from pools that are generated once. The bytes of a
+// line in the file differ from its length (escapes, UTF-8), so each pool knows its bytes per character.
 import { seeded } from "./random.mjs";
 
 const WORDS = (
@@ -38,14 +38,14 @@ function measured(text) {
 	return { text, bytesPerChar: (Buffer.byteLength(JSON.stringify(text)) - 2) / text.length };
 }
 
-/** `wideShare` is that of texts with letters beyond Latin-1, which V8 stores in two bytes a character. */
+/** `wideShare` is the share of texts with letters beyond Latin-1, which V8 stores in two bytes per character. */
 export function fillers(seed, wideShare) {
 	const random = seeded(seed);
 	const ascii = textPool(random, []);
 	const wide = textPool(random, NON_LATIN);
 	const base64 = base64Pool(random);
 
-	/** A stretch of the pool that takes about so many bytes of a line. */
+	/** A part of the pool that has about this number of bytes in a line. */
 	function cut({ text, bytesPerChar }, bytes) {
 		let left = Math.max(0, Math.round(bytes / bytesPerChar));
 		let result = "";
@@ -53,7 +53,7 @@ export function fillers(seed, wideShare) {
 			const take = Math.min(left, text.length);
 			let start = Math.floor(random.unit() * (text.length - take));
 			let end = start + take;
-			// Not through the middle of a surrogate pair: half of one would be written as an escape.
+			// We do not cut a surrogate pair, because half of it would be written as an escape.
 			if (isLowSurrogate(text, start)) start++;
 			if (isLowSurrogate(text, end)) end--;
 			result += text.slice(start, end);
@@ -64,7 +64,7 @@ export function fillers(seed, wideShare) {
 
 	return {
 		text: (bytes) => cut(random.chance(wideShare) ? wide : ascii, bytes),
-		/** Whole quads, so that it decodes. */
+		/** Valid base64: its length is a multiple of four. */
 		base64: (bytes) => cut(base64, bytes & ~3),
 	};
 }

@@ -1,10 +1,11 @@
-// Writes a session file as pi would have written it: `JSON.stringify` of every entry, keys in pi's order, a valid tree.
+// Writes a session file in the same form as pi: `JSON.stringify` of every entry, keys in pi's order, a valid tree.
 //
-// The mix ("mixed") is near real sessions: the mean line is 6 KB; a fifth of the lines are over 4 KiB and hold four
-// fifths of the bytes; by bytes 49 % are tool results, 47 % assistant messages, 3 % user messages; a compaction comes
-// every 1,500 entries; one text in eight holds letters beyond Latin-1. "small" is the same talk in small lines only.
-// No text has U+2028 or U+2029: on Node 24 pi's lists lose lines that do (docs/moving-from-pi.md), and would do less
-// work. Lines are written as they are made: the file is never in memory, so that the disk alone bounds its size.
+// The mix ("mixed") is similar to real sessions: the mean line is 6 KB; a fifth of the lines are over 4 KiB and contain
+// four fifths of the bytes; by bytes 49 % are tool results, 47 % assistant messages, 3 % user messages; there is a
+// compaction every 1,500 entries; one text in eight contains letters beyond Latin-1. "small" has the same entries with
+// small lines only. No text contains U+2028 or U+2029, because on Node 24 pi's lists skip such lines
+// (docs/moving-from-pi.md) and would do less work. Each line is written at once, so that the file is never in memory
+// and only the disk limits its size.
 //
 //   node bench/generate.mjs <file> [--bytes 10485760 | --entries 1600] [--seed 1] [--sizes mixed|small]
 //                           [--compact-every 1500] [--images 0.9] [--wide 0.125]
@@ -14,7 +15,7 @@ import { optionsOf } from "../scripts/options.mjs";
 import { seeded } from "./random.mjs";
 import { transcript } from "./transcript.mjs";
 
-/** To be raised with every change of what is generated: kept files of an older form are then made anew. */
+/** Raise this number with every change of the generated content, so that older files are generated again. */
 export const GENERATOR_VERSION = 1;
 export const SESSION_CWD = "/home/user/project";
 
@@ -22,12 +23,12 @@ const START = Date.UTC(2025, 5, 1, 8);
 const WRITE_CHARS = 1 << 20;
 
 /**
- * `images` is their share of the bytes, `wide` that of the texts with letters beyond Latin-1. The length is given
- * either in bytes or in entries.
+ * `images` is the share of images in the bytes, `wide` the share of texts with letters beyond Latin-1. The length is
+ * either a number of bytes or of entries.
  */
 export const DEFAULTS = { seed: 1, sizes: "mixed", compactEvery: 1_500, images: 0, wide: 0.125 };
 
-/** Writes the session and returns what it is made of. */
+/** Writes the session and returns its composition. */
 export function generateSession(file, options) {
 	const { seed, sizes, compactEvery, images, wide, bytes, entries } = { ...DEFAULTS, ...options };
 	if ((bytes === undefined) === (entries === undefined)) throw new Error("Say either bytes or entries");
@@ -44,7 +45,7 @@ export function generateSession(file, options) {
 			if (pending.length >= WRITE_CHARS) flush();
 		};
 		const flush = () => {
-			// A write may be short; `writeSync` says how far it came.
+			// A write may be short; `writeSync` returns the number of written bytes.
 			const buffer = Buffer.from(pending);
 			for (let at = 0; at < buffer.length; ) at += writeSync(fd, buffer, at);
 			pending = "";
@@ -69,7 +70,7 @@ export function generateSession(file, options) {
 	return made.summary();
 }
 
-/** A UUIDv7 of the session's own time. */
+/** A UUIDv7 with the session's own time. */
 export function sessionId(seed, time) {
 	const random = seeded(seed ^ 0x5e55);
 	const stamp = time.toString(16).padStart(12, "0");
@@ -102,7 +103,7 @@ function tally() {
 	};
 }
 
-/** The mix in one sentence. */
+/** The composition in one sentence. */
 export function describe({ lines, bytes, big, bigBytes, kinds }) {
 	const percent = (part, whole) => `${((100 * part) / whole).toFixed(0)} %`;
 	const share = (kind) => percent(kinds[kind]?.bytes ?? 0, bytes);

@@ -1,10 +1,10 @@
-// What is measured. An operation has either `run`, timed as a whole from the outside, or `measure`, which times
-// itself because it repeats something and gives milliseconds per repetition, by name.
+// The measured operations. An operation has either `run`, whose whole time is measured from outside, or `measure`,
+// which repeats something and returns milliseconds for each repetition, by name.
 //
-// `run` returns what a client would go on holding (the manager); what it merely looked at it lets go.
+// `run` returns what a client would keep (the manager), so that other objects can be collected.
 //
-// `catalog` says what the agent's directory holds: "cold", no catalog of sessions, or "warm", one that has seen every
-// file (pi has none either way). Without it there is no agent's directory.
+// `catalog` is the state of the catalog in the agent's directory: "cold" for no catalog, "warm" for a catalog with
+// every file (pi has no catalog). Without `catalog` there is no agent's directory.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SESSION_CWD } from "./generate.mjs";
@@ -15,12 +15,12 @@ const APPENDS_BEFORE = 200;
 const IMAGE = Buffer.alloc(786_432, "bytes of an image ");
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
-/** Where results go, so that no JavaScript engine can leave the work undone. */
+/** Results are stored here, so that no JavaScript engine can skip the work. */
 let sink = 0;
 
 const user = (text) => ({ role: "user", content: text, timestamp: 1_750_000_000_000 });
 
-/** Milliseconds per call of something slow enough to be timed by itself. */
+/** Milliseconds for each call of a function that is slow enough for the clock. */
 function eachCall(call) {
 	for (let index = 0; index < 3; index++) call(index);
 	const times = [];
@@ -33,7 +33,7 @@ function eachCall(call) {
 	return median(times);
 }
 
-/** Milliseconds per call of something too quick for the clock. */
+/** Milliseconds for each call of a function that is too fast for the clock. */
 function manyCalls(call) {
 	const times = [];
 	for (let batch = 0; batch < 9; batch++) {
@@ -44,15 +44,15 @@ function manyCalls(call) {
 	return median(times);
 }
 
-/** Milliseconds that this thread has run, where the system tells: other processes change it little. */
+/** The CPU time of this thread in milliseconds, if the system reports it. Other processes influence it little. */
 function threadTime() {
 	const stat = "/proc/thread-self/schedstat";
 	return existsSync(stat) ? Number(readFileSync(stat, "utf8").split(" ")[0]) / 1e6 : undefined;
 }
 
 /**
- * Milliseconds per append, by the clock and of this thread, all of them together: what an append leaves for later is
- * paid as well.
+ * Milliseconds for each append, by the clock and as CPU time of this thread. All appends are measured together, so that
+ * work that an append postpones is included.
  */
 function appends(manager, messages) {
 	for (const message of messages.slice(0, APPENDS_BEFORE)) manager.appendMessage(message);
@@ -68,7 +68,7 @@ function appends(manager, messages) {
 
 const messages = (count, make) => Array.from({ length: count + APPENDS_BEFORE }, (_, index) => make(index));
 
-/** Appends so many of these messages to a session that has a file. */
+/** Appends a number of messages to a session with a file. */
 function appending(count, make) {
 	return {
 		measure: ({ SessionManager, scratch }) => {
@@ -79,7 +79,7 @@ function appending(count, make) {
 	};
 }
 
-/** The same of tool results with this text. */
+/** The same with tool results that contain this text. */
 const appendingText = (text, count) =>
 	appending(count, (index) => ({
 		role: "toolResult",
@@ -90,7 +90,7 @@ const appendingText = (text, count) =>
 		timestamp: 1_750_000_000_000 + index,
 	}));
 
-/** Looks at each text of a value: its length and one letter in its middle. */
+/** Reads each text of a value: its length and one letter in its middle. */
 function lookAtTexts(value) {
 	if (typeof value === "string") sink += value.length > 0 ? value.charCodeAt(value.length >> 1) : 0;
 	else if (typeof value === "object" && value !== null) for (const key of Object.keys(value)) lookAtTexts(value[key]);
@@ -100,7 +100,7 @@ function lookAtRoles(entries) {
 	for (const entry of entries) if (entry.type === "message") sink += entry.message.role.length;
 }
 
-/** What pi's footer reads at start: every role and usage. */
+/** Reads the same as pi's footer at its start: every role and usage. */
 function footer(manager) {
 	for (const entry of manager.getEntries()) {
 		if (entry.type !== "message") continue;
@@ -110,7 +110,7 @@ function footer(manager) {
 }
 
 /**
- * What all sessions cost, by model and day. Without `usage`, as one writes it with pi: over the entries of each file.
+ * Adds up all sessions by model and day. Without `usage`, as a program does it with pi: over the entries of each file.
  */
 async function usage({ SessionManager, path }) {
 	if (SessionManager.usage) {
@@ -135,8 +135,8 @@ async function listAll({ SessionManager, path }) {
 }
 
 /**
- * The longest turn of the event loop while something runs: in CPU time of this thread (whose clock may tick in
- * milliseconds), and as time passes, which counts what other threads and processes take from it, too.
+ * The longest turn of the event loop while a function runs: as CPU time of this thread (whose clock may tick in
+ * milliseconds), and by the clock, which includes time that other threads and processes use.
  */
 async function longestTurn(work) {
 	const cpu = () => {
@@ -185,7 +185,7 @@ export const OPERATIONS = {
 			return manager;
 		},
 	},
-	// What pi's footer reads at start, and the entries that its chat shows.
+	// The reads of pi's footer at its start, and the entries that its chat shows.
 	"open, footer, context entries": {
 		run: ({ SessionManager, path }) => {
 			const manager = SessionManager.open(path);
@@ -201,7 +201,7 @@ export const OPERATIONS = {
 			return manager;
 		},
 	},
-	// What a terminal does at start: the footer, and every message that its chat shows.
+	// The reads of a terminal at its start: the footer, and every message that the chat shows.
 	"open, footer, every body of the context": {
 		run: ({ SessionManager, path }) => {
 			const manager = SessionManager.open(path);
@@ -210,7 +210,7 @@ export const OPERATIONS = {
 			return manager;
 		},
 	},
-	// Mostly V8's JSON.stringify, on both sides.
+	// On both sides V8's JSON.stringify takes most of the time.
 	"open and every body": {
 		run: ({ SessionManager, path }) => {
 			const manager = SessionManager.open(path);
@@ -218,7 +218,7 @@ export const OPERATIONS = {
 			return manager;
 		},
 	},
-	// The call alone, on a session just opened.
+	// Only the call, on a session that was just opened.
 	createBranchedSession: {
 		prepare: ({ SessionManager, path, scratch }) => SessionManager.open(path, scratch),
 		run: (_, manager) => {
@@ -226,7 +226,7 @@ export const OPERATIONS = {
 			return manager;
 		},
 	},
-	// As pi comes to it: its footer has looked at every entry.
+	// As in pi, whose footer has read every entry before.
 	"createBranchedSession, handed out": {
 		prepare: ({ SessionManager, path, scratch }) => {
 			const manager = SessionManager.open(path, scratch);
@@ -266,7 +266,7 @@ export const OPERATIONS = {
 	},
 	"append 10 KB tool result": appendingText('line of output, "quoted"\n'.repeat(410), 4_000),
 	"append 10,000 Japanese characters": appendingText("日本語の文章がここに続きます。これは長い\n".repeat(476), 4_000),
-	// In one piece, as an application gets it from a file's bytes.
+	// One text, as an application reads it from a file.
 	"append 1 MiB image": appending(200, () => ({
 		role: "user",
 		content: [
@@ -282,7 +282,7 @@ export const OPERATIONS = {
 				messages(20_000, () => user("twenty bytes of text")),
 			),
 	},
-	// A turn as the agent loop sees it: a message goes in, context and branch come out.
+	// A turn of the agent loop: append a message, get the context and the branch.
 	turn: {
 		writes: true,
 		measure: ({ SessionManager, path }) => {
@@ -345,7 +345,7 @@ export const OPERATIONS = {
 	"pi --list-models": starting({ until: "end", args: ["--list-models"] }),
 	"pi-native --version": starting({ until: "end", args: ["--version"], native: true }),
 	"pi 0.87.1, start to first answer": starting({ until: "answer", version: "0.87.1" }),
-	// What an application of its own pays before its first session is open.
+	// The import and the first open of an application.
 	"import and open": {
 		imports: true,
 		run: async ({ url, path }) => (await import(url)).SessionManager.open(path),

@@ -1,9 +1,9 @@
-// Seeded chance: the same seed gives the same session on every machine.
+// Seeded random numbers: the same seed produces the same session on every machine.
 
 export function seeded(seed) {
 	let state = seed >>> 0;
 
-	// mulberry32: 32 bits of state are plenty for filler.
+	// mulberry32, whose 32 bits of state are enough for filler.
 	function uint32() {
 		state = (state + 0x6d2b79f5) | 0;
 		let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -16,11 +16,11 @@ export function seeded(seed) {
 	return {
 		uint32,
 		unit,
-		/** A whole number from `low` to `high`, both included. */
+		/** An integer from `low` to `high`, both included. */
 		between: (low, high) => low + Math.floor(unit() * (high - low + 1)),
 		chance: (share) => unit() < share,
 		pick: (list) => list[Math.floor(unit() * list.length)],
-		/** Sizes as they come in life: mostly small, now and then far above the mean, never above `cap`. */
+		/** A size: mostly small, sometimes far above the mean, never above `cap`. */
 		exponential: (mean, cap) => Math.min(cap, Math.round(-Math.log(1 - unit()) * mean)),
 		hex: (digits) => {
 			let text = "";

@@ -1,5 +1,5 @@
-// Writes the figures of the README: its table and its opening, and the chart. All are made from docs/benchmarks.json, the
-// results of one run.
+// Writes the figures of the README: its table and its opening, and the chart. All are made from docs/benchmarks.json,
+// the results of one run.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -12,7 +12,10 @@ import { time, times } from "./report.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const FILES = { results: "docs/benchmarks.json", chart: "docs/benchmarks.svg", readme: "README.md" };
 
-/** The rows: a case, its name in the table, and its number of rounds. A row compares times, unless `of` names another value. */
+/**
+ * The rows: a case, its name in the table, and its number of rounds. A row compares times, unless `of` names another
+ * value.
+ */
 export const ROWS = [
 	{ case: "start-answer", name: "start pi without a session, to its first answer", rounds: 7 },
 	{ case: "start-first", name: "the same, the first time after an update of pi", rounds: 5 },
@@ -40,7 +43,7 @@ function rowsOf({ rows }) {
 	});
 }
 
-/** Where and when results were measured, in a line. */
+/** The place and time of the measurement, on one line. */
 const about = ({ pi, node, machine, date, commit }) =>
 	`pi ${pi}, Node ${node.replace("v", "")}, ${machine}, ${date}, commit ${commit}`;
 

@@ -1,4 +1,4 @@
-// Numbers into a table.
+// Formats figures and tables.
 import { cpus, totalmem } from "node:os";
 import { referenceVersion } from "../scripts/reference/setup.mjs";
 import { describe } from "./generate.mjs";
@@ -9,7 +9,7 @@ export function median(values) {
 	return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Milliseconds in the unit that fits, with three digits. */
+/** A time in the best unit, with three digits. @param milliseconds */
 export function time(milliseconds) {
 	const units = [
 		[1_000, "s"],
@@ -28,8 +28,8 @@ export const times = (ratio) =>
 const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MiB`;
 
 /**
- * Rows of one case, one for each time that it gives. `rounds` holds per round what each side answered; a round counts
- * for the ratio if both sides did.
+ * The rows of one case, one for each time that it measures. `rounds` contains the answers of both sides for each round;
+ * a round counts for the ratio if both sides answered.
  */
 export function rowsOf({ name, operation, data, memory }, rounds, failures) {
 	const answers = (side) => rounds.flatMap((round) => (round[side] ? [round[side]] : []));
@@ -104,7 +104,7 @@ export function memoryTable(rows) {
 	return cells.length > 1 ? columns(cells) : "";
 }
 
-/** The first column to the left, numbers to the right. */
+/** Aligns the first column to the left, and numbers to the right. */
 function columns(cells) {
 	const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
 	const aligned = (cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]));

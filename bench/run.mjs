@@ -1,11 +1,11 @@
-// Measures our session manager against pi's, in one run:
+// Measures our session manager and pi's in one run:
 //
 //   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg] [--readme] [--check]
 //
-// --quick leaves the 128 MiB sessions out and takes few rounds. --readme measures what the README shows, and writes its
-// table, its chart and the results. --check measures the cases that check.mjs has figures of, and fails if one has
-// fallen below. The module under test is this package; the environment variable PSN_MODULE names another one (pi's own,
-// say, to see that both sides are measured alike).
+// --quick leaves out the sessions of 128 MiB and runs few rounds. --readme measures the README's cases, and writes its
+// table, its chart and the results. --check measures the cases with figures in check.mjs, and fails if one is below its
+// figure. The module under test is this package; the environment variable PSN_MODULE names another module (for example
+// pi's own, to check that both sides are measured equally).
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -61,7 +61,7 @@ function measure(side, operation, path) {
 		encoding: "utf8",
 		timeout: TIMEOUT_MS,
 		maxBuffer: 1 << 26,
-		// Nothing of the user's own pi: neither its sessions nor its settings, and no network.
+		// We use neither the sessions and settings of the user's own pi, nor the network.
 		env: { PATH: process.env.PATH, HOME: scratch, PI_CODING_AGENT_DIR: agent, PI_OFFLINE: "1" },
 	});
 	rmSync(directory, { recursive: true, force: true });
@@ -71,8 +71,8 @@ function measure(side, operation, path) {
 }
 
 /**
- * What the agent's directory must hold for an operation, made outside of what is timed. A warm catalog is made once a
- * case, by a list, which waits until every row is there.
+ * Prepares the agent's directory for an operation, before the time is measured. A list creates the warm catalog once
+ * for each case, and waits until every row is written.
  */
 function agentFor(operation, side, path, isFirst) {
 	const { catalog } = OPERATIONS[operation];
@@ -85,7 +85,7 @@ function agentFor(operation, side, path, isFirst) {
 	if (failure) throw new Error(`The catalog could not be made: ${failure}`);
 }
 
-/** The session itself, or for operations that write to it a copy that is cut back after each measurement. */
+/** The session, or for operations that write a copy that is truncated after each measurement. */
 function source(operation, path) {
 	if (!path || !OPERATIONS[operation].writes) return { path, restore() {} };
 	const copy = join(scratch, "copy.jsonl");
@@ -100,7 +100,7 @@ function runCase(entry, data) {
 		options.rounds ?? (options.readme ? ROUNDS.get(entry.name) : options.quick ? QUICK_ROUNDS : entry.rounds);
 	const rounds = [];
 	const failures = {};
-	// Unmeasured: it leaves what the next ones find, compiled code above all.
+	// The first run is not measured: it leaves compiled code for the others.
 	if (OPERATIONS[entry.operation].starts) for (const side of ["pi", "ours"]) measure(side, entry.operation, path);
 	for (let round = 0; round < count; round++) {
 		const result = {};
@@ -117,7 +117,7 @@ function runCase(entry, data) {
 	return { rounds, failures };
 }
 
-/** The cases that were asked for. */
+/** The selected cases. */
 function wanted() {
 	if (options.readme) return CASES.filter(({ name }) => ROUNDS.has(name));
 	if (!options.check) return select(options.cases?.split(","), options.quick);
@@ -178,7 +178,7 @@ function main() {
 	if (options.chart) writeFileSync(options.chart, chart(rows, referenceVersion));
 }
 
-/** Where one watches, a line that tells how far it is. */
+/** In a terminal: a line with the progress. */
 function progress(text) {
 	if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
 }

@@ -1,7 +1,7 @@
-// How long searches of all sessions take, beside ripgrep if it is installed: `node bench/search.mjs [--rounds 5]
-// [--large] [--against ../other] [--json results.json]`. Both sides alternate, each measurement in a fresh process.
-// `--large` adds 10,000 sessions of 11 GB. `--against` compares the CPU time of the list pass with that of another
-// built checkout. Before that, sessions of 20 MB in several languages, by the CPU time they take.
+// Measures searches of all sessions, alternately with ripgrep if it is installed: `node bench/search.mjs [--rounds 5]
+// [--large] [--against ../other] [--json results.json]`. Each measurement runs in a fresh process. `--large` adds
+// 10,000 sessions of 11 GB. `--against` compares the CPU time of lists with another built checkout. First it measures
+// the CPU time for sessions of 20 MB in several languages.
 import { spawnSync } from "node:child_process";
 import {
 	existsSync,
@@ -23,11 +23,11 @@ import { dataDir, provide, warmUp } from "./data.mjs";
 const self = fileURLToPath(import.meta.url);
 const here = resolve(self, "../..");
 
-/** A word of every generated session (filler.mjs), and one of a single session. */
+/** A word in every generated session (filler.mjs), and a word in a single session. */
 const [COMMON, RARE] = ["error", "kaleidoscope"];
 const EVERYTHING = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
 
-/** `rg`: what ripgrep is asked for. */
+/** `rg`: the arguments of ripgrep. */
 const CASES = [
 	{ name: "rare word", query: RARE, rg: RARE },
 	{ name: "the same in everything", query: RARE, options: { in: EVERYTHING }, rg: RARE },
@@ -35,7 +35,7 @@ const CASES = [
 	{ name: "rare word, not in the page cache", query: RARE, rg: RARE, isCold: true },
 ];
 
-/** A word and what is said around it, in letters of one byte, of one and two, and of two. */
+/** A word and its surrounding text, with characters of one byte, of one and two bytes, and of two bytes. */
 const LANGUAGES = [
 	{ name: "English", word: "needle", filler: "The quick brown fox jumps over the lazy dog and says something else. " },
 	{
@@ -78,7 +78,7 @@ function ours(task, catalog) {
 	return JSON.parse(stdout);
 }
 
-/** The milliseconds that ripgrep takes; undefined if it is not installed. */
+/** The time of ripgrep in milliseconds; undefined if it is not installed. */
 function ripgrep(dir, word) {
 	const start = performance.now();
 	const { error, status } = spawnSync("rg", ["-i", "-F", "--no-ignore", "-c", word, dir], { stdio: "ignore" });
@@ -87,13 +87,13 @@ function ripgrep(dir, word) {
 	return performance.now() - start;
 }
 
-/** Drops files from the page cache, which their owner may. */
+/** Removes files from the page cache, which their owner may do. */
 function dropFromPageCache(dir) {
 	for (const name of readdirSync(dir))
 		spawnSync("dd", [`if=${join(dir, name)}`, "iflag=nocache", "count=0", "status=none"]);
 }
 
-/** The sessions, by links, and the oldest of all, in which the rare word is said. */
+/** The sessions, as links, and the oldest session, which contains the rare word. */
 function sessionsIn(dir, from) {
 	for (const name of readdirSync(from)) linkSync(join(from, name), join(dir, name));
 	const said = { role: "user", content: `Where is the ${RARE}?`, timestamp: 1 };
@@ -107,7 +107,7 @@ function sessionsIn(dir, from) {
 }
 
 /**
- * The CPU time of the first 20 hits in a session of 20 MB whose every message has the word, and of a list that makes
+ * The CPU time for the first 20 hits in a session of 20 MB with the word in every message, and for a list that creates
  * its row.
  */
 function byLanguage(rounds) {

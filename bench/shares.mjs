@@ -1,5 +1,5 @@
-// How large the catalog is against the sessions: `node bench/shares.mjs [directory of sessions]`, by default the
-// generated directory of 1,000 files. The catalog is made anew, in a directory of its own.
+// Compares the size of the catalog with the sessions: `node bench/shares.mjs [directory of sessions]`, by default the
+// generated directory of 1,000 files. It creates a new catalog in a temporary directory.
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// What a user of pi waits for: from the start of a process to the first answer of pi's RPC mode, to the first screen,
-// or to its end. One side is the bundle of the reference by itself, the other the same under our hook.
+// Measures starts of pi: from the start of the process to the first answer of RPC mode, to the first screen, or to its
+// end. One side is the bundle of the reference by itself, the other the same bundle on our manager.
 import { spawn } from "node:child_process";
 import {
 	closeSync,
@@ -17,7 +17,7 @@ import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { nodeBin, piPackage, referencePackage, referenceVersion, writeAgentDir } from "../scripts/demo/pi.mjs";
 
-/** Stands in the line below pi's editor. */
+/** A text in the line below pi's editor. */
 const MODEL = "scripted";
 
 export const PIS = { [referenceVersion]: referencePackage, "0.87.1": piPackage };
@@ -29,7 +29,7 @@ function command(ours, { version = referenceVersion, native = false }) {
 	return native ? [nodeBin, join(ours, "bin/pi-native.mjs")] : [nodeBin, "--import", join(ours, "register.mjs"), cli];
 }
 
-/** Peak memory of a running process, where the system tells it. */
+/** The peak memory of a running process, if the system reports it. */
 function peakOf(pid) {
 	try {
 		const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
@@ -40,8 +40,8 @@ function peakOf(pid) {
 }
 
 /**
- * Runs pi until its output satisfies `isReady`, or to its end without one; gives the time that took and, if pi was
- * ready, its peak memory by then. `input` is written at once; the process is then asked to end by `end`.
+ * Runs pi until its output satisfies `isReady`, or without `isReady` to its end. Returns the time and, if pi was ready,
+ * its peak memory until then. `input` is written at once; `end` then ends the process.
  */
 function timed(words, { cwd, env, input = "", end = "", isReady }) {
 	return new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ function timed(words, { cwd, env, input = "", end = "", isReady }) {
 		if (isReady) child.stdin.write(input);
 		else child.stdin.end();
 		child.on("error", reject);
-		// Its end is waited for: then it has stored its compiled code.
+		// We wait for its end, because pi stores its compiled code then.
 		child.on("close", (code) => {
 			const time = elapsed();
 			if (code === 0 && (ready || !isReady)) resolve(ready ?? { time });
@@ -81,8 +81,8 @@ function firstLine(path) {
 }
 
 /**
- * The copy of a session in `cwd`, which exists, so that pi asks no question about it. It is made once; what an earlier
- * start has appended is cut off.
+ * The copy of a session with an existing `cwd`, so that pi asks no question. It is created once; entries that an
+ * earlier start appended are removed.
  */
 async function copyIn(cwd, path) {
 	const line = firstLine(path);
@@ -99,8 +99,8 @@ async function copyIn(cwd, path) {
 }
 
 /**
- * An operation that starts pi with `args`. `until` says what is waited for: "answer" (RPC), "screen", or "end".
- * `isFirst`: as after an update of pi, without the code that V8 has compiled.
+ * An operation that starts pi with `args`, and waits for `until`: "answer" (RPC), "screen", or "end". `isFirst`:
+ * without V8's compiled code, as after an update of pi.
  */
 export function starting({ until, args = [], isFirst = false, ...how }) {
 	return {
@@ -140,7 +140,7 @@ export function starting({ until, args = [], isFirst = false, ...how }) {
 	};
 }
 
-/** In a terminal of its own: `script` comes with util-linux. */
+/** Runs pi in a terminal of its own, by `script` of util-linux. */
 function inTerminal(words) {
 	const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 	return ["script", "-qfec", `stty rows 46 cols 100; exec ${quoted}`, "/dev/null"];

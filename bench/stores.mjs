@@ -1,6 +1,6 @@
-// What a store costs. Appends with a session followed and not, in turns, and the way of a large file to a directory and
-// back; with the address of another store that way, too; with a PostgreSQL also the time from an append until it is
-// stored, at several hosts with 20 entries a second each, ten in a process, or as many as is said:
+// Measures stores: appends with and without a follower, alternately, and the push and pull of a large file with a
+// directory, or with the store in --store. With PostgreSQL it also measures the time from an append until it is stored,
+// for several hosts with 20 entries a second each, ten hosts (or --in-a-process) in a process:
 //   npm run bench:stores -- --megabytes 128
 //   npm run bench:stores -- --store s3://bucket?endpoint=http://127.0.0.1:9000
 //   npm run bench:stores -- --store postgres://me:password@127.0.0.1/sessions --hosts 100 --seconds 20 --in-a-process 1
@@ -57,7 +57,7 @@ function syncOf(store, name) {
 	};
 }
 
-/** Stores what a manager appends, as the process beside pi does. `flushed` waits until all is stored. */
+/** Stores the appends of a manager, as the process beside pi does. `flushed` waits until everything is stored. */
 function follow(store, name, manager) {
 	const [notesDir, schedule] = [folder(`${name}-notes`), new Schedule()];
 	const one = { session: manager.getSessionId(), file: manager.getSessionFile(), cwd: manager.getCwd() };
@@ -94,7 +94,7 @@ async function appends() {
 		const following = way === "followed" ? follow(store, `append-${round}`, manager) : undefined;
 		await pause(20);
 		const begin = performance.now();
-		// The event loop turns, as in an agent: what follows has its share of this thread.
+		// The event loop runs, as in an agent, so that the follower can use this thread.
 		for (let n = 0; n < 2000; n++) {
 			manager.appendCustomEntry("n", { n, text: "some words of an answer" });
 			if (n % 20 === 19) await new Promise(setImmediate);
@@ -171,7 +171,7 @@ async function stored() {
 	for (const child of children) child.disconnect();
 }
 
-/** Some of the hosts, in a process of their own. */
+/** Some of the hosts, in one process. */
 async function storedHere() {
 	const times = [];
 	const machines = await Promise.all(
@@ -189,7 +189,7 @@ async function storedHere() {
 			const manager = SessionManager.create(dir, dir, { ids: "long" });
 			const say = (n) =>
 				begun.set(manager.appendMessage({ role: "user", content: `words ${n}`, timestamp: n }), performance.now());
-			// An entry may be stored before its id is given.
+			// An entry may be stored before its id is returned.
 			say(0);
 			const following = follow(store, name, manager);
 			await following.flushed();

@@ -1,5 +1,5 @@
-// Entries of a made-up conversation, one after another, in the shapes and with the keys in the order in which pi
-// writes them. Sizes follow the mix that generate.mjs states.
+// Generates the entries of an invented conversation, with pi's fields in pi's order. Sizes follow the mix in
+// generate.mjs.
 import { fillers } from "./filler.mjs";
 import { seeded } from "./random.mjs";
 
@@ -8,15 +8,14 @@ const PROVIDER = "anthropic";
 const MODEL = "claude-sonnet-4-5";
 const TOOLS = ["bash", "read", "edit", "write", "grep"];
 
-// Bytes that a line takes without its filler.
+// The bytes of a line without its filler.
 const BARE = { user: 190, assistant: 700, toolResult: 330 };
 const BIG_FROM = 4096;
 const BIG_MAX = 400_000;
 
 /**
- * How large lines are, by role. `small` and `big` are the mean bytes of a line of each sort; in the mix one line in
- * five is big, and since the roles' shares of the lines are given by the turns below (1 : 8 : 7), these means give the
- * roles' shares of the bytes.
+ * Sizes of lines by role. `small` and `big` are mean numbers of bytes; in the mix one line in five is big. The turns
+ * below determine the number of lines of each role (1 : 8 : 7), so these means determine the shares of the bytes.
  */
 const SIZES = {
 	mixed: {
@@ -40,7 +39,7 @@ const IMAGE_BYTES = 390_000;
 
 const cost = (tokens, price) => Number(((tokens * price) / 1_000_000).toFixed(6));
 
-/** A made-up conversation, without end. */
+/** An endless invented conversation. */
 export function transcript(shape) {
 	return new Conversation(shape).entries();
 }
@@ -58,7 +57,7 @@ class Conversation {
 	#leaf = null;
 	#sinceCompaction = 0;
 	#contextTokens = 12_000;
-	/** Where the last turns began: the user's entry and the leaf before it. */
+	/** The beginnings of the last turns: the user's entry and the leaf before it. */
 	#turns = [];
 	#systemMessage;
 
@@ -69,7 +68,7 @@ class Conversation {
 		this.#isSmall = sizes === "small";
 		this.#compactEvery = compactEvery;
 		this.#clock = start;
-		// Images come as tool results, 7 lines of 16, often enough to make up their share of the bytes.
+		// Images are tool results (7 of 16 lines), as many as their share of the bytes needs.
 		const imageLines =
 			(imageShare * this.#mix.meanLine) / (IMAGE_BYTES * (1 - imageShare) + imageShare * this.#mix.meanLine);
 		this.#imageShare = Math.min(1, (imageLines * 16) / 7);
@@ -93,7 +92,7 @@ class Conversation {
 		}
 	}
 
-	/** What is between turns: settings, names, marks, data of extensions. */
+	/** Entries between turns: settings, names, labels, data of extensions. */
 	*#aside() {
 		const [random, fill] = [this.#random, this.#fill];
 		if (random.chance(0.05)) yield this.#entry("model_change", { provider: PROVIDER, modelId: MODEL });
@@ -121,7 +120,7 @@ class Conversation {
 		}
 	}
 
-	/** Now and then the user goes back a few turns and says it differently: the old way stays as a side branch. */
+	/** Sometimes the user goes back a few turns and asks again; the old entries become a side branch. */
 	*#goBack() {
 		if (!this.#random.chance(0.03) || this.#turns.length <= 3) return;
 		const fromId = this.#leaf;
@@ -131,7 +130,7 @@ class Conversation {
 			yield this.#entry("branch_summary", { fromId, summary: this.#fill.text(900), fromHook: false });
 	}
 
-	/** What the user asks, and what the agent does then. */
+	/** A question of the user, and the work of the agent. */
 	*#turn() {
 		const before = this.#leaf;
 		const content = [{ type: "text", text: this.#fill.text(this.#room("user")) }];
@@ -158,7 +157,7 @@ class Conversation {
 				thinkingSignature: fill.base64(bytes * 0.1),
 			});
 		const rest = thinks ? bytes * 0.65 : bytes;
-		// What `read` and `grep` are asked is short: then the words are long.
+		// Arguments of `read` and `grep` are short, so large calls use long words.
 		const inArguments = tool && tool !== "read" && tool !== "grep" ? rest * 0.7 : 0;
 		if (rest > inArguments) content.push({ type: "text", text: fill.text(rest - inArguments) });
 		const callId = `toolu_01${random.hex(22)}`;
@@ -255,7 +254,7 @@ class Conversation {
 		}
 	}
 
-	/** Bytes of filler for the next line of a role. */
+	/** The bytes of filler for the next line of a role. */
 	#room(role) {
 		const { small, big } = this.#mix[role];
 		if (this.#random.chance(this.#mix.bigShare))

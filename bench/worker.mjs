@@ -1,15 +1,15 @@
-// One measurement in a process of its own. Told what to do by its argument, answers with one line of JSON.
+// Runs one measurement in its own process. The argument describes it; the answer is one line of JSON.
 import { pathToFileURL } from "node:url";
 import { OPERATIONS } from "./operations.mjs";
 
 const { module, operation, path, scratch, home, ours } = JSON.parse(process.argv[2]);
 const { prepare, run, measure, starts, imports } = OPERATIONS[operation];
 const url = pathToFileURL(module).href;
-// Some operations are about the import, or about a process of their own.
+// Some operations measure the import, or start a process themselves.
 const { SessionManager } = starts || imports ? {} : await import(url);
 const context = { SessionManager, url, path, scratch, home, ours };
 
-/** Twice: the second collection takes what the finalizers of the first let go. */
+/** Two collections: the second collects objects that finalizers of the first have released. */
 function settledRss() {
 	gc();
 	gc();
@@ -28,7 +28,7 @@ if (measure) {
 	const held = await run(context, prepared);
 	answer.times = { "": Number(process.hrtime.bigint() - start) / 1e6 };
 	answer.growth = settledRss() - before;
-	// Alive until here: what it holds is part of the growth.
+	// It stays alive until here, because its memory is part of the growth.
 	answer.held = held !== undefined;
 }
 if (!starts) answer.peak = process.resourceUsage().maxRSS * 1024;
