@@ -1,10 +1,10 @@
-// A command that may hang, on Linux.
+// Runs a command that may hang, on Linux.
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 
 /**
- * Runs a command, its output in `file`, which is the one place that wine writes to; shows the output, and gives it with
- * the exit code. When its time is over, the command and all that it started are killed.
+ * Runs a command with its output in `file`, because wine writes only to files. Shows the output, and returns it with
+ * the exit code. After its time limit, the command and its child processes are killed.
  */
 export function runBounded(file, command, args, { cwd, env, minutes }) {
 	const out = openSync(file, "w");
@@ -15,7 +15,7 @@ export function runBounded(file, command, args, { cwd, env, minutes }) {
 	});
 	closeSync(out);
 	if (error) throw error;
-	// Killed by `timeout`, which kills itself as well.
+	// `timeout` killed the command and itself.
 	const output = readFileSync(file, "utf8") + (status === null ? `\nkilled after ${minutes} minutes\n` : "");
 	console.log(output);
 	return { code: status ?? 1, output };

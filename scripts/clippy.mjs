@@ -1,7 +1,7 @@
-// Compiles the Rust code for the systems that this one is not, as far as that can be done anywhere: what is written for
-// Windows or macOS alone must pass clippy, too. (Tests are compiled on the systems that they run on.) Nothing is
-// linked, so C code of dependencies is not needed: what stands in for a C compiler makes empty files.
-//   node scripts/clippy.mjs                          where rustup is missing, says so and checks nothing; with --strict that is a failure
+// Runs clippy for other systems, so that code for only Windows or macOS is checked, too. (Tests are compiled on the
+// systems that they run on.) Nothing is linked, so C code of dependencies is not needed: a fake C compiler creates
+// empty files.
+//   node scripts/clippy.mjs                          without rustup it checks nothing and says so; with --strict that is a failure
 //   node scripts/clippy.mjs aarch64-linux-android    a system that is not among the usual ones
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,15 +11,15 @@ import { fileURLToPath } from "node:url";
 import { optionsOf } from "./options.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** One of each system that there is a package for, and the libc that the usual machine does not have. */
+/** One target of each system that has a package, and musl. */
 const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl"];
 /**
- * On these the core is compiled alone: the boundary has nothing of a system's own but the characters of C, which are
+ * For these targets only the core is compiled. The boundary depends on the system only by C's characters, which are
  * signed on all of them.
  */
 const LIKE_THIS_ONE = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin"];
 
-/** Takes the arguments of compilers and archivers, and makes the file that they would make. */
+/** A fake compiler and archiver: creates the output file that its arguments name. */
 const FAKE_TOOL = `#!/bin/sh
 previous=
 for argument; do
@@ -34,7 +34,7 @@ done
 exit 0
 `;
 
-/** Runs clippy for each target in sight of the user; gives an exit code. */
+/** Runs clippy for each target and shows its output. Returns an exit code. */
 function checkPlatforms(targets, isStrict) {
 	const run = (command, args, env = {}) =>
 		spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });

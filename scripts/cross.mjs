@@ -1,7 +1,7 @@
 // Builds the addon for platforms of napi.targets on Linux: Linux on both processors with glibc 2.17 or musl, macOS on
 // both. Windows needs Microsoft's linker and is built there.
-//   npm run cross                                  all of them, into artifacts/
-//   npm run cross -- aarch64-unknown-linux-musl    these
+//   npm run cross                                  all targets, into artifacts/
+//   npm run cross -- aarch64-unknown-linux-musl    only these
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -12,9 +12,9 @@ import { libnode, zig } from "./platforms/setup.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-/** The oldest glibc that Node 20 itself runs on is newer (2.28); this is what many other addons are built for. */
+/** The oldest glibc, as for many other addons. Node 20 itself needs a newer one (2.28). */
 const GLIBC = "2.17";
-/** The oldest macOS on arm64. Without it the addon needs the one that zig was made for, which is 15. */
+/** The oldest macOS on arm64. Without this setting the addon needs macOS 15, zig's default. */
 const MACOS = "11.0";
 const LIBRARIES = {
 	darwin: "libpi_session_native.dylib",
@@ -23,8 +23,8 @@ const LIBRARIES = {
 };
 
 /**
- * How cargo compiles for another platform: `cargo(command, ...args)` gives a command and its arguments, `env` the
- * variables that it needs, `library` what a build leaves in the folder of its profile.
+ * How cargo compiles for another platform: `cargo(command, ...args)` returns a command and its arguments, `env`
+ * contains the variables, `library` is the file of a build in the folder of its profile.
  */
 export function compilerOf(triple) {
 	const target = parseTriple(triple);
@@ -36,7 +36,7 @@ export function compilerOf(triple) {
 	}
 	/** @type {Record<string, string>} */
 	const env = { PATH: `${zig()}${delimiter}${process.env.PATH}` };
-	// An addon is loaded by a program that has its C library already.
+	// The program that loads an addon has already loaded the C library.
 	if (target.abi === "musl") env.RUSTFLAGS = "-C target-feature=-crt-static";
 	if (target.platform === "darwin") env.MACOSX_DEPLOYMENT_TARGET = MACOS;
 	const linked = target.abi === "gnu" ? `${triple}.${GLIBC}` : triple;

@@ -1,4 +1,4 @@
-// Puts the hand-written declarations together: napi's build takes one file for the head of index.d.ts.
+// Joins the hand-written declarations, because napi's build accepts one file for the head of index.d.ts.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
-// Runs the differential test for longer, or one case of it again:
+// Runs the differential test with many cases, or repeats one case:
 //   npm run differential -- --cases 20000 --seed 123
 //   npm run differential -- --case operations:123456
-// Without --seed the seed is a fresh one, which is printed.
+// Without --seed it chooses a seed and prints it.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

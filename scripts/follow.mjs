@@ -1,8 +1,7 @@
-// Says what a maintainer must know of a release of pi: what its declarations have that ours lack, and whether it
-// behaves as the reference.
+// Compares a release of pi with this package: its declarations with ours, and its behaviour with the reference.
 //   npm run follow [-- 1.7.0] [--write] [--only declarations,differential,agent,screens,takeover,extension]
-// Without a version it takes the newest. --write puts the row of the release into docs/pi-releases.md. The exit status
-// is 1 where something differs. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
+// The default version is the newest. --write adds the row of the release to docs/pi-releases.md. The exit status is 1
+// if something differs. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,10 +14,10 @@ import { newestVersion, referenceDir, referenceVersion, setup, unpackVersion } f
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const PAGE = join(root, "docs/pi-releases.md");
-/** What is looked at, in the order of the columns. */
+/** The compared parts, in the order of the columns. */
 const PARTS = ["declarations", "differential", "agent", "screens", "takeover", "extension"];
 
-/** pi's declarations of what a session has: the file, and which of its types. */
+/** pi's declarations about sessions: the file, and the names of its types. */
 const DECLARED = [
 	["pi", "dist/core/session-manager.d.ts", /./],
 	["pi", "dist/core/messages.d.ts", /^(BashExecution|Custom|BranchSummary|CompactionSummary)Message$/],
@@ -30,10 +29,13 @@ const DECLARED = [
 	["types", "pi-ai/dist/utils/diagnostics.d.ts", /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/],
 ];
 
-/** What only this package declares: keys of headers that other programs, or old releases of pi, have written. */
+/** Members that only this package declares: keys of headers from other programs or old releases of pi. */
 const BEYOND = ["branchedFrom", "provider", "modelId", "thinkingLevel"].map((key) => `SessionHeader.${key}`);
 
-/** The tests of each part, as arguments of Vitest. Screens and the extension are tested on several releases, which their titles name. */
+/**
+ * The tests of each part, as arguments of Vitest. Screens and the extension are tested on several releases, which their
+ * titles name.
+ */
 const testsOf = (version) => {
 	const named = ["-t", version.replaceAll(".", "\\.")];
 	return {
@@ -105,14 +107,14 @@ export function compareDeclarations(dirs) {
 				const title = member === "" ? name : `${name}.${member}`;
 				const ownKind = own.get(member);
 				if (ownKind === undefined) lines.push(`${title}: pi has it, this package does not`);
-				// A call of ours may take more.
+				// Our method may have more parameters.
 				else if (
 					ownKind !== kind &&
 					!(kind.startsWith("(") && Number.parseInt(ownKind.slice(1), 10) > Number.parseInt(kind.slice(1), 10))
 				)
 					lines.push(`${title}: ${kind || "required"} in pi, ${ownKind || "required"} here`);
 			}
-			// Of a class and of functions, what is beyond is this package's own.
+			// Additional members of the class and additional functions belong to this package.
 			if (name === "SessionManager") continue;
 			for (const member of own?.keys() ?? [])
 				if (!members.has(member) && !BEYOND.includes(`${name}.${member}`))
@@ -211,7 +213,7 @@ function writeRow(version, cells) {
 	const lines = rows.split(/(?<=\n)/).filter((line) => line !== "");
 	const isOwn = (line) => line.startsWith(`| ${version} |`);
 	const known = lines.find(isOwn)?.split(" | ").slice(1) ?? [];
-	// What was not tried this time keeps what was found before.
+	// Parts that were not tried this time keep their earlier results.
 	const merged = cells.map((cell, at) => (cell === NOT_TRIED ? (known[at]?.replace(/ \|\n$/, "") ?? cell) : cell));
 	const row = `| ${version} | ${merged.join(" | ")} |\n`;
 	const others = lines.filter((line) => !isOwn(line));

@@ -1,5 +1,5 @@
-// Runs the fuzz targets for longer, each for so many seconds; inputs that do something new join the corpus in
-// crates/session-core/fuzz/corpus, and so does one that fails:
+// Runs each fuzz target for a number of seconds. Inputs with a new effect, and inputs that fail, are added to the
+// corpus in crates/session-core/fuzz/corpus:
 //   npm run fuzz -- --seconds 600 --seed 1 --target open
 import { spawnSync } from "node:child_process";
 import { optionsOf } from "./options.mjs";
@@ -16,7 +16,7 @@ const seed = values.seed ?? Math.floor(Math.random() * 2 ** 31);
 const env = { ...process.env, PSN_FUZZ_SECONDS: String(values.seconds ?? 300), PSN_FUZZ_SEED: String(seed) };
 if (values.target) env.PSN_FUZZ_TARGET = values.target;
 console.log(`fuzz: ${env.PSN_FUZZ_SECONDS} seconds each, seed ${seed}`);
-// The planted bugs are `npm test`'s business.
+// `npm test` checks that the planted bugs are found.
 const args = [
 	"test",
 	"--locked",

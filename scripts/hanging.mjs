@@ -1,5 +1,5 @@
-// A reporter of vitest that ends a run which hangs. A test's limit of time ends one that waits, not one whose process
-// never comes back to its event loop. The report then names the files that were running.
+// A reporter of vitest that ends a hanging run and names the running files. A test's own time limit cannot end a
+// process that never returns to its event loop.
 import { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 
@@ -47,7 +47,7 @@ export default class {
 		const file = process.argv.find((arg) => arg.startsWith("--outputFile.json="))?.replace(/^[^=]*=/, "");
 		if (file) writeFileSync(file, JSON.stringify({ numPassedTests: 0, testResults }));
 		for (const { name, message } of testResults) console.error(`${name}: ${message}`);
-		// A process in an endless loop does not see that this one is gone.
+		// A process in an endless loop does not notice the end of this process.
 		for (const child of process._getActiveHandles?.() ?? []) if (child instanceof ChildProcess) child.kill("SIGKILL");
 		process.exit(1);
 	}

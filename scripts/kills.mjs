@@ -1,5 +1,5 @@
-// Kills a writer at random moments, many times, beside a process that redacts, repairs and merges its file, and checks
-// after each kill that nothing the writer acknowledged is lost:
+// Kills a writer at random moments, while another process redacts, repairs and merges its file. After each kill it
+// checks that no acknowledged entry is lost:
 //   npm run kills -- --kills 5000 --seed 1
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

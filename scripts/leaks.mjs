@@ -1,4 +1,5 @@
-// Memory of 20,000 managers that are opened, read and dropped, and growth per entry of a million appends:
+// Measures the memory of 20,000 managers that are opened, read and dropped, and the growth for each of a million
+// appends:
 //   npm run leaks -- --managers 20000 --entries 1000000
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,8 +1,9 @@
 // After napi's build: changes index.js, the loader that napi generated, in two places.
 //
-// Its message blames npm, and tells people to delete their lock file, though in a clone the addon was only not built
-// yet: ours is in lib/load-error.js. And it takes the C library of the system's `ldd` for Node's, which may be the
-// other one: the first bytes of Node's program name its dynamic linker. Where they do not, napi's other ways follow.
+// First, its error message blames npm and recommends deleting the lock file, although in a clone the addon was only not
+// built yet; our message is in lib/load-error.js. Second, it derives Node's C library from the system's `ldd`, which
+// may differ; we read the dynamic linker in the first bytes of Node's program, and use napi's other ways if it is not
+// there.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

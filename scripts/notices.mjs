@@ -1,6 +1,6 @@
 // Writes THIRD_PARTY_NOTICES.md: the crates that are compiled into the addon, with their license texts.
 //   node scripts/notices.mjs
-//   node scripts/notices.mjs --check     whether it is fresh, nothing is written
+//   node scripts/notices.mjs --check     only checks whether the file is up to date
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -17,7 +17,7 @@ const linked = new Set(
 );
 const { packages } = JSON.parse(cargo("metadata", "--format-version", "1", "--locked"));
 
-/** The text of the license that is chosen: MIT where it is offered, else whatever is in the crate. */
+/** The text of the chosen license: MIT if possible, otherwise the license in the crate. */
 function licenseText(manifest) {
 	const dir = dirname(manifest);
 	const files = readdirSync(dir).filter((name) => /^(licen[cs]e|unlicense|copying)/i.test(name));
@@ -41,6 +41,6 @@ const text = [head, ...sections.sort()].join("\n");
 const file = join(root, "THIRD_PARTY_NOTICES.md");
 if (!process.argv.includes("--check")) writeFileSync(file, text);
 else if (readFileSync(file, "utf8") !== text) {
-	console.log("THIRD_PARTY_NOTICES.md is not of the crates that are compiled in: node scripts/notices.mjs");
+	console.log("THIRD_PARTY_NOTICES.md does not list the crates that are compiled in. Run node scripts/notices.mjs");
 	process.exitCode = 1;
 }

@@ -1,10 +1,10 @@
-// The options of our scripts: what they take is in the comment that each begins with, and is shown when something else
-// is given.
+// Parses the options of our scripts. The comment at the beginning of a script is its usage, which is shown if the
+// arguments are wrong.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-/** A value that was given, or what is wrong with it. */
+/** Parses a value, or throws an error that describes the problem. */
 function checked(name, value, { counts = [], whole = [], shares = [], oneOf = {} }) {
 	const wrong = (wanted) =>
 		Object.assign(new Error(`--${name} is ${wanted}, not ${JSON.stringify(value)}`), { code: "ERR_PARSE_ARGS_VALUE" });
@@ -22,9 +22,9 @@ function checked(name, value, { counts = [], whole = [], shares = [], oneOf = {}
 }
 
 /**
- * `parseArgs(config)` for the script at `url`, which ends with its usage where the arguments are wrong or `--help`.
- * Names options whose values are `counts` of at least 1, `whole` numbers, `shares` from 0 to 1, `oneOf` some words;
- * numbers are given as such.
+ * `parseArgs(config)` for the script at `url`. Shows the usage and ends the process for `--help` and for wrong
+ * arguments. Values of options may be `counts` of at least 1, `whole` numbers, `shares` from 0 to 1, or `oneOf` some
+ * words; numbers are returned as numbers.
  */
 export function optionsOf(url, config, kinds = {}) {
 	const usage = () => {

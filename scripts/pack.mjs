@@ -1,9 +1,9 @@
-// Packs this clone for programs on this machine: one tarball with the addon that was built here.
+// Packs this clone for programs on this machine: one tarball, including the addon of this machine.
 //   node scripts/pack.mjs [folder]
 //
-// `npm install <clone>` makes a link. TypeScript resolves imports from where a link leads to, so that
-// `pi-session-native/pi` would look for pi in the clone, not find it, and be typed `any`. `npm pack` in the clone
-// leaves the addon out: each platform's is a package of its own once this package is published.
+// `npm install <clone>` would create a link. TypeScript resolves imports from the target of a link, so that
+// `pi-session-native/pi` would look for pi in the clone, not find it, and have the type `any`. `npm pack` in the clone
+// leaves out the addon, because a published addon is in a package of its own.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const addons = readdirSync(root).filter(
 	(name) => name.startsWith(`${manifest.napi.binaryName}.`) && name.endsWith(".node"),
 );
 if (addons.length === 0) {
-	console.error("There is no addon yet: npm run build");
+	console.error("The addon was not built yet. Run npm run build");
 	process.exit(1);
 }
 const files = [...manifest.files, ...addons];

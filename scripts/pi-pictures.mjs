@@ -1,4 +1,4 @@
-// Takes the pictures of the extension: the reference pi in a terminal (tmux), its screen drawn by a browser.
+// Takes the pictures of the extension: runs the reference pi in a terminal (tmux), and draws its screen by a browser.
 //   node scripts/pi-pictures.mjs        writes docs/images/find.png and docs/images/costs.png
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const pictures = join(pi.root, "docs/images");
 const [COLUMNS, LINES] = [110, 28];
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** A screen with its escape sequences as HTML: bold text and 24-bit colours, which is what pi's theme uses. */
+/** Converts a screen with escape sequences to HTML: bold text and 24-bit colours, which pi's theme uses. */
 function drawn(screen) {
 	let style = {};
 	return screen
@@ -58,7 +58,7 @@ const browser = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chr
 if (!browser) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
 try {
 	const [home, work] = ["home", "shop"].map((name) => join(dir, name));
-	// Where pi keeps them: the screen names any other place.
+	// In pi's usual directory, because the screen would name another one.
 	const sessions = join(pi.agentDirOf(home), "sessions/examples");
 	for (const path of [work, dirname(sessions)]) mkdirSync(path, { recursive: true });
 	writeStore(sessions);
@@ -103,7 +103,7 @@ try {
 		throw new Error(`The screen never showed ${wanted.join(" and ")}:\n${tmux("capture-pane", "-p")}`);
 	};
 	const picture = async (name) => {
-		// Until it is drawn whole.
+		// Waits until the screen is complete.
 		await pause(500);
 		const page = join(dir, "screen.html");
 		const font = "font: 15px/19px 'DejaVu Sans Mono', monospace";

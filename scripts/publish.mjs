@@ -1,10 +1,10 @@
-// Publishes the packages of a release, from the tarballs that were tried: the platforms', and the main one last, so
-// that whoever installs it finds the others.
+// Publishes the tested tarballs of a release: the packages of the platforms, and then the main package, so that an
+// install of it finds the others.
 //   node scripts/publish.mjs <folder of tarballs>
 //
-// It may be run again after it failed half way: what the registry has is skipped. A version like 1.2.0-beta.1 gets
-// the dist-tag `beta`, so that nobody has it who did not ask for it. Where GitHub gives a token for it, each package is
-// published with npm's statement of where it was built.
+// If it failed half way, run it again: it skips published packages. A version like 1.2.0-beta.1 gets the dist-tag
+// `beta`, so that only users who ask for it install it. If GitHub provides a token, each package is published with
+// npm's provenance statement.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -12,11 +12,11 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMain } from "./is-main.mjs";
 
-/** npm is a script on Windows, which only a shell starts. */
+/** On Windows npm is a script, which only a shell can start. */
 const shell = process.platform === "win32";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** `latest` for a release; for a version before one, the word after its dash, or `next` if there is none. */
+/** The dist-tag: `latest` for a release; for a pre-release the word after its dash, or `next`. */
 export function distTag(version) {
 	const before = /^\d+\.\d+\.\d+-([^+]+)/.exec(version)?.[1];
 	if (before === undefined) return "latest";
@@ -28,19 +28,19 @@ export function distTag(version) {
 const manifestIn = (tarball) =>
 	JSON.parse(execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" }));
 
-/** The checksum of a version that the registry has; undefined if it has none. Throws if it cannot tell. */
+/** The checksum of a published version; undefined if it is not published. Throws if the registry does not answer. */
 function published({ name, version }) {
 	const args = ["view", `${name}@${version}`, "dist.integrity", "--json"];
 	const { stdout, stderr, error } = spawnSync("npm", args, { encoding: "utf8", shell });
 	if (error) throw error;
-	// A package without this version gives nothing, an unknown package an error.
+	// For a package without this version npm prints nothing, for an unknown package an error.
 	const told = stdout.trim() === "" ? "" : JSON.parse(stdout);
 	if (typeof told === "string") return told === "" ? undefined : told;
 	if (told.error?.code === "E404") return undefined;
-	throw new Error(`Whether ${name}@${version} is published, the registry did not say: ${stdout}${stderr}`);
+	throw new Error(`The registry did not tell whether ${name}@${version} is published: ${stdout}${stderr}`);
 }
 
-/** Publishes what is not there yet. */
+/** Publishes the packages that are not published yet. */
 export function publish(dir) {
 	const { name: main } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 	const tarballs = readdirSync(dir)
@@ -49,13 +49,15 @@ export function publish(dir) {
 	const packages = tarballs.map((tarball) => ({ tarball, ...manifestIn(tarball) }));
 	packages.sort((a, b) => (a.name === main) - (b.name === main) || (a.name < b.name ? -1 : 1));
 	const last = packages.at(-1);
-	if (last?.name !== main) throw new Error(`${dir} holds no tarball of ${main}`);
+	if (last?.name !== main) throw new Error(`${dir} contains no tarball of ${main}`);
 	const wanted = Object.entries(last.optionalDependencies ?? {});
 	const missing = wanted.filter(
 		([name, version]) => !packages.some((one) => one.name === name && one.version === version),
 	);
 	if (wanted.length === 0 || missing.length > 0) {
-		throw new Error(`${dir} lacks platform packages: ${missing.map((one) => one.join("@")).join(", ") || "all"}`);
+		throw new Error(
+			`${dir} does not contain these platform packages: ${missing.map((one) => one.join("@")).join(", ") || "all"}`,
+		);
 	}
 	const provenance = process.env.ACTIONS_ID_TOKEN_REQUEST_URL ? ["--provenance"] : [];
 	for (const one of packages) {

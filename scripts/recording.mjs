@@ -1,4 +1,4 @@
-// Records `pi-sessions` in a terminal, for the README: an SVG that shows one command after the other, with its colours.
+// Records `pi-sessions` in a terminal for the README: an SVG that shows one command after another, in colour.
 //   node scripts/recording.mjs        writes docs/images/terminal.svg
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { writeSession, writeStore } from "./demo/example-sessions.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const [COLUMNS, LINES] = [100, 22];
-/** Pixels of one character, and around all of them. */
+/** The size of a character in pixels, and the margin around all characters. */
 const [WIDTH, HEIGHT, MARGIN] = [8.4, 18, 16];
 const SECONDS = 5;
 /** The colours of a terminal by the codes that select them. */
@@ -26,7 +26,7 @@ const COLOURS = {
 
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** A line of output as SVG. It knows colours, bold, dim and underlined text. */
+/** A line of output as SVG, with colours, bold, dim and underlined text. */
 function drawnLine(line, y) {
 	let style = {};
 	const spans = line.split(/(\x1b\[[\d;]*m)/).flatMap((piece) => {
@@ -55,7 +55,7 @@ const attributes = (style) =>
 		.map(([name, value]) => (value ? ` ${name}="${value}"` : ""))
 		.join("");
 
-/** The frames as an SVG that shows each for some seconds, in a circle. Without animation the first is seen. */
+/** An SVG that shows each frame for some seconds, in a loop. Without animation it shows the first frame. */
 function drawn(frames) {
 	const share = 100 / frames.length;
 	const drawings = frames.map(({ command, output }, at) => {

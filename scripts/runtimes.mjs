@@ -1,9 +1,9 @@
-// The suite on every JavaScript runtime: the same spec files, by vitest, in Node's releases, Bun and Deno.
-//   npm run runtimes                         everything on each of them
-//   npm run runtimes -- bun deno             on these
-//   npm run runtimes -- --quick node20       few random cases, and less on some: as `npm run test:all` does
-//   npm run runtimes -- --specs __test__/unit/contract/tree bun     these files; -t names one test
-// The last line is the sum: `N passed, N failed`. A test whose tool is missing is not run, and the tool is named.
+// Runs the same spec files by vitest on every JavaScript runtime: Node's releases, Bun and Deno.
+//   npm run runtimes                         all tests on each runtime
+//   npm run runtimes -- bun deno             only on these
+//   npm run runtimes -- --quick node20       few random cases, and fewer tests on some runtimes, as in `npm run test:all`
+//   npm run runtimes -- --specs __test__/unit/contract/tree bun     only these files; -t selects one test
+// The last line is the sum: `N passed, N failed`. If a tool is missing, its tests are not run, and the output names it.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,21 +16,20 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const below = (names) => names.map((name) => `__test__/${name}`);
 /** The same in the package of stores. */
 const ofStores = (names) => below(names).map((path) => `packages/sync/${path}`);
-/** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
+/** The tests that depend on the runtime. The others start a Node themselves: pi's agent, the hook, `tsc`, npm. */
 const SPECS = below(["unit/", "stress/", "slow/"]);
-/** Of these, in a quick run. */
+/** The tests of a quick run. */
 const QUICK = below(["unit/", "stress/"]);
 /**
- * The Nodes between the oldest, which runs all tests, and the newest; Deno, which has the engine of Node; and what is
- * run on them in a quick run. The rest asks more of the core, of JavaScript of our own and of the file system than of
- * the engine.
+ * The Nodes between the oldest, which runs all tests, and the newest; Deno, which has Node's engine; and their tests in
+ * a quick run. The other tests depend more on the core, on our JavaScript and on the file system than on the engine.
  */
 const IN_SHORT = ["node22", "node24", "deno"];
 const OF_THE_ENGINE = [
 	...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]),
 	...ofStores(["unit/conformance.spec.ts"]),
 ];
-/** Processes that are killed, counted, limited or watched from outside, and full disks: run on one Node. */
+/** Tests that kill, count, limit or watch processes, and tests with full disks: they run on one Node. */
 const LEFT_OUT = [
 	...below([
 		"slow/lists/long-lines.spec.ts",
@@ -46,7 +45,7 @@ const LEFT_OUT = [
 		// Node's own rules for paths of Windows.
 		"unit/contract/windows-paths.spec.ts",
 	]),
-	// The last one needs a package that NODE_PATH leads to.
+	// The last one needs a package from NODE_PATH.
 	...ofStores([
 		"stress/stores.spec.ts",
 		"unit/directory-files.spec.ts",
@@ -54,16 +53,16 @@ const LEFT_OUT = [
 		"unit/aws-credentials.spec.ts",
 	]),
 ];
-/** The command is Node's: run on each of its releases. */
+/** The tests of the command, which run on each release of Node. */
 const COMMAND = below(["integration/cli/"]);
-/** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
+/** Node's module hooks differ between releases, so pi is hooked on each release that it supports. */
 export const HOOKED = ["node24", "node26"];
 const HOOK = below(["end-to-end/register/"]);
-/** Starts the real pi very often: in a quick run left out, or run on the newest Node alone. */
+/** Tests that start the real pi very often. A quick run leaves them out, or runs them only on the newest Node. */
 const SCREENS = below(["end-to-end/register/tui.spec.ts"]);
 const REAL_PI = below(["end-to-end/register/pi.spec.ts"]);
 
-/** What vitest is told to run on a runtime: folders, and what of them is left out. */
+/** The arguments of vitest for a runtime: folders, and the tests in them that are left out. */
 function filesOf(name, specs, quick) {
 	if (specs !== SPECS) return specs;
 	const isShort = quick && IN_SHORT.includes(name);
@@ -74,13 +73,13 @@ function filesOf(name, specs, quick) {
 	return [...folders, ...command, ...hook, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
-/** Runs the specs on one runtime; gives what `reported` does. */
+/** Runs the specs on one runtime. Returns the result of `reported`. */
 function runOn(name, { specs, quick, test }) {
 	const env = { ...process.env, PSN_RUNTIME: name, PSN_COUNTS: quick ? "taste" : (process.env.PSN_COUNTS ?? "full") };
 	const run = (reporters) => {
 		const { binary, args } = setup(name);
 		if (HOOKED.includes(name)) env.PSN_PI_NODE = binary;
-		// For the processes that vitest and the tests start, too.
+		// Also for the processes that vitest and the tests start.
 		if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/unit/runtimes/bun-home.cjs")}`;
 		const vitest = [
 			VITEST,
@@ -101,7 +100,7 @@ function runOn(name, { specs, quick, test }) {
 	});
 }
 
-/** Runs the suite on the named runtimes, all of them by default; gives the sum, and what failed by name. */
+/** Runs the suite on the named runtimes, by default on all. Returns the sum, and the failures by name. */
 export async function runRuntimes(names = [], { specs = SPECS, quick = false, test } = {}) {
 	const rows = [];
 	for (const name of names.length > 0 ? names : Object.keys(RUNTIMES)) {

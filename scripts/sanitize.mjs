@@ -1,10 +1,9 @@
 // Runs the JavaScript tests on an addon that checks every access to memory (AddressSanitizer): needs gcc's libasan.
-//   npm run sanitize            what is in FOLDERS below, one after the other
+//   npm run sanitize            the tests in FOLDERS below, one folder after another
 //   npm run sanitize -- path…   other tests
 //
-// Left out are the tests that start the module in processes of their own by the dozen (kills, eight writers), those
-// that measure or limit memory (leaks, costs, sizes: it is another under a sanitizer), and those of packages, runtimes
-// and the command, which run other builds.
+// It leaves out tests that start dozens of processes (kills, eight writers), tests that measure or limit memory (leaks,
+// costs, sizes), which a sanitizer changes, and tests of packages, runtimes and the command, which run other builds.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +16,7 @@ const run = (command, args, env = {}) => {
 	const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
 	if (status !== 0) process.exit(status ?? 1);
 };
-// Sanitizers are not stable in rustc; the switch lets the stable one make them.
+// Sanitizers are unstable in rustc; this variable enables them in a stable release.
 run("cargo", ["build", "--locked", "--target", target, "--target-dir", out, "--profile", "dev", "--lib"], {
 	RUSTC_BOOTSTRAP: "1",
 	RUSTFLAGS: "-Zsanitizer=address -Zexternal-clangrt -Clink-arg=-Wl,-z,undefs",
@@ -42,10 +41,10 @@ for (const tests of asked.length > 0 ? [asked] : FOLDERS) {
 		env: {
 			...process.env,
 			PSN_MODULE: join(folder, "index.js"),
-			// Each step takes several times as long: as many of them as in `npm test`.
+			// Each step takes several times as long, so we run as many cases as `npm test`.
 			PSN_COUNTS: process.env.PSN_COUNTS ?? "taste",
 			LD_PRELOAD: realpathSync(stdout.trim()),
-			// Node itself keeps memory until it ends: what leaks is the leak test's business.
+			// Node itself keeps memory until its end. `npm run leaks` finds leaks.
 			ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1:handle_segv=0:allow_user_segv_handler=1",
 		},
 	});

@@ -1,6 +1,6 @@
-// Whether the built addon works where it is: a session is written, migrated, forked, searched for and read again.
-//   node scripts/smoke.mjs [module]      without one, this clone's own
-// Needs nothing but a JavaScript runtime, so that it runs wherever an addon was built.
+// Checks that the built addon works on this machine: writes, migrates, forks, finds and reads a session.
+//   node scripts/smoke.mjs [module]      by default this clone's own
+// It needs only a JavaScript runtime.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -20,7 +20,7 @@ const given = process.argv[2];
 const path = given ? resolve(given) : join(dirname(fileURLToPath(import.meta.url)), "../index.js");
 const { SessionManager } = createRequire(import.meta.url)(path);
 const dir = mkdtempSync(join(tmpdir(), "pi-session-native-smoke-"));
-/** Closed before the folder goes: Windows removes no file that is open. */
+/** Managers that are closed before the folder is removed, because Windows cannot remove an open file. */
 const managers = [];
 const kept = (manager) => {
 	managers.push(manager);
@@ -67,7 +67,7 @@ try {
 	console.log(`works on ${process.platform} ${process.arch}: ${list.length} sessions`);
 } finally {
 	for (const manager of managers) manager.close();
-	// The session that a branch was made of stays open for the entries that were read of it, until they are collected.
+	// The session of a branch stays open for its returned entries, until these are collected.
 	collectGarbage();
 	await new Promise((resolve) => setImmediate(resolve));
 	rmSync(dir, { recursive: true, force: true });

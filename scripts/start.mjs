@@ -1,5 +1,5 @@
-// `npm start`: makes the clone ready, lets the real pi agent hold a conversation on our session manager, and shows
-// the session it left. `npm start -- <session.jsonl>` shows that file instead, from a copy, without an agent.
+// `npm start`: prepares the clone, runs a conversation of the real pi agent on our session manager, and shows its
+// session. `npm start -- <session.jsonl>` shows a copy of that file instead, without an agent.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,17 +10,17 @@ import { moduleUnderTest } from "./demo/pi.mjs";
 import { prepareModule } from "./demo/prepare.mjs";
 import { writeSampleSession } from "./demo/sample-session.mjs";
 
-// npm changes into the package folder; what the user typed is meant from where they typed it.
+// npm changes to the package's folder, but the user's path is relative to the original folder.
 const typedIn = process.env.npm_lifecycle_event === "start" ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd();
 
 function checkFile(path) {
 	const stats = statSync(path, { throwIfNoEntry: false });
-	if (!stats) throw new Error(`No such file: ${path}`);
+	if (!stats) throw new Error(`The file does not exist: ${path}`);
 	if (!stats.isFile()) throw new Error(`Not a file: ${path}`);
 	if (stats.size === 0) throw new Error(`Not a pi session, it is empty: ${path}`);
 }
 
-/** Opening a file of an older version migrates it, so what is opened is a copy. */
+/** We open a copy, because opening a file of an older version migrates it. */
 async function showCopy(module, showSession, path, scratch) {
 	const dir = join(scratch, "copy");
 	const name = basename(path);
@@ -39,11 +39,11 @@ async function agentIsReady() {
 		const { setup, nodeBin } = await import("./reference/setup.mjs");
 		console.log(dim("> pi 0.87.1, and the newer Node it needs"));
 		setup();
-		// A folder scripts/reference/ copied from another machine is complete and still of no use.
+		// A folder scripts/reference/ from another machine is complete but does not work here.
 		execFileSync(nodeBin, ["--version"], { stdio: "ignore" });
 		return true;
 	} catch (error) {
-		console.log(yellow(`pi cannot run here, so this goes on without the agent: ${error.message}`));
+		console.log(yellow(`pi cannot run here, so the demo continues without the agent: ${error.message}`));
 		return false;
 	}
 }
@@ -54,11 +54,11 @@ async function main(args) {
 	if (given) checkFile(given);
 	if (!process.env.PSN_MODULE) prepareModule();
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-demo-"));
-	// The user's own ~/.pi stays out of it: this process's session manager looks where the agent's does.
+	// We do not use the user's own ~/.pi: this process's session manager uses the same directory as the agent's.
 	process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
 	process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 	const module = await import(pathToFileURL(moduleUnderTest).href);
-	// These need packages that a fresh clone has by now.
+	// These need packages that are installed by now.
 	const { showSession } = await import("./demo/show-session.mjs");
 	const { watchAgent } = await import("./demo/watch-agent.mjs");
 	if (given) return await showCopy(module, showSession, given, scratch);
@@ -66,7 +66,7 @@ async function main(args) {
 	await showSession(module, file);
 }
 
-// `npm start | head` is not a failure.
+// `npm start | head` is no failure.
 process.stdout.on("error", (error) => {
 	if (error.code !== "EPIPE") throw error;
 	process.exit();

@@ -1,6 +1,6 @@
-// Kills machines that share a store, and cuts them off from it, at random moments; checks in the end that no
-// acknowledged entry is lost or there twice, that no file has what was redacted, and that all have the same lines in
-// the same order. Each round of 100 kills has a session and a seed of its own:
+// Kills machines that share a store, and disconnects them from it, at random moments. At the end it checks that no
+// acknowledged entry is lost or duplicated, that no file contains a redacted text, and that all files have the same
+// lines in the same order. Each round of 100 kills has its own session and seed:
 //   npm run store-kills -- --kills 5000 --seed 1 --store postgres
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,13 +1,12 @@
-// The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to
-// begin with.
-//   npm test                                 before a commit: checks of the sources, the core, the package in short
-//   npm run test:all                         everything in full, with shells, terminals, packages; and with few random cases on the other runtimes
-//   npm run test:all -- --rest               what `npm test` left out
-//   npm run test:all -- --strict             a missing tool is a failure, not a test that is not run
+// Runs the tests, also in a fresh clone: installs, builds and tests. It needs Node, npm, cargo and a C compiler.
+//   npm test                                 before a commit: checks of the sources, tests of the core and of the package with few cases
+//   npm run test:all                         all tests, with shells, terminals and packages, and the other runtimes with few random cases
+//   npm run test:all -- --rest               only the tests that `npm test` leaves out
+//   npm run test:all -- --strict             a missing tool is a failure
 //
-// Steps that do not need each other run side by side, and each is run whatever became of the others, so that one run
-// shows the whole picture. A step's output is shown when it ends. The last line is the sum: `N passed, N failed`, and
-// of `test:all` also `N not run`.
+// Independent steps run at the same time. A failed step does not stop the others, so that one run shows all failures.
+// The output of a step is shown at its end. The last line is the sum: `N passed, N failed`, and for `test:all` also `N
+// not run`.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -29,17 +28,17 @@ const LONG = ["slow/", "end-to-end/"];
 const parts = [...(rest ? [] : SHORT), ...(all ? LONG : [])];
 
 const env = { ...process.env, PSN_COUNTS: process.env.PSN_COUNTS ?? (all ? "full" : "taste") };
-// What `npm test` needs is said at the top.
+// The comment at the top says what `npm test` needs.
 if (options.strict || !all) env.PSN_STRICT = "1";
 const total = { passed: 0, failed: 0, notRun: 0 };
-/** For the end: the place of a failure in the log may be far up. */
+/** Failures, which are repeated at the end of the log. */
 const failures = [];
 const missing = new Set();
 
-/** A command that prints nothing for so long hangs: longer than a busy machine compiles one crate. */
+/** A command without output for this time hangs. A busy machine compiles one crate in less. */
 const LIMIT_MINUTES = 40;
 
-/** Runs a command; gives its exit code and its output. */
+/** Runs a command. Returns its exit code and its output. */
 function run(command, args) {
 	return new Promise((resolve) => {
 		const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -48,7 +47,7 @@ function run(command, args) {
 		const limit = setTimeout(() => {
 			output += `\nEnded: it printed nothing for ${LIMIT_MINUTES} minutes\n`;
 			child.kill();
-			// Processes that it started may keep them open.
+			// Child processes may keep the pipes open.
 			for (const stream of streams) stream.destroy();
 		}, LIMIT_MINUTES * 60_000);
 		for (const stream of streams) {
@@ -67,8 +66,7 @@ function run(command, args) {
 }
 
 /**
- * Runs a step and shows what it printed. It passes if its work says so: an exit code of 0, and no failed tests where it
- * counts them.
+ * Runs a step and shows its output. The step passes if its exit code is 0 and none of its tests failed.
  */
 async function step(title, work) {
 	console.log(`.. ${title}`);
@@ -77,7 +75,7 @@ async function step(title, work) {
 	const isGood = code === 0 && failed === 0;
 	total.passed += passed;
 	total.notRun += notRun;
-	// A step may fail before it comes to its tests, or after them.
+	// A step may fail before or after its tests.
 	total.failed += isGood || failed > 0 ? failed : 1;
 	failures.push(...names);
 	if (!isGood && names.length === 0)
@@ -94,7 +92,7 @@ const command =
 		run(name, args);
 const content = (file) => (existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "");
 
-/** What the build writes must be what is committed; outside of a repository, what was there before the build. */
+/** The generated files must be the committed files; outside of a repository, the files before the build. */
 async function fresh(before) {
 	const { status } = spawnSync("git", ["ls-files", "--error-unmatch", ...GENERATED], { cwd: root, stdio: "ignore" });
 	if (status === 0) return run("git", ["--no-pager", "diff", "--exit-code", "--", ...GENERATED]);
@@ -106,8 +104,8 @@ async function fresh(before) {
 }
 
 async function cargoTest() {
-	// The tests of the core, and the examples of both crates: some must not compile. More threads than processors, for
-	// the longest tests wait for the disk and for locks.
+	// The tests of the core, and the examples of both crates, some of which must not compile. There are more threads than
+	// processors, because the longest tests wait for the disk and for locks.
 	const { code, output } = await run("cargo", [
 		"test",
 		"--locked",
@@ -133,7 +131,7 @@ async function vitest() {
 	return { ...result, output };
 }
 
-/** Clippy for the systems that this one is not. */
+/** Clippy for other systems. */
 async function otherSystems() {
 	const { code, output } = await run(process.execPath, ["scripts/clippy.mjs", ...(options.strict ? ["--strict"] : [])]);
 	const lacks = output.split("\n").filter((line) => line.startsWith("rustup is missing"));
@@ -141,8 +139,8 @@ async function otherSystems() {
 }
 
 /**
- * The suite on the other runtimes. The one that has just run it does not run it again, unless pi is to be hooked on it:
- * the tests of that run on pi's own Node.
+ * The suite on the other runtimes. The present runtime does not run it again, except for the tests that hook pi, which
+ * run on pi's own Node otherwise.
  */
 async function runtimes() {
 	const here = `node${parseInt(process.versions.node, 10)}`;
@@ -154,8 +152,8 @@ const before = GENERATED.map(content);
 const installed = step("install", command(process.execPath, "scripts/install.mjs"));
 const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "scripts/reference/setup.mjs")));
 const clippy = (...args) => command("cargo", "clippy", "--locked", "--all-targets", ...args, "--", "-D", "warnings");
-// Cargo does one thing at a time. What vitest waits for comes first; the rest runs beside vitest, whose tests often
-// wait.
+// Cargo runs one command at a time. The build comes first, because vitest needs it; the rest runs beside vitest, whose
+// tests often wait.
 const checked = async () => {
 	await step("cargo fmt", command("cargo", "fmt", "--check"));
 	if (await installed)

@@ -1,9 +1,9 @@
-// Sessions that pictures show: one with branches, and a directory of many.
+// The sessions in the pictures: one session with branches, and a directory with many sessions.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SessionManager } from "../../index.js";
 
-/** A day's work with three ways tried. Gives the file. */
+/** A day's work with three branches. Returns the file. */
 export function writeSession(dir) {
 	const manager = SessionManager.create("/home/user/shop", dir);
 	const cost = { input: 0.003, output: 0.011, cacheRead: 0.002, cacheWrite: 0, total: 0.016 };

@@ -1,5 +1,5 @@
-// A model that costs nothing: an OpenAI-completions endpoint on 127.0.0.1 that answers from a script, one step per
-// request, as a stream of small chunks, and keeps every request it was sent.
+// A scripted model: an OpenAI-completions endpoint on 127.0.0.1 that answers each request with one step of a script, as
+// a stream of small chunks, and records every request.
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -44,7 +44,7 @@ async function answer(response, step, index, model, pauseMs) {
 
 /**
  * Starts the endpoint on a free port. A step is `{ thinking?, text?, toolCalls?, usage?, finishReason? }` or, for a
- * refusal, `{ status, error }`. A request past the end of the script is answered with an error that says so.
+ * refusal, `{ status, error }`. A request after the end of the script is answered with an error that says so.
  */
 export async function startModelServer(steps, { pauseMs = 0 } = {}) {
 	const requests = [];
@@ -68,7 +68,7 @@ export async function startModelServer(steps, { pauseMs = 0 } = {}) {
 	return {
 		baseUrl: `http://127.0.0.1:${server.address().port}/v1`,
 		requests,
-		/** Steps of the script that no request has asked for yet. */
+		/** The remaining steps of the script. */
 		remaining: () => Math.max(0, steps.length - requests.length),
 		close: async () => {
 			server.closeAllConnections();

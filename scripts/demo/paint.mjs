@@ -1,4 +1,4 @@
-// Colours where there is a terminal that wants them. No package: the demo says what it does before any is installed.
+// Colours for terminals, without a package, because the demo prints before packages are installed.
 const coloured = process.stdout.isTTY && !process.env.NO_COLOR;
 const style = (open, close) => (text) => (coloured ? `\x1b[${open}m${text}\x1b[${close}m` : text);
 

@@ -1,5 +1,5 @@
-// The real pi CLI on a session manager of one's choice, in a home of its own: no key, no network, nothing of the
-// user's own pi is read or written.
+// Runs the real pi CLI on a chosen session manager, in a home of its own: without keys and network, and without reading
+// or writing files of the user's own pi.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -15,23 +15,23 @@ import {
 export { earlierVersion, piPackage, referenceVersion };
 /** The reference. Its bundle runs; its unbundled modules lack their dependencies here. */
 export const referencePackage = referenceDir;
-/** The release before the reference: its bundle runs, too. */
+/** The release before the reference, whose bundle runs, too. */
 export const earlierPackage = earlierDir;
-/** The Node that runs pi; another release is named in PSN_PI_NODE. */
+/** The Node that runs pi. PSN_PI_NODE names another release. */
 export const nodeBin = process.env.PSN_PI_NODE ?? installedNode;
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = resolve(here, "../..");
 export const referenceModule = join(referenceDir, "dist/core/session-manager.js");
 const named = process.env.PSN_MODULE ?? join(root, "index.js");
-/** The module under test; another one (the reference itself, an older build) is named in PSN_MODULE, as path or URL. */
+/** The module under test. PSN_MODULE names another one (the reference, an older build), as path or URL. */
 export const moduleUnderTest = named.startsWith("file:") ? fileURLToPath(named) : resolve(named);
 
 export const isInstalled = () =>
 	[nodeBin, piPackage, earlierPackage, referenceModule].every((path) => existsSync(path));
 
-// Variables a process needs to run at all. Everything else stays outside: a key in the user's environment would
-// bring another model in, and PI_* settings would change what pi does.
+// The variables that a process needs. We pass no others, because a key in the user's environment would add a model, and
+// PI_* settings would change pi's behaviour.
 const PASSED_ON = [
 	"PATH",
 	"TMPDIR",

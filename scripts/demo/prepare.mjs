@@ -1,4 +1,4 @@
-// Makes a fresh clone ready to run, doing only what is missing or stale: the packages, the release addon.
+// Prepares a fresh clone: installs packages and builds the release addon, if they are missing or stale.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";

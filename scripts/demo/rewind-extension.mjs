@@ -1,5 +1,5 @@
-// A pi extension with one command: `/rewind <n> [--summarize] [label]` goes back to before the n-th user message of
-// the active branch (0 is the first), so that the next prompt opens a second branch. The label marks the place.
+// A pi extension with one command: `/rewind <n> [--summarize] [label]` moves the leaf before the n-th user message of
+// the active branch (0 is the first), so that the next prompt begins a second branch. The label marks the entry.
 export default function rewindExtension(pi) {
 	pi.registerCommand("rewind", {
 		description: "Go back to before the n-th user message of this branch",

@@ -1,10 +1,11 @@
-// Talks to pi's RPC mode: one JSON object a line each way, commands answered by id, events in between.
+// A client of pi's RPC mode: one JSON object a line in both directions. Commands are answered by id, with events
+// between.
 import { spawn } from "node:child_process";
 import { StringDecoder } from "node:string_decoder";
 
 /**
- * Starts the command and gives a client with `send`, `prompt`, `records` and `close`. Every record also goes to
- * `onRecord`.
+ * Starts the command and returns a client with `send`, `prompt`, `records` and `close`. Calls `onRecord` with every
+ * record.
  */
 export function startRpc({ command, args, env }, { cwd, onRecord = () => {} }) {
 	const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
@@ -23,7 +24,7 @@ class RpcClient {
 
 	constructor(child, onRecord) {
 		[this.#child, this.#onRecord] = [child, onRecord];
-		// Split at LF alone: U+2028 and U+2029 are legal inside a record, and readline would cut there.
+		// We split only at LF, because a record may contain U+2028 and U+2029, where readline would split.
 		const decoder = new StringDecoder("utf8");
 		let pending = "";
 		child.stdout.on("data", (chunk) => {

@@ -1,4 +1,4 @@
-// A session written by our SessionManager alone, for a machine where pi itself cannot run.
+// Writes a session by our SessionManager only, for a machine on which pi itself cannot run.
 import { join } from "node:path";
 
 const usage = {

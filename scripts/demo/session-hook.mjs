@@ -1,5 +1,5 @@
-// Given to Node by --import: every import of pi's own session manager inside the pi package gets another module
-// instead. Each redirected import is noted, so that a run where nothing was redirected cannot pass for one.
+// Loaded by --import: redirects every import of pi's own session manager inside the pi package to another module. It
+// counts redirected imports, so that a run without any is detected.
 import { appendFileSync, realpathSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,7 @@ registerHooks({
 		return { url: replacement, shortCircuit: true };
 	},
 	load(url, context, nextLoad) {
-		// A way past the resolver would leave two managers in one process.
+		// If the hook missed an import, the process would contain two managers.
 		if (url === own) throw new Error("pi's own session manager was loaded in spite of the hook");
 		return nextLoad(url, context);
 	},

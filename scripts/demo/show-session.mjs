@@ -1,4 +1,4 @@
-// What our module makes of a session file, without any agent: the tree, the context a model would get, the list.
+// Shows a session file by our module, without an agent: the tree, the context for a model, and the list.
 
 import { treeLines } from "../../lib/cli/tree-lines.mjs";
 import { clip } from "../../lib/shared/text.mjs";

@@ -1,5 +1,5 @@
-// The main job where one can watch it: pi's own CLI on our session manager, talking to a scripted model on this
-// machine, asked a few things, sent back once, so that the session it leaves has a second branch.
+// Shows pi's own CLI on our session manager with a scripted model on this machine: a short conversation that goes back
+// once, so that the session has a second branch.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -78,7 +78,7 @@ async function converse(rpc, out) {
 	return (await command(rpc, { type: "get_state" })).sessionFile;
 }
 
-/** Runs the conversation in a folder below `home` and gives the path of the session file it left. */
+/** Runs the conversation in a folder below `home`. Returns the path of the session file. */
 export async function watchAgent(home) {
 	const cwd = join(home, "project");
 	const hookLog = join(home, "hook.log");

@@ -1,6 +1,6 @@
-// The JavaScript runtimes that the suite is run on, each from the npm package that carries its binary. They stay out of
-// the root package: a `node` in its `node_modules/.bin` would take over every script.
-//   node scripts/runtimes/setup.mjs [name…]     installs what is missing (all of them without a name) and shows the versions
+// Installs the JavaScript runtimes of the tests from npm packages with their binaries. They are not dependencies of the
+// root package, because a `node` in its `node_modules/.bin` would run every script.
+//   node scripts/runtimes/setup.mjs [name…]     installs missing runtimes (by default all) and shows the versions
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,7 +19,7 @@ const node = (version) => ({
 	args: [],
 });
 
-/** By name: the release, the npm package that carries it for this platform, the binary in it, how it runs a script. */
+/** By name: the release, its npm package for this platform, the binary in it, and how it runs a script. */
 export const RUNTIMES = {
 	node20: node("20.20.2"),
 	node22: node("22.23.3"),
@@ -29,7 +29,7 @@ export const RUNTIMES = {
 		version: "1.4.5",
 		package: `@oven/bun-${isWindows ? "windows" : platform}-${arch === "arm64" ? "aarch64" : arch}`,
 		binary: `bin/bun${exe}`,
-		// Without it, Bun hands scripts with a line `#!/usr/bin/env node` to Node.
+		// Otherwise Bun runs scripts with a line `#!/usr/bin/env node` by Node.
 		args: ["--bun"],
 	},
 	deno: {
@@ -45,15 +45,15 @@ const binaryOf = (name) => {
 	return join(here, "installed", `${name}-${version}`, "node_modules", from, binary);
 };
 
-/** Installs a runtime unless it is there; gives its command as `{ binary, args }`. */
+/** Installs a runtime if it is missing. Returns its command as `{ binary, args }`. */
 export function setup(name) {
-	if (!RUNTIMES[name]) throw new Error(`No runtime is called ${name}; there are ${Object.keys(RUNTIMES).join(", ")}`);
+	if (!RUNTIMES[name]) throw new Error(`Unknown runtime ${name}. Runtimes are ${Object.keys(RUNTIMES).join(", ")}`);
 	const { version, package: from, args } = RUNTIMES[name];
 	const binary = binaryOf(name);
 	if (!existsSync(binary)) {
 		const dir = join(here, "installed", `${name}-${version}`);
 		mkdirSync(dir, { recursive: true });
-		// A package of its own, or npm would look for one further up.
+		// With a package.json, because npm would otherwise look for one in the directories above.
 		writeFileSync(join(dir, "package.json"), `${JSON.stringify({ private: true })}\n`);
 		const install = ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", `${from}@${version}`];
 		execFileSync("npm", install, { cwd: dir, stdio: ["ignore", "ignore", "inherit"], shell: isWindows });

@@ -90,7 +90,7 @@ describe("npm start", () => {
 	it("names a file it cannot show, and ends with exit code 1", () => {
 		const noSession = write("no-session.json", [{ type: "message" }]);
 		const cases: [string, RegExp][] = [
-			["missing.jsonl", /No such file: /],
+			["missing.jsonl", /The file does not exist: /],
 			[".", /Not a file: /],
 			["no-session.json", /not a valid pi session/],
 		];

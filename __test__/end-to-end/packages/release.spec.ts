@@ -258,13 +258,13 @@ describe("publishing", () => {
 		const silent = await publish(dir, server);
 		expect(silent.code).toBe(1);
 		expect(silent.output).toContain(
-			"Whether pi-session-native-linux-x64-gnu@1.2.3 is published, the registry did not say",
+			"The registry did not tell whether pi-session-native-linux-x64-gnu@1.2.3 is published",
 		);
 		server.down = false;
 		rmSync(join(dir, "pi-session-native-win32-x64-msvc-1.2.3.tgz"));
 		const lacking = await publish(dir, server);
 		expect(lacking.code).toBe(1);
-		expect(lacking.output).toContain("lacks platform packages: pi-session-native-win32-x64-msvc@1.2.3");
+		expect(lacking.output).toContain("does not contain these platform packages: pi-session-native-win32-x64-msvc@1.2.3");
 		expect(server.taken).toEqual([]);
 	});
 });
