@@ -2,7 +2,7 @@
 // override the user's.
 import { join } from "node:path";
 import names from "../shared/quoted-name.js";
-import files from "../shared/read-small.js";
+import { readSmall } from "../shared/read-small.mjs";
 
 /** @typedef {{ sessions: boolean, tools: boolean }} Settings */
 
@@ -48,8 +48,7 @@ const FIND_KEYS = "pi-session-native.find";
 export function findKeys(pi) {
 	try {
 		const keys = JSON.parse(
-			files
-				.readSmall(join(pi.getAgentDir(), "keybindings.json"))
+			readSmall(join(pi.getAgentDir(), "keybindings.json"))
 				.toString()
 				.replace(/^\ufeff/, ""),
 		)[FIND_KEYS];

@@ -5,7 +5,7 @@ import { accessSync, closeSync, constants, existsSync, openSync, readSync, realp
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import files from "../shared/read-small.js";
+import { readSmall } from "../shared/read-small.mjs";
 import { manifestOf, PACKAGE_VARIABLE, print, Unfit } from "./package.mjs";
 
 /** @typedef {import("./package.mjs").Settings} Settings */
@@ -167,7 +167,7 @@ function commandsOnPath(names) {
  * name
  */
 function fromLauncher(path, name) {
-	const text = files.readSmall(path, LARGEST_SCRIPT).toString().replaceAll("\\", "/");
+	const text = readSmall(path, LARGEST_SCRIPT).toString().replaceAll("\\", "/");
 	const found = text.split(/["'\s]/).find((word) => word.includes(`/node_modules/${name}/`));
 	if (!found) return undefined;
 	const folder = found.slice(0, found.lastIndexOf(`/node_modules/${name}/`) + `/node_modules/${name}`.length);

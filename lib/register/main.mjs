@@ -33,14 +33,14 @@ function orStop(work) {
 
 /** Takes over the class of a pi. @param {Exported} exported @param {Pi} pi */
 function take(exported, pi) {
-	const { name, version } = require("../../package.json");
 	takeOver(exported, {
 		warn: print,
 		// For workers the main thread has already printed the line.
-		onTaken: () =>
-			readEnvironment().verbose &&
-			isMainThread &&
-			print(`${name} ${version}: the session manager of ${pi.title} (${pi.dir}) is replaced`),
+		onTaken: () => {
+			if (!readEnvironment().verbose || !isMainThread) return;
+			const { name, version } = require("../../package.json");
+			print(`${name} ${version}: the session manager of ${pi.title} (${pi.dir}) is replaced`);
+		},
 	});
 }
 

@@ -1,7 +1,7 @@
 // Reads the environment variables, recognises an installed pi, and knows the paths inside of it.
 import { existsSync, realpathSync, writeSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
-import files from "../shared/read-small.js";
+import { readSmall } from "../shared/read-small.mjs";
 
 /** The package names of pi. */
 const PUBLISHED = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
@@ -57,8 +57,7 @@ export const print = (line) => void writeSync(2, `${line}\n`);
 export function manifestOf(dir) {
 	try {
 		const value = JSON.parse(
-			files
-				.readSmall(join(dir, "package.json"))
+			readSmall(join(dir, "package.json"))
 				.toString()
 				.replace(/^\uFEFF/, ""),
 		);

@@ -1,6 +1,6 @@
 // Reads small files as a whole, such as settings. Their paths may be links in a stranger's checkout: to a device, a
 // pipe, a sparse file, or a system file that reports a size of 0 and has no end.
-const fs = require("node:fs");
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
 /** The default limit in bytes, larger than any settings, manifest or note. */
 const LIMIT = 1 << 20;
@@ -11,34 +11,34 @@ const LIMIT = 1 << 20;
  * @param {number} [limit]
  * @returns {Buffer}
  */
-exports.readSmall = (path, limit = LIMIT) => {
+export function readSmall(path, limit = LIMIT) {
 	// Windows has no such flags.
-	const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = fs.constants;
-	const file = fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
+	const file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	try {
-		return exports.readOpen(file, path, limit);
+		return readOpen(file, path, limit);
 	} finally {
-		fs.closeSync(file);
+		closeSync(file);
 	}
-};
+}
 
 /**
  * The bytes of an open file from its beginning, as in `readSmall`.
  * @param {number} file
  * @param {string} path
- * @param {number} [limit]
+ * @param {number} limit
  */
-exports.readOpen = (file, path, limit = LIMIT) => {
-	const stat = fs.fstatSync(file);
+function readOpen(file, path, limit) {
+	const stat = fstatSync(file);
 	if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
 	/** @type {Buffer[]} */
 	const pieces = [];
 	for (let size = 0; ; ) {
 		const piece = Buffer.alloc(Math.min(limit + 1 - size, 1 << 16));
-		const read = fs.readSync(file, piece, 0, piece.length, size);
+		const read = readSync(file, piece, 0, piece.length, size);
 		if (read === 0) return Buffer.concat(pieces);
 		pieces.push(piece.subarray(0, read));
 		size += read;
 		if (size > limit) throw new Error(`${path} has more than ${limit} bytes`);
 	}
-};
+}
