@@ -11,11 +11,8 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use pi_session_core::base::options::SessionFileOptions;
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::serialize::{line, NewHead};
-use pi_session_core::session::AppendPlan;
-use pi_session_core::session::{NewEntry, Persistence, Session};
+use pi_session_core::addon::{line, AppendPlan, NewHead};
+use pi_session_core::{EntryKind, NewEntry, Persistence, Session, SessionFileOptions};
 
 const ROUNDS: usize = 15;
 const APPENDS: usize = 20_000;

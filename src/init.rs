@@ -7,7 +7,7 @@ use super::engine::{JsEnv, JsVal};
 use super::factory::{self, FactoryFn};
 use super::lists::lazy_text;
 use super::manager::{bodies, gc};
-use pi_session_core::locks::held_lock_files;
+use pi_session_core::addon::release_all_locks;
 
 // The engine calls this once per environment.
 #[napi(module_exports)]
@@ -23,7 +23,7 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
         let was_last_of_thread = factory::uninstall(env);
         // Managers that live until the end are told of it after this, if at all.
         if was_last_of_thread {
-            held_lock_files::release_all();
+            release_all_locks();
         }
         gc::close(env);
     })?;

@@ -14,11 +14,9 @@ use crate::manager::file_check::reading;
 use crate::manager::materialize::object;
 use crate::manager::message::new_message;
 use crate::manager::system_message::system_message;
-use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::base::wtf8::one_line;
-use pi_session_core::context::context_edit::needs_block_list;
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::serialize::NewHead;
+use pi_session_core::addon::{needs_block_list, NewHead};
+use pi_session_core::wtf8::one_line;
+use pi_session_core::{EntryKind, Error as CoreError};
 
 #[napi]
 impl SessionManager {

@@ -11,11 +11,8 @@ use crate::engine::{to_js, JsEnv, JsVal};
 use crate::factory::process::now;
 use crate::manager::file_check::with_file;
 use crate::manager::open;
-use pi_session_core::base::error::Result as CoreResult;
-use pi_session_core::index::verify;
-use pi_session_core::locks::lock_file;
-use pi_session_core::rewrite::repair;
-use pi_session_core::session::Session;
+use pi_session_core::addon::lock_holder;
+use pi_session_core::{Result as CoreResult, Session};
 
 /// A report of the core as an object.
 pub(super) fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {
@@ -108,7 +105,7 @@ impl SessionManager {
     pub fn verify<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
-        reported(js, verify::verify(&path))
+        reported(js, pi_session_core::verify(&path))
     }
 
     /// Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is removed. Children of a
@@ -129,7 +126,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
         let now = now(js)?;
-        reported(js, repair::repair(&path, now))
+        reported(js, pi_session_core::repair(&path, now))
     }
 
     /// Whether a manager, a repair, a merge or a redaction has the session lock of a session file, in this process or another.
@@ -146,7 +143,7 @@ impl SessionManager {
     pub fn is_locked(env: &Env, path: JsVal<'_>) -> Result<bool> {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
-        let held = lock_file::held(&path).or_throw(js)?;
+        let held = lock_holder(&path).or_throw(js)?;
         Ok(held.is_some())
     }
 }

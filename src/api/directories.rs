@@ -14,11 +14,8 @@ use crate::factory::process::ProcessSnapshot;
 use crate::factory::{self, FactoryFn};
 use crate::lists::search;
 use crate::manager::session_dir::configured_session_dir;
-use pi_session_core::base::options::Durability;
-use pi_session_core::base::paths;
-use pi_session_core::listing::find_session::{by_id_prefix, most_recent};
-use pi_session_core::listing::scope::ListScope;
-use pi_session_core::make_session_dir;
+use pi_session_core::find_session::{by_id_prefix, most_recent};
+use pi_session_core::{make_session_dir, paths, Durability, ListScope};
 
 #[napi]
 impl SessionManager {

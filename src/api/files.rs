@@ -10,10 +10,7 @@ use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::convert::paths::{on_paths, resolved};
 use crate::engine::{JsEnv, JsVal};
 use crate::lists::list::catalog_and_cwd;
-use pi_session_core::base::paths;
-use pi_session_core::catalog;
-use pi_session_core::rewrite::belongings::belongings;
-use pi_session_core::rewrite::move_session::{move_session, set_parent_session, Move};
+use pi_session_core::{belongings, forget_file, move_session, paths, set_parent_session, Move};
 
 #[napi]
 impl SessionManager {
@@ -46,7 +43,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
         let (location, _) = catalog_and_cwd(js)?;
-        Ok(location.is_none_or(|location| catalog::forget_file(&location, &path)))
+        Ok(location.is_none_or(|location| forget_file(&location, &path)))
     }
 
     /// Moves a session after its project's folder was renamed or moved: headers get the new working directory, and the file, its backups

@@ -14,15 +14,10 @@ use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
 use crate::manager::context_messages;
 use crate::manager::from_objects::{self, objects};
-use pi_session_core::base::memory::{push, OutOfMemory};
-use pi_session_core::base::paths;
-use pi_session_core::context::projection::{context_rows, project, Contribution};
-use pi_session_core::format::entry::Parent;
-use pi_session_core::index::entry_lines::each_entry_line;
-use pi_session_core::locks::file_mutex::FileMutex;
-use pi_session_core::storage::file::FileStorage;
-use pi_session_core::tree::ancestors::path_to;
-use pi_session_core::tree::{RowNo, Tree};
+use pi_session_core::addon::memory::{push, OutOfMemory};
+use pi_session_core::addon::{each_entry_line, path_to, FileMutex, FileStorage, Parent};
+use pi_session_core::projection::{context_rows, project, Contribution};
+use pi_session_core::{paths, RowNo, Tree};
 
 /// What the hand-written types call the literal 3.
 pub type SessionVersion = u32;
@@ -34,7 +29,7 @@ pub type SessionVersion = u32;
 /// console.log(CURRENT_SESSION_VERSION); // → 3
 /// ```
 #[napi]
-pub const CURRENT_SESSION_VERSION: SessionVersion = pi_session_core::format::header::CURRENT_VERSION;
+pub const CURRENT_SESSION_VERSION: SessionVersion = pi_session_core::addon::CURRENT_VERSION;
 
 /// A path through the caller's entries, indexed.
 struct JsPath<'env> {

@@ -18,11 +18,8 @@ use crate::manager::outline::outline;
 use crate::manager::state::{self, ManagerState};
 use crate::manager::usage::usage;
 use crate::manager::{gc, materialize, open, reads};
-use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::serialize::NewHead;
-use pi_session_core::session::ParentChoice;
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::NewHead;
+use pi_session_core::{EntryKind, Error as CoreError, ParentChoice, RowNo};
 
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
 ///

@@ -9,8 +9,8 @@ use crate::convert::args::{self, Options};
 use crate::convert::errors::wrong_argument;
 use crate::convert::paths::resolved;
 use crate::engine::{JsEnv, JsVal};
-use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::rewrite::merge::{create, merge, Since};
+use pi_session_core::addon::merge::{create, merge, Since};
+use pi_session_core::wtf8::to_string_lossy;
 
 /// How much of the file the caller knows to be stored: its bytes, and the last of them.
 fn since_of(js: JsEnv<'_>, since: JsVal<'_>) -> Result<(u64, Vec<u8>)> {

@@ -13,9 +13,8 @@ use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::convert::paths::resolved;
 use crate::engine::{JsEnv, JsVal};
 use crate::lists::list::catalog_and_cwd;
-use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::catalog::forget_file;
-use pi_session_core::rewrite::redact::{self, LineRedaction, RedactReport, RedactedLine, Redaction};
+use pi_session_core::wtf8::to_string_lossy;
+use pi_session_core::{forget_file, LineRedaction, RedactReport, RedactedLine, Redaction};
 
 /// What replaces a text if the caller names nothing else.
 const REPLACEMENT: &[u8] = b"[redacted]";
@@ -89,7 +88,7 @@ pub fn redact_lines<'env>(
     let lines: Result<Vec<_>> =
         (0..js.len(list)?).map(|at| args::bytes(js, js.at(list, at)?, "each of lines")).collect();
     let (lines, (redaction, _)) = (lines?, redaction_of(js, what)?);
-    let changed = redact::redact_lines(&lines, &redaction, path.as_deref()).or_throw(js)?;
+    let changed = pi_session_core::redact_lines(&lines, &redaction, path.as_deref()).or_throw(js)?;
     let list = reported(js, Ok(&changed))?;
     with_new_lines(js, list, &changed)
 }
@@ -131,7 +130,7 @@ impl SessionManager {
         let path = resolved(js, path, "path")?;
         let (redaction, is_dry_run) = redaction_of(js, what)?;
         let (location, _) = catalog_and_cwd(js)?;
-        let report = redact::redact(&path, &redaction, is_dry_run).map(|redacted| {
+        let report = pi_session_core::redact(&path, &redaction, is_dry_run).map(|redacted| {
             let is_catalog_clean = is_dry_run || location.is_none_or(|location| forget_file(&location, &path));
             Report { redacted, is_catalog_clean }
         });

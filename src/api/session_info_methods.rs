@@ -7,7 +7,7 @@ use super::manager::SessionManager;
 use crate::convert::paths::on_paths;
 use crate::engine::{JsEnv, JsVal};
 use crate::manager::reads;
-use pi_session_core::base::paths;
+use pi_session_core::paths;
 
 #[napi]
 impl SessionManager {

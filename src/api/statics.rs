@@ -20,18 +20,14 @@ use crate::manager::identity_cache::IdentityCache;
 use crate::manager::open;
 use crate::manager::session_dir::{self, search_scope, session_file};
 use crate::manager::state::ManagerState;
-use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::base::options::{Durability, SessionFileOptions};
-use pi_session_core::base::paths::{self, Process as _};
-use pi_session_core::base::time::timestamp;
-use pi_session_core::base::wtf8::{into_string_lossy, to_string_lossy};
-use pi_session_core::format::header::NewHeader;
-use pi_session_core::listing::find_session;
-use pi_session_core::listing::scope::ListScope;
-use pi_session_core::make_session_dir;
-use pi_session_core::session::fork::ForkSource;
-use pi_session_core::session::Persistence;
-use pi_session_core::summary::header_scan::header_of;
+use pi_session_core::addon::header_of;
+use pi_session_core::paths::Process as _;
+use pi_session_core::time::timestamp;
+use pi_session_core::wtf8::{into_string_lossy, to_string_lossy};
+use pi_session_core::{
+    find_session, make_session_dir, paths, Durability, Error as CoreError, ForkSource, ListScope, NewHeader,
+    Persistence, SessionFileOptions,
+};
 
 /// How a session's file is written.
 const FILE_OPTIONS: &[&CStr] = &[c"durability", c"lock", c"ids"];
@@ -433,5 +429,5 @@ pub fn assert_valid_session_id(env: &Env, id: JsVal<'_>) -> Result<()> {
         // The reference's pattern is tested on whatever it is given, as text.
         None => args::template_text(js, id)?.into_bytes(),
     };
-    pi_session_core::format::ids::check_session_id(&id).or_throw(js)
+    pi_session_core::ids::check_session_id(&id).or_throw(js)
 }

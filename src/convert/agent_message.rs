@@ -16,8 +16,8 @@ use napi::Result;
 
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::format::agent_message::Role;
-use pi_session_core::format::message_head::MessageHead;
+use pi_session_core::addon::MessageHead;
+use pi_session_core::agent_message::Role;
 
 /// What the index takes from a message; None for what is not an object.
 pub fn message_head(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<MessageHead>> {

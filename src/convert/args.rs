@@ -7,7 +7,7 @@ use napi::{Result, ValueType};
 use super::errors::wrong_argument;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::wtf8::to_string_lossy;
 
 /// What an argument is read as; None is refused, for `what` it must be.
 fn required<T>(js: JsEnv<'_>, read: Option<T>, name: &str, what: &str) -> Result<T> {

@@ -4,7 +4,8 @@ use napi::{Error, Result};
 
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process::app_name;
-use pi_session_core::base::error::{code_of, Error as CoreError};
+use pi_session_core::addon::code_of;
+use pi_session_core::Error as CoreError;
 
 /// Throws an error of the core with its text, `code` and `path`: a `TypeError` for a wrong argument, and for the system's
 /// errors Node's `code`, `errno` and `syscall`. An exception that is pending already stays.

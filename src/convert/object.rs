@@ -9,9 +9,8 @@ use napi::Result;
 use super::agent_message::message_head;
 use super::errors::OrThrow;
 use crate::engine::{JsEnv, JsVal};
-use pi_session_core::base::memory::{self, OutOfMemory};
-use pi_session_core::format::entry::{head_of, EntryFields, EntryHead};
-use pi_session_core::json::Value;
+use pi_session_core::addon::memory::OutOfMemory;
+use pi_session_core::addon::{head_of, memory, EntryFields, EntryHead, Value};
 
 /// A JavaScript value, read no further than asked.
 pub struct FieldValue<'env> {

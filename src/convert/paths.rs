@@ -6,8 +6,7 @@ use super::args;
 use super::errors::OrThrow;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process::JsProcess;
-use pi_session_core::base::error::Result as CoreResult;
-use pi_session_core::base::paths;
+use pi_session_core::{paths, Result as CoreResult};
 
 /// Runs a core call that asks JavaScript about the process; its error is thrown.
 pub fn on_paths<T>(js: JsEnv<'_>, work: impl FnOnce(&JsProcess<'_>) -> CoreResult<T>) -> Result<T> {

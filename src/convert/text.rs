@@ -10,8 +10,8 @@ use napi::{Result, ValueType};
 use super::errors::OrThrow;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn, STRING_PLACEHOLDER};
-use pi_session_core::base::memory::{append, keep, reserve};
-use pi_session_core::json::quote::push_quoted;
+use pi_session_core::addon::memory::{append, keep, reserve};
+use pi_session_core::addon::push_quoted;
 
 thread_local! {
     static WRITTEN: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };

@@ -8,9 +8,8 @@ use super::args::{self, Options};
 use super::errors::{wrong_argument, OrThrow};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::with_capacity;
-use pi_session_core::listing::usage::calendar::Calendar;
-use pi_session_core::listing::usage::report::{Grouping, ReportOptions};
+use pi_session_core::addon::memory::with_capacity;
+use pi_session_core::usage::{Calendar, Grouping, ReportOptions};
 
 /// How many of the largest entries are reported by default.
 const LARGEST: usize = 10;

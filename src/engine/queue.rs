@@ -12,9 +12,9 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Result, Status};
 
 use super::env::{JsEnv, JsVal};
-use pi_session_core::base::error::{ErrorCode, Result as CoreResult};
-use pi_session_core::base::memory::OutOfMemory;
-use pi_session_core::base::threads::locked;
+use pi_session_core::addon::memory::OutOfMemory;
+use pi_session_core::addon::threads::locked;
+use pi_session_core::{ErrorCode, Result as CoreResult};
 
 /// How long a slice takes, and how many messages it handles at most. The last message is always finished.
 const SLICE: Duration = Duration::from_millis(2);

@@ -10,8 +10,8 @@ use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_ut
 use napi::{sys, JsValue as _, Result, ValueType};
 
 use super::env::{JsEnv, JsVal};
-use pi_session_core::base::memory::{keep, reserve, resize};
-use pi_session_core::base::wtf8;
+use pi_session_core::addon::memory::{keep, reserve, resize};
+use pi_session_core::wtf8;
 
 /// The capacity for most strings, in units.
 const SHORT: usize = 512;

@@ -8,7 +8,7 @@ use napi::{sys, JsValue as _, Result};
 use super::env::{JsEnv, JsVal};
 use super::node_api::methods;
 use super::persistent::Persistent;
-use pi_session_core::base::memory::with_capacity;
+use pi_session_core::addon::memory::with_capacity;
 
 macro_rules! typed_arrays {
     ($($(#[$doc:meta])* $name:ident: $number:ty = $array:ident,)+) => {

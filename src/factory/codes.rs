@@ -4,11 +4,9 @@ use napi::Result;
 use serde_json::json;
 
 use crate::engine::{to_js, JsEnv, JsVal};
-use pi_session_core::context::projection::Contribution;
-use pi_session_core::format::agent_message::Role;
-use pi_session_core::format::body::BodyOf;
-use pi_session_core::index::read_entries::BODY_PLACEHOLDER;
-use pi_session_core::session::TextNeed;
+use pi_session_core::addon::{BodyOf, TextNeed, BODY_PLACEHOLDER};
+use pi_session_core::agent_message::Role;
+use pi_session_core::projection::Contribution;
 
 /// What replaces a long string in a text that the engine writes. It needs no escape.
 pub const STRING_PLACEHOLDER: &str = "\u{7f}";

@@ -5,9 +5,8 @@ use napi::Result;
 use super::call;
 use super::functions::FactoryFn;
 use crate::engine::JsEnv;
-use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
-use pi_session_core::base::paths;
-use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::wtf8::to_string_lossy;
+use pi_session_core::{paths, Error as CoreError, Result as CoreResult};
 
 /// The time in ms since 1970, from JavaScript's clock, which tests replace.
 pub fn now(js: JsEnv<'_>) -> Result<f64> {

@@ -6,10 +6,9 @@ use serde::Serialize;
 use crate::convert::values::parse;
 use crate::engine::{arguments_of, or_undefined, JsEnv, JsVal, Wtf8};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::format::header::ParentSession;
-use pi_session_core::listing::list::ListedFile;
-use pi_session_core::summary::listed_text::ListedState;
+use pi_session_core::addon::listed_text::ListedState;
+use pi_session_core::wtf8::to_string_lossy;
+use pi_session_core::{ListedFile, ParentSession};
 
 /// How many bytes are shown of a first message that is longer than a string may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use napi::Result;
-use pi_session_core::base::threads::on_threads;
-use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::summary::listed_text::{text, ListedState};
+use pi_session_core::addon::listed_text::{text, ListedState};
+use pi_session_core::addon::threads::on_threads;
+use pi_session_core::wtf8::to_string_lossy;
 
 use super::task::{self, Held, Task};
 use crate::convert::args;

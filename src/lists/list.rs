@@ -12,14 +12,13 @@ use crate::convert::paths::on_paths;
 use crate::convert::values::parse;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::paths::Process;
-use pi_session_core::catalog::location::{location, CatalogLocation};
-use pi_session_core::listing::list::{list_events, ListEvent, ListedFile, PartialLists, SortRequest};
-use pi_session_core::listing::scope::ListScope;
+use pi_session_core::addon::{list_events, ListEvent, SortRequest};
+use pi_session_core::paths::Process;
+use pi_session_core::{catalog_location, CatalogLocation, ListScope, ListedFile, PartialLists};
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is no catalog.
 pub fn catalog_and_cwd(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
-    let asked = on_paths(js, |process| Ok((location(process)?, process.cwd()?)));
+    let asked = on_paths(js, |process| Ok((catalog_location(process)?, process.cwd()?)));
     match asked {
         Ok(found) => Ok(found),
         Err(_) => js.take_exception().map(|_| (None, String::new())),

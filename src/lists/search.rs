@@ -14,14 +14,11 @@ use crate::convert::paths::on_paths;
 use crate::engine::{or_undefined, to_js, Deferred, JsEnv, JsVal, Wtf8};
 use crate::factory::process::ProcessSnapshot;
 use crate::manager::session_dir::configured_session_dir;
-use pi_session_core::base::paths;
-use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::listing::find_session::lookup_filter;
-use pi_session_core::listing::scope::ListScope;
-use pi_session_core::search::query::{Query, SearchOptions};
-use pi_session_core::search::run::{HitSession, Search, SessionHits};
-use pi_session_core::search::scope::{hit_role, TextScope, HIT_ROLES};
-use pi_session_core::search::session_search::Hit;
+use pi_session_core::addon::{hit_role, HIT_ROLES};
+use pi_session_core::find_session::lookup_filter;
+use pi_session_core::wtf8::to_string_lossy;
+use pi_session_core::{paths, ListScope};
+use pi_session_core::{Hit, HitSession, Query, Search, SearchOptions, SessionHits, TextScope};
 
 /// The options of a search.
 const OPTIONS: &[&CStr] = &[

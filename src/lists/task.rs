@@ -13,8 +13,8 @@ use napi::{Error, Result, ValueType};
 use crate::convert::errors::{thrown, wrong_argument, OrThrow};
 use crate::engine::{queue, Deferred, JsEnv, JsVal, Persistent, Sender};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::error::{Error as CoreError, ErrorCode, Result as CoreResult};
-use pi_session_core::base::threads::panicked;
+use pi_session_core::addon::threads::panicked;
+use pi_session_core::{Error as CoreError, ErrorCode, Result as CoreResult};
 
 /// The code of an abort for which the signal has no reason, as Node names it.
 const ABORTED: &str = "ABORT_ERR";

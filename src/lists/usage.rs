@@ -14,12 +14,9 @@ use crate::convert::paths::{on_paths, resolved};
 use crate::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
 use crate::engine::{to_js, Deferred, JsEnv, JsVal};
 use crate::factory::process::ProcessSnapshot;
-use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::listing::list::received;
-use pi_session_core::listing::usage::add_up::{report, utc_days};
-use pi_session_core::listing::usage::calendar::Calendar;
-use pi_session_core::listing::usage::collect::{large_entry_id, Collection, UsageSource};
-use pi_session_core::listing::usage::report::{Grouping, Report};
+use pi_session_core::addon::received;
+use pi_session_core::usage::{large_entry_id, report, utc_days, Calendar, Collection, Grouping, Report, UsageSource};
+use pi_session_core::Error as CoreError;
 
 /// What the collecting thread sends.
 enum UsageEvent {

@@ -16,10 +16,8 @@ use crate::convert::text::{line_of, recycle};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process::now;
 use crate::factory::{self, FactoryFn};
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::serialize::NewHead;
-use pi_session_core::session::{AppendPlan, NewEntry, ParentChoice};
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::{AppendPlan, NewHead};
+use pi_session_core::{EntryKind, NewEntry, ParentChoice, RowNo};
 
 /// How often an append starts over because the caller's own code changed the session under it.
 const ATTEMPTS: usize = 16;

@@ -11,14 +11,9 @@ use super::state::BodyReader;
 use crate::convert::errors::thrown;
 use crate::convert::values::parse;
 use crate::engine::{JsEnv, JsVal};
-use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::base::wtf8::shown;
-use pi_session_core::format::body::BodyOf;
-use pi_session_core::index::read_entries::TakeBody;
-use pi_session_core::json::is_json;
-use pi_session_core::session::body_text::{BodyPlace, MissingBody};
-use pi_session_core::session::Session;
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::{is_json, BodyOf, BodyPlace, MissingBody, TakeBody};
+use pi_session_core::wtf8::shown;
+use pi_session_core::{Error as CoreError, RowNo, Session};
 
 impl BodyReader {
     /// Does something with the session that the entry was given out of; the work also gets whether it should look if the file still has its

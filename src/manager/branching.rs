@@ -13,13 +13,10 @@ use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::convert::text::line_of;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, process, FactoryFn};
-use pi_session_core::base::memory::push;
-use pi_session_core::base::time::timestamp;
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::ids;
-use pi_session_core::session::branch::{plan, BranchLabel, BranchLines, BranchPlan, BranchStep};
-use pi_session_core::session::{Persistence, Session};
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::memory::push;
+use pi_session_core::addon::{plan_branch, BranchLabel, BranchLines, BranchPlan, BranchStep};
+use pi_session_core::time::timestamp;
+use pi_session_core::{ids, EntryKind, Persistence, RowNo, Session};
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
 pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {
@@ -35,7 +32,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     let header = make_header(js, &id, &timestamp, &config.cwd, js.optional_string(parent.map(str::as_bytes))?)?;
     let file = if on_disk { Some(session_file(&config.dir, &timestamp, &id)) } else { old_file };
     let mut session = Session::new(id, config.persistence, file.clone()).with_options(config.options).or_throw(js)?;
-    let plan = plan(state.borrow().session.tree(), to).or_throw(js)?;
+    let plan = plan_branch(state.borrow().session.tree(), to).or_throw(js)?;
     session.add_branch(&state.borrow().session, &plan).or_throw(js)?;
     let writes = on_disk && session.tree().has_conversation();
     if !writes {

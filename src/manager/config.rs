@@ -8,12 +8,9 @@ use crate::convert::args::{self, Options};
 use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::convert::paths::on_paths;
 use crate::engine::JsEnv;
-use pi_session_core::base::options::{Durability, EntryIds, Lock, SessionFileOptions};
-use pi_session_core::base::paths;
-use pi_session_core::base::paths::Process as _;
-use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::make_session_dir;
-use pi_session_core::session::Persistence;
+use pi_session_core::paths::Process as _;
+use pi_session_core::wtf8::to_string_lossy;
+use pi_session_core::{make_session_dir, paths, Durability, EntryIds, Lock, Persistence, SessionFileOptions};
 
 /// What a manager is opened with.
 pub struct ManagerConfig {

@@ -5,11 +5,11 @@ use napi::{Result, ValueType};
 use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{collect, push};
-use pi_session_core::context::context_edit::{edited, Edited};
-use pi_session_core::context::projection::{Contribution, Projection};
-use pi_session_core::format::agent_message::Role;
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::memory::{collect, push};
+use pi_session_core::addon::{edited, Edited};
+use pi_session_core::agent_message::Role;
+use pi_session_core::projection::{Contribution, Projection};
+use pi_session_core::RowNo;
 
 /// What the factory makes of a projection of the entries in a list: `project` or `context`.
 pub fn projected<'env>(

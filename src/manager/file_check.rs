@@ -7,8 +7,7 @@ use napi::Result;
 use super::state::ManagerState;
 use crate::convert::errors::thrown;
 use crate::engine::JsEnv;
-use pi_session_core::base::error::Result as CoreResult;
-use pi_session_core::session::Session;
+use pi_session_core::{Result as CoreResult, Session};
 
 /// Runs work that needs the file, and renumbers the objects if rows have changed.
 pub fn with_file(

@@ -10,11 +10,10 @@ use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::convert::object::{field, with_entry_head};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{push, with_capacity};
-use pi_session_core::format::header::{Version, CURRENT_VERSION};
-use pi_session_core::json::Value;
-use pi_session_core::rewrite::migrate::{MigrationEdit, Migrator, OldFields};
-use pi_session_core::session::Session;
+use pi_session_core::addon::memory::{push, with_capacity};
+use pi_session_core::addon::migrate::{MigrationEdit, Migrator, OldFields};
+use pi_session_core::addon::{Value, Version, CURRENT_VERSION};
+use pi_session_core::Session;
 
 /// The objects of a list; anything else in it is an error that names it.
 pub fn objects<'env>(js: JsEnv<'env>, list: JsVal<'env>, name: &str) -> Result<Vec<JsVal<'env>>> {

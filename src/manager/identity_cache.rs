@@ -9,8 +9,8 @@ use napi::Result;
 
 use crate::convert::errors::OrThrow;
 use crate::engine::{JsEnv, JsVal, Persistent};
-use pi_session_core::base::memory::{reserve, resize};
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::memory::{reserve, resize};
+use pi_session_core::RowNo;
 
 /// What is kept of an entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -10,11 +10,10 @@ use crate::convert::errors::OrThrow;
 use crate::convert::values::parse;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::collect;
-use pi_session_core::base::time::{timestamp, Time};
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::serialize::is_envelope_last;
-use pi_session_core::tree::{ParentRef, RowNo};
+use pi_session_core::addon::is_envelope_last;
+use pi_session_core::addon::memory::collect;
+use pi_session_core::time::{timestamp, Time};
+use pi_session_core::{EntryKind, ParentRef, RowNo};
 
 /// Makes the objects of these rows that are not made yet.
 pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {

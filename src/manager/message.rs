@@ -8,11 +8,9 @@ use crate::convert::errors::wrong_argument;
 use crate::convert::text::written_text;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, scratch, FactoryFn};
-use pi_session_core::format::agent_message::Role;
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::message_head::MessageHead;
-use pi_session_core::format::serialize::NewHead;
-use pi_session_core::session::TextNeed;
+use pi_session_core::addon::{MessageHead, NewHead, TextNeed};
+use pi_session_core::agent_message::Role;
+use pi_session_core::EntryKind;
 
 /// The new entry of a message. The caller's code may run.
 pub fn new_message<'env>(

@@ -10,9 +10,9 @@ use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::convert::text::written_text;
 use crate::engine::JsEnv;
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::push;
-use pi_session_core::base::wtf8::shown;
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::memory::push;
+use pi_session_core::wtf8::shown;
+use pi_session_core::RowNo;
 
 /// The lines of the header and of every entry that the manager holds as objects, serialised now. Ids, parents and types are
 /// those of the tree.

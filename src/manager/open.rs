@@ -14,11 +14,9 @@ use crate::convert::errors::OrThrow;
 use crate::convert::text::line_of;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process;
-use pi_session_core::base::time::timestamp;
-use pi_session_core::format::header::CURRENT_VERSION;
-use pi_session_core::format::ids;
-use pi_session_core::session::open::OpenResult;
-use pi_session_core::session::{Persistence, Session};
+use pi_session_core::addon::CURRENT_VERSION;
+use pi_session_core::time::timestamp;
+use pi_session_core::{ids, OpenResult, Persistence, Session};
 
 /// Reads the file again, and replaces the manager's session by what is in it.
 pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {

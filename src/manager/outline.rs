@@ -11,11 +11,10 @@ use super::state::ManagerState;
 use crate::convert::errors::OrThrow;
 use crate::engine::{to_js, JsEnv, JsVal, Wtf8};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::collect;
-use pi_session_core::base::time::{iso, Time};
-use pi_session_core::format::agent_message::Role;
-use pi_session_core::format::entry::EntryKind;
-use pi_session_core::tree::{Row, RowNo, Tree};
+use pi_session_core::addon::memory::collect;
+use pi_session_core::agent_message::Role;
+use pi_session_core::time::{iso, Time};
+use pi_session_core::{EntryKind, Row, RowNo, Tree};
 
 /// The tree, and the ids of the branch of the leaf.
 pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {

@@ -10,11 +10,10 @@ use crate::convert::errors::OrThrow;
 use crate::convert::values::{parse, LONGEST_TEXT};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
-use pi_session_core::base::memory::{self, append, push, reserve};
-use pi_session_core::base::wtf8::{shown, to_string_lossy};
-use pi_session_core::session::Session;
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::memory;
+use pi_session_core::addon::memory::{append, push, reserve};
+use pi_session_core::wtf8::{shown, to_string_lossy};
+use pi_session_core::{Error as CoreError, Result as CoreResult, RowNo, Session};
 
 /// How many bytes of lines are made into objects in one batch, a longer line aside.
 const BATCH_BYTES: usize = 1 << 18;

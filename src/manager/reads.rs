@@ -11,12 +11,11 @@ use crate::convert::errors::OrThrow;
 use crate::convert::object::FieldValue;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{self, collect, with_capacity};
-use pi_session_core::base::wtf8::trim;
-use pi_session_core::context::projection::{project, Projection, Settings};
-use pi_session_core::format::entry::target_key;
-use pi_session_core::tree::sibling_order::unordered_parents;
-use pi_session_core::tree::{ChildrenOf, RowNo, Tree};
+use pi_session_core::addon::memory::{collect, with_capacity};
+use pi_session_core::addon::{memory, target_key, unordered_parents};
+use pi_session_core::projection::{project, Projection, Settings};
+use pi_session_core::wtf8::trim;
+use pi_session_core::{ChildrenOf, RowNo, Tree};
 
 /// The row that an id argument means; None for what is not a string, or an id nobody has.
 pub fn row_of(state: &RefCell<ManagerState>, js: JsEnv<'_>, id: JsVal<'_>) -> Result<Option<RowNo>> {

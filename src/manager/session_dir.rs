@@ -6,14 +6,10 @@ use crate::convert::args;
 use crate::convert::errors::OrThrow;
 use crate::convert::paths::on_paths;
 use crate::engine::{JsEnv, JsVal};
-use pi_session_core::base::options::Durability;
-use pi_session_core::base::paths;
-use pi_session_core::base::paths::Process as _;
-use pi_session_core::format::header::new_file_name;
-use pi_session_core::listing::configured_dir::{configured_dir, ConfiguredDir};
-use pi_session_core::listing::find_session::lookup_filter;
-use pi_session_core::listing::scope::ListScope;
-use pi_session_core::make_session_dir;
+use pi_session_core::addon::new_file_name;
+use pi_session_core::find_session::lookup_filter;
+use pi_session_core::paths::Process as _;
+use pi_session_core::{configured_dir, make_session_dir, paths, ConfiguredDir, Durability, ListScope};
 
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
 pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {

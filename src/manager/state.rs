@@ -11,9 +11,8 @@ use super::gc::{self, Collectable};
 use super::identity_cache::IdentityCache;
 use crate::engine::{JsEnv, JsVal, Persistent};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::session::{Persistence, RowRemap, Session};
-use pi_session_core::summary::usage::session_usage::SessionUsage;
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::SessionUsage;
+use pi_session_core::{Persistence, RowNo, RowRemap, Session};
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
 pub struct ManagerState {

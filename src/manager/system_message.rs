@@ -11,10 +11,10 @@ use crate::convert::args::template_text;
 use crate::convert::errors::{wrong_argument, OrThrow};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{collect, joined, push};
-use pi_session_core::context::projection::{Contribution, Projection, Settings, Step};
-use pi_session_core::context::system_prompt::{replay, Date, SystemMessage};
-use pi_session_core::format::agent_message::Role;
+use pi_session_core::addon::memory::{collect, joined, push};
+use pi_session_core::addon::{replay, Date, SystemMessage};
+use pi_session_core::agent_message::Role;
+use pi_session_core::projection::{Contribution, Projection, Settings, Step};
 
 /// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
 pub fn system_message<'env>(

@@ -12,14 +12,10 @@ use crate::convert::errors::OrThrow;
 use crate::convert::text::line_of;
 use crate::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
 use crate::engine::{to_js, JsEnv, JsVal};
-use pi_session_core::base::memory::{self, copy_of_bytes};
-use pi_session_core::format::header::Version;
-use pi_session_core::listing::usage::add_up::{report, utc_days};
-use pi_session_core::listing::usage::calendar::Calendar;
-use pi_session_core::listing::usage::report::UsageSession;
-use pi_session_core::summary::line_scanner::ScannedLine;
-use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
-use pi_session_core::tree::RowNo;
+use pi_session_core::addon::memory::copy_of_bytes;
+use pi_session_core::addon::{memory, LargeEntry, ScannedLine, SessionUsage, Version, LARGEST_KEPT};
+use pi_session_core::usage::{report, utc_days, Calendar, UsageSession};
+use pi_session_core::RowNo;
 
 /// The report of a manager's session.
 pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {

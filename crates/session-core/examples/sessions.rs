@@ -5,14 +5,12 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pi_session_core::base::error::ErrorCode;
-use pi_session_core::base::options::{Durability, SessionFileOptions};
-use pi_session_core::format::agent_message::{AgentMessage, AssistantMessage};
-use pi_session_core::format::message_parts::{ContentBlock, Cost, StopReason, Usage};
-use pi_session_core::format::{header::NewHeader, ids::session_id};
-use pi_session_core::listing::{list::list, scope::ListScope};
-use pi_session_core::make_session_dir;
-use pi_session_core::session::{Persistence, Session};
+use pi_session_core::agent_message::{AgentMessage, AssistantMessage};
+use pi_session_core::ids::session_id;
+use pi_session_core::message_parts::{ContentBlock, Cost, StopReason, Usage};
+use pi_session_core::{
+    list, make_session_dir, Durability, ErrorCode, ListScope, NewHeader, Persistence, Session, SessionFileOptions,
+};
 
 fn now() -> Result<f64, Box<dyn Error>> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as f64)

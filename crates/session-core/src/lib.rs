@@ -2,56 +2,191 @@
 //!
 //! | To | |
 //! | --- | --- |
-//! | open, make a session | [`session::Session::open`], [`session::Session::create`] |
-//! | append to it | [`session::Session::append_message`], [`session::Session::append`] |
-//! | walk its entries | [`session::Session::tree`], [`tree::Tree::path`] |
-//! | read an entry, a message, a line | [`session::Session::entry`], [`session::Session::message`], [`session::Session::line`] |
-//! | go on from an earlier entry | [`session::Session::set_leaf`], [`session::ParentChoice`] |
-//! | see what the model sees | [`session::Session::context`], [`context::projection::project`] |
-//! | fork a session | [`session::fork::ForkSource`] |
-//! | know what entries and messages hold | [`file_format`], [`format::session_entry`], [`format::agent_message`] |
-//! | take in what other processes wrote | [`session::Session::refresh`], [`session::Session::take_remap`] |
-//! | find a session, list, add up, search | [`listing::find_session`], `listing::list`, `listing::usage`, `search` |
-//! | verify, repair, redact | [`index::verify::verify`], [`rewrite::repair::repair`], [`rewrite::redact::redact`] |
-//! | know why a call failed | [`base::error::Error`] |
+//! | open, make a session | [`Session::open`], [`Session::create`] |
+//! | append to it | [`Session::append_message`], [`Session::append`] |
+//! | walk its entries | [`Session::tree`], [`Tree::path`] |
+//! | read an entry, a message, a line | [`Session::entry`], [`Session::message`], [`Session::line`] |
+//! | go on from an earlier entry | [`Session::set_leaf`], [`ParentChoice`] |
+//! | see what the model sees | [`Session::context`], [`projection::project`] |
+//! | fork a session | [`ForkSource`] |
+//! | know what entries and messages contain | [`file_format`], [`session_entry`], [`agent_message`] |
+//! | take in what other processes wrote | [`Session::refresh`], [`Session::take_remap`] |
+//! | find a session, list, add up, search | [`find_session`], `list`, `usage`, `Search` |
+//! | verify, repair, redact | [`verify()`], [`repair()`], [`redact()`] |
+//! | know why a call failed | [`Error`] |
 //!
-//! What is public and not in these pages is for the addon: it may change at any time. So may what serde makes of public types, which is the
-//! form of the addon's reports and of the catalog.
+//! What serde makes of public types is the form of the addon's reports and of the catalog: it may change at any time.
 
 #![cfg_attr(not(test), warn(missing_docs))]
+// With all features and without tests everything that is public is so for somebody.
+#![cfg_attr(all(feature = "lists", feature = "search", not(test)), warn(unreachable_pub))]
 // A room may have the name of its main file.
 #![allow(clippy::module_inception)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 // What only the tests of Unix use is unused elsewhere.
 #![cfg_attr(all(test, not(unix)), allow(dead_code, unused_imports))]
-// Lists and search, which need the catalog, use them.
-#![cfg_attr(not(feature = "catalog"), allow(dead_code))]
+// Lists, search and the addon use more.
+#![cfg_attr(not(all(feature = "lists", feature = "search")), allow(dead_code, unused_imports))]
 
-pub mod base;
-#[cfg(feature = "catalog")]
-pub mod catalog;
-pub mod context;
+mod base;
+#[cfg(feature = "lists")]
+mod catalog;
+mod context;
 #[doc = include_str!("../file-format.md")]
 pub mod file_format {}
-pub mod format;
-pub mod index;
-#[doc(hidden)]
-pub mod io;
-#[doc(hidden)]
-pub mod json;
-pub(crate) mod lines;
-pub mod listing;
-#[doc(hidden)]
-pub mod locks;
-pub mod rewrite;
-#[cfg(feature = "catalog")]
-pub mod search;
-pub mod session;
-#[doc(hidden)]
-pub mod storage;
-pub mod summary;
+mod format;
+mod index;
+mod io;
+mod json;
+mod lines;
+mod listing;
+mod locks;
+mod rewrite;
+#[cfg(feature = "search")]
+mod search;
+mod session;
+mod storage;
+mod summary;
 #[cfg(test)]
 mod testing;
-pub mod tree;
+mod tree;
 
-pub use self::io::dirs::make_dir as make_session_dir;
+pub use crate::base::error::{Error, ErrorCode, Result};
+pub use crate::base::options::{Durability, EntryIds, Lock, SessionFileOptions};
+pub use crate::format::entry::{Damage, EntryKind};
+pub use crate::format::header::{NewHeader, ParentSession};
+pub use crate::format::other_format::OtherFormat;
+pub use crate::format::{agent_message, message_parts, session_entry};
+pub use crate::io::dirs::make_dir as make_session_dir;
+
+pub use crate::index::{DamagedLine, Index};
+pub use crate::session::diagnostics::{Diagnostics, ForeignChange, RepairMade};
+pub use crate::session::fork::ForkSource;
+pub use crate::session::open::OpenResult;
+pub use crate::session::typed::{Context, ModelRef};
+pub use crate::session::{ChangeCount, ForeignChangeKind, NewEntry, ParentChoice, Persistence, RowRemap, Session};
+pub use crate::tree::labels::Labels;
+pub use crate::tree::{ChildrenOf, IdNo, ParentRef, Row, RowNo, Tree};
+
+pub use crate::index::damage_report::{Cycle, DuplicateId, FaultReport, Orphan, Totals};
+pub use crate::index::unpaired_calls::{Unpaired, UnpairedCall};
+pub use crate::index::verify::{verify, VerifyReport};
+pub use crate::rewrite::belongings::{belongings, Belongings};
+pub use crate::rewrite::move_session::{move_session, set_parent_session, Move};
+pub use crate::rewrite::redact::{redact, redact_lines, LineRedaction, RedactReport, RedactedLine, Redaction};
+pub use crate::rewrite::repair::{repair, Repair, RepairReport};
+
+#[cfg(feature = "lists")]
+pub use crate::catalog::{
+    forget_file,
+    location::{location as catalog_location, CatalogLocation},
+};
+pub use crate::listing::configured_dir::{configured_dir, ConfiguredDir};
+#[cfg(feature = "lists")]
+pub use crate::listing::list::{list, ListedFile, PartialLists};
+pub use crate::listing::scope::ListScope;
+#[cfg(feature = "search")]
+pub use crate::search::{
+    query::{Query, SearchOptions},
+    run::{HitSession, Search, SessionHits},
+    scope::TextScope,
+    session_search::Hit,
+};
+pub use crate::summary::session_summary::{ListedSession, SessionSummary};
+
+/// Ids of sessions.
+pub mod ids {
+    pub use crate::format::ids::{check_session_id, session_id};
+}
+
+/// Paths as pi reads and writes them, and where it keeps sessions.
+pub mod paths {
+    pub use crate::base::paths::{
+        agent_dir, default_session_dir, is_same_path, join, normalize, parent, resolve, sessions_dir, Process,
+        StdProcess,
+    };
+}
+
+/// Times as sessions have them.
+pub mod time {
+    pub use crate::base::time::{iso, timestamp, Time};
+}
+
+/// Texts that may hold lone surrogates, which Rust strings cannot: WTF-8 bytes.
+pub mod wtf8 {
+    pub use crate::base::wtf8::{from_utf16, into_string_lossy, one_line, shown, to_string_lossy, to_utf16, trim};
+}
+
+/// What the model sees of a path through the tree.
+pub mod projection {
+    pub use crate::context::projection::{context_rows, project, Contribution, Projection, Settings, Step};
+}
+
+/// Finding one session among many files.
+pub mod find_session {
+    pub use crate::listing::find_session::{by_id, by_id_prefix, lookup_filter, most_recent, FoundSession};
+}
+
+/// Sums of what the model calls of many sessions used.
+#[cfg(feature = "lists")]
+pub mod usage {
+    pub use crate::listing::usage::add_up::{report, utc_days, IdOf};
+    pub use crate::listing::usage::calendar::{Calendar, Period};
+    pub use crate::listing::usage::collect::{large_entry_id, Collected, Collection, UsageSource};
+    pub use crate::listing::usage::report::{
+        Grouping, LargeRow, LeftOut, LeftOutCalls, LeftOutFile, Report, ReportOptions, RowSession, Sum, Text, UsageRow,
+        UsageSession,
+    };
+    pub use crate::summary::usage::call::{Amounts, CallErrors};
+    pub use crate::summary::usage::session_usage::{LargeEntry, NamedSession, SessionUsage};
+}
+
+/// What the addon uses besides: it may change at any time.
+#[cfg(all(feature = "lists", feature = "search"))]
+#[doc(hidden)]
+pub mod addon {
+    pub use crate::base::error::code_of;
+    pub use crate::context::context_edit::{edited, needs_block_list, Edited};
+    pub use crate::context::system_prompt::{replay, Date, SystemMessage};
+    pub use crate::format::body::BodyOf;
+    pub use crate::format::entry::{head_of, target_key, EntryFields, EntryHead, Parent};
+    pub use crate::format::header::{new_file_name, Version, CURRENT_VERSION};
+    pub use crate::format::message_head::MessageHead;
+    pub use crate::format::serialize::{is_envelope_last, line, NewHead};
+    pub use crate::index::entry_lines::each_entry_line;
+    pub use crate::index::read_entries::{TakeBody, BODY_PLACEHOLDER};
+    pub use crate::json::quote::push_quoted;
+    pub use crate::json::{is_json, Value};
+    pub use crate::listing::list::{list_events, received, ListEvent, SortRequest};
+    pub use crate::locks::file_mutex::FileMutex;
+    pub use crate::locks::held_lock_files::release_all as release_all_locks;
+    pub use crate::locks::lock_file::held as lock_holder;
+    pub use crate::search::scope::{hit_role, HIT_ROLES};
+    pub use crate::session::body_text::{BodyPlace, MissingBody};
+    pub use crate::session::branch::{plan as plan_branch, BranchLabel, BranchLines, BranchPlan, BranchStep};
+    pub use crate::session::{AppendPlan, TextNeed};
+    pub use crate::storage::file::FileStorage;
+    pub use crate::summary::header_scan::header_of;
+    pub use crate::summary::line_scanner::ScannedLine;
+    pub use crate::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
+    pub use crate::tree::ancestors::path_to;
+    pub use crate::tree::sibling_order::unordered_parents;
+
+    pub mod memory {
+        pub use crate::base::memory::{
+            append, collect, copy_of_bytes, joined, keep, push, reserve, resize, with_capacity, OutOfMemory, Result,
+        };
+    }
+    pub mod threads {
+        pub use crate::base::threads::{locked, on_threads, panicked};
+    }
+    pub mod listed_text {
+        pub use crate::summary::listed_text::{text, ListedState};
+    }
+    pub mod merge {
+        pub use crate::rewrite::merge::{create, merge, Since};
+    }
+    pub mod migrate {
+        pub use crate::rewrite::migrate::{MigrationEdit, Migrator, OldFields};
+    }
+}

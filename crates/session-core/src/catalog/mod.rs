@@ -8,7 +8,7 @@ pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod file;
 mod forget;
-pub mod location;
+pub(crate) mod location;
 pub(crate) mod rows;
 pub(crate) mod schema;
 

@@ -4,7 +4,7 @@
 //! [`Session::append_message`](crate::session::Session::append_message) appends one.
 //!
 //! ```
-//! use pi_session_core::format::agent_message::{AgentMessage, Content, UserMessage};
+//! use pi_session_core::agent_message::{AgentMessage, Content, UserMessage};
 //! let message = AgentMessage::user("Hello", 1767225600000.0);
 //! let json = r#"{"role":"user","content":"Hello","timestamp":1767225600000}"#;
 //! assert_eq!(serde_json::to_string(&message)?, json);

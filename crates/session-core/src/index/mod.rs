@@ -1,17 +1,15 @@
 //! From a file to the tree and back: reading every line once, and entries' lines when they are asked for.
 
-pub mod damage_report;
-#[doc(hidden)]
-pub mod entry_lines;
+pub(crate) mod damage_report;
+pub(crate) mod entry_lines;
 pub(crate) mod index;
 pub(crate) mod load;
 pub(crate) mod parallel_scan;
-#[doc(hidden)]
-pub mod read_entries;
+pub(crate) mod read_entries;
 pub(crate) mod salvage;
 pub(crate) mod surveyed_line;
 pub(crate) mod torn_line;
-pub mod unpaired_calls;
-pub mod verify;
+pub(crate) mod unpaired_calls;
+pub(crate) mod verify;
 
 pub use self::index::{DamagedLine, Index};

@@ -6,7 +6,7 @@
 
 pub(crate) mod fields;
 pub(crate) mod object_text;
-pub mod quote;
+pub(crate) mod quote;
 pub(crate) mod reader;
 pub(crate) mod scanner;
 mod simd;

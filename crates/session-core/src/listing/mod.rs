@@ -1,14 +1,14 @@
 //! Lists of sessions, and finding one among many.
 
 pub(crate) mod candidates;
-pub mod configured_dir;
-pub mod find_session;
-#[cfg(feature = "catalog")]
-pub mod list;
+pub(crate) mod configured_dir;
+pub(crate) mod find_session;
+#[cfg(feature = "lists")]
+pub(crate) mod list;
 pub(crate) mod locale_sort;
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 pub(crate) mod read_all;
-pub mod scope;
+pub(crate) mod scope;
 pub(crate) mod subagents;
-#[cfg(feature = "catalog")]
-pub mod usage;
+#[cfg(feature = "lists")]
+pub(crate) mod usage;

@@ -18,7 +18,7 @@ impl FileMutex {
     /// Nobody may remove or replace the file while a process may hold the lock: who comes later would lock another file.
     ///
     /// ```
-    /// use pi_session_core::locks::file_mutex::FileMutex;
+    /// use pi_session_core::addon::FileMutex;
     ///
     /// let dir = tempfile::tempdir()?;
     /// let path = dir.path().join("lock").to_string_lossy().into_owned();

@@ -1,9 +1,8 @@
 //! Full-text search over all sessions, in their files.
 //!
 //! ```
-//! use pi_session_core::base::paths::StdProcess;
-//! use pi_session_core::listing::scope::ListScope;
-//! use pi_session_core::search::{query::*, run::Search};
+//! use pi_session_core::paths::StdProcess;
+//! use pi_session_core::{ListScope, Query, Search, SearchOptions};
 //!
 //! Search {
 //!     scope: &ListScope::dir("/the/sessions".into(), Some("/project".into())),
@@ -20,8 +19,8 @@
 
 pub(crate) mod matcher;
 pub(crate) mod prefilter;
-pub mod query;
-pub mod run;
-pub mod scope;
-pub mod session_search;
+pub(crate) mod query;
+pub(crate) mod run;
+pub(crate) mod scope;
+pub(crate) mod session_search;
 pub(crate) mod snippet;

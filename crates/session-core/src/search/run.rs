@@ -386,7 +386,7 @@ impl Emitter {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "lists"))]
 mod tests {
     use super::*;
     use crate::base::paths::tests::Fixed;

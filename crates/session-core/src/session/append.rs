@@ -101,12 +101,12 @@ impl<'a> NewEntry<'a> {
     ///
     /// ```
     /// # use pi_session_core::{format::header::NewHeader, session::{NewEntry, Session}};
-    /// use pi_session_core::format::session_entry::SessionInfoEntry;
+    /// use pi_session_core::session_entry::SessionInfoEntry;
     /// # let header = NewHeader { id: "s", cwd: "/", parent: None, time: 0.0 };
     /// # let mut session = Session::create(None, &header, Default::default())?;
     /// let name = SessionInfoEntry { name: Some("The checkout test".into()), ..Default::default() };
     /// session.append(&NewEntry::of(&name.into(), 1767225600000.0)?)?;
-    /// # Ok::<(), pi_session_core::base::error::Error>(())
+    /// # Ok::<(), pi_session_core::Error>(())
     /// ```
     ///
     /// # Errors

@@ -62,13 +62,13 @@ impl Session {
     ///
     /// ```
     /// # use pi_session_core::{format::header::NewHeader, session::Session};
-    /// use pi_session_core::format::agent_message::AgentMessage;
+    /// use pi_session_core::agent_message::AgentMessage;
     /// # let header = NewHeader { id: "s", cwd: "/", parent: None, time: 0.0 };
     /// # let mut session = Session::create(None, &header, Default::default())?;
     /// let now = 1767225600000.0;
     /// let row = session.append_message(AgentMessage::user("Hello", now), now)?;
     /// assert_eq!(session.message(row)?, Some(AgentMessage::user("Hello", now)));
-    /// # Ok::<(), pi_session_core::base::error::Error>(())
+    /// # Ok::<(), pi_session_core::Error>(())
     /// ```
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! Invariants: a line is where `append` said; a failed `append` leaves what was there; reads never change anything.
 
 pub(crate) mod end_mark;
-pub mod file;
+pub(crate) mod file;
 pub(crate) mod memory;
 pub(crate) mod new_file;
 pub(crate) mod path_check;

@@ -1,9 +1,7 @@
 //! One file read once for lists: its list row, usage and the texts of its conversation, in bounded memory.
 
-pub mod header_scan;
-#[doc(hidden)]
-pub mod line_scanner;
-#[doc(hidden)]
-pub mod listed_text;
-pub mod session_summary;
-pub mod usage;
+pub(crate) mod header_scan;
+pub(crate) mod line_scanner;
+pub(crate) mod listed_text;
+pub(crate) mod session_summary;
+pub(crate) mod usage;

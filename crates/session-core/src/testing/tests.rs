@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 use crate::catalog::location::CatalogLocation;
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 use crate::listing::candidates::Candidate;
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 use crate::listing::scope::ListScope;
 
 /// How many random cases a test runs: the number that `PSN_<NAME>` gives, else that of the row `name` of
@@ -28,7 +28,7 @@ pub fn count(name: &str) -> u32 {
 
 /// Waits until the clock of the file system has gone on so far that a change from here on has another time than those
 /// before, and that those count as known.
-#[cfg_attr(not(feature = "catalog"), allow(dead_code))]
+#[cfg_attr(not(feature = "lists"), allow(dead_code))]
 pub fn wait_for_next_file_time() {
     let mut file = tempfile::tempfile().expect("made");
     let mut time = || {
@@ -42,13 +42,13 @@ pub fn wait_for_next_file_time() {
 }
 
 /// A directory for sessions, with a catalog beside them.
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 pub struct SessionsDir {
     pub dir: tempfile::TempDir,
     pub location: CatalogLocation,
 }
 
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 impl SessionsDir {
     /// An empty one, deleted with this value.
     pub fn new() -> Self {

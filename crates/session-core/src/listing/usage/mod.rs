@@ -2,9 +2,9 @@
 //! of its file, as a list has it:
 //!
 //! ```
-//! use pi_session_core::listing::usage::{add_up::report, calendar::Calendar, collect::*, report::*};
-//! use pi_session_core::base::paths::StdProcess;
-//! use pi_session_core::listing::{list::list, scope::ListScope};
+//! use pi_session_core::{list, ListScope};
+//! use pi_session_core::paths::StdProcess;
+//! use pi_session_core::usage::*;
 //!
 //! let scope = ListScope::dir("/the/sessions".into(), None);
 //! let source = UsageSource::Sessions(scope.clone());
@@ -25,9 +25,9 @@
 //! }
 //! ```
 
-pub mod add_up;
-pub mod calendar;
-pub mod collect;
+pub(crate) mod add_up;
+pub(crate) mod calendar;
+pub(crate) mod collect;
 pub(crate) mod named_subagents;
 mod owned_report;
-pub mod report;
+pub(crate) mod report;

@@ -25,10 +25,10 @@
 //! `compare_known` tells whether the file still is what the index says. `reserialize` checks lines that the caller makes of its
 //! objects for a new file.
 
-pub mod compare_known;
-pub mod rebase;
-pub mod refresh;
-pub mod reserialize;
+pub(crate) mod compare_known;
+pub(crate) mod rebase;
+pub(crate) mod refresh;
+pub(crate) mod reserialize;
 
 /// How closely the file is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
 //! What the model calls of a session used, and what its file is made of. It is collected by the pass that makes the file's list row.
 
-pub mod call;
-pub mod session_usage;
+pub(crate) mod call;
+pub(crate) mod session_usage;

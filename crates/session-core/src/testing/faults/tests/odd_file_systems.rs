@@ -1,19 +1,19 @@
 //! Everything that writes a session file, on file systems that lack something: it works, or it is an error that names the file
 //! and the cause, and what was there is as it was.
 
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 use std::sync::atomic::AtomicBool;
 
 use super::files::{branch, OLD};
 use super::*;
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 use crate::catalog::location::CatalogLocation;
 use crate::index::verify::verify;
 use crate::io::fs::faults::{on_file_system, FileSystem};
 use crate::io::fs::FsCall;
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 use crate::listing::read_all::read_all;
-#[cfg(feature = "catalog")]
+#[cfg(feature = "lists")]
 use crate::listing::scope::ListScope;
 use crate::rewrite::merge::merge;
 use crate::rewrite::repair::repair;
@@ -32,7 +32,7 @@ enum Work {
     Merge,
     /// The file was deleted while it was open.
     Restore,
-    #[cfg(feature = "catalog")]
+    #[cfg(feature = "lists")]
     Catalog,
 }
 
@@ -46,7 +46,7 @@ const ALL: &[Work] = &[
     Work::Branch,
     Work::Merge,
     Work::Restore,
-    #[cfg(feature = "catalog")]
+    #[cfg(feature = "lists")]
     Work::Catalog,
 ];
 
@@ -216,7 +216,7 @@ impl Work {
                 fs::remove_file(&path).expect("removed");
                 append(&mut session)
             }
-            #[cfg(feature = "catalog")]
+            #[cfg(feature = "lists")]
             Self::Catalog => {
                 let location = CatalogLocation { path: dir.join("catalog"), makes_dir: false };
                 for _ in 0..2 {
@@ -241,7 +241,7 @@ impl Work {
             Self::Migrate | Self::Repair => ("s.jsonl", 1),
             Self::Fork => ("f.jsonl", 3),
             Self::Branch => ("b.jsonl", 4),
-            #[cfg(feature = "catalog")]
+            #[cfg(feature = "lists")]
             Self::Catalog => ("s.jsonl", 3),
         }
     }
