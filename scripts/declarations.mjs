@@ -1,5 +1,6 @@
-// Joins the hand-written declarations, because napi's build accepts one file for the head of index.d.ts.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+// Puts the declarations, which are written by hand, together in index.d.ts. napi generates others from the functions in
+// Rust, target/napi.d.ts. Nobody reads these, because they lack types and descriptions.
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -12,7 +13,8 @@ const PARTS = [
 	"types/files.d.ts",
 	"types/diagnostics.d.ts",
 	"types/errors.d.ts",
+	"types/session-manager.d.ts",
+	"types/functions.d.ts",
 ];
 
-mkdirSync(join(root, "target"), { recursive: true });
-writeFileSync(join(root, "target/header.d.ts"), PARTS.map((part) => readFileSync(join(root, part), "utf8")).join("\n"));
+writeFileSync(join(root, "index.d.ts"), PARTS.map((part) => readFileSync(join(root, part), "utf8")).join("\n"));

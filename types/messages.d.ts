@@ -1,5 +1,4 @@
-// Types of messages. The build puts them above the declarations that it generates from Rust, and the other files of
-// this folder between the two: see scripts/declarations.mjs.
+// Types of messages. scripts/declarations.mjs puts all files of this folder together in index.d.ts.
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 

@@ -20,48 +20,19 @@ use pi_session_core::{EntryKind, Error as CoreError};
 
 #[napi]
 impl SessionManager {
-    /// Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
-    ///
-    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
-    /// @example
-    /// ```ts
-    /// const id = manager.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
-    /// console.log(manager.getLeafId() === id); // → true
-    /// ```
-    #[napi(
-        catch_unwind,
-        ts_args_type = "message: Message | CustomMessage | BashExecutionMessage",
-        ts_return_type = "string"
-    )]
+    #[napi(catch_unwind)]
     pub fn append_message<'env>(&self, env: &'env Env, message: JsVal<'env>) -> Result<JsVal<'env>> {
         let new = new_message(&self.state, JsEnv::new(env), message)?;
         self.append_for_id(env, new)
     }
 
-    /// Appends a change of the thinking level. Gives the entry's id.
-    ///
-    /// @throws As `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendThinkingLevelChange("high");
-    /// console.log(manager.buildSessionContext().thinkingLevel); // → high
-    /// ```
-    #[napi(catch_unwind, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
+    #[napi(catch_unwind)]
     pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: JsVal<'env>) -> Result<JsVal<'env>> {
         let own = JsEnv::new(env).record(&[(c"thinkingLevel", level)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::ThinkingLevelChange, own))
     }
 
-    /// Appends a change of the model. Gives the entry's id.
-    ///
-    /// @throws As `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendModelChange("acme", "large");
-    /// console.log(manager.buildSessionContext().model?.modelId); // → large
-    /// ```
-    #[napi(catch_unwind, ts_args_type = "provider: string, modelId: string", ts_return_type = "string")]
+    #[napi(catch_unwind)]
     pub fn append_model_change<'env>(
         &self,
         env: &'env Env,
@@ -72,21 +43,7 @@ impl SessionManager {
         self.append_for_id(env, PendingEntry::entry(EntryKind::ModelChange, own))
     }
 
-    /// Appends usage that is not part of the model's context. Gives the entry.
-    ///
-    /// @throws As `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// const cost = { input: 0, output: 0, cacheRead: 0.015, cacheWrite: 0, total: 0.015 };
-    /// const usage = { input: 0, output: 0, cacheRead: 50_000, cacheWrite: 0, totalTokens: 50_000, cost };
-    /// const entry = manager.appendUsage("cache_warm", "acme", "large", usage);
-    /// console.log(entry.usage === usage); // → true
-    /// ```
-    #[napi(
-        catch_unwind,
-        ts_args_type = "kind: string, provider: string, model: string, usage: Usage, note?: string",
-        ts_return_type = "UsageEntry"
-    )]
+    #[napi(catch_unwind)]
     pub fn append_usage<'env>(
         &self,
         env: &'env Env,
@@ -105,23 +62,7 @@ impl SessionManager {
         append(&self.state, js, PendingEntry::entry(EntryKind::Usage, own), |row| object(&self.state, js, row))
     }
 
-    /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
-    /// nothing before it). `tokensBefore` is the context's size before, in tokens; `details` are the summary writer's own,
-    /// `usage` is what the summary cost, and `fromHook` says that an extension wrote it. The entry carries the system
-    /// prompt and tools as they are at the leaf. Gives its id.
-    ///
-    /// @throws As `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendCompaction("They greeted each other.", null, 12_000);
-    /// console.log(manager.buildSessionContext().messages.at(-1)?.role); // → compactionSummary
-    /// ```
-    #[napi(
-        catch_unwind,
-        ts_generic_types = "T = unknown",
-        ts_args_type = "summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage",
-        ts_return_type = "string"
-    )]
+    #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments)]
     pub fn append_compaction<'env>(
         &self,
@@ -155,14 +96,7 @@ impl SessionManager {
         self.append_for_id(env, new)
     }
 
-    /// Appends an extension's own data, which is not part of the model's context. Gives the entry's id.
-    ///
-    /// @throws As `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
-    /// ```
-    #[napi(catch_unwind, ts_args_type = "customType: string, data?: unknown", ts_return_type = "string")]
+    #[napi(catch_unwind)]
     pub fn append_custom_entry<'env>(
         &self,
         env: &'env Env,
@@ -173,15 +107,7 @@ impl SessionManager {
         self.append_for_id(env, PendingEntry::entry(EntryKind::Custom, own))
     }
 
-    /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
-    ///
-    /// @throws `TypeError` if the name is not a string. And as `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendSessionInfo("  Greetings ");
-    /// console.log(manager.getSessionName()); // → Greetings
-    /// ```
-    #[napi(catch_unwind, ts_args_type = "name: string", ts_return_type = "string")]
+    #[napi(catch_unwind)]
     pub fn append_session_info<'env>(&self, env: &'env Env, name: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let name = one_line(&args::text(js, name, "name")?).or_throw(js)?;
@@ -189,20 +115,7 @@ impl SessionManager {
         self.append_for_id(env, PendingEntry::entry(EntryKind::SessionInfo, own))
     }
 
-    /// Appends an extension's message, which is part of the model's context. Gives the entry's id.
-    ///
-    /// @throws As `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendCustomMessageEntry("my-extension", "The build is red.", true);
-    /// console.log(manager.buildSessionContext().messages.at(-1)?.role); // → custom
-    /// ```
-    #[napi(
-        catch_unwind,
-        ts_generic_types = "T = unknown",
-        ts_args_type = "customType: string, content: string | (TextContent | ImageContent)[], display: boolean, details?: T",
-        ts_return_type = "string"
-    )]
+    #[napi(catch_unwind)]
     pub fn append_custom_message_entry<'env>(
         &self,
         env: &'env Env,
@@ -216,21 +129,7 @@ impl SessionManager {
         self.append_for_id(env, PendingEntry::entry(EntryKind::CustomMessage, own))
     }
 
-    /// Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
-    /// its own. Gives the entry's id.
-    ///
-    /// @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
-    /// replacement is neither null nor has content. And as `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendContextEdit(id, null);
-    /// console.log(manager.buildSessionProjection().entries.find((one) => one.sourceEntry.id === id)?.messages); // → []
-    /// ```
-    #[napi(
-        catch_unwind,
-        ts_args_type = "targetId: string, replacement: ContextEditEntry[\"replacement\"]",
-        ts_return_type = "string"
-    )]
+    #[napi(catch_unwind)]
     pub fn append_context_edit<'env>(
         &self,
         env: &'env Env,
@@ -267,15 +166,7 @@ impl SessionManager {
         self.append_for_id(env, PendingEntry { head, ..PendingEntry::entry(EntryKind::ContextEdit, own) })
     }
 
-    /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
-    ///
-    /// @throws If no entry has this id: `Entry <id> not found`. And as `appendMessage` does.
-    /// @example
-    /// ```ts
-    /// manager.appendLabelChange(id, "before the change");
-    /// console.log(manager.getLabel(id)); // → before the change
-    /// ```
-    #[napi(catch_unwind, ts_args_type = "targetId: string, label: string | undefined", ts_return_type = "string")]
+    #[napi(catch_unwind)]
     pub fn append_label_change<'env>(
         &self,
         env: &'env Env,

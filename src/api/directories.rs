@@ -19,21 +19,7 @@ use pi_session_core::{make_session_dir, paths, Durability, ListScope};
 
 #[napi]
 impl SessionManager {
-    /// The sessions whose id is this one or, if there is none, begins with it, in every working directory, those of subagents among them;
-    /// in the order of their paths. Reads only headers. `search` explains the options.
-    ///
-    /// @throws `TypeError` for an argument of a wrong type, or an option that is not known.
-    /// @example
-    /// ```ts
-    /// const [found] = SessionManager.findByIdPrefix(manager.getSessionId().slice(0, 8), { sessionDir: dir });
-    /// console.log(found?.path === file, found?.cwd === cwd); // → true true
-    /// ```
-    #[napi(
-        catch_unwind,
-        configurable = true,
-        ts_args_type = "idPrefix: string, options?: SessionScopeOptions",
-        ts_return_type = "FoundSession[]"
-    )]
+    #[napi(catch_unwind, configurable = true)]
     pub fn find_by_id_prefix<'env>(
         env: &'env Env,
         id_prefix: JsVal<'env>,
@@ -60,25 +46,7 @@ impl SessionManager {
     }
 }
 
-/// The session directory that pi is configured to use for a working directory, by default the process's: that of the environment
-/// variable `PI_CODING_AGENT_SESSION_DIR`, else `sessionDir` of the project's `.pi/settings.json`, else that of the agent's `settings.json`.
-/// Undefined if none is named: sessions are in the default directories then. `search`, `usage`, `findByIdPrefix` and `pi-sessions` look there;
-/// `list`, `create` and the like, as pi's, only where they are told.
-///
-/// `onWarning` is told of settings that are ignored because they cannot be read.
-///
-/// @throws `TypeError` for an argument of a wrong type, or an option that is not known.
-/// @example
-/// ```ts
-/// const configured = getConfiguredSessionDir(cwd, { onWarning: (text) => console.error(text) });
-/// const sessions = await SessionManager.list(cwd, configured ?? dir);
-/// console.log(configured, sessions.length); // → undefined 1
-/// ```
-#[napi(
-    catch_unwind,
-    ts_args_type = "cwd?: string, options?: { onWarning?: ((text: string) => void) | undefined }",
-    ts_return_type = "string | undefined"
-)]
+#[napi(catch_unwind)]
 pub fn get_configured_session_dir<'env>(env: &'env Env, cwd: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let cwd = if js.is_nullish(cwd)? { None } else { Some(args::path(js, cwd, "cwd")?) };
@@ -92,17 +60,7 @@ pub fn get_configured_session_dir<'env>(env: &'env Env, cwd: JsVal<'env>, option
     js.optional_string(configured.dir.as_deref().map(str::as_bytes))
 }
 
-/// Names the agent's directory for the rest of this thread: a renamed build of pi has its own, and a program beside it must look there.
-/// It comes before `PI_CODING_AGENT_DIR` and `~/.pi/agent`; undefined returns to these. Under `pi-native` it is known.
-///
-/// @throws `TypeError` if it is not a path.
-/// @example
-/// ```ts
-/// setAgentDir("/home/me/.acme/agent");
-/// console.log(getDefaultSessionDir("/shop", undefined, { create: false })); // → /home/me/.acme/agent/sessions/--shop--
-/// setAgentDir(undefined);
-/// ```
-#[napi(catch_unwind, ts_args_type = "agentDir: string | undefined")]
+#[napi(catch_unwind)]
 pub fn set_agent_dir(env: &Env, agent_dir: JsVal<'_>) -> Result<()> {
     let js = JsEnv::new(env);
     let dir = if js.is_nullish(agent_dir)? {
@@ -113,19 +71,7 @@ pub fn set_agent_dir(env: &Env, agent_dir: JsVal<'_>) -> Result<()> {
     factory::call(js, FactoryFn::SetAgentDir, &[dir]).map(drop)
 }
 
-/// The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
-/// not there.
-///
-/// @throws If the directory cannot be made.
-/// @example
-/// ```ts
-/// const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
-/// console.log(findMostRecentSession(named)); // → null
-/// ```
-#[napi(
-    catch_unwind,
-    ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean | undefined }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
-)]
+#[napi(catch_unwind)]
 pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, options: JsVal<'_>) -> Result<String> {
     let js = JsEnv::new(env);
     let cwd = args::path(js, cwd, "cwd")?;
@@ -139,15 +85,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
     Ok(dir)
 }
 
-/// The session file of a directory that was changed last, optionally only of one working directory; null if there is
-/// none.
-///
-/// @throws `TypeError` for a directory that is not a string or not a valid path. One that is not there or cannot be read has none.
-/// @example
-/// ```ts
-/// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
-/// ```
-#[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
+#[napi(catch_unwind)]
 pub fn find_most_recent_session<'env>(
     env: &'env Env,
     session_dir: JsVal<'env>,

@@ -22,12 +22,6 @@ use pi_session_core::{paths, RowNo, Tree};
 /// What the hand-written types call the literal 3.
 pub type SessionVersion = u32;
 
-/// The version of the session files that are written.
-///
-/// @example
-/// ```ts
-/// console.log(CURRENT_SESSION_VERSION); // → 3
-/// ```
 #[napi]
 pub const CURRENT_SESSION_VERSION: SessionVersion = pi_session_core::addon::CURRENT_VERSION;
 
@@ -100,19 +94,7 @@ impl<'env> JsPath<'env> {
     }
 }
 
-/// The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
-/// after it.
-///
-/// @throws `TypeError` if the entries are not an array.
-/// @example
-/// ```ts
-/// console.log(buildContextEntries(entries, id).length); // → 1
-/// ```
-#[napi(
-    catch_unwind,
-    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
-    ts_return_type = "SessionEntry[]"
-)]
+#[napi(catch_unwind)]
 pub fn build_context_entries<'env>(
     env: &'env Env,
     entries: JsVal<'env>,
@@ -125,18 +107,7 @@ pub fn build_context_entries<'env>(
     factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])
 }
 
-/// The context of the path to an entry, per entry and as one list of messages.
-///
-/// @throws `TypeError` if the entries are not an array.
-/// @example
-/// ```ts
-/// console.log(buildSessionProjection(entries).entries.map((one) => one.messages.length)); // → [ 1, 1 ]
-/// ```
-#[napi(
-    catch_unwind,
-    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
-    ts_return_type = "SessionProjection"
-)]
+#[napi(catch_unwind)]
 pub fn build_session_projection<'env>(
     env: &'env Env,
     entries: JsVal<'env>,
@@ -148,18 +119,7 @@ pub fn build_session_projection<'env>(
     path.projected(js, FactoryFn::Project, FactoryFn::WithSettings)
 }
 
-/// What the model is given at an entry: messages, thinking level and model.
-///
-/// @throws `TypeError` if the entries are not an array.
-/// @example
-/// ```ts
-/// console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
-/// ```
-#[napi(
-    catch_unwind,
-    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
-    ts_return_type = "SessionContext"
-)]
+#[napi(catch_unwind)]
 pub fn build_session_context<'env>(
     env: &'env Env,
     entries: JsVal<'env>,
@@ -184,32 +144,14 @@ fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
     Ok(tree.row(row).map_or(Contribution::Nothing, Contribution::of))
 }
 
-/// The messages that one entry gives to the model by itself.
-///
-/// @throws `TypeError` if the entry is not an object.
-/// @example
-/// ```ts
-/// console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
-/// ```
-#[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
+#[napi(catch_unwind)]
 pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let gives = contribution(js, entry)?;
     context_messages::messages(js, entry, gives)
 }
 
-/// The messages that one entry gives to the model after an edit.
-///
-/// @throws `TypeError` if the entry is not an object.
-/// @example
-/// ```ts
-/// console.log(projectContextEntry(manager.getEntry(id)!, undefined).length); // → 1
-/// ```
-#[napi(
-    catch_unwind,
-    ts_args_type = "entry: SessionEntry, edit: ContextEditEntry | undefined",
-    ts_return_type = "AgentMessage[]"
-)]
+#[napi(catch_unwind)]
 pub fn project_context_entry<'env>(env: &'env Env, entry: JsVal<'env>, edit: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let gives = contribution(js, entry)?;
@@ -220,14 +162,7 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: JsVal<'env>, edit: JsV
     }
 }
 
-/// The last compaction entry of a list, or null.
-///
-/// @throws `TypeError` if the entries are not an array.
-/// @example
-/// ```ts
-/// console.log(getLatestCompactionEntry(entries)); // → null
-/// ```
-#[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
+#[napi(catch_unwind)]
 pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     if js.is_nullish(entries)? {
@@ -245,47 +180,20 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: JsVal<'env>) -
     js.null()
 }
 
-/// Migrates a session's objects in place to the current version.
-///
-/// @throws `TypeError` if the entries are not an array.
-/// @example
-/// ```ts
-/// const old = parseSessionEntries(`{"type":"session","id":"s"}
-/// {"type":"message","message":{"role":"user","content":"Hi"}}`);
-/// migrateSessionEntries(old);
-/// console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
-/// ```
-#[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
+#[napi(catch_unwind)]
 pub fn migrate_session_entries(env: &Env, entries: JsVal<'_>) -> Result<()> {
     let js = JsEnv::new(env);
     from_objects::migrate_objects(js, args::list(js, entries, "entries")?)
 }
 
-/// Every value in a text of JSON lines; lines that do not parse are skipped.
-///
-/// @throws `TypeError` if the content is not a string.
-/// @example
-/// ```ts
-/// const values = parseSessionEntries(`{"type":"session","id":"s"}
-/// not JSON`);
-/// console.log(values.length); // → 1
-/// ```
-#[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
+#[napi(catch_unwind)]
 pub fn parse_session_entries<'env>(env: &'env Env, content: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     args::text(js, content, "content")?;
     factory::call(js, FactoryFn::ParseLines, &[content])
 }
 
-/// The header and entries of a session file as they are there, nothing migrated; empty if there is no such file or
-/// it is not a session.
-///
-/// @throws If the file is there and cannot be read.
-/// @example
-/// ```ts
-/// console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
-/// ```
-#[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
+#[napi(catch_unwind)]
 pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let given = args::path(js, file_path, "filePath")?;
@@ -309,23 +217,7 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> R
     Ok(values)
 }
 
-/// Locks a file without waiting, for what one process at a time is to do. The file is made if it is not there, for its owner
-/// only, and stays.
-///
-/// Gives the function that ends the lock, or null if the file is locked already: by another process, or by this one. The
-/// lock also ends when that function is collected, when the thread that took it ends, and when the process ends, however it
-/// does; processes that this one starts do not have it. It is the operating system's (`flock`, on Windows `LockFileEx`).
-///
-/// @throws `TypeError` if the path is not a string. If the file cannot be opened or locked, with the system's code:
-/// `ENOENT` if its directory is not there, `ELOOP` if it is a symbolic link, `ENOLCK` or `EOPNOTSUPP` on a file system
-/// without locks.
-/// @example
-/// ```ts
-/// const release = tryLockFile(`${dir}/only-one.lock`);
-/// console.log(typeof release, tryLockFile(`${dir}/only-one.lock`)); // → function null
-/// release?.();
-/// ```
-#[napi(catch_unwind, ts_args_type = "path: string", ts_return_type = "(() => void) | null")]
+#[napi(catch_unwind)]
 pub fn try_lock_file<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let path = resolved(js, path, "path")?;

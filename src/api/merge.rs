@@ -25,25 +25,7 @@ fn since_of(js: JsEnv<'_>, since: JsVal<'_>) -> Result<(u64, Vec<u8>)> {
 
 #[napi]
 impl SessionManager {
-    /// Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
-    /// Two equal lines are one entry. The file is replaced as a whole. Open managers keep their leaf.
-    ///
-    /// @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the first of them.
-    /// And if the file cannot be read or written, is another session's or of an old version, or is locked by another process, or by a
-    /// manager for itself (`lock: "exclusive"`). It is then as it was.
-    /// @example
-    /// ```ts
-    /// const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}
-    /// `);
-    /// const merged = SessionManager.merge(file, { session: manager.getSessionId(), lines });
-    /// console.log(merged.added, merged.unstored); // → 1 2
-    /// ```
-    #[napi(
-        catch_unwind,
-        configurable = true,
-        ts_args_type = "path: string, stored: MergeInput",
-        ts_return_type = "MergeReport"
-    )]
+    #[napi(catch_unwind, configurable = true)]
     pub fn merge<'env>(env: &'env Env, path: JsVal<'env>, stored: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;

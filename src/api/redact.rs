@@ -73,8 +73,6 @@ fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<LineRedacti
     (0..js.len(list)?).map(line).collect()
 }
 
-/// What lines become that are in no session file, such as those of a store: those that change, as a report has them. Where the file at
-/// `path` has the entry of such a line, what its line becomes takes the place. For `packages/sync/lib`, and not public.
 #[napi(catch_unwind, skip_typescript)]
 pub fn redact_lines<'env>(
     env: &'env Env,
@@ -103,28 +101,7 @@ fn with_new_lines<'env>(js: JsEnv<'env>, list: JsVal<'env>, lines: &[RedactedLin
 
 #[napi]
 impl SessionManager {
-    /// Takes something out of a session file: a text, what entries say, or lines. Its backups (`.v1.bak`, `.bak`) are redacted, too, and the
-    /// catalog forgets the file. What holds the session together stays: ids, parents, types, roles, times, names of tools and models, and
-    /// the header. Where a text is taken out, all other bytes of the line stay as they were.
-    ///
-    /// A text is found however JSON escapes it, also in JSON inside a string, twice over. Each file is replaced as a whole; what others append
-    /// meanwhile is redacted, too. A manager that has the session open takes the change in with its next call that reads the file; entry
-    /// objects that somebody has already got stay as they are.
-    ///
-    /// @throws `TypeError` for an argument that cannot be used. And if the file is not a session and holds what is to be taken out, or a file
-    /// cannot be read or written, or another process has the session's
-    /// lock, or a manager for itself (`lock: "exclusive"`).
-    /// @example
-    /// ```ts
-    /// const { lines, left } = SessionManager.redact(file, { text: "secret", dryRun: true });
-    /// console.log(lines.length, left); // → 0 0
-    /// ```
-    #[napi(
-        catch_unwind,
-        configurable = true,
-        ts_args_type = "path: string, what: RedactInput",
-        ts_return_type = "RedactReport"
-    )]
+    #[napi(catch_unwind, configurable = true)]
     pub fn redact<'env>(env: &'env Env, path: JsVal<'env>, what: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;

@@ -370,7 +370,7 @@ describe("index.d.ts", () => {
 	/** The comment above each export, and above each method of the class. */
 	const documented = [
 		...declarations.matchAll(
-			/(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^(?:export (?:declare )?(?:class|function|const|interface|type) | {2}(?:static )?(?=\w+[<(]))(\w+)/gm,
+			/(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^(?:export (?:declare )?(?:class|function|const|interface|type) |\t(?:static )?(?=\w+[<(]))(\w+)/gm,
 		),
 	]
 		.map(([, comment, name]) => ({ name: name as string, comment: comment ?? "" }))

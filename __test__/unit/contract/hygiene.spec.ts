@@ -59,13 +59,13 @@ describe("index.d.ts", () => {
 		const body = declarations.slice(declarations.indexOf("declare class SessionManager"));
 		const names = (object: object): string[] => Object.getOwnPropertyNames(object);
 		for (const name of names(api.SessionManager.prototype).filter((one) => one !== "constructor")) {
-			expect(body, name).toMatch(new RegExp(`^  ${name}[<(]`, "m"));
+			expect(body, name).toMatch(new RegExp(`^\\t${name}[<(]`, "m"));
 		}
 		const strange = ["arguments", "caller", "prototype"];
 		for (const name of names(api.SessionManager).filter(
 			(one) => !strange.includes(one) && typeof (api.SessionManager as any)[one] === "function",
 		)) {
-			expect(body, name).toMatch(new RegExp(`^  static ${name}[<(]`, "m"));
+			expect(body, name).toMatch(new RegExp(`^\\tstatic ${name}[<(]`, "m"));
 		}
 	});
 });
