@@ -29,5 +29,5 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
     })?;
     let exports = JsVal::of(&exports);
     let class = js.get(exports, c"SessionManager")?;
-    factory::call(js, FactoryFn::FinishClass, &[class, exports]).map(drop)
+    factory::call(js, FactoryFn::FinishClass, &[class]).map(drop)
 }

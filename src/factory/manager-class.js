@@ -6,30 +6,9 @@
 	const { apply } = Reflect;
 	const { defineProperty } = Object;
 
-	// The `length` of pi's class, methods, statics and functions. For methods that pi does not have: the required
-	// arguments.
+	// The `length` of pi's methods. lib/takeover compares them with those of the pi that it finds: a method that declares
+	// more arguments there may do more, and that pi keeps its own manager.
 	const LENGTHS = {
-		SessionManager: 6,
-		create: 3,
-		open: 3,
-		continueRecent: 2,
-		forkFrom: 4,
-		findById: 3,
-		findByIdPrefix: 1,
-		list: 4,
-		listAll: 3,
-		readTexts: 1,
-		search: 1,
-		usage: 0,
-		merge: 2,
-		redact: 2,
-		verify: 1,
-		repair: 1,
-		isLocked: 1,
-		filesOf: 1,
-		forget: 1,
-		move: 2,
-		setParentSession: 2,
 		setSessionFile: 1,
 		newSession: 1,
 		appendMessage: 1,
@@ -46,27 +25,9 @@
 		getChildren: 1,
 		getLabel: 1,
 		getBranch: 1,
-		onAppend: 1,
 		branch: 1,
 		branchWithSummary: 5,
 		createBranchedSession: 1,
-	};
-	const FUNCTION_LENGTHS = {
-		assertValidSessionId: 1,
-		getConfiguredSessionDir: 0,
-		getDefaultSessionDir: 1,
-		setAgentDir: 1,
-		findMostRecentSession: 2,
-		buildContextEntries: 3,
-		buildSessionContext: 3,
-		buildSessionProjection: 3,
-		parseSessionEntries: 1,
-		projectContextEntry: 2,
-		loadEntriesFromFile: 1,
-		migrateSessionEntries: 1,
-		getLatestCompactionEntry: 1,
-		sessionEntryToContextMessages: 1,
-		tryLockFile: 1,
 	};
 
 	const SELF = Symbol("pi-session-native.manager");
@@ -122,15 +83,15 @@
 				}
 			}
 		},
-		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths, and
+		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths of methods, and
 		// methods that work on a Proxy of a manager or an object that inherits from one, as tests and applications call
 		// them. The engine runs a native method only on its own instance; each finds the manager through a property of it.
 		// On anything else they throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
-		finishClass(SessionManager, functions) {
+		finishClass(SessionManager) {
 			const { prototype } = SessionManager;
 			const wrap = (holder, name, method) => {
 				const value = method(holder[name]);
-				Object.defineProperty(value, "length", { value: LENGTHS[name] ?? 0, configurable: true });
+				if (holder === prototype) defineProperty(value, "length", { value: LENGTHS[name] ?? 0, configurable: true });
 				Object.defineProperty(holder, name, { value, writable: true, enumerable: false, configurable: true });
 			};
 			const isMethod = (holder, name) =>
@@ -174,12 +135,6 @@
 				enumerable: false,
 				configurable: true,
 			});
-			Object.defineProperty(SessionManager, "length", { value: LENGTHS.SessionManager, configurable: true });
-			for (const name of Object.keys(functions)) {
-				const value = functions[name];
-				if (typeof value !== "function" || value === SessionManager) continue;
-				Object.defineProperty(value, "length", { value: FUNCTION_LENGTHS[name] ?? 0, configurable: true });
-			}
 		},
 	};
 };
