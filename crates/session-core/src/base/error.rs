@@ -221,7 +221,7 @@ impl Error {
     }
 
     /// Whether the system refused memory.
-    pub fn is_out_of_memory(&self) -> bool {
+    pub(crate) fn is_out_of_memory(&self) -> bool {
         self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::OutOfMemory)
     }
 }
@@ -273,7 +273,7 @@ impl std::error::Error for Error {
 
 /// The part of `bytes` that the crate's own numbers say is there, or an internal error that names `what` it is of.
 #[doc(hidden)]
-pub fn part<'a>(bytes: &'a [u8], range: std::ops::Range<usize>, what: &'static str) -> Result<&'a [u8]> {
+pub(crate) fn part<'a>(bytes: &'a [u8], range: std::ops::Range<usize>, what: &'static str) -> Result<&'a [u8]> {
     let (start, end) = (range.start, range.end);
     let len = bytes.len();
     bytes.get(range).ok_or_else(|| Error::internal(format_args!("bytes {start} to {end} of {what}, which has {len}")))

@@ -10,10 +10,10 @@ use memchr::memchr;
 use super::memory;
 
 /// The character that begins a sequence.
-pub const ESC: u8 = 0x1b;
+pub(crate) const ESC: u8 = 0x1b;
 
 /// Where the sequence that begins a text ends; None if the text does not begin with a sequence.
-pub fn sequence_end(text: &[u8]) -> Option<usize> {
+pub(crate) fn sequence_end(text: &[u8]) -> Option<usize> {
     let mut rest = text.iter().copied().enumerate();
     let mut next = || rest.next().unwrap_or((0, 0));
     if next().1 != ESC {
@@ -50,7 +50,7 @@ pub fn sequence_end(text: &[u8]) -> Option<usize> {
 }
 
 /// The parts of a text between its escape sequences.
-pub fn plain_parts(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn plain_parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest.take()?;
@@ -68,7 +68,7 @@ pub fn plain_parts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A text without its escape sequences.
-pub fn without_sequences(text: &str) -> memory::Result<Cow<'_, str>> {
+pub(crate) fn without_sequences(text: &str) -> memory::Result<Cow<'_, str>> {
     let mut parts = plain_parts(text);
     let first = parts.next().unwrap_or_default();
     if first.len() == text.len() {

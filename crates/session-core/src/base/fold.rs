@@ -7,7 +7,7 @@
 use super::memory::{self, push_str};
 
 /// Folds a character.
-pub fn fold(c: char) -> char {
+pub(crate) fn fold(c: char) -> char {
     match c {
         '\0'..='\u{7f}' => c.to_ascii_lowercase(),
         // Punctuation, and scripts of Asia that have no cases: most of what is not in an alphabet.
@@ -31,7 +31,7 @@ fn one_or(c: char, mut all: impl Iterator<Item = char>) -> char {
 }
 
 /// Folds a text into a reused string.
-pub fn fold_into(text: &str, out: &mut String) -> memory::Result<()> {
+pub(crate) fn fold_into(text: &str, out: &mut String) -> memory::Result<()> {
     out.clear();
     out.try_reserve(text.len())?;
     let mut rest = text;
@@ -52,7 +52,7 @@ pub fn fold_into(text: &str, out: &mut String) -> memory::Result<()> {
 }
 
 /// A folded text.
-pub fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     text.chars().map(fold).collect()
 }
 

@@ -55,18 +55,20 @@ pub fn resize<T: Clone + Default>(list: &mut Vec<T>, len: usize) -> Result<()> {
     Ok(())
 }
 
+/// Adds an element to a list.
 pub fn push<T>(list: &mut Vec<T>, element: T) -> Result<()> {
     reserve(list, 1)?;
     list.push(element);
     Ok(())
 }
 
-pub fn extend<T>(list: &mut Vec<T>, elements: impl IntoIterator<Item = T>) -> Result<()> {
+pub(crate) fn extend<T>(list: &mut Vec<T>, elements: impl IntoIterator<Item = T>) -> Result<()> {
     let mut elements = elements.into_iter();
     reserve(list, elements.size_hint().0)?;
     elements.try_for_each(|element| push(list, element))
 }
 
+/// The list of these elements.
 pub fn collect<T>(elements: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let mut list = Vec::new();
     extend(&mut list, elements)?;
@@ -74,7 +76,7 @@ pub fn collect<T>(elements: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
 }
 
 /// Adds a value to a map; the one that was there.
-pub fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, key: K, value: V) -> Result<Option<V>> {
+pub(crate) fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, key: K, value: V) -> Result<Option<V>> {
     map.try_reserve(1)?;
     Ok(map.insert(key, value))
 }
@@ -85,6 +87,7 @@ pub(crate) fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> Resul
     Ok(set.insert(value))
 }
 
+/// Adds bytes to others.
 pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     reserve(out, bytes.len())?;
     out.extend_from_slice(bytes);
@@ -101,6 +104,7 @@ pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// An empty list with room for so many elements.
 pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     reserve(&mut list, capacity)?;
@@ -146,6 +150,7 @@ impl io::Write for MemoryWriter {
     }
 }
 
+/// A copy of bytes.
 pub fn copy_of_bytes(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut copy = Vec::new();
     append(&mut copy, bytes)?;

@@ -13,7 +13,7 @@ macro_rules! named {
         }
 
         // Not each enum needs all of it.
-        #[allow(dead_code)]
+        #[allow(dead_code, unreachable_pub)]
         impl $enum {
             /// Every value that has a name, with it.
             pub const NAMED: [(Self, &'static str); [$($name),+].len()] = [$((Self::$value, $name)),+];

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::memory::{self, copy_of, copy_of_bytes, push, MemoryWriter, OutOfMemory};
 
 /// A value as bytes.
-pub fn pack(value: &impl Serialize) -> memory::Result<Vec<u8>> {
+pub(crate) fn pack(value: &impl Serialize) -> memory::Result<Vec<u8>> {
     // Nothing but a lack of memory makes it fail.
     let packed = postcard::to_io(value, MemoryWriter::default());
     packed.map(|packed| packed.0).map_err(|_| OutOfMemory)
@@ -19,7 +19,7 @@ pub fn pack(value: &impl Serialize) -> memory::Result<Vec<u8>> {
 
 /// What was packed. None if the bytes are not what [`pack`] makes of such a value, or if its memory is refused: postcard's errors do
 /// not tell which.
-pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
     rest.is_empty().then_some(value)
 }
@@ -33,37 +33,37 @@ fn copied<'de, D: Deserializer<'de>, B: Deserialize<'de>, T>(
 }
 
 /// A field of bytes.
-pub fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+pub(crate) fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     copied(deserializer, copy_of_bytes)
 }
 
 /// A field of bytes, or none.
-pub fn maybe_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+pub(crate) fn maybe_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
     copied(deserializer, |bytes: Option<&[u8]>| bytes.map(copy_of_bytes).transpose())
 }
 
 /// A field of text that does not grow.
-pub fn boxed_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<str>, D::Error> {
+pub(crate) fn boxed_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<str>, D::Error> {
     copied(deserializer, |text| Ok(copy_of(text)?.into_boxed_str()))
 }
 
 /// A field of text, or none.
-pub fn maybe_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(crate) fn maybe_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     copied(deserializer, |text: Option<&str>| text.map(copy_of).transpose())
 }
 
 /// A list of values without memory of their own, or that ask for it themselves.
-pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     list_of(deserializer, Ok)
 }
 
 /// A list of bytes.
-pub fn list_of_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<u8>>, D::Error> {
+pub(crate) fn list_of_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<u8>>, D::Error> {
     list_of(deserializer, copy_of_bytes)
 }
 
 /// A set of texts.
-pub fn set_of_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HashSet<String>, D::Error> {
+pub(crate) fn set_of_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HashSet<String>, D::Error> {
     let texts = list_of(deserializer, copy_of)?;
     let mut set = HashSet::new();
     set.try_reserve(texts.len()).map_err(D::Error::custom)?;

@@ -3,7 +3,7 @@
 
 /// The syntax of paths on one kind of system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathSyntax {
+pub(crate) enum PathSyntax {
     Posix,
     Windows,
 }
@@ -19,10 +19,10 @@ struct PathParts<'a> {
 
 impl PathSyntax {
     /// That of this system.
-    pub const HERE: Self = if cfg!(windows) { Self::Windows } else { Self::Posix };
+    pub(crate) const HERE: Self = if cfg!(windows) { Self::Windows } else { Self::Posix };
 
     /// The separator of paths that are made here.
-    pub fn separator(self) -> char {
+    pub(crate) fn separator(self) -> char {
         match self {
             Self::Posix => '/',
             Self::Windows => '\\',
@@ -30,7 +30,7 @@ impl PathSyntax {
     }
 
     /// Whether a character separates the names in a path.
-    pub fn is_separator(self, c: char) -> bool {
+    pub(crate) fn is_separator(self, c: char) -> bool {
         c == '/' || c == self.separator()
     }
 
@@ -62,19 +62,19 @@ impl PathSyntax {
     }
 
     /// Whether a path needs no working directory to be understood, except for its drive.
-    pub fn is_absolute(self, path: &str) -> bool {
+    pub(crate) fn is_absolute(self, path: &str) -> bool {
         self.parts(path).is_absolute
     }
 
     /// Whether a path says all that there is to say, its drive or share as well.
-    pub fn is_complete(self, path: &str) -> bool {
+    pub(crate) fn is_complete(self, path: &str) -> bool {
         let PathParts { device, is_absolute, .. } = self.parts(path);
         is_absolute && (self == Self::Posix || !device.is_empty())
     }
 
     /// Whether a path without `.` and `..` is taken as it is by calls that clean paths first, as SQLite does. On Windows those drop dots
     /// and spaces at the ends of names.
-    pub fn is_kept_by_cleaning(self, path: &str) -> bool {
+    pub(crate) fn is_kept_by_cleaning(self, path: &str) -> bool {
         self == Self::Posix || !path.split(|c| self.is_separator(c)).any(|name| name.ends_with(['.', ' ']))
     }
 
@@ -101,7 +101,7 @@ impl PathSyntax {
 
     /// The paths one after the other, as `cd` would read them: a later one that is absolute replaces those before it, and one with
     /// another drive as well. Without `.`, `..`, and repeated separators. It is relative if all of them are.
-    pub fn resolve(self, paths: &[&str]) -> String {
+    pub(crate) fn resolve(self, paths: &[&str]) -> String {
         let (mut device, mut tail, mut is_absolute) = (String::new(), String::new(), false);
         for path in paths.iter().rev().filter(|path| !path.is_empty()) {
             let part = self.parts(path);
@@ -126,7 +126,7 @@ impl PathSyntax {
     }
 
     /// Two paths, one after the other, even if the second is absolute. Keeps a trailing separator.
-    pub fn join(self, dir: &str, name: &str) -> String {
+    pub(crate) fn join(self, dir: &str, name: &str) -> String {
         let is_separator = |c| self.is_separator(c);
         let mut both = match (dir, name) {
             ("", name) => name.to_owned(),
@@ -152,12 +152,12 @@ impl PathSyntax {
     }
 
     /// The last name of a path.
-    pub fn file_name(self, path: &str) -> &str {
+    pub(crate) fn file_name(self, path: &str) -> &str {
         path.rsplit(|c| self.is_separator(c)).next().unwrap_or(path)
     }
 
     /// A path as shells on Windows write it (`/c/x`, `/mnt/c/x`, `/cygdrive/c/x`) as the system takes it.
-    pub fn of_shell(self, path: &str) -> Option<String> {
+    pub(crate) fn of_shell(self, path: &str) -> Option<String> {
         let rest = path.strip_prefix('/').filter(|_| self == Self::Windows && !path.contains('\\'))?;
         let stem = ["mnt/", "cygdrive/"]
             .iter()
@@ -170,12 +170,12 @@ impl PathSyntax {
 }
 
 /// The drive that a Windows path begins with.
-pub fn drive_of(path: &str) -> Option<&str> {
+pub(crate) fn drive_of(path: &str) -> Option<&str> {
     path.get(..2).filter(|drive| drive.ends_with(':') && drive.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
 /// A path as users write it, if it is one that Windows takes as it is (`\\?\C:\x`, `\\?\UNC\server\share`).
-pub fn without_verbatim(path: &str) -> Option<String> {
+pub(crate) fn without_verbatim(path: &str) -> Option<String> {
     let rest = path.strip_prefix(r"\\?\")?;
     match rest.strip_prefix(r"UNC\") {
         Some(share) => Some(format!(r"\\{share}")),
@@ -186,7 +186,7 @@ pub fn without_verbatim(path: &str) -> Option<String> {
 /// A complete path of Windows in the form that it takes as it is, which is how Node hands on every path: there `nul`, and names that end
 /// with a dot or a space, are those of files. None if it has that form already.
 #[cfg(any(windows, test))]
-pub fn with_verbatim(path: &str) -> Option<String> {
+pub(crate) fn with_verbatim(path: &str) -> Option<String> {
     let path = Some(path).filter(|path| PathSyntax::Windows.is_complete(path))?;
     let path = PathSyntax::Windows.resolve(&[path]);
     match path.strip_prefix(r"\\") {

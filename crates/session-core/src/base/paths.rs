@@ -53,10 +53,10 @@ impl Process for StdProcess {
 }
 
 /// Names the agent's directory.
-pub const AGENT_DIR_VARIABLE: &str = "PI_CODING_AGENT_DIR";
+pub(crate) const AGENT_DIR_VARIABLE: &str = "PI_CODING_AGENT_DIR";
 
 /// The longest path in bytes, far more than any system takes. A header may name a working directory of any length.
-pub const MAX_PATH: usize = 1 << 20;
+pub(crate) const MAX_PATH: usize = 1 << 20;
 
 /// The longest file name that file systems take, in bytes.
 const MAX_NAME: usize = 255;
@@ -76,12 +76,12 @@ pub(crate) fn absolute_text(path: &Path) -> Result<String> {
 }
 
 /// Whether a path needs no working directory to be understood, except for its drive.
-pub fn is_absolute(path: &str) -> bool {
+pub(crate) fn is_absolute(path: &str) -> bool {
     HERE.is_absolute(path)
 }
 
 /// Removes `.`, `..` and repeated separators. An empty path becomes `.`.
-pub fn clean(path: &str) -> String {
+pub(crate) fn clean(path: &str) -> String {
     HERE.resolve(&[path])
 }
 
@@ -91,7 +91,7 @@ pub fn join(dir: &str, name: &str) -> String {
 }
 
 /// A path made absolute by the directory that it starts from if it is relative.
-pub fn resolve_from(dir: &str, path: &str) -> String {
+pub(crate) fn resolve_from(dir: &str, path: &str) -> String {
     HERE.resolve(&[dir, path])
 }
 
@@ -101,7 +101,7 @@ pub fn parent(path: &str) -> String {
 }
 
 /// The last part of a path.
-pub fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     HERE.file_name(path)
 }
 
@@ -149,7 +149,7 @@ pub fn is_same_path(left: &str, right: &str, process: &dyn Process) -> Result<bo
 }
 
 /// Whether a path is a directory, or in it. Both are absolute, and links are not followed.
-pub fn is_in(path: &str, dir: &str) -> bool {
+pub(crate) fn is_in(path: &str, dir: &str) -> bool {
     place_in(&clean(path), &clean(dir)).is_some()
 }
 
@@ -163,7 +163,7 @@ fn place_in<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
 
 /// The path that a file or directory has after the directory `from`, which it is or is in, became `to`; None if it is elsewhere. The paths
 /// are absolute.
-pub fn moved_path(path: &str, from: &str, to: &str) -> Option<String> {
+pub(crate) fn moved_path(path: &str, from: &str, to: &str) -> Option<String> {
     let path = clean(path);
     let rest = place_in(&path, &clean(from))?;
     Some(if rest.is_empty() { clean(to) } else { join(to, rest) })
@@ -213,7 +213,7 @@ pub mod tests {
     use super::*;
 
     /// A process with a fixed answer to everything.
-    pub struct Fixed;
+    pub(crate) struct Fixed;
 
     impl Process for Fixed {
         fn cwd(&self) -> Result<String> {

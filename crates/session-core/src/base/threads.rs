@@ -20,7 +20,7 @@ pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The value of a mutex that is not needed any more.
-pub fn into_inner<T>(mutex: Mutex<T>) -> T {
+pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -24,7 +24,7 @@ const CYCLE: f64 = 146_097.0 * 86_400_000.0;
 
 impl Time {
     /// The time of a number of milliseconds.
-    pub fn from_number(ms: f64) -> Self {
+    pub(crate) fn from_number(ms: f64) -> Self {
         let valid = ms.is_finite() && ms.abs() <= MAX_DATE;
         Time::At(if valid { ms.trunc() } else { f64::NAN })
     }

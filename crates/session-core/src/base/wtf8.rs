@@ -16,7 +16,7 @@ pub fn from_utf16(units: &[u16]) -> Result<Vec<u8>, OutOfMemory> {
 }
 
 /// Appends the WTF-8 of UTF-16 units.
-pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMemory> {
+pub(crate) fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMemory> {
     // The compiler makes vector instructions of both loops.
     if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
         reserve(out, units.len())?;
@@ -205,7 +205,7 @@ pub fn one_line(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {
 }
 
 /// Appends a JSON string as `JSON.stringify` writes it: only what must be escaped is, lone surrogates included.
-pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), OutOfMemory> {
+pub(crate) fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), OutOfMemory> {
     append(out, b"\"")?;
     push_escaped(out, bytes)?;
     append(out, b"\"")

@@ -14,24 +14,24 @@ use crate::base::options::Durability;
 use crate::io::fs;
 
 /// How long a list waits for another process that writes. What it cannot write, the next list reads again.
-pub const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// An open catalog.
-pub struct Catalog {
+pub(crate) struct Catalog {
     db: Connection,
     path: PathBuf,
 }
 
 impl Catalog {
     /// Opens the catalog. None if there is none, or it cannot be used. A corrupt catalog is deleted.
-    pub fn open(location: &CatalogLocation) -> Option<Self> {
+    pub(crate) fn open(location: &CatalogLocation) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
         (inspect(&path) == CatalogFileState::Catalog).then(|| Self::connect(path)).flatten()
     }
 
     /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours. A corrupt
     /// catalog is deleted, and created by the next list.
-    pub fn create(location: &CatalogLocation) -> Option<Self> {
+    pub(crate) fn create(location: &CatalogLocation) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
         if let Some(dir) = path.parent().filter(|dir| !fs::exists(dir)) {
             // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
@@ -69,7 +69,7 @@ impl Catalog {
     }
 
     /// Closes the catalog, and deletes it if this error of it says that it is corrupt.
-    pub fn discard_if_corrupt(self, error: &rusqlite::Error) {
+    pub(crate) fn discard_if_corrupt(self, error: &rusqlite::Error) {
         let Self { db, path } = self;
         // On Windows a file that SQLite has open cannot be deleted.
         drop(db);
@@ -79,13 +79,13 @@ impl Catalog {
     }
 
     /// Whether it can only be read.
-    pub fn is_read_only(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         self.db.is_readonly("main").unwrap_or(true)
     }
 
     /// Checkpoints the log if it is large: the next connection has to read it. If a reader of another process blocks that, a
     /// later call does it.
-    pub fn truncate_log(&self) {
+    pub(crate) fn truncate_log(&self) {
         const LARGE_LOG: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
         let is_large = log.and_then(|log| fs::metadata(Path::new(&log)).ok()).is_some_and(|log| log.len() > LARGE_LOG);
@@ -96,12 +96,15 @@ impl Catalog {
     }
 
     /// Copies the log into the database and truncates it. False if another connection blocks that.
-    pub fn checkpoint(&self) -> CatalogResult<bool> {
+    pub(crate) fn checkpoint(&self) -> CatalogResult<bool> {
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0).map(|is_blocked: bool| !is_blocked))
     }
 
     /// Runs `work` in a write transaction.
-    pub fn write<T>(&mut self, work: impl FnOnce(&rusqlite::Transaction<'_>) -> CatalogResult<T>) -> CatalogResult<T> {
+    pub(crate) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> CatalogResult<T>,
+    ) -> CatalogResult<T> {
         let transaction = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
         transaction.commit()?;
@@ -109,7 +112,7 @@ impl Catalog {
     }
 
     /// The connection, for reading.
-    pub fn db(&self) -> &Connection {
+    pub(crate) fn db(&self) -> &Connection {
         &self.db
     }
 }

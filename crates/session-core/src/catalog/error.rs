@@ -5,15 +5,15 @@ use rusqlite::ErrorCode;
 use crate::base::memory::OutOfMemory;
 
 /// The result of work on a catalog.
-pub type CatalogResult<T> = std::result::Result<T, rusqlite::Error>;
+pub(crate) type CatalogResult<T> = std::result::Result<T, rusqlite::Error>;
 
 /// Whether another connection holds a lock.
-pub fn is_busy(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Whether the file is not a valid catalog: SQLite reports it as corrupt, or tables or values are not those of the schema.
-pub fn is_corrupt(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_corrupt(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(error, _) => {
             matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
@@ -29,13 +29,13 @@ pub fn is_corrupt(error: &rusqlite::Error) -> bool {
 }
 
 /// An error for a catalog whose tables contradict each other.
-pub fn corrupt(what: &str) -> rusqlite::Error {
+pub(crate) fn corrupt(what: &str) -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }
 
 /// An error for a database that is not ours, which is left alone. SQLite has no code for one, but for a file that it cannot open.
-pub fn foreign(what: &str) -> rusqlite::Error {
+pub(crate) fn foreign(what: &str) -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }

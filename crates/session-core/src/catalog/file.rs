@@ -12,7 +12,7 @@ use crate::io::open::{self, Access};
 use crate::io::{fs, owner};
 
 /// The catalog's file in the agent's directory.
-pub const FILE_NAME: &str = "session-catalog.sqlite";
+pub(crate) const FILE_NAME: &str = "session-catalog.sqlite";
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -22,7 +22,7 @@ const HEADER_BYTES: usize = 100;
 
 /// What is at the catalog's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CatalogFileState {
+pub(crate) enum CatalogFileState {
     /// Nothing, or an empty file.
     Missing,
     /// A catalog of this format version.
@@ -38,13 +38,13 @@ pub enum CatalogFileState {
 static CONNECTED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
 /// Records that SQLite opened the file at a path and accepted it as a catalog.
-pub fn set_connected(path: &Path) {
+pub(crate) fn set_connected(path: &Path) {
     locked(&CONNECTED).insert(path.to_owned());
 }
 
 /// Deletes the catalog's files, if they are ours. Connections of other processes continue on the deleted files. If one of them has
 /// made a new catalog meanwhile, that is made again.
-pub fn remove_own(path: &Path) {
+pub(crate) fn remove_own(path: &Path) {
     locked(&CONNECTED).remove(path);
     if !matches!(inspect_header(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
         return;
@@ -58,7 +58,7 @@ pub fn remove_own(path: &Path) {
 
 /// What is at a path. A file that this process has connected to is not opened, because closing it would drop SQLite's locks: if
 /// another file took its place, SQLite finds that out.
-pub fn inspect(path: &Path) -> CatalogFileState {
+pub(crate) fn inspect(path: &Path) -> CatalogFileState {
     let is_there = fs::stat_path(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.size > 0));
     match is_there && locked(&CONNECTED).contains(path) {
         true => CatalogFileState::Catalog,
@@ -101,13 +101,13 @@ fn application_and_version(bytes: &[u8]) -> Option<(i32, i32)> {
 
 /// Whether a directory, or the one that it is to be created in, belongs to this process's user or to the administrator. In a
 /// directory of another user a catalog would be one that this user cannot read, and that no other takes the place of.
-pub fn is_in_trusted_dir(dir: &Path) -> bool {
+pub(crate) fn is_in_trusted_dir(dir: &Path) -> bool {
     let existing = dir.ancestors().find_map(|dir| fs::metadata(dir).ok());
     existing.is_some_and(|meta| owner::is_trusted(&meta))
 }
 
 /// Creates an empty file that only its owner may read, or gives an existing one these permissions. An error in another user's directory.
-pub fn create_private(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     if !path.parent().is_some_and(is_in_trusted_dir) {
         return Err(ErrorKind::PermissionDenied.into());
     }

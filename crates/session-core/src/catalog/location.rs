@@ -8,7 +8,7 @@ use crate::base::path_syntax::PathSyntax;
 use crate::base::paths::{self, Process};
 
 /// The environment variable that names the catalog's file, or is `off`.
-pub const VARIABLE: &str = "PI_SESSION_NATIVE_CATALOG";
+pub(crate) const VARIABLE: &str = "PI_SESSION_NATIVE_CATALOG";
 
 /// The catalog's path, and whether its directory may be created.
 #[derive(Debug, Clone, PartialEq, Eq)]

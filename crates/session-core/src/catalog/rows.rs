@@ -16,7 +16,7 @@ use crate::summary::usage::session_usage::SessionUsage;
 
 /// What the table `session` has of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CatalogRow {
+pub(crate) struct CatalogRow {
     /// The row's id.
     pub row: i64,
     pub fingerprint: FileFingerprint,
@@ -30,7 +30,7 @@ pub struct CatalogRow {
 
 /// Whether a row can be used for a file with a certain fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheValidity {
+pub(crate) enum CacheValidity {
     /// The file is unchanged.
     Valid,
     /// The file has grown, it ends with an unterminated line, only its change time differs, or its times are too recent to tell. If its
@@ -42,7 +42,7 @@ pub enum CacheValidity {
 
 impl CatalogRow {
     /// Whether the row can be used for a file with this fingerprint.
-    pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
+    pub(crate) fn validity(&self, now: &FileFingerprint) -> CacheValidity {
         let FileFingerprint { size, modified, .. } = self.fingerprint;
         if *now == self.fingerprint && self.fingerprint.would_show_change(self.seen) && self.is_whole() {
             return CacheValidity::Valid;
@@ -62,7 +62,7 @@ impl CatalogRow {
 }
 
 /// The rows of the files in a directory, by their names. None for a row that cannot be unpacked.
-pub fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, Option<CatalogRow>>> {
+pub(crate) fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, Option<CatalogRow>>> {
     let mut statement = db.prepare_cached("SELECT id, name, file FROM session WHERE dir = ?1")?;
     let rows = statement.query_map([dir], |row| {
         let id = row.get(0)?;
@@ -80,7 +80,7 @@ pub fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, Optio
 }
 
 /// What the calls of a row's session used; None if the catalog does not have it, or has something else.
-pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
+pub(crate) fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
     let mut statement = db.prepare_cached("SELECT usage FROM session WHERE id = ?1")?;
     let unpacked = statement.query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(unpack))).optional()?;
     Ok(unpacked.flatten().filter(SessionUsage::is_consistent))
@@ -88,7 +88,7 @@ pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>
 
 /// What a row has of a file that was read, packed.
 #[derive(Debug)]
-pub struct PackedFile {
+pub(crate) struct PackedFile {
     file: Vec<u8>,
     usage: Vec<u8>,
 }
@@ -101,7 +101,7 @@ const MAX_USAGE_BYTES: usize = 16 << 20;
 
 impl PackedFile {
     /// What was read of a file with this fingerprint.
-    pub fn of(
+    pub(crate) fn of(
         fingerprint: &FileFingerprint,
         seen: Nanos,
         head_tail_hash: u64,
@@ -112,13 +112,13 @@ impl PackedFile {
     }
 
     /// Whether it is small enough to be kept. A larger file is read by each list.
-    pub fn is_kept(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         self.file.len() <= MAX_FILE_BYTES
     }
 }
 
 /// Writes a row in place of the one that was there. If another process read the file later and wrote that, the next list reads it again.
-pub fn put(transaction: &Transaction<'_>, dir: &str, name: &str, packed: &PackedFile) -> CatalogResult<()> {
+pub(crate) fn put(transaction: &Transaction<'_>, dir: &str, name: &str, packed: &PackedFile) -> CatalogResult<()> {
     // Another id than before: who has read the row that was there does not take the usage of this one for its.
     let mut put = transaction
         .prepare_cached("INSERT OR REPLACE INTO session (dir, name, file, usage) VALUES (?1, ?2, ?3, ?4)")?;
@@ -128,14 +128,14 @@ pub fn put(transaction: &Transaction<'_>, dir: &str, name: &str, packed: &Packed
 }
 
 /// Deletes the row of a file.
-pub fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> CatalogResult<()> {
+pub(crate) fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> CatalogResult<()> {
     transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2")?.execute([dir, name])?;
     Ok(())
 }
 
 /// Deletes the rows of directories that have no session files any more: no list will look there again. Gives whether there were
 /// some. The directories of `listed` are not looked at.
-pub fn forget_empty_dirs(catalog: &mut Catalog, listed: &HashSet<&str>) -> CatalogResult<bool> {
+pub(crate) fn forget_empty_dirs(catalog: &mut Catalog, listed: &HashSet<&str>) -> CatalogResult<bool> {
     let dirs: Vec<String> = {
         let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
         let dirs = dirs.query_map([], |row| row.get(0))?;

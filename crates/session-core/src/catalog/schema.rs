@@ -5,11 +5,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::{corrupt, foreign, is_busy, CatalogResult};
 
 /// Marks a database as a catalog: "pisc".
-pub const APPLICATION_ID: i32 = 0x7069_7363;
+pub(crate) const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it with every change of them: a catalog of an older version is rebuilt, one of a newer version is
 /// left alone.
-pub const FORMAT_VERSION: i32 = 15;
+pub(crate) const FORMAT_VERSION: i32 = 15;
 
 /// `session` has one row per session file. `file` is what a list shows of it and which state of it that was read from, packed. `usage`
 /// is what the calls of a session used, packed, unless it is too large. It is the last column: lists do not read it.
@@ -25,7 +25,7 @@ CREATE TABLE session (
 ";
 
 /// Creates the tables if there are none, and configures this connection.
-pub fn prepare(db: &Connection) -> CatalogResult<()> {
+pub(crate) fn prepare(db: &Connection) -> CatalogResult<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
     // Overwrites the names and first messages of deleted rows.
     db.pragma_update(None, "secure_delete", "ON")?;

@@ -5,6 +5,7 @@ use crate::format::agent_message::Role;
 /// What a replacement does to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edited {
+    /// It stays.
     Unchanged,
     /// A copy with the replacement for its content.
     WithContent,

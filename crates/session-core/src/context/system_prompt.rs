@@ -25,8 +25,11 @@ pub struct SystemMessage<T> {
 /// What a system message's `timestamp` is. Only whether there is one matters: the replay has a date of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Date {
+    /// There is none.
     Missing,
+    /// It is null.
     Null,
+    /// There is one.
     Given,
 }
 

@@ -44,7 +44,7 @@ impl BodyOf {
 
 /// The span of a body, in bytes from the start of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Body {
+pub(crate) struct Body {
     pub of: BodyOf,
     pub from: u32,
     pub len: u32,
@@ -52,12 +52,12 @@ pub struct Body {
 
 impl Body {
     /// Where it ends.
-    pub fn end(&self) -> u32 {
+    pub(crate) fn end(&self) -> u32 {
         self.from.saturating_add(self.len)
     }
 
     /// The body of a value of a line; None if the value is missing or shorter than `least` bytes.
-    pub fn of(of: BodyOf, line: &str, value: Option<Raw<'_>>, least: usize) -> Option<Self> {
+    pub(crate) fn of(of: BodyOf, line: &str, value: Option<Raw<'_>>, least: usize) -> Option<Self> {
         let text = value?.get();
         if text.len() < least {
             return None;

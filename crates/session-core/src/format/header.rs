@@ -17,7 +17,7 @@ pub const CURRENT_VERSION: u32 = 3;
 fields! {
     /// The fields of a header that the core reads.
     #[doc(hidden)]
-    pub struct HeaderFields<V> {
+    pub(crate) struct HeaderFields<V> {
         kind: V = "type",
         id: V = "id",
         version: V = "version",

@@ -13,7 +13,7 @@ use crate::base::threads::locked;
 const SHORT_TRIES: usize = 100;
 
 /// A new entry id, not `taken`.
-pub fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
+pub(crate) fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
     match length {
         EntryIds::Short => short_entry_id(taken),
         EntryIds::Long => Uuid::new_v4().hyphenated().to_string(),
@@ -26,7 +26,7 @@ pub(crate) fn numbered_id(number: usize) -> String {
 }
 
 /// A short id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
-pub fn short_entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
+pub(crate) fn short_entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     #[cfg(test)]
     if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {
         return id;

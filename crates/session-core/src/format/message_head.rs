@@ -14,7 +14,7 @@ use crate::json::{fields, Value};
 fields! {
     /// The fields of a message that the core reads from a line.
     #[doc(hidden)]
-    pub struct MessageFields<V> {
+    pub(crate) struct MessageFields<V> {
         /// The name of its [`Role`].
         role: V = "role",
         /// A string or an array of content blocks.
@@ -50,7 +50,7 @@ pub struct MessageHead {
 
 impl MessageFields<Raw<'_>> {
     /// The role and whether there is content.
-    pub fn head(&self) -> Result<MessageHead, OutOfMemory> {
+    pub(crate) fn head(&self) -> Result<MessageHead, OutOfMemory> {
         let name = self.role.as_ref().map_or(Ok(None), Value::text)?;
         let role = name.map_or(Role::Other, |name| Role::from_name(&name));
         Ok(MessageHead { role, lacks_content: self.content.as_ref().is_none_or(Value::is_null) })

@@ -14,7 +14,7 @@ use crate::storage::storage::Storage;
 
 /// A session file as it was read.
 #[derive(Debug)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     pub header: Header,
     pub header_span: LineSpan,
     /// The header's text, unless it is a long one.
@@ -25,7 +25,7 @@ pub struct Loaded {
 }
 
 /// Reads a whole storage. None if its first line that parses is not a header.
-pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
+pub(crate) fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
     let mut is_unterminated;

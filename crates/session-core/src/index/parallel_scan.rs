@@ -28,11 +28,11 @@ const LARGE_SEGMENT: u64 = 1 << 20;
 const ACROSS: usize = 32 << 10;
 
 /// A text of a line: an id.
-pub type Text<'a> = Cow<'a, [u8]>;
+pub(crate) type Text<'a> = Cow<'a, [u8]>;
 
 /// A line as the index takes it, with a `T` for each text.
 #[derive(Debug)]
-pub struct IndexedLine<T> {
+pub(crate) struct IndexedLine<T> {
     pub offset: u64,
     /// How many bytes it has, without the newline.
     pub len: u64,
@@ -47,7 +47,7 @@ pub struct IndexedLine<T> {
 
 /// What a line is.
 #[derive(Debug)]
-pub enum LineKind<T> {
+pub(crate) enum LineKind<T> {
     Entry(HeadAs<T>),
     /// A later header, or white space.
     Nothing,
@@ -68,7 +68,7 @@ impl<T> IndexedLine<T> {
 }
 
 /// Takes one line after the other, each with its large values.
-pub type TakeScannedLine<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> memory::Result<()> + 'a;
+pub(crate) type TakeScannedLine<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> memory::Result<()> + 'a;
 
 /// The lines of a segment. Consecutive blank lines are one element: there may be millions of them. A list for all texts and one
 /// for all bodies take less time and memory than some for each line.
@@ -123,7 +123,7 @@ impl ScanSegment {
 }
 
 /// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
-pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut TakeScannedLine<'_>) -> Result<()> {
+pub(crate) fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut TakeScannedLine<'_>) -> Result<()> {
     let is_large = to.saturating_sub(from) >= 16 * LARGE_SEGMENT;
     scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
 }
@@ -241,7 +241,7 @@ fn push_across(storage: &dyn Storage, offset: u64, to: u64, lines: &mut ScanSegm
 }
 
 /// Hands on what the index takes of a line, and its large values.
-pub fn with_indexed_line(
+pub(crate) fn with_indexed_line(
     line: RawLine<'_>,
     mut then: impl FnMut(IndexedLine<Text<'_>>, &[Body]) -> memory::Result<()>,
 ) -> memory::Result<()> {

@@ -24,7 +24,7 @@ const GAP: u64 = 8 << 10;
 pub const BODY_PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
-pub type TakeLine<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
+pub(crate) type TakeLine<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 
 /// Takes the text of a body. Returns false if it is not JSON.
 pub type TakeBody<'a> = dyn FnMut(&str) -> bool + 'a;

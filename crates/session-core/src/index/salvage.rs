@@ -21,7 +21,7 @@ use crate::storage::storage::{bytes_at, Storage};
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
 /// The text of a damaged line, in which invalid UTF-8 becomes U+FFFD; None if it is too long.
-pub fn damaged_text(storage: &dyn Storage, line: &SurveyedLine) -> Result<Option<String>> {
+pub(crate) fn damaged_text(storage: &dyn Storage, line: &SurveyedLine) -> Result<Option<String>> {
     if line.len > MAX_SEARCHED_BYTES {
         return Ok(None);
     }
@@ -30,7 +30,7 @@ pub fn damaged_text(storage: &dyn Storage, line: &SurveyedLine) -> Result<Option
 
 /// The head of an entry that was salvaged from a line. Blocks inside of messages have types too, and some have ids; only
 /// entries have a parent.
-pub fn salvaged_entry(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
+pub(crate) fn salvaged_entry(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
     Ok(entry_in(text)?.filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_))))
 }
 
@@ -39,7 +39,7 @@ const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd
 
 /// Fields of an object that may have lost its end, as their JSON texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     /// The values of [`KNOWN`].
     values: [Option<&'a str>; KNOWN.len()],
     /// The one that was added last, and what it had before.
@@ -48,7 +48,7 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The text of a field's value. As in JavaScript, the last one counts.
-    pub fn get(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let at = KNOWN.iter().position(|known| *known == name)?;
         self.values.get(at).copied().flatten()
     }
@@ -76,7 +76,7 @@ impl<'a> Fields<'a> {
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SalvagedPiece<'a> {
+pub(crate) struct SalvagedPiece<'a> {
     /// The text of a whole object; None for something that cannot be read.
     pub whole: Option<&'a str>,
     /// The fields that can be read.
@@ -85,14 +85,14 @@ pub struct SalvagedPiece<'a> {
 
 impl SalvagedPiece<'_> {
     /// Whether it is a header, or what is left of one.
-    pub fn is_header(&self) -> bool {
+    pub(crate) fn is_header(&self) -> bool {
         let kind = self.fields.get("type").and_then(|kind| string_bytes(kind).ok().flatten());
         kind.as_deref() == Some(b"session")
     }
 }
 
 /// The pieces of a line, in order. Several damaged ones in a row of which nothing is left count as one.
-pub fn pieces(text: &str) -> impl Iterator<Item = SalvagedPiece<'_>> {
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = SalvagedPiece<'_>> {
     let (mut from, mut is_after_cut, mut is_after_whole) = (start(text, 0), false, true);
     std::iter::from_fn(move || {
         while from < text.len() {

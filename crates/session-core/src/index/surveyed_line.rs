@@ -17,12 +17,12 @@ pub(crate) struct SurveyedLine {
 
 impl SurveyedLine {
     /// The span of a line that was read. Such a line is not too long for one.
-    pub fn span(&self) -> LineSpan {
+    pub(crate) fn span(&self) -> LineSpan {
         LineSpan::of(self.offset, self.len as usize)
     }
 
     /// The line as reports show it if it is damaged, or a header that is not in the first line that parses.
-    pub fn damage(&self, header_leads: bool) -> Option<DamagedLine> {
+    pub(crate) fn damage(&self, header_leads: bool) -> Option<DamagedLine> {
         let damage = match self.what {
             LineClass::Damaged(damage) => damage,
             LineClass::Header if !header_leads => Damage::LateHeader,

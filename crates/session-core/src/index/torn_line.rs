@@ -17,7 +17,7 @@ use super::parallel_scan::{IndexedLine, LineKind};
 
 /// How far a storage was indexed.
 #[derive(Debug, Default)]
-pub struct IndexedEnd {
+pub(crate) struct IndexedEnd {
     /// The start of the first line that was not indexed for good.
     pub offset: u64,
     /// Whether the line before `offset` was indexed and is unterminated.
@@ -26,7 +26,7 @@ pub struct IndexedEnd {
 
 impl IndexedEnd {
     /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unterminated one.
-    pub fn advance<T>(&mut self, line: &IndexedLine<T>) -> u64 {
+    pub(crate) fn advance<T>(&mut self, line: &IndexedLine<T>) -> u64 {
         if line.is_torn {
             return 0;
         }
@@ -36,7 +36,7 @@ impl IndexedEnd {
     }
 
     /// Moves to an offset.
-    pub fn set(&mut self, offset: u64, after_unterminated_line: bool) {
+    pub(crate) fn set(&mut self, offset: u64, after_unterminated_line: bool) {
         *self = Self { offset, after_unterminated_line };
     }
 }

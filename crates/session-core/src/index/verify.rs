@@ -87,7 +87,7 @@ pub fn verify(path: impl AsRef<Path>) -> Result<VerifyReport> {
 
 impl Survey {
     /// Reads every line.
-    pub fn of(storage: &dyn Storage) -> Result<Self> {
+    pub(crate) fn of(storage: &dyn Storage) -> Result<Self> {
         let mut survey = Self { ends_with_newline: true, ..Self::default() };
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         let mut parsed_any = false;
@@ -190,7 +190,7 @@ impl Survey {
     }
 
     /// The report on the file.
-    pub fn report(&self, path: &str, storage: &dyn Storage) -> Result<VerifyReport> {
+    pub(crate) fn report(&self, path: &str, storage: &dyn Storage) -> Result<VerifyReport> {
         // Entries without a row, those of version 1, come after its header, and so after all that have one.
         let entries = self.lines.iter().filter(|line| line.what == LineClass::Entry);
         let row_lines = collect(entries.map(|line| line.number))?;

@@ -10,7 +10,7 @@ use crate::base::error::{Result, WithCall};
 use crate::base::options::Durability;
 
 /// Waits until the names in the directory of `path` are on disk. Some file systems have no call for that.
-pub fn sync_dir_of(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_dir_of(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -35,7 +35,7 @@ pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
 }
 
 /// Creates a directory and those above it, for their owner only. `synced`: the names of new ones are on disk when this returns.
-pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
+pub(crate) fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
     let mut made = Vec::new();
     for dir in path.ancestors().filter(|_| synced) {
         if dir.as_os_str().is_empty() || fs::stat_path(dir)?.is_some() {

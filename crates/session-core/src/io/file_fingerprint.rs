@@ -5,18 +5,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 /// A time in ns since 1970.
-pub type Nanos = i64;
+pub(crate) type Nanos = i64;
 
 /// Which file a path or handle leads to: its device and inode, on Windows volume and file index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileId {
+pub(crate) struct FileId {
     pub device: u64,
     pub inode: u64,
 }
 
 /// Distinguishes the states of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileFingerprint {
+pub(crate) struct FileFingerprint {
     pub file_id: FileId,
     pub size: u64,
     /// When its content changed. Programs can set this time.
@@ -26,32 +26,32 @@ pub struct FileFingerprint {
 }
 
 /// File systems take times from a clock that ticks: how far apart two changes with the same time may be, ns.
-pub const TICK: Nanos = 20_000_000;
+pub(crate) const TICK: Nanos = 20_000_000;
 /// How far apart two changes with one time may be on file systems whose times are in steps of 1 or 2 s.
 const COARSE_TICK: Nanos = 2_000_000_000;
 pub(super) const SECOND: Nanos = 1_000_000_000;
 
 /// The time now.
-pub fn now() -> Nanos {
+pub(crate) fn now() -> Nanos {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Whether a file that was seen with the change time `changed` gets another one if it changes after `at`. If the two are too
 /// close, it may get the same: file systems take their times from a clock that ticks.
-pub fn would_show_change(changed: Nanos, at: Nanos) -> bool {
+pub(crate) fn would_show_change(changed: Nanos, at: Nanos) -> bool {
     let tick = if changed % SECOND == 0 { COARSE_TICK } else { TICK };
     changed < at.saturating_sub(tick)
 }
 
 impl FileFingerprint {
     /// Whether a file that was seen with this fingerprint gets another one if it changes after `at`.
-    pub fn would_show_change(&self, at: Nanos) -> bool {
+    pub(crate) fn would_show_change(&self, at: Nanos) -> bool {
         would_show_change(self.changed, at)
     }
 
     /// The modification time in ms since 1970, in the precision that JavaScript sees.
-    pub fn modified_ms(&self) -> f64 {
+    pub(crate) fn modified_ms(&self) -> f64 {
         (self.modified / SECOND) as f64 * 1e3 + (self.modified % SECOND) as f64 / 1e6
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-pub use super::file_fingerprint::FileId;
+pub(crate) use super::file_fingerprint::FileId;
 use super::file_fingerprint::{FileFingerprint, Nanos};
 use crate::base::path_syntax::without_verbatim;
 
@@ -21,18 +21,18 @@ use self::unix as system;
 use self::windows as system;
 
 #[cfg(unix)]
-pub use self::system::lacks_sync;
+pub(crate) use self::system::lacks_sync;
 use self::system::{as_missing, read_in, stat_at, stat_of, write_in};
-pub use self::system::{copy_xattrs, set_like};
+pub(crate) use self::system::{copy_xattrs, set_like};
 #[cfg(windows)]
-pub use self::system::{OPENS_DIRS, OPENS_LINKS};
+pub(crate) use self::system::{OPENS_DIRS, OPENS_LINKS};
 
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
 
 /// The kind of a call, for injected faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FsCall {
+pub(crate) enum FsCall {
     Open,
     Stat,
     Read,
@@ -79,7 +79,7 @@ fn named(path: &Path) -> PathBuf {
 
 /// The status of a file.
 #[derive(Debug, Clone, Copy)]
-pub struct Stat {
+pub(crate) struct Stat {
     pub is_file: bool,
     pub is_dir: bool,
     pub size: u64,
@@ -93,14 +93,14 @@ pub struct Stat {
 
 impl Stat {
     /// The fingerprint of the file.
-    pub fn fingerprint(&self) -> FileFingerprint {
+    pub(crate) fn fingerprint(&self) -> FileFingerprint {
         let Self { file_id, size, modified, changed, .. } = *self;
         FileFingerprint { file_id, size, modified, changed }
     }
 }
 
 /// Opens a file as `options` say.
-pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
+pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     inject(FsCall::Open)?;
     #[cfg(test)]
     faults::open(options)?;
@@ -108,18 +108,18 @@ pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
 }
 
 /// Another handle of the same open file.
-pub fn duplicate(file: &File) -> io::Result<File> {
+pub(crate) fn duplicate(file: &File) -> io::Result<File> {
     file.try_clone()
 }
 
 /// The entries of a directory.
-pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
+pub(crate) fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
     inject(FsCall::List)?;
     fs::read_dir(named(dir))?.collect()
 }
 
 /// Creates a directory and those above it that are missing, for their owner only.
-pub fn create_dirs(path: &Path) -> io::Result<()> {
+pub(crate) fn create_dirs(path: &Path) -> io::Result<()> {
     inject(FsCall::Mkdir)?;
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -129,18 +129,18 @@ pub fn create_dirs(path: &Path) -> io::Result<()> {
 }
 
 /// Removes an empty directory. It undoes what a failed call began, and tests do not make it fail.
-pub fn remove_dir(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
     fs::remove_dir(named(path))
 }
 
 /// Whether a path leads to something. Tests do not make it fail.
-pub fn exists(path: &Path) -> bool {
+pub(crate) fn exists(path: &Path) -> bool {
     named(path).exists()
 }
 
 /// The status of an open file.
 #[inline]
-pub fn stat(file: &File) -> io::Result<Stat> {
+pub(crate) fn stat(file: &File) -> io::Result<Stat> {
     inject(FsCall::Stat)?;
     stat_of(file)
 }
@@ -148,7 +148,7 @@ pub fn stat(file: &File) -> io::Result<Stat> {
 /// The size of an open file, and whether it was deleted. Asking for the times, too, would double the cost of the next
 /// write on kernels with multigrain timestamps, which then has to write the inode.
 #[inline]
-pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
+pub(crate) fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{statx, AtFlags, StatxFlags};
@@ -164,7 +164,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
 }
 
 /// The status of what a path leads to; None if that is nothing.
-pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
+pub(crate) fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(FsCall::Stat)?;
     match stat_at(named(path)).map_err(as_missing) {
         Ok(stat) => Ok(Some(stat)),
@@ -174,13 +174,13 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
 }
 
 /// Whether a path leads to this very file.
-pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+pub(crate) fn is_at(path: &Path, file: &File) -> io::Result<bool> {
     let file_id = stat(file)?.file_id;
     Ok(stat_path(path)?.is_some_and(|now| now.file_id == file_id))
 }
 
 /// The attributes of what is at a path, links not followed; None if nothing is there.
-pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
+pub(crate) fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     inject(FsCall::Stat)?;
     match fs::symlink_metadata(named(path)).map_err(as_missing) {
         Ok(meta) => Ok(Some(meta)),
@@ -191,31 +191,31 @@ pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
 
 /// Lets nobody but the file's user read and write what a path leads to.
 #[cfg(unix)]
-pub fn make_private(path: &Path) -> io::Result<()> {
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     inject(FsCall::Attributes)?;
     fs::set_permissions(named(path), std::os::unix::fs::PermissionsExt::from_mode(0o600))
 }
 
 /// Mode, owner and size of what a path leads to.
-pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
+pub(crate) fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     inject(FsCall::Stat)?;
     fs::metadata(named(path)).map_err(as_missing)
 }
 
 /// Mode, owner and size of an open file.
-pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
+pub(crate) fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
     inject(FsCall::Stat)?;
     file.metadata()
 }
 
 /// Gives a file the time of the last change of another. If the file system or the process's rights do not allow it, it has its own.
-pub fn copy_time(from: &File, to: &File) {
+pub(crate) fn copy_time(from: &File, to: &File) {
     let set = || inject(FsCall::Attributes).and_then(|()| to.set_modified(metadata_of(from)?.modified()?));
     let _ = set();
 }
 
 /// The path without links in it, in the form in which users write it.
-pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
     inject(FsCall::Stat)?;
     let path = fs::canonicalize(named(path)).map_err(as_missing)?;
     // Windows gives `\\?\C:\x`.
@@ -226,7 +226,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
 const MAX_LINKS: usize = 40;
 
 /// Where a path leads through symbolic links, whether or not anything is there.
-pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     inject(FsCall::Stat)?;
     let mut at = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -241,7 +241,7 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
 
 /// Writes at the handle's position, which for a handle that appends is the end; tells how much.
 #[inline]
-pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     file.write(inject_write(file, bytes)?)
 }
 
@@ -257,7 +257,7 @@ fn inject_write<'a>(_file: &File, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
 }
 
 /// An open file to write to, at the handle's position.
-pub struct Writer<'a>(pub &'a File);
+pub(crate) struct Writer<'a>(pub &'a File);
 
 impl Write for Writer<'_> {
     #[inline]
@@ -271,7 +271,7 @@ impl Write for Writer<'_> {
 }
 
 /// An open file to read from an offset on, or to write over; not with a handle that appends.
-pub struct At<F> {
+pub(crate) struct At<F> {
     pub file: F,
     pub offset: u64,
 }
@@ -297,7 +297,7 @@ impl<F: Deref<Target = File>> Write for At<F> {
 }
 
 /// Reads from `offset`; tells how much.
-pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     inject(FsCall::Read)?;
     #[cfg(test)]
     let into = {
@@ -308,31 +308,31 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Fills `into` from `offset`; an error if the file ends before.
-pub fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
     At { file, offset }.read_exact(into)
 }
 
 /// The handle's position. After a write at the end of a file it is where that write ended, wherever others had moved the end.
 #[inline]
-pub fn position(mut file: &File) -> io::Result<u64> {
+pub(crate) fn position(mut file: &File) -> io::Result<u64> {
     inject(FsCall::Seek)?;
     io::Seek::stream_position(&mut file)
 }
 
 /// Takes the lock of a file; false if another handle has it. It ends with the last duplicate of this handle.
-pub fn try_lock(file: &File) -> io::Result<bool> {
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     inject(FsCall::Lock)?;
     taken(file.try_lock())
 }
 
 /// Takes a shared lock of a file; false if another handle has an exclusive one. It ends with the last duplicate of this handle.
-pub fn try_lock_shared(file: &File) -> io::Result<bool> {
+pub(crate) fn try_lock_shared(file: &File) -> io::Result<bool> {
     inject(FsCall::Lock)?;
     taken(file.try_lock_shared())
 }
 
 /// Ends the lock. Closing the file does so, too. No system lets this fail while the file is open.
-pub fn unlock(file: &File) -> io::Result<()> {
+pub(crate) fn unlock(file: &File) -> io::Result<()> {
     file.unlock()
 }
 
@@ -345,18 +345,18 @@ fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
 }
 
 /// Truncates a file.
-pub fn truncate(file: &File, size: u64) -> io::Result<()> {
+pub(crate) fn truncate(file: &File, size: u64) -> io::Result<()> {
     inject(FsCall::Truncate)?;
     file.set_len(size)
 }
 
 /// Waits until the file is on disk.
-pub fn sync(file: &File) -> io::Result<()> {
+pub(crate) fn sync(file: &File) -> io::Result<()> {
     sync_by(File::sync_all, file)
 }
 
 /// Waits until the file is on disk, its times perhaps not: for a line that was appended.
-pub fn sync_data(file: &File) -> io::Result<()> {
+pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     sync_by(File::sync_data, file)
 }
 
@@ -379,13 +379,13 @@ fn sync_by(call: fn(&File) -> io::Result<()>, file: &File) -> io::Result<()> {
 }
 
 /// Gives a file a second name; an error if that is taken.
-pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
     inject(FsCall::Link)?;
     fs::hard_link(named(from), named(to))
 }
 
 /// Copies the first `end` bytes of an open file to another, with its attributes, and waits until they are on disk.
-pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
+pub(crate) fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
     let mut writer = BufWriter::with_capacity(COPIED, Writer(out));
     let size = io::copy(&mut At { file: from, offset: 0 }.take(end), &mut writer)?;
     writer.flush()?;
@@ -398,20 +398,20 @@ pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
 }
 
 /// Renames a file over whatever has the new name.
-pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     inject(FsCall::Rename)?;
     fs::rename(named(from), named(to))
 }
 
 /// Whether a rename failed because a file is open: where a system has no POSIX rename, an open file keeps its name.
-pub fn is_in_use(error: &io::Error) -> bool {
+pub(crate) fn is_in_use(error: &io::Error) -> bool {
     // Windows: access denied, sharing violation.
     let codes = if cfg!(windows) { &[5, 32][..] } else { &[] };
     error.kind() == io::ErrorKind::ResourceBusy || error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 /// Renames a file to a name that nothing has; an error if something has it.
-pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
         use rustix::fs::{renameat_with, RenameFlags, CWD};
@@ -430,7 +430,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Removes a name.
-pub fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     inject(FsCall::Remove)?;
     fs::remove_file(named(path))
 }

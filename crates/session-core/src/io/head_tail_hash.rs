@@ -12,7 +12,7 @@ use super::fs::read_exact_at;
 const HASHED: usize = 4 << 10;
 
 /// The hash of a file's first `end` bytes: of their number, the first of them and the last.
-pub fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
+pub(crate) fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
     let mut hash = Xxh3Default::new();
     hash.update(&end.to_le_bytes());
     let mut bytes = [0; HASHED];

@@ -9,7 +9,7 @@ use super::fs;
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     Read,
     /// Reading, and writing at the end.
     Append,
@@ -18,13 +18,13 @@ pub enum Access {
 }
 
 /// Opens a file that must be there.
-pub fn existing(path: &Path, access: Access) -> io::Result<File> {
+pub(crate) fn existing(path: &Path, access: Access) -> io::Result<File> {
     let options = options(access);
     fs::open(path, &options)
 }
 
 /// Opens a file, but no pipe, socket or device, which may block or have no end. Directories fail when they are read.
-pub fn regular(path: &Path, access: Access) -> io::Result<File> {
+pub(crate) fn regular(path: &Path, access: Access) -> io::Result<File> {
     let mut options = options(access);
     // The open file is checked, not the path: another file may have the name by then.
     #[cfg(unix)]
@@ -48,7 +48,7 @@ pub fn regular(path: &Path, access: Access) -> io::Result<File> {
 
 /// The whole of a regular file, of at most `limit` bytes. The limit counts what is read: a file of the system's may state a size of 0 and
 /// have no end, and a sparse one may take all memory.
-pub fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     regular(path, Access::Read)?.take(limit + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > limit {
@@ -87,12 +87,12 @@ fn options(access: Access) -> OpenOptions {
 }
 
 /// Opens a lock file that is there, for reading, or for writing as well. No link is followed, nothing blocks.
-pub fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
+pub(crate) fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
     unfollowed(path, OpenOptions::new().read(true).write(writes))
 }
 
 /// Opens a lock file that is not removed, and makes it, for its owner only, if it is not there. No link is followed, nothing blocks.
-pub fn kept_lock_file(path: &Path) -> io::Result<File> {
+pub(crate) fn kept_lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -115,7 +115,7 @@ fn unfollowed(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 
 /// Whether an error says that there is no file descriptor left, or no memory for one. It says nothing of the file, which must
 /// not count as unreadable.
-pub fn is_exhausted(error: &io::Error) -> bool {
+pub(crate) fn is_exhausted(error: &io::Error) -> bool {
     #[cfg(unix)]
     return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM));
     #[cfg(windows)]
@@ -127,7 +127,7 @@ pub fn is_exhausted(error: &io::Error) -> bool {
 }
 
 /// Creates a file for its owner only; an error if something is there already.
-pub fn new_private(path: &Path) -> io::Result<File> {
+pub(crate) fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]

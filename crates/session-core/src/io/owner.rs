@@ -5,14 +5,14 @@ use std::fs::Metadata;
 /// Whether a file belongs to this process's user, or to the administrator, who may change every file anyway. Elsewhere than on
 /// Unix the system's access lists tell, not the owner.
 #[cfg(unix)]
-pub fn is_trusted(meta: &Metadata) -> bool {
+pub(crate) fn is_trusted(meta: &Metadata) -> bool {
     let owner = owner(meta);
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
 /// Whether two files belong to one user.
 #[cfg(unix)]
-pub fn has_same_owner(left: &Metadata, right: &Metadata) -> bool {
+pub(crate) fn has_same_owner(left: &Metadata, right: &Metadata) -> bool {
     owner(left) == owner(right)
 }
 
@@ -25,11 +25,11 @@ fn owner(meta: &Metadata) -> u32 {
 }
 
 #[cfg(not(unix))]
-pub fn is_trusted(_: &Metadata) -> bool {
+pub(crate) fn is_trusted(_: &Metadata) -> bool {
     true
 }
 
 #[cfg(not(unix))]
-pub fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
+pub(crate) fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
     true
 }

@@ -11,7 +11,7 @@ const MAX_FILE_NAME_BYTES: usize = 255;
 
 /// The name of `path` with `suffix`. If that is too long for a name, the end of the session's name is replaced by a
 /// hash of the whole, so that no two sessions get the same name.
-pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let Some(name) = path.file_name().filter(|name| name.len() + suffix.len() > MAX_FILE_NAME_BYTES) else {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

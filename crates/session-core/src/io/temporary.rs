@@ -11,14 +11,14 @@ use super::fs;
 use super::open;
 
 /// How the name of every temporary file begins and ends.
-pub const PREFIX: &str = ".pi-session-";
-pub const SUFFIX: &str = ".tmp";
+pub(crate) const PREFIX: &str = ".pi-session-";
+pub(crate) const SUFFIX: &str = ".tmp";
 
 /// How often a temporary file is created that another process removes at once.
 const TRIES: usize = 100;
 
 /// A file beside a target that is removed unless it takes a name of its own.
-pub struct Temporary {
+pub(crate) struct Temporary {
     path: PathBuf,
     pub file: File,
     named: bool,
@@ -26,7 +26,7 @@ pub struct Temporary {
 
 impl Temporary {
     /// Creates the file, for its owner only, in the directory of `target`.
-    pub fn beside(target: &Path) -> io::Result<Self> {
+    pub(crate) fn beside(target: &Path) -> io::Result<Self> {
         for _ in 0..TRIES {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = open::new_private(&path)?;
@@ -42,14 +42,14 @@ impl Temporary {
     }
 
     /// Puts the file in the place of whatever is at `target`.
-    pub fn replace(&mut self, target: &Path) -> io::Result<()> {
+    pub(crate) fn replace(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.named = true;
         Ok(())
     }
 
     /// Gives the file the name `target`; an error if something has it already. Then it can be tried with another name.
-    pub fn name(&mut self, target: &Path) -> io::Result<()> {
+    pub(crate) fn name(&mut self, target: &Path) -> io::Result<()> {
         match fs::link(&self.path, target) {
             // The second name is removed when this value goes.
             Ok(()) => Ok(()),

@@ -8,6 +8,7 @@ macro_rules! fields {
         $($(#[$field_doc:meta])* $field:ident: $kind:ident = $key:literal,)+
     }) => {
         $(#[$doc])*
+        #[allow(missing_docs)]
         $vis struct $name<$($param),+> {
             $($(#[$field_doc])* pub $field: Option<$kind>,)+
         }

@@ -17,6 +17,6 @@ pub(crate) mod value_to_string;
 pub(crate) use self::fields::fields;
 pub(crate) use self::object_text::ObjectText;
 pub use self::reader::is_json;
-pub use self::string::json_of;
+pub(crate) use self::string::json_of;
 pub(crate) use self::string::{quoted, string_bytes};
 pub use self::value::Value;

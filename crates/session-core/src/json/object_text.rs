@@ -13,7 +13,7 @@ use crate::base::wtf8::push_json_string;
 
 /// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its last value.
 #[derive(Default)]
-pub struct ObjectText<'a>(Vec<Member<'a>>);
+pub(crate) struct ObjectText<'a>(Vec<Member<'a>>);
 
 struct Member<'a> {
     key: Cow<'a, [u8]>,
@@ -22,7 +22,7 @@ struct Member<'a> {
 
 impl<'a> ObjectText<'a> {
     /// Reads a text that must be a JSON object; None if it is not. Without memory for its members it is an error.
-    pub fn read(text: &'a str) -> memory::Result<Option<Self>> {
+    pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
         let mut object = Self(with_capacity(8)?);
         match object.add_members(text) {
             Ok(()) => Ok(Some(object)),
@@ -64,13 +64,13 @@ impl<'a> ObjectText<'a> {
     }
 
     /// The text of a key's value.
-    pub fn get(&self, key: &str) -> Option<&str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let found = self.0.iter().find(|member| *member.key == *key.as_bytes())?;
         Some(&found.value)
     }
 
     /// Sets a key's value. A new key becomes the last one.
-    pub fn set(&mut self, key: &'static str, value: impl Into<String>) -> memory::Result<()> {
+    pub(crate) fn set(&mut self, key: &'static str, value: impl Into<String>) -> memory::Result<()> {
         let value = Cow::Owned(value.into());
         match self.0.iter_mut().find(|member| *member.key == *key.as_bytes()) {
             Some(member) => member.value = value,
@@ -80,12 +80,12 @@ impl<'a> ObjectText<'a> {
     }
 
     /// Takes a key out.
-    pub fn remove(&mut self, key: &str) {
+    pub(crate) fn remove(&mut self, key: &str) {
         self.0.retain(|member| *member.key != *key.as_bytes());
     }
 
     /// The object with the values that `each` makes of its own. A key that gets none goes.
-    pub fn with_values(
+    pub(crate) fn with_values(
         self,
         mut each: impl FnMut(&[u8], Cow<'a, str>) -> memory::Result<Option<Cow<'a, str>>>,
     ) -> memory::Result<Self> {
@@ -97,7 +97,7 @@ impl<'a> ObjectText<'a> {
     }
 
     /// The object's text, without white space between its members.
-    pub fn text(&self) -> memory::Result<Vec<u8>> {
+    pub(crate) fn text(&self) -> memory::Result<Vec<u8>> {
         let mut out = Vec::new();
         // A member has quotes, a colon and a comma besides.
         reserve(&mut out, 2 + self.0.iter().map(|member| member.key.len() + member.value.len() + 4).sum::<usize>())?;

@@ -16,7 +16,7 @@ impl<'a> Raw<'a> {
 }
 
 /// What a JSON value is read as.
-pub trait FromJson<'a>: Sized {
+pub(crate) trait FromJson<'a>: Sized {
     /// Takes the value that comes next.
     fn take(scanner: &mut Scanner<&'a str>) -> ScanResult<Self, &'a str>;
 }
@@ -28,7 +28,7 @@ impl<'a> FromJson<'a> for Raw<'a> {
 }
 
 /// Reads a whole text as one value; None if it is not JSON, or not what was asked for.
-pub fn read<'a, T: FromJson<'a>>(text: &'a str) -> Option<T> {
+pub(crate) fn read<'a, T: FromJson<'a>>(text: &'a str) -> Option<T> {
     let mut scanner = Scanner::new(text);
     let value = T::take(&mut scanner).ok()?;
     (scanner.next_token() == Ok(None)).then_some(value)
@@ -40,7 +40,7 @@ pub fn is_json(text: &str) -> bool {
 }
 
 /// The elements of a JSON text that is a list. They are not collected: a line may have millions.
-pub fn elements(json: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn elements(json: &str) -> impl Iterator<Item = &str> {
     let mut scanner = Scanner::new(json);
     let is_list = scanner.take(b'[') == Ok(true);
     let mut first = true;

@@ -13,7 +13,7 @@ use crate::base::memory::{self, OutOfMemory};
 const LONGEST_KEY: usize = 1 << 10;
 
 /// The bytes that a scanner reads.
-pub trait Input {
+pub(crate) trait Input {
     /// Why no more bytes could be read or kept.
     type Error: From<OutOfMemory>;
     /// Whether a newline is white space. In JSON Lines it ends the value.
@@ -45,7 +45,7 @@ impl<T: AsRef<[u8]>> Input for T {
 
 /// Why a value was not scanned to its end. The scanner's position is then the first byte that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScanError<E> {
+pub(crate) enum ScanError<E> {
     /// It is not JSON.
     Malformed,
     /// It could not be read or kept.
@@ -54,7 +54,7 @@ pub enum ScanError<E> {
 
 impl<E> ScanError<E> {
     /// Why it could not be read or kept; None if it is not JSON.
-    pub fn cause(self) -> Option<E> {
+    pub(crate) fn cause(self) -> Option<E> {
         match self {
             ScanError::Malformed => None,
             ScanError::Input(error) => Some(error),
@@ -74,11 +74,11 @@ impl From<OutOfMemory> for ScanError<io::Error> {
     }
 }
 
-pub type ScanResult<T, I> = Result<T, ScanError<<I as Input>::Error>>;
+pub(crate) type ScanResult<T, I> = Result<T, ScanError<<I as Input>::Error>>;
 
 /// A position in an input.
 #[derive(Debug)]
-pub struct Scanner<I> {
+pub(crate) struct Scanner<I> {
     pub input: I,
     /// The next byte, counted from the first one in memory.
     at: usize,
@@ -120,7 +120,10 @@ impl Containers {
 
 impl<'a> Scanner<&'a str> {
     /// Takes what comes next, which is what `skip` skips, and gives its part of the text.
-    pub fn span(&mut self, skip: impl FnOnce(&mut Self) -> ScanResult<(), &'a str>) -> ScanResult<&'a str, &'a str> {
+    pub(crate) fn span(
+        &mut self,
+        skip: impl FnOnce(&mut Self) -> ScanResult<(), &'a str>,
+    ) -> ScanResult<&'a str, &'a str> {
         self.next_token()?;
         let from = self.at;
         skip(self)?;
@@ -130,34 +133,34 @@ impl<'a> Scanner<&'a str> {
 
 impl<I: Input> Scanner<I> {
     /// A scanner at the start of an input.
-    pub fn new(input: I) -> Self {
+    pub(crate) fn new(input: I) -> Self {
         Self { input, at: 0, kept: None, containers: Containers::default() }
     }
 
     /// A scanner at a position of an input.
-    pub fn starting_at(input: I, at: usize) -> Self {
+    pub(crate) fn starting_at(input: I, at: usize) -> Self {
         Self { at, ..Self::new(input) }
     }
 
     /// Drops the state of a scan that failed. The position stays.
-    pub fn forget_failure(&mut self) {
+    pub(crate) fn forget_failure(&mut self) {
         self.kept = None;
         self.containers = Containers::default();
     }
 
     /// The position, counted from the first byte in memory.
-    pub fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// Takes the next byte, which was seen.
-    pub fn skip_byte(&mut self) {
+    pub(crate) fn skip_byte(&mut self) {
         self.at += 1;
     }
 
     /// The next byte, or None at the end. It is not taken.
     #[inline]
-    pub fn peek(&mut self) -> Result<Option<u8>, I::Error> {
+    pub(crate) fn peek(&mut self) -> Result<Option<u8>, I::Error> {
         match self.input.bytes().get(self.at) {
             Some(byte) => Ok(Some(*byte)),
             None => self.peek_further(),
@@ -175,7 +178,7 @@ impl<I: Input> Scanner<I> {
 
     /// The next byte that is not white space, or None at the end. It is not taken.
     #[inline]
-    pub fn next_token(&mut self) -> Result<Option<u8>, I::Error> {
+    pub(crate) fn next_token(&mut self) -> Result<Option<u8>, I::Error> {
         loop {
             match self.peek()? {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
@@ -187,7 +190,7 @@ impl<I: Input> Scanner<I> {
 
     /// Takes the token if it comes next.
     #[inline]
-    pub fn take(&mut self, token: u8) -> Result<bool, I::Error> {
+    pub(crate) fn take(&mut self, token: u8) -> Result<bool, I::Error> {
         let is_next = self.next_token()? == Some(token);
         self.at += usize::from(is_next);
         Ok(is_next)
@@ -195,7 +198,7 @@ impl<I: Input> Scanner<I> {
 
     /// Takes the token, which must come next.
     #[inline]
-    pub fn expect(&mut self, token: u8) -> ScanResult<(), I> {
+    pub(crate) fn expect(&mut self, token: u8) -> ScanResult<(), I> {
         if self.take(token)? {
             Ok(())
         } else {
@@ -205,7 +208,7 @@ impl<I: Input> Scanner<I> {
 
     /// Moves to the next element of a container, or the next key of an object, whose opening bracket was taken. False at
     /// the closing bracket, which is not taken. `first` is true before the first call.
-    pub fn next_element(&mut self, first: &mut bool, close: u8) -> ScanResult<bool, I> {
+    pub(crate) fn next_element(&mut self, first: &mut bool, close: u8) -> ScanResult<bool, I> {
         let is_first = std::mem::replace(first, false);
         match self.next_token()? {
             Some(token) if token == close => Ok(false),
@@ -220,7 +223,7 @@ impl<I: Input> Scanner<I> {
 
     /// Takes an object and calls `member` for each of its members, at the value, with what `find` gives for the key. A key that has
     /// escapes is given to `find` without them.
-    pub fn members<K>(
+    pub(crate) fn members<K>(
         &mut self,
         find: impl Fn(&[u8]) -> Option<K>,
         mut member: impl FnMut(&mut Self, Option<K>) -> ScanResult<(), I>,
@@ -244,7 +247,7 @@ impl<I: Input> Scanner<I> {
     }
 
     /// Takes a value and gives its text, without white space around it; None if that is longer than `limit`.
-    pub fn value(&mut self, limit: usize) -> ScanResult<Option<&[u8]>, I> {
+    pub(crate) fn value(&mut self, limit: usize) -> ScanResult<Option<&[u8]>, I> {
         self.next_token()?;
         self.keep(limit, Self::skip_value)
     }
@@ -276,7 +279,11 @@ impl<I: Input> Scanner<I> {
 
     /// Skips everything up to a byte, and the byte. False at the end of the input, or if `should_continue` returns false when the
     /// bytes in memory do not contain it.
-    pub fn skip_past(&mut self, byte: u8, mut should_continue: impl FnMut(&Self) -> bool) -> Result<bool, I::Error> {
+    pub(crate) fn skip_past(
+        &mut self,
+        byte: u8,
+        mut should_continue: impl FnMut(&Self) -> bool,
+    ) -> Result<bool, I::Error> {
         loop {
             let rest = self.input.bytes().get(self.at..).unwrap_or_default();
             if let Some(length) = memchr::memchr(byte, rest) {
@@ -291,7 +298,7 @@ impl<I: Input> Scanner<I> {
     }
 
     /// Skips a value.
-    pub fn skip_value(&mut self) -> ScanResult<(), I> {
+    pub(crate) fn skip_value(&mut self) -> ScanResult<(), I> {
         let depth = self.containers.depth;
         loop {
             // A value comes here.
@@ -345,7 +352,7 @@ impl<I: Input> Scanner<I> {
     }
 
     /// Skips a string whose opening quote comes next.
-    pub fn skip_string(&mut self) -> ScanResult<(), I> {
+    pub(crate) fn skip_string(&mut self) -> ScanResult<(), I> {
         self.at += 1;
         if let Some(end) = short_end(self.input.bytes(), self.at) {
             self.at = end;

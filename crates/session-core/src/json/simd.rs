@@ -12,7 +12,7 @@ use wide::{u8x16, u8x64};
 
 /// How far a string was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Skipped {
+pub(super) enum Skipped {
     /// Its closing quote is just before this position.
     Closed(usize),
     /// The bytes end before it does; with more of them it goes on from this position.
@@ -24,7 +24,7 @@ pub enum Skipped {
 const BLOCK_BYTES: usize = 64;
 
 /// Skips a string.
-pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
+pub(super) fn skip_string(bytes: &[u8], from: usize) -> Skipped {
     let mut at = from;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
@@ -42,7 +42,7 @@ pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
 
 /// The end of a string without escapes that is shorter than sixteen bytes; None if it may be anything else.
 #[inline]
-pub fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
+pub(super) fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
     let start = u8x16::new(*bytes.get(from..)?.first_chunk()?);
     let control = start.min(u8x16::splat(0x1f)).simd_eq(start);
     let quotes = start.simd_eq(u8x16::splat(b'"')).to_bitmask();

@@ -11,7 +11,7 @@ use crate::base::wtf8::{encode_wtf8, into_string_lossy, push_json_string};
 const MAX_RESERVED: usize = 1 << 20;
 
 /// The WTF-8 of a JSON string's text, quotes included; None if it is not a string. Without memory for it it is an error.
-pub fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
+pub(crate) fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
     let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map(str::as_bytes);
     match inner {
         Some(inner) if memchr::memchr(b'\\', inner).is_some() => Ok(unescape(inner)?.map(Cow::Owned)),
@@ -20,12 +20,12 @@ pub fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
 }
 
 /// The WTF-8 of a JSON string's text, quotes included, in memory of its own; None if it is not a string.
-pub fn owned_string(raw: &str) -> memory::Result<Option<Vec<u8>>> {
+pub(crate) fn owned_string(raw: &str) -> memory::Result<Option<Vec<u8>>> {
     string_bytes(raw)?.map(owned).transpose()
 }
 
 /// The WTF-8 of the text between a JSON string's quotes; None if an escape in it is not valid.
-pub fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
+pub(crate) fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     // What an escape stands for is shorter than the escape: a text of many takes less.
     reserve(&mut text, string.len().min(MAX_RESERVED))?;
@@ -43,7 +43,7 @@ pub fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
 
 /// The code point of the escape that the bytes begin with, and how many bytes it takes; two escapes that are the halves of a character
 /// are one. None if there is no valid escape.
-pub fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
+pub(crate) fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
     let character = match bytes {
         [b'\\', b'u', ..] => {
             let first = unit_of(bytes)?;
@@ -65,7 +65,7 @@ pub fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
 }
 
 /// JSON text with U+FFFD for each lone surrogate, which is an escape of the same length.
-pub fn without_lone_surrogates(json: String) -> Vec<u8> {
+pub(crate) fn without_lone_surrogates(json: String) -> Vec<u8> {
     let mut json = json.into_bytes();
     let mut from = 0;
     while let Some(rest) = json.get_mut(from..) {
@@ -87,7 +87,7 @@ fn unit_of(bytes: &[u8]) -> Option<u32> {
 }
 
 /// The JSON text of a string. Without memory for it it is an error.
-pub fn quoted(text: &[u8]) -> memory::Result<String> {
+pub(crate) fn quoted(text: &[u8]) -> memory::Result<String> {
     let mut out = Vec::new();
     push_json_string(&mut out, text)?;
     // What push_json_string writes of WTF-8 is UTF-8: lone surrogates are escaped.
@@ -95,7 +95,7 @@ pub fn quoted(text: &[u8]) -> memory::Result<String> {
 }
 
 /// The JSON text of a value. Without memory for it it is an error.
-pub fn json_of(value: &impl Serialize) -> memory::Result<String> {
+pub(crate) fn json_of(value: &impl Serialize) -> memory::Result<String> {
     let mut json = MemoryWriter::default();
     // Nothing but a lack of memory makes it fail.
     serde_json::to_writer(&mut json, value).map_err(|_| OutOfMemory)?;

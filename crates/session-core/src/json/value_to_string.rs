@@ -5,7 +5,7 @@ use super::string::string_bytes;
 use crate::base::memory::{self, append};
 
 /// Appends `String(value)` of a JSON value. It takes one pass, however deep the value is. Without memory for it it is an error.
-pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
+pub(crate) fn push_to_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
     let mut scanner = Scanner::new(json);
     // Arrays in arrays are joined by commas as well, so that only values and commas count.
     while let Ok(Some(byte)) = scanner.next_token() {

@@ -6,13 +6,13 @@ use crate::base::memory::resize;
 use crate::json::scanner::Input;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
-pub const WHOLE: usize = 1 << 18;
+pub(crate) const WHOLE: usize = 1 << 18;
 /// From this size on memory that a file was read into is not used for another.
 const LARGEST_REUSED: usize = 4 << 20;
 
 /// The part of a source that is in memory. It grows beyond its usual size only for a value that is kept.
 #[derive(Debug)]
-pub struct FileWindow<R> {
+pub(crate) struct FileWindow<R> {
     source: R,
     buffer: Vec<u8>,
     /// How large it is made at first.
@@ -26,18 +26,18 @@ pub struct FileWindow<R> {
 
 impl<R: Read> FileWindow<R> {
     /// A window of the usual size, in memory that an earlier one used, or none yet.
-    pub fn new(source: R, buffer: Box<[u8]>) -> Self {
+    pub(crate) fn new(source: R, buffer: Box<[u8]>) -> Self {
         let buffer = if buffer.len() < WHOLE { Box::default() } else { buffer };
         Self { source, buffer: buffer.into_vec(), first: WHOLE, end: 0, dropped: 0, at_end: false }
     }
 
     /// A window that reads `first` bytes at first, and has its usual size if that is not enough.
-    pub fn starting_with(source: R, first: usize) -> Self {
+    pub(crate) fn starting_with(source: R, first: usize) -> Self {
         Self { source, buffer: Vec::new(), first, end: 0, dropped: 0, at_end: false }
     }
 
     /// The memory, for the next file, unless a long value made it large.
-    pub fn into_buffer(self) -> Box<[u8]> {
+    pub(crate) fn into_buffer(self) -> Box<[u8]> {
         if self.buffer.len() > LARGEST_REUSED {
             return Box::default();
         }
@@ -45,13 +45,13 @@ impl<R: Read> FileWindow<R> {
     }
 
     /// Drops what is in memory, and the memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.dropped += self.end as u64;
         (self.buffer, self.end) = (Vec::new(), 0);
     }
 
     /// How many bytes of the source were dropped.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 }
@@ -85,7 +85,7 @@ impl<R: Read> Input for FileWindow<R> {
 }
 
 /// Reads once, and again if a signal interrupted that. Gives how many bytes were read, 0 at the end.
-pub fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match source.read(into) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -15,18 +15,18 @@ use crate::json::reader::is_json;
 use crate::json::scanner::Input;
 
 /// How many bytes are read at first to find the header.
-pub const HEAD: usize = 4 << 10;
+pub(crate) const HEAD: usize = 4 << 10;
 
 /// The longest line that is read or appended, in bytes: with two newlines what Linux writes at once, and less than a window of 2 GiB holds.
 /// A JavaScript string has at most 2^29 units of at most three bytes of UTF-8, so pi does not write a longer line.
-pub const MAX_LINE_BYTES: usize = 0x7fff_f000 - 2;
+pub(crate) const MAX_LINE_BYTES: usize = 0x7fff_f000 - 2;
 /// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in
 /// a power failure, have any number of them.
 const GIANT: usize = 16 << 20;
 
 /// One line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RawLine<'a> {
+pub(crate) struct RawLine<'a> {
     /// Where it starts, in bytes from the start of the file.
     pub offset: u64,
     /// Its bytes, without the newline; none if it was skipped.
@@ -39,23 +39,23 @@ pub struct RawLine<'a> {
 
 impl<'a> RawLine<'a> {
     /// How many bytes it has, without the newline.
-    pub fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.skipped.map_or(self.bytes.len() as u64, |(_, len)| len)
     }
 
     /// Where its bytes end, its newline counted if it has one.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.offset + self.length() + u64::from(self.is_terminated)
     }
 
     /// Whether it is torn: no newline ends it, and it is not JSON.
-    pub fn is_torn(&self) -> memory::Result<bool> {
+    pub(crate) fn is_torn(&self) -> memory::Result<bool> {
         Ok(!self.is_terminated && (self.skipped.is_some() || !is_json(&line_text(self.bytes)?)))
     }
 }
 
 /// The text of a line, which may be as long as memory: invalid UTF-8 becomes U+FFFD.
-pub fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
+pub(crate) fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
     if let Ok(text) = simdutf8::basic::from_utf8(line) {
         return Ok(Cow::Borrowed(text));
     }
@@ -68,12 +68,12 @@ pub fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
 }
 
 /// The text of a line that is no longer needed: invalid UTF-8 becomes U+FFFD.
-pub fn owned_text(line: Vec<u8>) -> memory::Result<String> {
+pub(crate) fn owned_text(line: Vec<u8>) -> memory::Result<String> {
     String::from_utf8(line).or_else(|error| line_text(error.as_bytes()).map(Cow::into_owned))
 }
 
 /// Reads a part of a file, independently of other readers of the same handle.
-pub struct Positioned<'a> {
+pub(crate) struct Positioned<'a> {
     source: Take<At<&'a File>>,
     stops: &'a [&'a AtomicBool],
 }
@@ -81,13 +81,13 @@ pub struct Positioned<'a> {
 impl<'a> Positioned<'a> {
     /// The file's bytes in `from..end`, as far as there are any. Once one of the flags is set, the next read fails: a line may be
     /// as long as the file, so a cancellation cannot wait for its end.
-    pub fn new(file: &'a File, from: u64, end: u64, stops: &'a [&'a AtomicBool]) -> Self {
+    pub(crate) fn new(file: &'a File, from: u64, end: u64, stops: &'a [&'a AtomicBool]) -> Self {
         Self { source: At { file, offset: from }.take(end.saturating_sub(from)), stops }
     }
 }
 
 /// Whether one of the flags is set.
-pub fn is_stopped(stops: &[&AtomicBool]) -> bool {
+pub(crate) fn is_stopped(stops: &[&AtomicBool]) -> bool {
     stops.iter().any(|stop| stop.load(Ordering::Relaxed))
 }
 
@@ -101,7 +101,7 @@ impl Read for Positioned<'_> {
 }
 
 /// Reads lines from a source, holding at most a window or the longest line that is read.
-pub struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     window: FileWindow<R>,
     /// Where the source starts in the file.
     offset: u64,
@@ -116,17 +116,17 @@ pub struct LineReader<R> {
 
 impl<R: Read> LineReader<R> {
     /// Reads `source`, whose first byte is at `offset` of the file, `chunk` bytes at first.
-    pub fn new(source: R, offset: u64, chunk: usize) -> Self {
+    pub(crate) fn new(source: R, offset: u64, chunk: usize) -> Self {
         Self::of(FileWindow::starting_with(source, chunk), offset)
     }
 
     /// Reads the lines in a window, whose first byte is at `offset` of the file.
-    pub fn of(window: FileWindow<R>, offset: u64) -> Self {
+    pub(crate) fn of(window: FileWindow<R>, offset: u64) -> Self {
         Self { window, offset, start: 0, searched: 0, without_zero: 0, longest: MAX_LINE_BYTES, giant: GIANT }
     }
 
     /// The memory, for the next file.
-    pub fn into_buffer(self) -> Box<[u8]> {
+    pub(crate) fn into_buffer(self) -> Box<[u8]> {
         self.window.into_buffer()
     }
 
@@ -136,12 +136,12 @@ impl<R: Read> LineReader<R> {
     }
 
     /// The next line, or None at the end.
-    pub fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.next_to(memchr)
     }
 
     /// The lines that are in memory, at least one, as one with newlines in it; None at the end.
-    pub fn next_lines(&mut self) -> io::Result<Option<RawLine<'_>>> {
+    pub(crate) fn next_lines(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.next_to(memrchr)
     }
 

@@ -21,7 +21,7 @@ pub struct Candidate {
 }
 
 /// The directories in `root`, and links that may lead to some, in name order.
-pub fn dirs_in(root: &str) -> io::Result<Vec<String>> {
+pub(crate) fn dirs_in(root: &str) -> io::Result<Vec<String>> {
     let mut dirs = Vec::new();
     for entry in fs::list(Path::new(root))? {
         let kind = entry.file_type()?;
@@ -34,14 +34,14 @@ pub fn dirs_in(root: &str) -> io::Result<Vec<String>> {
 }
 
 /// The session files of one directory, in name order, without their fingerprints. `cwd` is what a relative path starts from.
-pub fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+pub(crate) fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let absolute = resolve_from(cwd, dir);
     let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, fingerprint: None };
     Ok(session_files(dir)?.into_iter().map(candidate).collect())
 }
 
 /// Reads the files' fingerprints.
-pub fn read_fingerprints(files: &mut [Candidate]) {
+pub(crate) fn read_fingerprints(files: &mut [Candidate]) {
     for file in files {
         let stat = fs::stat_path(Path::new(&file.path)).ok().flatten();
         file.fingerprint = stat.filter(|stat| stat.is_file).map(|stat| stat.fingerprint());

@@ -10,7 +10,7 @@ use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, string_bytes};
 
 /// Names the session directory of all working directories.
-pub const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
+pub(crate) const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
 
 /// Larger settings are not read. A checkout brings its own, and what is there may be a link to a file of any size.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::candidates::Candidate;
 #[doc(hidden)]
-pub use super::locale_sort::SortKey;
+pub(crate) use super::locale_sort::SortKey;
 use super::locale_sort::{sort, Order};
 use super::read_all::read_all;
 use super::scope::ListScope;

@@ -15,7 +15,7 @@ pub struct SortKey {
 
 /// Positions of sorted files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// The order in every language.
     Final(Vec<u32>),
     /// The order of the names' bytes. JavaScript has to sort them; this order is close to the result.
@@ -41,7 +41,7 @@ fn known_order(left: &str, right: &str) -> Option<Ordering> {
 }
 
 /// Sorts files as far as that does not depend on a language.
-pub fn sort(keys: &[SortKey]) -> Order {
+pub(crate) fn sort(keys: &[SortKey]) -> Order {
     let mut order: Vec<(u32, &SortKey)> = (0..).zip(keys).collect();
     let by_time = |left: &SortKey, right: &SortKey| right.time.total_cmp(&left.time);
     order.sort_by(|(_, left), (_, right)| by_time(left, right).then_with(|| right.name.cmp(&left.name)));

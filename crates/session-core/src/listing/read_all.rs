@@ -40,7 +40,7 @@ fn in_reading_order(jobs: &mut [Job<'_>]) {
 /// read. With `largest`, also with what each session's calls used, and so many of its largest entries. Rows of the catalog at
 /// `location` that are valid are used, and what is read is written there before the last call. Once `cancelled` is set the remaining
 /// calls are not made. An error if no file descriptor is left for a file.
-pub fn read_all(
+pub(crate) fn read_all(
     files: &[Candidate],
     location: Option<&CatalogLocation>,
     largest: Option<usize>,

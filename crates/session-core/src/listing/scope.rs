@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
-pub use super::candidates::Candidate;
+pub(crate) use super::candidates::Candidate;
 use super::candidates::{dirs_in, names_in, read_fingerprints};
 use crate::base::error::{Error, Result};
 use crate::base::paths::{is_absolute, is_in, is_same_path, resolve, Process, MAX_PATH};
@@ -109,7 +109,7 @@ impl ListScope {
     }
 
     /// Whether it is of all directories under the sessions directory.
-    pub fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.is_all
     }
 }

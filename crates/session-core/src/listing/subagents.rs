@@ -14,7 +14,7 @@ use crate::listing::candidates::{read_fingerprints, Candidate};
 
 /// The session files of the subagents of these sessions, each with the position of its session. An error if no file descriptor is
 /// left; those of folders that cannot be read are added to `unreadable`. `cwd` is what a relative path starts from.
-pub fn subagent_files(
+pub(crate) fn subagent_files(
     sessions: &[Candidate],
     cwd: &str,
     unreadable: &mut Vec<Error>,

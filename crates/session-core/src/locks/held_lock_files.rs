@@ -57,7 +57,7 @@ pub(crate) struct SessionLockGuard {
 
 impl SessionLockGuard {
     /// The lock whose file is at `path`, and locked. `is_shared`: others in this process may have it, too.
-    pub fn new(path: PathBuf, file: File, is_shared: bool) -> Self {
+    pub(crate) fn new(path: PathBuf, file: File, is_shared: bool) -> Self {
         Self::of(Arc::new(LockFile { path, is_shared, file: Mutex::new(Some(file)) }))
     }
 
@@ -68,14 +68,14 @@ impl SessionLockGuard {
     }
 
     /// The lock whose file is at `path`, if this process has it as a shared one. This thread then has it, too.
-    pub fn shared(path: &Path) -> Option<Self> {
+    pub(crate) fn shared(path: &Path) -> Option<Self> {
         let is_it = |lock: &&Arc<LockFile>| lock.is_shared && lock.path == path;
         let lock = locked(&TAKEN).iter().map(|(_, lock)| lock).find(is_it)?.clone();
         lock.is_in_place().unwrap_or(false).then(|| Self::of(lock))
     }
 
     /// Whether the lock file still has its name: other processes find it.
-    pub fn is_in_place(&self) -> Result<bool> {
+    pub(crate) fn is_in_place(&self) -> Result<bool> {
         self.lock.is_in_place().with_call("lock", &self.lock.path.to_string_lossy())
     }
 }

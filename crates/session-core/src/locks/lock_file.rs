@@ -34,7 +34,7 @@ const LOCK_PREFIX: &str = "pi-session-native ";
 const MAX_LOCK_BYTES: u64 = 64;
 
 /// The process that has a lock; None where it is not known, because a locked file cannot be read (Windows).
-pub type Holder = Option<u32>;
+pub(crate) type Holder = Option<u32>;
 
 /// What has the name of a lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +59,12 @@ pub(crate) fn path_of(session: &str) -> PathBuf {
 
 impl SessionLockGuard {
     /// Takes the lock of the session file at `session`; an error naming the holder's process if there is one.
-    pub fn take(session: &str) -> Result<Self> {
+    pub(crate) fn take(session: &str) -> Result<Self> {
         Self::take_for(session, false)
     }
 
     /// The lock, shared with all in this process who take it so. Tells whether it was not held before.
-    pub fn share(session: &str) -> Result<(Self, bool)> {
+    pub(crate) fn share(session: &str) -> Result<(Self, bool)> {
         let path = path_of(session);
         let shared = || Self::shared(&path).map(|lock| (lock, false));
         match shared() {
@@ -75,7 +75,7 @@ impl SessionLockGuard {
     }
 
     /// The lock, alone, or with those in this process who share it: their sessions take in what is done to the file.
-    pub fn join(session: &str) -> Result<Self> {
+    pub(crate) fn join(session: &str) -> Result<Self> {
         Self::shared(&path_of(session)).map_or_else(|| Self::take(session), Ok)
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct SessionLock {
 
 impl SessionLock {
     /// Takes the lock that `lock` asks for, if it is not held.
-    pub fn take(&mut self, file: &str, lock: Lock) -> Result<()> {
+    pub(crate) fn take(&mut self, file: &str, lock: Lock) -> Result<()> {
         if self.held.is_some() {
             return Ok(());
         }
@@ -45,13 +45,13 @@ impl SessionLock {
     }
 
     /// The next append checks again who has the lock.
-    pub fn recheck(&mut self) {
+    pub(crate) fn recheck(&mut self) {
         self.is_checked = false;
     }
 
     /// Makes sure that nobody else has the lock, unless that was done since the last path check of the storage. True if
     /// somebody had it meanwhile: the file may be another one.
-    pub fn check(&mut self, file: &str, lock: Lock) -> Result<bool> {
+    pub(crate) fn check(&mut self, file: &str, lock: Lock) -> Result<bool> {
         if self.is_checked {
             return Ok(false);
         }
@@ -70,7 +70,7 @@ impl SessionLock {
     }
 
     /// Waits until nobody else has the lock of `file`.
-    pub fn wait(&self, file: &str) -> Result<()> {
+    pub(crate) fn wait(&self, file: &str) -> Result<()> {
         match self.held {
             Some(_) => Ok(()),
             None => wait_until_free(file).map(drop),

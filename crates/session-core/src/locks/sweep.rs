@@ -15,7 +15,7 @@ use crate::io::temporary::{PREFIX, SUFFIX};
 static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 
 /// Sweeps the directory of a file that is to be written, if this process did not do so before.
-pub fn sweep_if_due(target: &Path) {
+pub(crate) fn sweep_if_due(target: &Path) {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut swept = locked(&SWEPT);
     let is_due = swept.get_or_insert_default().insert(dir.to_owned());
@@ -27,7 +27,7 @@ pub fn sweep_if_due(target: &Path) {
 
 /// Removes temporary files and lock files that dead processes left. One that cannot be removed does no harm and stays,
 /// as does any other file with such a name. Returns the temporary files that stay though no living process is known to write them.
-pub fn sweep(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn sweep(dir: &Path) -> Vec<PathBuf> {
     let mut left = Vec::new();
     for entry in fs::list(dir).into_iter().flatten() {
         let (name, path) = (entry.file_name(), entry.path());

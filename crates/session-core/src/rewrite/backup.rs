@@ -17,7 +17,7 @@ const REPAIRED: &str = ".bak";
 
 /// The suffix of the backup. A number follows it if that name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backup {
+pub(crate) enum Backup {
     /// `.v1.bak`: the file is of an older version of the format.
     OldVersion,
     /// `.bak`: the file was repaired.
@@ -37,7 +37,7 @@ pub(super) struct KeptBackup {
 
 impl KeptBackup {
     /// Makes the backup of the first `end` bytes of the file at `target`.
-    pub fn make(backup: Backup, target: &Path, file: &File, end: u64) -> io::Result<Self> {
+    pub(super) fn make(backup: Backup, target: &Path, file: &File, end: u64) -> io::Result<Self> {
         let suffix = match backup {
             Backup::OldVersion => OLD_VERSION,
             Backup::Repaired => REPAIRED,
@@ -63,12 +63,12 @@ impl KeptBackup {
     }
 
     /// Its path, if it is a link to the old file.
-    pub fn link(&self) -> Option<&Path> {
+    pub(super) fn link(&self) -> Option<&Path> {
         self.path.as_deref().filter(|_| self.is_link)
     }
 
     /// Keeps it: the rename succeeded. Gives its path, empty without a backup.
-    pub fn keep(mut self) -> PathBuf {
+    pub(super) fn keep(mut self) -> PathBuf {
         self.path.take().unwrap_or_default()
     }
 }

@@ -29,7 +29,9 @@ fields! {
 pub enum MigrationEdit {
     /// A header gets the current version.
     Version,
+    /// An entry gets this id.
     Id(String),
+    /// An entry gets this parent, or null.
     Parent(Option<String>),
     /// A compaction that named its first kept entry by index gets that entry's id.
     FirstKept(String),
@@ -62,7 +64,7 @@ impl Migrator {
     }
 
     /// Lets the file keep its time. An open session is one that is continued: as with pi, its file gets the time of the migration.
-    pub fn keeping_time(self) -> Self {
+    pub(crate) fn keeping_time(self) -> Self {
         Self { keeps_time: true, ..self }
     }
 

@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use super::backup::Backup;
+pub(crate) use super::backup::Backup;
 use super::backup::{keep_rest, KeptBackup};
 use crate::base::error::{Error, ErrorCode, Result, WithCall};
 use crate::base::memory::{self, append, copy_of_bytes, push, OutOfMemory};
@@ -46,7 +46,7 @@ const TRIES: usize = 20;
 
 /// How far a file was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ReadTo {
+pub(crate) struct ReadTo {
     /// The bytes before this one were read.
     pub end: u64,
     /// Where the last line starts, if it is torn.
@@ -57,13 +57,13 @@ pub struct ReadTo {
 
 impl ReadTo {
     /// All of `bytes`. The new version ends with a newline; `torn_line_start` is where a torn last line of the old one starts.
-    pub fn all(bytes: u64, torn_line_start: Option<u64>) -> Self {
+    pub(crate) fn all(bytes: u64, torn_line_start: Option<u64>) -> Self {
         Self { end: bytes, torn_line_start, is_unterminated: false }
     }
 }
 
 /// The content of a new version of a file.
-pub trait Rewrite {
+pub(crate) trait Rewrite {
     /// Writes the new version of everything in the old one, and gives how far that was read.
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo>;
     /// The new version of a line that was appended after that, both without newlines; None if it stays as it is.
@@ -78,14 +78,14 @@ pub trait Rewrite {
 }
 
 /// Writes one line of a new version of the file called `name`, with its newline if it has one.
-pub fn write_line(out: &mut dyn Write, line: &[u8], is_terminated: bool, name: &str) -> Result<()> {
+pub(crate) fn write_line(out: &mut dyn Write, line: &[u8], is_terminated: bool, name: &str) -> Result<()> {
     let written = out.write_all(line).and_then(|()| out.write_all(if is_terminated { b"\n" } else { b"" }));
     written.with_call("write", name)
 }
 
 /// Writes a new version of a file line by line: what `new_line` makes of a line, or the line itself. A line that is too long for memory
 /// is given without its bytes, and copied in pieces. With `ends_new` a new last line gets a newline that the old one lacks.
-pub fn write_lines(
+pub(crate) fn write_lines(
     old: &dyn Storage,
     out: &mut dyn Write,
     ends_new: bool,
@@ -114,7 +114,11 @@ pub fn write_lines(
 
 /// Works on a file that is held, and starts over as long as that gives None because others changed the file. `doing` says what is
 /// done meanwhile.
-pub fn retried<T>(path: &str, doing: &str, mut work: impl FnMut(RewriteTarget) -> Result<Option<T>>) -> Result<T> {
+pub(crate) fn retried<T>(
+    path: &str,
+    doing: &str,
+    mut work: impl FnMut(RewriteTarget) -> Result<Option<T>>,
+) -> Result<T> {
     for _ in 0..TRIES {
         if let Some(done) = work(RewriteTarget::hold(path)?)? {
             return Ok(done);
@@ -125,7 +129,7 @@ pub fn retried<T>(path: &str, doing: &str, mut work: impl FnMut(RewriteTarget) -
 
 /// What a replaced file became.
 #[derive(Debug)]
-pub struct Replaced {
+pub(crate) struct Replaced {
     /// Where the old one is, empty without a backup.
     pub backup: PathBuf,
     /// Which file the new one is.
@@ -133,7 +137,7 @@ pub struct Replaced {
 }
 
 /// A file that is going to be replaced.
-pub struct RewriteTarget {
+pub(crate) struct RewriteTarget {
     path: String,
     /// Where it leads if the file's name is a symbolic link: its directory is named as the user named it.
     target: PathBuf,
@@ -145,7 +149,7 @@ pub struct RewriteTarget {
 
 impl RewriteTarget {
     /// Opens and locks the file at `path`. If another process is replacing it, waits up to ten seconds and opens the new file.
-    pub fn hold(path: &str) -> Result<Self> {
+    pub(crate) fn hold(path: &str) -> Result<Self> {
         let mut tries = 0;
         loop {
             let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
@@ -168,14 +172,14 @@ impl RewriteTarget {
     }
 
     /// Its lines.
-    pub fn storage(&self) -> &FileStorage {
+    pub(crate) fn storage(&self) -> &FileStorage {
         &self.storage
     }
 
     /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are followed;
     /// mode, owner and extended attributes are kept. None, and nothing changed, if the file was replaced or truncated meanwhile, or its
     /// torn last line was continued: the caller starts over.
-    pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {
+    pub(crate) fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.
         let end = open::regular(&self.target, Access::Append).with_call("open", &self.path)?;

@@ -13,7 +13,7 @@ use crate::base::memory;
 
 /// How a message matches, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MatchTier {
+pub(crate) enum MatchTier {
     /// The words of the query as they stand.
     Exact,
     /// All words are words of the message.
@@ -26,7 +26,7 @@ pub enum MatchTier {
 const MAX_MARKED: usize = 64;
 
 /// Matches messages with a query, text by text.
-pub struct Matcher<'a> {
+pub(crate) struct Matcher<'a> {
     query: &'a Query,
     mark: &'a [String; 2],
     words: Vec<Finder<'a>>,
@@ -48,7 +48,7 @@ struct MessageMatch {
 
 /// A message that holds every word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match {
+pub(crate) struct Match {
     pub tier: MatchTier,
     pub snippet: String,
     /// The scope of the text that the snippet is of.
@@ -57,21 +57,21 @@ pub struct Match {
 
 impl<'a> Matcher<'a> {
     /// A matcher for a query.
-    pub fn new(query: &'a Query, mark: &'a [String; 2]) -> Self {
+    pub(crate) fn new(query: &'a Query, mark: &'a [String; 2]) -> Self {
         let words = query.words.iter().map(|word| Finder::new(word.as_bytes())).collect();
         let whole = (query.words.len() > 1).then(|| Finder::new(query.whole.as_bytes()));
         Self { query, mark, words, whole, folded: String::new(), found: MessageMatch::default() }
     }
 
     /// Begins a message.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.found.words.clear();
         self.found.words.resize(self.words.len(), None);
         (self.found.has_whole, self.found.best) = (false, None);
     }
 
     /// Adds a text of the message. Its escape sequences are not searched.
-    pub fn add(&mut self, text: &str, scope: TextScope) -> memory::Result<()> {
+    pub(crate) fn add(&mut self, text: &str, scope: TextScope) -> memory::Result<()> {
         let Self { query, mark, words, whole, folded, found } = self;
         let text = &*without_sequences(text)?;
         fold_into(text, folded)?;
@@ -101,7 +101,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// How the message matches; None if a word is in none of its texts.
-    pub fn finish(&mut self) -> Option<Match> {
+    pub(crate) fn finish(&mut self) -> Option<Match> {
         let worst = self.found.words.iter().copied().collect::<Option<Vec<_>>>()?.into_iter().max()?;
         let (_, snippet, scope) = self.found.best.take()?;
         let is_exact = self.found.has_whole || worst == MatchTier::Words && self.whole.is_none();
@@ -135,7 +135,7 @@ fn is_word_char(c: char) -> bool {
 }
 
 /// The place of a hit in its session's order: the better match first, then the later entry.
-pub type HitOrder = (MatchTier, Reverse<u64>);
+pub(crate) type HitOrder = (MatchTier, Reverse<u64>);
 
 #[cfg(test)]
 mod tests {

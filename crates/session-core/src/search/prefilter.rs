@@ -21,7 +21,7 @@ use crate::base::escape_sequences::ESC;
 const LONGEST_RUN: usize = 32;
 
 /// Finds candidates for a query.
-pub struct Prefilter {
+pub(crate) struct Prefilter {
     /// Finds the run; None if every line is a candidate.
     run: Option<Regex>,
     /// The UTF-16 code units of the run's characters, in every case.
@@ -35,7 +35,7 @@ pub struct Prefilter {
 
 impl Prefilter {
     /// A prefilter for texts that contain all these words.
-    pub fn of(words: &[String]) -> Result<Self> {
+    pub(crate) fn of(words: &[String]) -> Result<Self> {
         // Any byte sequence that is not UTF-8, and any lone surrogate, is read as U+FFFD.
         let runs = words.iter().flat_map(|word| word.split('\u{fffd}'));
         let run: String =
@@ -55,7 +55,7 @@ impl Prefilter {
     }
 
     /// The candidates in some lines.
-    pub fn candidates<'a>(&'a self, bytes: &'a [u8]) -> Candidates<'a> {
+    pub(crate) fn candidates<'a>(&'a self, bytes: &'a [u8]) -> Candidates<'a> {
         Candidates { filter: self, bytes, run: self.find_run(bytes, 0), escaped: self.find_escaped(bytes, 0) }
     }
 
@@ -102,7 +102,7 @@ fn code_unit(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 /// Finds the candidates in some lines one after the other. Each of the two places that it knows is looked for once.
-pub struct Candidates<'a> {
+pub(crate) struct Candidates<'a> {
     filter: &'a Prefilter,
     bytes: &'a [u8],
     run: Option<usize>,
@@ -111,7 +111,7 @@ pub struct Candidates<'a> {
 
 impl Candidates<'_> {
     /// The first position within a candidate at or after `from`, which must not decrease from call to call.
-    pub fn next(&mut self, from: usize) -> Option<usize> {
+    pub(crate) fn next(&mut self, from: usize) -> Option<usize> {
         if self.run.is_some_and(|at| at < from) {
             self.run = self.filter.find_run(self.bytes, from);
         }

@@ -52,7 +52,7 @@ pub struct SessionHits {
 }
 
 /// Takes the hits of a session. An error, for lack of memory, ends the search.
-pub type EachSession<'a> = dyn Fn(SessionHits) -> io::Result<()> + Sync + 'a;
+pub(crate) type EachSession<'a> = dyn Fn(SessionHits) -> io::Result<()> + Sync + 'a;
 
 /// A search.
 pub struct Search<'a> {

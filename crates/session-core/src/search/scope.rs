@@ -33,7 +33,7 @@ named! {
 
 impl TextScope {
     /// What was said, and what tells sessions apart.
-    pub const DEFAULT: [Self; 4] = [Self::User, Self::Assistant, Self::Name, Self::Summary];
+    pub(crate) const DEFAULT: [Self; 4] = [Self::User, Self::Assistant, Self::Name, Self::Summary];
 }
 
 /// The roles of hits: the roles of messages, and the types of other entries.

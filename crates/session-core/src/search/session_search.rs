@@ -98,7 +98,7 @@ pub(crate) struct SessionFile<'a> {
 
 impl SessionFile<'_> {
     /// The session's hits.
-    pub fn hits(
+    pub(crate) fn hits(
         &self,
         (query, options, filter): (&Query, &SearchOptions, &Prefilter),
         buffer: &mut Box<[u8]>,

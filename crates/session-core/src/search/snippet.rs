@@ -7,7 +7,7 @@ const AFTER: usize = 128;
 const MAX_MATCHES: usize = 64;
 
 /// The part of a text where most terms are close together, each marked, in one line. `folded` is the text, folded, and so are the terms.
-pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String; 2]) -> String {
+pub(crate) fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String; 2]) -> String {
     let mut matches: Vec<(usize, usize, usize)> = Vec::new();
     for (which, term) in terms.iter().enumerate() {
         let found = memchr::memmem::find_iter(folded.as_bytes(), term.as_bytes()).take(MAX_MATCHES);

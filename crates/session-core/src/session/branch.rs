@@ -32,6 +32,7 @@ pub struct BranchPlan {
 /// An entry of the path as it is in the new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchStep {
+    /// Its row in the old session.
     pub row: RowNo,
     /// The step before this one's id, WTF-8; None for the root.
     pub parent: Option<Vec<u8>>,
@@ -44,8 +45,11 @@ pub struct BranchStep {
 /// A label written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchLabel {
+    /// The id of the new entry.
     pub id: String,
+    /// The id of the entry before it, WTF-8.
     pub parent: Vec<u8>,
+    /// The id of the entry that has the label, WTF-8.
     pub target: Vec<u8>,
     /// The label entry that has its text and time.
     pub from: RowNo,
@@ -142,9 +146,11 @@ impl BranchLabel {
 /// The lines of a branch's file that the caller makes of its objects.
 #[derive(Debug, Default)]
 pub struct BranchLines {
+    /// The line of the header.
     pub header: Vec<u8>,
     /// For each step its line; None if that of the old file is to be copied, with the new parent.
     pub steps: Vec<Option<Vec<u8>>>,
+    /// The lines of the labels.
     pub labels: Vec<Vec<u8>>,
 }
 

@@ -42,12 +42,12 @@ pub(crate) struct History {
 
 impl History {
     /// Counts a change other than growth.
-    pub fn changed(&mut self, change: ForeignChangeKind) {
+    pub(crate) fn changed(&mut self, change: ForeignChangeKind) {
         self.changes.entry(change).or_default().count += 1;
     }
 
     /// Counts what other processes appended, if anything.
-    pub fn grown(&mut self, bytes: u64, entries: usize) {
+    pub(crate) fn grown(&mut self, bytes: u64, entries: usize) {
         if bytes > 0 || entries > 0 {
             let grown = self.changes.entry(ForeignChangeKind::Grown).or_default();
             grown.count += 1;
@@ -57,7 +57,7 @@ impl History {
     }
 
     /// Counts a repair.
-    pub fn repaired(&mut self, what: &'static str) {
+    pub(crate) fn repaired(&mut self, what: &'static str) {
         *self.repairs.entry(what).or_default() += 1;
     }
 }

@@ -32,13 +32,13 @@ use crate::io::fs;
 const MARK: &[u8] = b"\n";
 
 /// Writes the mark to an old file, opened for appending. Returns where it is.
-pub fn write(old: &File) -> io::Result<u64> {
+pub(crate) fn write(old: &File) -> io::Result<u64> {
     fs::write(old, MARK)?;
     let end = fs::position(old).or_else(|_| fs::stat(old).map(|stat| stat.size))?;
     Ok(end.saturating_sub(MARK.len() as u64))
 }
 
 /// Where lines go on after a mark.
-pub fn end_of(mark: u64) -> u64 {
+pub(crate) fn end_of(mark: u64) -> u64 {
     mark + MARK.len() as u64
 }

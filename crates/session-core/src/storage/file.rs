@@ -106,7 +106,7 @@ impl FileStorage {
     }
 
     /// The storage with another durability.
-    pub fn with_durability(mut self, durability: Durability) -> Self {
+    pub(crate) fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }

@@ -8,7 +8,7 @@ use crate::lines::line_span::LineSpan;
 use crate::storage::storage::Storage;
 
 /// Lines in memory: a session that is read from a file but must not write to it.
-pub struct MemoryStorage {
+pub(crate) struct MemoryStorage {
     name: String,
     bytes: Vec<u8>,
     is_unterminated: bool,
@@ -16,7 +16,7 @@ pub struct MemoryStorage {
 
 impl MemoryStorage {
     /// Holds these bytes; `name` is its name in messages.
-    pub fn new(name: String, bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(name: String, bytes: Vec<u8>) -> Self {
         Self { name, bytes, is_unterminated: false }
     }
 }

@@ -17,7 +17,7 @@ use crate::storage::storage::Storage;
 const CHUNK: usize = 1 << 16;
 
 /// A file that is being written for the first time. [`NewFile::finish`] gives it its name.
-pub struct NewFile {
+pub(crate) struct NewFile {
     path: String,
     /// Where it will be, links followed.
     target: PathBuf,
@@ -27,14 +27,14 @@ pub struct NewFile {
 
 impl NewFile {
     /// Begins the file, for its owner only; an error if something is there already.
-    pub fn create(path: &str) -> Result<Self> {
+    pub(crate) fn create(path: &str) -> Result<Self> {
         Self::at(path, PathBuf::from(path))
     }
 
     /// Begins the file of a storage that is gone, where it was; an error if something is there. Its directory is made
     /// again, too. A link is not followed anew, because it may have been planted: the file is made where the link led
     /// when the storage was opened, or under the link's own name if the link was deleted.
-    pub fn again(old: &dyn Storage) -> Result<Self> {
+    pub(crate) fn again(old: &dyn Storage) -> Result<Self> {
         let path = old.name();
         let target = match fs::entry_at(Path::new(path)).with_call("open", path)? {
             Some(_) => old.target().map_or_else(|| PathBuf::from(path), Path::to_owned),
@@ -56,7 +56,7 @@ impl NewFile {
     }
 
     /// Adds a line, given without its newline. Returns where it will be.
-    pub fn line(&mut self, line: &[u8]) -> Result<LineSpan> {
+    pub(crate) fn line(&mut self, line: &[u8]) -> Result<LineSpan> {
         let span = LineSpan::of(self.size, line.len());
         self.bytes(line)?;
         self.bytes(b"\n")?;
@@ -64,17 +64,17 @@ impl NewFile {
     }
 
     /// Adds bytes as they are.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).with_call("write", &self.path)
     }
 
     /// How many bytes it has.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
     /// Gives it the mode of the file that it replaces, and the owner where that is allowed.
-    pub fn set_like(&self, old: &dyn Storage) -> Result<()> {
+    pub(crate) fn set_like(&self, old: &dyn Storage) -> Result<()> {
         match old.metadata()? {
             Some(meta) => fs::set_like(&self.out.get_ref().file, &meta).with_call("fchmod", &self.path),
             None => Ok(()),
@@ -82,7 +82,7 @@ impl NewFile {
     }
 
     /// Writes what is left, waits for the disk if `durability` says so, and gives the file its name.
-    pub fn finish(self, durability: Durability) -> Result<FileStorage> {
+    pub(crate) fn finish(self, durability: Durability) -> Result<FileStorage> {
         let Self { path: name, target, out, size } = self;
         let mut temporary = out.into_inner().map_err(|error| error.into_error()).with_call("write", &name)?;
         let syncs = durability == Durability::Fsync;

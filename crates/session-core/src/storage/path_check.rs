@@ -7,7 +7,7 @@ use crate::locks::session_lock::CHECK_INTERVAL;
 
 /// When the last path check of a file began.
 #[derive(Debug)]
-pub struct LastPathCheck(AtomicI64);
+pub(crate) struct LastPathCheck(AtomicI64);
 
 impl Default for LastPathCheck {
     fn default() -> Self {
@@ -17,13 +17,13 @@ impl Default for LastPathCheck {
 
 impl LastPathCheck {
     /// Whether one is due at `now`. It is if the clock was set back.
-    pub fn is_due(&self, now: i64) -> bool {
+    pub(crate) fn is_due(&self, now: i64) -> bool {
         let interval = 0..CHECK_INTERVAL.as_nanos() as i64;
         !now.checked_sub(self.0.load(Relaxed)).is_some_and(|since| interval.contains(&since))
     }
 
     /// Notes one that began at `now`.
-    pub fn note(&self, now: i64) {
+    pub(crate) fn note(&self, now: i64) {
         self.0.store(now, Relaxed);
     }
 }

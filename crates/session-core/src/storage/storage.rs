@@ -14,20 +14,25 @@ use crate::lines::line_span::LineSpan;
 const CHUNK: usize = 1 << 20;
 
 /// The bytes of a span; an error if there are not that many, or no memory for them.
-pub fn bytes_at(storage: &dyn Storage, span: LineSpan) -> Result<Vec<u8>> {
+pub(crate) fn bytes_at(storage: &dyn Storage, span: LineSpan) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     read_into(storage, span.offset, span.len as usize, &mut bytes)?;
     Ok(bytes)
 }
 
 /// Makes `bytes` the `len` bytes at `offset`.
-pub fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
     resize(bytes, len)?;
     storage.read_at(offset, bytes)
 }
 
 /// Hands on the bytes `from..to`, as far as there are any, in pieces.
-pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+pub(crate) fn copy_bytes(
+    storage: &dyn Storage,
+    from: u64,
+    to: u64,
+    each: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let mut reader = storage.reader(from)?.take(to.saturating_sub(from));
     let size = storage.size()?.min(to).saturating_sub(from);
     let mut buffer = Vec::new();

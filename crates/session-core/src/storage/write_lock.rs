@@ -12,7 +12,7 @@ const LOCK_TRIES: u32 = 2000;
 const LOCK_PAUSE: Duration = Duration::from_micros(50);
 
 /// Locks a file; false if a holder keeps the lock for longer than a write takes, or files have no locks.
-pub fn lock_briefly(file: &File) -> bool {
+pub(crate) fn lock_briefly(file: &File) -> bool {
     if cfg!(not(unix)) {
         return false;
     }
@@ -27,7 +27,7 @@ pub fn lock_briefly(file: &File) -> bool {
     false
 }
 
-pub fn unlock(file: &File) {
+pub(crate) fn unlock(file: &File) {
     // If this fails, closing the file ends the lock.
     let _ = fs::unlock(file);
 }

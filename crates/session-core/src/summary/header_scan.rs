@@ -65,7 +65,7 @@ pub(crate) enum HeaderLine {
 
 impl<R: Read> LineScanner<R> {
     /// Looks for a header in a line. The position is still in the same line then.
-    pub fn header_line(&mut self) -> io::Result<HeaderLine> {
+    pub(crate) fn header_line(&mut self) -> io::Result<HeaderLine> {
         self.scanner.forget_failure();
         // The line with nothing but the fields that are read.
         let mut fields = b"{".to_vec();

@@ -114,7 +114,7 @@ impl ScannedLine {
 
 impl ScannedMessage {
     /// The role; [`Role::Other`] if there is none.
-    pub fn role(&self) -> Role {
+    pub(crate) fn role(&self) -> Role {
         short_text(&self.role).map_or(Role::Other, |name| Role::from_name(&name))
     }
 
@@ -149,13 +149,13 @@ pub(crate) struct FileLines<'a> {
 impl<'a> FileLines<'a> {
     /// The lines in a file's bytes `from..size`. `buffer` is memory that another scanner used, or none yet. Once a flag in `stops` is
     /// set, the next read fails.
-    pub fn new(file: &'a File, from: u64, size: u64, stops: &'a [&'a AtomicBool], buffer: Box<[u8]>) -> Self {
+    pub(crate) fn new(file: &'a File, from: u64, size: u64, stops: &'a [&'a AtomicBool], buffer: Box<[u8]>) -> Self {
         let scanner = LineScanner::new(Positioned::new(file, from, size, stops), from, buffer);
         Self { file, size, stops, scanner }
     }
 
     /// Reads the next line into `line`.
-    pub fn next_line(&mut self, texts: KeptTexts, line: &mut ScannedLine) -> io::Result<()> {
+    pub(crate) fn next_line(&mut self, texts: KeptTexts, line: &mut ScannedLine) -> io::Result<()> {
         let from = self.scanner.position();
         line.is_blank = self.scanner.is_blank()?;
         line.is_object = self.scanner.line(texts, line)?;
@@ -188,37 +188,37 @@ pub(crate) struct LineScanner<R> {
 
 impl<R: Read> LineScanner<R> {
     /// Scans `source`, whose first byte is at `offset` of the file, in memory that another scanner used, or none yet.
-    pub fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
+    pub(crate) fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
         Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset }
     }
 
     /// Scans a file for its header: little of it is read at first.
-    pub fn for_header(source: R) -> Self {
+    pub(crate) fn for_header(source: R) -> Self {
         Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0 }
     }
 
     /// The memory, for the next file.
-    pub fn into_buffer(self) -> Box<[u8]> {
+    pub(crate) fn into_buffer(self) -> Box<[u8]> {
         self.scanner.input.into_buffer()
     }
 
     /// The position of the next byte in the file.
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.offset + self.scanner.input.dropped() + self.scanner.at() as u64
     }
 
     /// Whether everything was scanned.
-    pub fn is_done(&mut self) -> io::Result<bool> {
+    pub(crate) fn is_done(&mut self) -> io::Result<bool> {
         Ok(self.scanner.peek()?.is_none())
     }
 
     /// Skips the rest of the line, its newline included. Gives whether a newline ended it.
-    pub fn skip_line(&mut self) -> io::Result<bool> {
+    pub(crate) fn skip_line(&mut self) -> io::Result<bool> {
         self.skip_line_before(u64::MAX)
     }
 
     /// As [`LineScanner::skip_line`], but stops after a position.
-    pub fn skip_line_before(&mut self, limit: u64) -> io::Result<bool> {
+    pub(crate) fn skip_line_before(&mut self, limit: u64) -> io::Result<bool> {
         let offset = self.offset;
         self.scanner.skip_past(b'\n', |scanner| offset + scanner.input.dropped() + scanner.at() as u64 <= limit)
     }

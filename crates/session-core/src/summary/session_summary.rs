@@ -108,7 +108,7 @@ pub(crate) enum FileKind {
 
 impl FileKind {
     /// The summary; None if it is not a session.
-    pub fn into_summary(self) -> Option<SessionSummary> {
+    pub(crate) fn into_summary(self) -> Option<SessionSummary> {
         match self {
             FileKind::Session(_, summary) => Some(summary),
             FileKind::Undetermined | FileKind::NotASession => None,
@@ -285,7 +285,7 @@ mod tests {
 
     impl SessionSummary {
         /// Every line read whole: slow, and simple enough to compare with.
-        pub fn of_lines(text: &str) -> Option<SessionSummary> {
+        pub(crate) fn of_lines(text: &str) -> Option<SessionSummary> {
             let mut lines = text.split('\n').skip_while(|line| !is_json(line));
             let header = Header::read(lines.next()?).expect("memory");
             let FileKind::Session(version, mut summary) = header.map(SessionSummary::of)? else {

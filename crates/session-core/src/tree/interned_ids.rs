@@ -20,7 +20,7 @@ pub(super) struct InternedIds {
 
 impl InternedIds {
     /// Makes room for so many ids more, which have so many bytes together.
-    pub fn reserve(&mut self, count: usize, len: usize) -> memory::Result<()> {
+    pub(super) fn reserve(&mut self, count: usize, len: usize) -> memory::Result<()> {
         let Self { lookup, spans, bytes, hasher } = self;
         reserve(spans, count)?;
         reserve(bytes, len)?;
@@ -29,7 +29,7 @@ impl InternedIds {
     }
 
     /// The number of an id, for which there is room. A new one gets the next number.
-    pub fn intern(&mut self, id: &[u8]) -> IdNo {
+    pub(super) fn intern(&mut self, id: &[u8]) -> IdNo {
         let hash = self.hasher.hash_one(id);
         let Self { lookup, spans, bytes, hasher } = self;
         if let Some(&id_no) = lookup.find(hash, |id_no| bytes_of(spans, bytes, *id_no) == id) {
@@ -43,12 +43,12 @@ impl InternedIds {
     }
 
     /// The number of an id that was seen.
-    pub fn find(&self, id: &[u8]) -> Option<IdNo> {
+    pub(super) fn find(&self, id: &[u8]) -> Option<IdNo> {
         self.lookup.find(self.hasher.hash_one(id), |id_no| self.bytes_of(*id_no) == id).copied()
     }
 
     /// The id with a number.
-    pub fn bytes_of(&self, id_no: IdNo) -> &[u8] {
+    pub(super) fn bytes_of(&self, id_no: IdNo) -> &[u8] {
         bytes_of(&self.spans, &self.bytes, id_no)
     }
 }

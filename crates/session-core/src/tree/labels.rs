@@ -46,7 +46,7 @@ impl Labels {
     }
 
     /// Every labelled id with its label entry, in the order they were first labelled since last cleared.
-    pub fn in_order(&self) -> Result<Vec<(IdNo, RowNo)>, OutOfMemory> {
+    pub(crate) fn in_order(&self) -> Result<Vec<(IdNo, RowNo)>, OutOfMemory> {
         let mut all = collect(self.by_target.iter().map(|(&id_no, label)| (label.order, id_no, label.row)))?;
         all.sort_unstable();
         collect(all.into_iter().map(|(_, id_no, row)| (id_no, row)))

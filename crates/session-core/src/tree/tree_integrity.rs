@@ -8,7 +8,7 @@ use crate::base::memory::{self, collect, insert_into, push};
 
 /// What is wrong with a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct TreeErrors {
+pub(crate) struct TreeErrors {
     pub orphans: Vec<RowNo>,
     /// Rows with one id, in file order.
     pub duplicates: Vec<Vec<RowNo>>,
@@ -16,7 +16,7 @@ pub struct TreeErrors {
 }
 
 /// Finds the orphans, repeated ids and cycles of a tree, in linear time but for the sorting of repeated ids.
-pub fn check_integrity(tree: &Tree) -> memory::Result<TreeErrors> {
+pub(crate) fn check_integrity(tree: &Tree) -> memory::Result<TreeErrors> {
     let mut found = TreeErrors { duplicates: duplicates(tree)?, ..TreeErrors::default() };
     for no in (0..tree.len() as RowNo).filter(|&no| is_orphan(tree, no)) {
         push(&mut found.orphans, no)?;

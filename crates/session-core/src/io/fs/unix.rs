@@ -14,22 +14,22 @@ use crate::io::file_fingerprint::SECOND;
 
 /// Every path is taken as it is.
 #[cfg(test)]
-pub fn literal(path: &Path) -> std::path::PathBuf {
+pub(crate) fn literal(path: &Path) -> std::path::PathBuf {
     path.to_owned()
 }
 
 /// Every name that a program can give may be one of a file.
-pub fn as_missing(error: io::Error) -> io::Error {
+pub(super) fn as_missing(error: io::Error) -> io::Error {
     error
 }
 
 /// The status of an open file.
-pub fn stat_of(file: &File) -> io::Result<Stat> {
+pub(super) fn stat_of(file: &File) -> io::Result<Stat> {
     file.metadata().map(|meta| status(&meta))
 }
 
 /// The status of what a path leads to.
-pub fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
+pub(super) fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     fs::metadata(path).map(|meta| status(&meta))
 }
 
@@ -44,25 +44,25 @@ fn status(meta: &Metadata) -> Stat {
 }
 
 /// Whether a link count says that no name leads to a file. Some file systems say so of every file.
-pub fn has_no_link(count: u64) -> bool {
+pub(super) fn has_no_link(count: u64) -> bool {
     #[cfg(test)]
     let count = if faults::counts_no_links() { 0 } else { count };
     count == 0
 }
 
 /// Reads from an offset.
-pub fn read_in(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(super) fn read_in(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(into, offset)
 }
 
 /// Writes at an offset.
-pub fn write_in(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+pub(super) fn write_in(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     file.write_at(bytes, offset)
 }
 
 /// Gives a file another's mode, and its owner where that is allowed. Some file systems refuse to set modes: then the file
 /// keeps its own, which is an error only if it lets more users in than the other's.
-pub fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
+pub(crate) fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
     let now = metadata_of(file)?;
     if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
         // Only a privileged process may give files away; another one's copy is its own.
@@ -83,7 +83,7 @@ pub fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
 /// Gives a file the extended attributes of another; on Linux access lists are among them. What the file system or the process's
 /// rights do not allow is left out, and on macOS a value of more than 64 KB.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-pub fn copy_xattrs(from: &File, to: &File) {
+pub(crate) fn copy_xattrs(from: &File, to: &File) {
     use rustix::fs::{fgetxattr, flistxattr, fsetxattr, XattrFlags};
     if inject(FsCall::Xattrs).is_err() {
         return;
@@ -102,10 +102,10 @@ pub fn copy_xattrs(from: &File, to: &File) {
 
 /// Gives a file the extended attributes of another, where that is known how.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-pub fn copy_xattrs(_from: &File, _to: &File) {}
+pub(crate) fn copy_xattrs(_from: &File, _to: &File) {}
 
 /// Whether an error says that the file system has no call to wait for the disk.
-pub fn lacks_sync(error: &io::Error) -> bool {
+pub(crate) fn lacks_sync(error: &io::Error) -> bool {
     let codes = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::ENOTTY, libc::EBADF];
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }

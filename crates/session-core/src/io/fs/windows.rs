@@ -18,17 +18,17 @@ use crate::base::path_syntax::with_verbatim;
 use super::{inject, FileId, FsCall, Nanos, Stat};
 
 /// A flag that opens directories, too.
-pub const OPENS_DIRS: u32 = FILE_FLAG_BACKUP_SEMANTICS;
+pub(crate) const OPENS_DIRS: u32 = FILE_FLAG_BACKUP_SEMANTICS;
 /// A flag that opens a link itself.
-pub const OPENS_LINKS: u32 = FILE_FLAG_OPEN_REPARSE_POINT;
+pub(crate) const OPENS_LINKS: u32 = FILE_FLAG_OPEN_REPARSE_POINT;
 
 /// A path in the form that the system takes as it is.
-pub fn literal(path: &Path) -> PathBuf {
+pub(crate) fn literal(path: &Path) -> PathBuf {
     path.to_str().and_then(with_verbatim).map_or_else(|| path.to_owned(), PathBuf::from)
 }
 
 /// Reports an invalid name as `NotFound`.
-pub fn as_missing(error: io::Error) -> io::Error {
+pub(crate) fn as_missing(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(code) if is_name_of_nothing(code) => io::ErrorKind::NotFound.into(),
         _ => error,
@@ -36,32 +36,32 @@ pub fn as_missing(error: io::Error) -> io::Error {
 }
 
 /// The status of what a path leads to.
-pub fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
+pub(crate) fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     // No access is asked for, so that nothing can keep it open against us.
     stat_of(&OpenOptions::new().access_mode(0).custom_flags(OPENS_DIRS).open(path)?)
 }
 
 /// Reads from an offset, which moves the handle's position.
-pub fn read_in(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_in(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
     file.seek_read(into, offset)
 }
 
 /// Writes at an offset, which moves the handle's position.
-pub fn write_in(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn write_in(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     file.seek_write(bytes, offset)
 }
 
 /// Makes a file read-only if another is.
-pub fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
+pub(crate) fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
     inject(FsCall::Attributes)?;
     file.set_permissions(meta.permissions())
 }
 
 /// Files have no extended attributes that programs use.
-pub fn copy_xattrs(_from: &File, _to: &File) {}
+pub(crate) fn copy_xattrs(_from: &File, _to: &File) {}
 
 /// The status of an open file.
-pub fn stat_of(file: &File) -> io::Result<Stat> {
+pub(crate) fn stat_of(file: &File) -> io::Result<Stat> {
     // SAFETY: the handle is open for as long as `file` is borrowed.
     if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
         let file_id = FileId { device: 0, inode: 0 };

@@ -44,13 +44,13 @@ impl Places {
 }
 
 /// The id in the name that pi gives to a session's file.
-pub fn id_in(file_name: &str) -> Option<&str> {
+pub(crate) fn id_in(file_name: &str) -> Option<&str> {
     Some(file_name.strip_suffix(ENDING)?.rsplit_once('_')?.1)
 }
 
 /// Finds the sessions that tool results name: makes each the one of a subagent, and notes the results whose calls it has. The oldest
 /// session comes first. `cwd` is what a relative path starts from.
-pub fn link(sessions: &mut [UsageSession], cwd: &str) {
+pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     if sessions.iter().all(|session| session.usage.named_sessions.is_empty()) {
         return;
     }

@@ -39,7 +39,7 @@ pub struct Merged {
 
 /// The merged file.
 #[derive(Debug)]
-pub struct MergeLayout<'a> {
+pub(super) struct MergeLayout<'a> {
     pieces: Vec<Piece<'a>>,
     read: ReadTo,
     /// Where the newline of the old file's unterminated line goes.
@@ -50,14 +50,14 @@ pub struct MergeLayout<'a> {
 
 impl Merged {
     /// The report that nothing was done: one of the stored lines belongs to the front.
-    pub fn needs_all() -> Self {
+    pub(crate) fn needs_all() -> Self {
         Self { needs_all: true, ..Self::default() }
     }
 }
 
 impl<'a> MergeLayout<'a> {
     /// The merged file; None if the stored lines of the front are needed as well.
-    pub fn of(mut old: OldFile, stored: &'a [u8]) -> Result<Option<Self>> {
+    pub(super) fn of(mut old: OldFile, stored: &'a [u8]) -> Result<Option<Self>> {
         let mut layout = Self {
             pieces: Vec::new(),
             read: ReadTo::all(old.size, old.torn_line_start),
@@ -78,7 +78,7 @@ impl<'a> MergeLayout<'a> {
     }
 
     /// Whether it differs from the old file.
-    pub fn is_changed(&self) -> bool {
+    pub(super) fn is_changed(&self) -> bool {
         !matches!(self.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == self.read.end)
     }
 

@@ -8,7 +8,6 @@ mod layout;
 mod old_file;
 mod run;
 
-pub use self::layout::Merged;
 pub use self::run::{create, merge, Since};
 
 #[cfg(test)]

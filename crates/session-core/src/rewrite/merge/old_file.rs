@@ -15,14 +15,14 @@ use crate::storage::storage::Storage;
 
 /// The bytes `from..to` of a file, whole lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
+pub(super) struct Range {
     pub from: u64,
     pub to: u64,
 }
 
 /// An entry of the file, and the lines after it that are not entries.
 #[derive(Debug)]
-pub struct Group {
+pub(super) struct Group {
     pub entry: Range,
     pub rest: Vec<Range>,
     pub is_stored: bool,
@@ -30,7 +30,7 @@ pub struct Group {
 
 /// The lines of a session file.
 #[derive(Debug)]
-pub struct OldFile {
+pub(super) struct OldFile {
     pub size: u64,
     pub torn_line_start: Option<u64>,
     pub is_unterminated: bool,
@@ -45,14 +45,14 @@ pub struct OldFile {
 }
 
 /// The lines of a text that ends with a newline, each without its own.
-pub fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 impl OldFile {
     /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
     /// does. An error if it is the file of another session, or of an old version.
-    pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: &[u8]) -> Result<Self> {
+    pub(super) fn read(storage: &dyn Storage, session: &str, front: u64, stored: &[u8]) -> Result<Self> {
         let mut old = Self::empty();
         let mut stored_keys = HashSet::new();
         if front > 0 {
@@ -105,7 +105,7 @@ impl OldFile {
     }
 
     /// The key of a line: equal lines have one.
-    pub fn key(&self, line: &[u8]) -> u128 {
+    pub(super) fn key(&self, line: &[u8]) -> u128 {
         xxh3_128_with_seed(line, self.seed)
     }
 
@@ -123,7 +123,7 @@ impl OldFile {
     }
 
     /// Takes an entry that is stored, with the lines after it, out of the file's own.
-    pub fn take(&mut self, key: u128) -> Option<(Range, Vec<Range>)> {
+    pub(super) fn take(&mut self, key: u128) -> Option<(Range, Vec<Range>)> {
         let group = self.groups.get_mut(*self.by_key.get(&key)?)?;
         group.is_stored = true;
         Some((group.entry, std::mem::take(&mut group.rest)))
@@ -131,7 +131,7 @@ impl OldFile {
 }
 
 /// Why a line is not an entry; None if it is one.
-pub fn fault_of_entry(text: &str) -> memory::Result<Option<&'static str>> {
+pub(super) fn fault_of_entry(text: &str) -> memory::Result<Option<&'static str>> {
     read_line(text, |line| match line {
         Line::Entry(_) => None,
         Line::Header => Some("a header"),

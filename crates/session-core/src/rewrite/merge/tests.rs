@@ -1,6 +1,7 @@
 use std::fs;
 use std::io::Write as _;
 
+use super::layout::Merged;
 use super::*;
 use crate::base::options::SessionFileOptions;
 use crate::io::fs::faults::before_next;

@@ -29,7 +29,7 @@ pub struct LineRedaction {
 
 fields! {
     /// The fields that tell which entry a line is of.
-    pub struct IdentityFields<V> {
+    pub(super) struct IdentityFields<V> {
         kind: V = "type",
         id: V = "id",
         timestamp: V = "timestamp",
@@ -65,7 +65,7 @@ pub(super) struct LineRedactions {
 }
 
 impl LineRedactions {
-    pub fn new(lines: impl IntoIterator<Item = LineRedaction>) -> Result<Self> {
+    pub(super) fn new(lines: impl IntoIterator<Item = LineRedaction>) -> Result<Self> {
         let mut all = Self::default();
         for mut one in lines {
             if one.line.as_ref().is_some_and(|line| line.contains(&b'\n')) {
@@ -83,7 +83,7 @@ impl LineRedactions {
 
     /// What takes the place of a line: of one that is redacted itself, of one that differs from such a line only in its parent, or of any
     /// other copy of an entry of another session. None for any other line.
-    pub fn replacement(
+    pub(super) fn replacement(
         &self,
         line: &[u8],
         hash: &str,

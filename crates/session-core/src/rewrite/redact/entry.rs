@@ -11,7 +11,7 @@ use super::text::is_kept;
 
 /// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,
 /// and whatever else may say something goes. None if it is not an object.
-pub fn blanked(line: &str, replacement: &str) -> memory::Result<Option<Vec<u8>>> {
+pub(super) fn blanked(line: &str, replacement: &str) -> memory::Result<Option<Vec<u8>>> {
     blanked_object(line, replacement, true)
 }
 

@@ -66,7 +66,7 @@ impl Key {
 
 /// A text to be replaced, however the strings of a line write it.
 #[derive(Debug, Clone)]
-pub struct Needle {
+pub(super) struct Needle {
     text: Vec<u8>,
     characters: Vec<u32>,
     /// What replaces it, as JSON writes it.
@@ -78,7 +78,7 @@ impl Needle {
     const MAX_BYTES: usize = 1 << 20;
 
     /// `text` and `replacement` are WTF-8. An error if the text is empty, or one of them is too long.
-    pub fn new(text: &[u8], replacement: &[u8]) -> Result<Self> {
+    pub(super) fn new(text: &[u8], replacement: &[u8]) -> Result<Self> {
         if text.is_empty() || text.len().max(replacement.len()) > Self::MAX_BYTES {
             return Err(Error::argument("text must have 1 to 1048576 bytes, and replacement no more"));
         }
@@ -94,12 +94,12 @@ impl Needle {
     }
 
     /// Whether the text stands anywhere in a line.
-    pub fn is_in(&self, line: &[u8]) -> bool {
+    pub(super) fn is_in(&self, line: &[u8]) -> bool {
         Occurrences::of(line, self).next().is_some()
     }
 
     /// The new version of a line; None if the text is in no string of it that may change.
-    pub fn redacted(&self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
+    pub(super) fn redacted(&self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         if !self.is_in(line) {
             return Ok(None);
         }

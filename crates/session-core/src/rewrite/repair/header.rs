@@ -14,7 +14,7 @@ use crate::lines::line_reader::owned_text;
 use crate::storage::storage::Storage;
 
 /// A header that is not a line of its own.
-pub struct SalvagedHeader {
+pub(super) struct SalvagedHeader {
     pub text: Vec<u8>,
     /// The line that it is in, counted from 1; none if nothing is left of it.
     pub line: Option<u64>,
@@ -24,7 +24,7 @@ pub struct SalvagedHeader {
 
 /// The header for a file that has none as a line of its own; None if it has one. An error if it is of an older
 /// version. `now` is the time, ms since 1970.
-pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<SalvagedHeader>> {
+pub(super) fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<SalvagedHeader>> {
     let path = storage.name();
     let mut incomplete = None;
     for line in &survey.lines {

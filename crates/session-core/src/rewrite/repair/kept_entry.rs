@@ -12,7 +12,7 @@ use crate::storage::storage::Storage;
 
 /// An entry that stays.
 #[derive(Debug)]
-pub struct KeptEntry {
+pub(super) struct KeptEntry {
     pub head: EntryHead<'static>,
     pub source: LineSource,
     /// The number of its line in the old file, or of the line that it was salvaged from.
@@ -22,16 +22,16 @@ pub struct KeptEntry {
 }
 
 impl KeptEntry {
-    pub fn of(head: EntryHead<'static>, source: LineSource, line: u64) -> Self {
+    pub(super) fn of(head: EntryHead<'static>, source: LineSource, line: u64) -> Self {
         Self { head, source, line, edits: Vec::new() }
     }
 
-    pub fn set(&mut self, key: &'static str, text: String) -> memory::Result<()> {
+    pub(super) fn set(&mut self, key: &'static str, text: String) -> memory::Result<()> {
         self.edits.retain(|(other, _)| *other != key);
         push(&mut self.edits, (key, text))
     }
 
-    pub fn set_parent(&mut self, parent: Option<&[u8]>) -> memory::Result<()> {
+    pub(super) fn set_parent(&mut self, parent: Option<&[u8]>) -> memory::Result<()> {
         self.set("parentId", parent.map_or_else(|| copy_of("null"), quoted)?)?;
         self.head.parent = match parent {
             Some(id) => Parent::Id(copy_of_bytes(id)?.into()),
@@ -41,7 +41,7 @@ impl KeptEntry {
     }
 
     /// Lets one of its keys that refer to entries refer to this one.
-    pub fn refer(&mut self, key: &'static str, id: &[u8]) -> memory::Result<()> {
+    pub(super) fn refer(&mut self, key: &'static str, id: &[u8]) -> memory::Result<()> {
         match key {
             "parentId" => self.set_parent(Some(id)),
             _ => self.set(key, quoted(id)?),
@@ -49,7 +49,7 @@ impl KeptEntry {
     }
 
     /// Gives it a parent in place of one that cannot be read.
-    pub fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) -> memory::Result<()> {
+    pub(super) fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) -> memory::Result<()> {
         let now = parent.map_or(" made a root", |_| " reattached to ");
         let [id, parent_id] = [&*self.head.id, parent.unwrap_or_default()].map(shown);
         repairs.push(self.line, &["entry ", &id, now, &parent_id, ": its parent cannot be read"])?;
@@ -57,14 +57,14 @@ impl KeptEntry {
     }
 
     /// Lets a compaction, whose first kept entry is missing, keep entries from another one on.
-    pub fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) -> memory::Result<()> {
+    pub(super) fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) -> memory::Result<()> {
         let [id, from] = [&*self.head.id, first].map(shown);
         repairs.push(self.line, &["compaction ", &id, " keeps entries from ", &from, " on"])?;
         self.set("firstKeptEntryId", quoted(first)?)
     }
 
     /// The entry's line in the new file.
-    pub fn line_text(&self, storage: &dyn Storage) -> Result<Vec<u8>> {
+    pub(super) fn line_text(&self, storage: &dyn Storage) -> Result<Vec<u8>> {
         let bytes = bytes_of(storage, &self.source)?;
         if self.edits.is_empty() {
             return Ok(bytes);

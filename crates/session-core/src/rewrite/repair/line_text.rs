@@ -7,14 +7,14 @@ use crate::storage::storage::{bytes_at, Storage};
 
 /// The source of a line of the new file.
 #[derive(Debug, Clone)]
-pub enum LineSource {
+pub(super) enum LineSource {
     /// A line of the old file.
     Same(LineSpan),
     Text(Vec<u8>),
 }
 
 /// The bytes of a line.
-pub fn bytes_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
+pub(super) fn bytes_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
     match source {
         LineSource::Same(span) => bytes_at(storage, *span),
         LineSource::Text(text) => Ok(copy_of_bytes(text)?),

@@ -15,14 +15,14 @@ use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::storage::storage::{bytes_at, Storage};
 
 /// The content of the new file.
-pub struct RepairPlan {
+pub(super) struct RepairPlan {
     header: LineSource,
     pub entries: Vec<KeptEntry>,
     read: ReadTo,
 }
 
 impl RepairPlan {
-    pub fn of(
+    pub(super) fn of(
         storage: &dyn Storage,
         survey: Survey,
         salvaged: Option<SalvagedHeader>,

@@ -22,7 +22,7 @@ use crate::tree::Tree;
 
 /// A damaged entry, or several in a row, and what can be read of the first.
 #[derive(Debug)]
-pub struct MissingEntry {
+pub(super) struct MissingEntry {
     /// How many entries are before it.
     at: usize,
     id: Option<Vec<u8>>,
@@ -45,7 +45,7 @@ const LONGEST_ID: usize = 256;
 
 /// Everything that stays, in file order.
 #[derive(Default)]
-pub struct Relinker {
+pub(super) struct Relinker {
     pub entries: Vec<KeptEntry>,
     missing: Vec<MissingEntry>,
     /// The first entry with each hash of its line.
@@ -54,7 +54,7 @@ pub struct Relinker {
 
 impl Relinker {
     /// Adds the entry of a line, unless an earlier line is the same.
-    pub fn push(
+    pub(super) fn push(
         &mut self,
         entry: KeptEntry,
         text: &[u8],
@@ -76,7 +76,7 @@ impl Relinker {
     }
 
     /// Adds a missing entry of which these fields are left. Several in a row of which nothing is left count as one.
-    pub fn push_missing(&mut self, fields: &Fields<'_>) -> memory::Result<()> {
+    pub(super) fn push_missing(&mut self, fields: &Fields<'_>) -> memory::Result<()> {
         let field = |name| fields.get(name).map_or(Ok(None), owned_string);
         let missing = MissingEntry { at: self.entries.len(), id: field("id")?, parent: field("parentId")? };
         let is_empty = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
@@ -88,7 +88,7 @@ impl Relinker {
     }
 
     /// Gives a new id to each entry whose id an earlier one has, and lets its own and later references follow.
-    pub fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut RepairLog) -> Result<()> {
+    pub(super) fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut RepairLog) -> Result<()> {
         let mut taken = ids_of(&self.entries)?;
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let mut new_ids: HashMap<Vec<u8>, String> = HashMap::new();
@@ -121,7 +121,7 @@ impl Relinker {
     /// Gives parents to entries whose own is missing: the parent of the missing entry, or else the entry before it in the file.
     /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
     /// the child is taken, which cannot be one.
-    pub fn relink(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
+    pub(super) fn relink(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
         let Self { entries, missing, .. } = self;
         let ids = ids_of(entries)?;
         let (by_id, parents) = parents_of_missing(missing, &ids)?;
@@ -160,7 +160,7 @@ impl Relinker {
     }
 
     /// Cuts every cycle at its first entry.
-    pub fn cut_cycles(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
+    pub(super) fn cut_cycles(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
         let mut tree = Tree::default();
         for entry in &self.entries {
             tree.push(&entry.head, true)?;

@@ -16,14 +16,14 @@ pub struct Repair {
 
 /// The repairs so far, of which the first by line are kept.
 #[derive(Debug, Default)]
-pub struct RepairLog {
+pub(super) struct RepairLog {
     pub kept: Vec<Repair>,
     pub count: u64,
 }
 
 impl RepairLog {
     /// Adds a repair of a line, in words that are joined.
-    pub fn push(&mut self, line: u64, words: &[&str]) -> memory::Result<()> {
+    pub(super) fn push(&mut self, line: u64, words: &[&str]) -> memory::Result<()> {
         let mut what = String::new();
         words.iter().try_for_each(|part| push_str(&mut what, part))?;
         self.add(line, what);
@@ -38,12 +38,12 @@ impl RepairLog {
         }
     }
 
-    pub fn shorten(&mut self) {
+    pub(super) fn shorten(&mut self) {
         self.kept.sort_by_key(|repair| repair.line);
         self.kept.truncate(REPORT_LIMIT);
     }
 
-    pub fn append(&mut self, other: Self) {
+    pub(super) fn append(&mut self, other: Self) {
         let count = self.count + other.count;
         other.kept.into_iter().for_each(|repair| self.add(repair.line, repair.what));
         self.count = count;

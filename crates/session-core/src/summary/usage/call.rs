@@ -28,13 +28,13 @@ pub struct Amounts {
 
 impl Amounts {
     /// The amounts in the order of the fields.
-    pub fn to_array(self) -> [f64; 5] {
+    pub(crate) fn to_array(self) -> [f64; 5] {
         let Self { input, output, cache_read, cache_write, cost } = self;
         [input, output, cache_read, cache_write, cost]
     }
 
     /// The amounts of an array in the order of the fields.
-    pub fn from_array([input, output, cache_read, cache_write, cost]: [f64; 5]) -> Self {
+    pub(crate) fn from_array([input, output, cache_read, cache_write, cost]: [f64; 5]) -> Self {
         Self { input, output, cache_read, cache_write, cost }
     }
 
@@ -54,21 +54,21 @@ pub struct CallErrors(pub u8);
 
 impl CallErrors {
     /// There is no object with its usage. Nothing of it is in a sum, the number of calls included.
-    pub const NO_USAGE: CallErrors = CallErrors(1);
+    pub(crate) const NO_USAGE: CallErrors = CallErrors(1);
     /// An amount is missing or null.
-    pub const MISSING: CallErrors = CallErrors(2);
+    pub(crate) const MISSING: CallErrors = CallErrors(2);
     /// An amount is not a number.
-    pub const NOT_A_NUMBER: CallErrors = CallErrors(4);
+    pub(crate) const NOT_A_NUMBER: CallErrors = CallErrors(4);
     /// An amount is below 0.
-    pub const NEGATIVE: CallErrors = CallErrors(8);
+    pub(crate) const NEGATIVE: CallErrors = CallErrors(8);
     /// An amount is larger than a double holds, or makes a sum larger.
-    pub const INFINITE: CallErrors = CallErrors(16);
+    pub(crate) const INFINITE: CallErrors = CallErrors(16);
     /// There is an amount of a kind that this release does not know.
-    pub const UNKNOWN_KIND: CallErrors = CallErrors(32);
+    pub(crate) const UNKNOWN_KIND: CallErrors = CallErrors(32);
     /// The provider or the model has no name.
-    pub const NO_MODEL: CallErrors = CallErrors(64);
+    pub(crate) const NO_MODEL: CallErrors = CallErrors(64);
     /// There is no time.
-    pub const NO_TIME: CallErrors = CallErrors(128);
+    pub(crate) const NO_TIME: CallErrors = CallErrors(128);
 
     /// Adds the bits of another set.
     pub fn add(&mut self, other: CallErrors) {

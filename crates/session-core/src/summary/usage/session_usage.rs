@@ -108,7 +108,7 @@ impl SessionUsage {
     }
 
     /// Whether calls and named sessions refer to models and calls that there are.
-    pub fn is_consistent(&self) -> bool {
+    pub(crate) fn is_consistent(&self) -> bool {
         let has_model = |call: &Call| (call.model as usize) < self.models.len();
         let has_call = |named: &NamedSession| (named.call as usize) < self.calls.len();
         self.calls.iter().all(has_model) && self.named_sessions.iter().all(has_call)
