@@ -4,7 +4,7 @@
 //   npm run runtimes -- --quick node20       few random cases, and fewer tests on some runtimes, as in `npm run test:all`
 //   npm run runtimes -- --specs __test__/unit/contract/tree bun     only these files; -t selects one test
 // The last line is the sum: `N passed, N failed`. If a tool is missing, its tests are not run, and the output names it.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMain } from "./is-main.mjs";
@@ -89,9 +89,11 @@ function runOn(name, { specs, quick, test }) {
 			...(test ? ["-t", test] : []),
 			...reporters,
 		];
-		const { status, error } = spawnSync(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" });
-		if (error) throw error;
-		return status ?? 1;
+		return new Promise((resolve, reject) => {
+			const child = spawn(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" });
+			child.on("error", reject);
+			child.on("close", (code) => resolve(code ?? 1));
+		});
 	};
 	return reported(run, {
 		env,
