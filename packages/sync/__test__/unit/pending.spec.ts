@@ -9,7 +9,8 @@ import { emptyDirectory } from "../support/lines.js";
 
 const MODULE = resolve(__dirname, "../../lib/machine/pending.js");
 const { Pending } = createRequire(__filename)(MODULE);
-const session = (name: string) => ({ session: name, file: `/${name}.jsonl`, cwd: "/shop" });
+const fileOf = (name: string) => resolve(`/${name}.jsonl`);
+const session = (name: string) => ({ session: name, file: fileOf(name), cwd: "/shop" });
 
 /** What is asked of what processes have left, if that is the answer. */
 async function askedOf(pending: InstanceType<typeof Pending>, isNeeded: boolean): Promise<object[]> {
@@ -44,7 +45,7 @@ test("what a process has open counts as open until it is killed, and as left fro
 	const notes = emptyDirectory();
 	const kill = await opening(notes, "a");
 	const here = new Pending(notes, "/store");
-	expect([await askedOf(here, true), [...here.openElsewhere()]]).toEqual([[], ["/a.jsonl"]]);
+	expect([await askedOf(here, true), [...here.openElsewhere()]]).toEqual([[], [fileOf("a")]]);
 	await kill();
 	expect([await askedOf(here, true), [...here.openElsewhere()]]).toEqual([[session("a")], []]);
 	expect(await askedOf(here, false)).toEqual([session("a")]);

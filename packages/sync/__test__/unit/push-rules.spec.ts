@@ -16,7 +16,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { SessionManager } from "pi-session-native";
 import { expect, test } from "vitest";
-import { testWith } from "../../../../__test__/support/windows.js";
+import { dirName, testWith } from "../../../../__test__/support/windows.js";
 import { loadAll, SessionSync } from "../../lib/index.js";
 import { emptyDirectory, entry, header, ids, library, SESSION } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
@@ -255,15 +255,16 @@ test("a fork whose parent's file is gone is private where directories are", () =
 });
 
 test.each([
-	["--other--", "/shop", false],
-	["--shop--", "/shop", true],
-	["--shop-sub--", "/shop", true],
+	["/other", "/shop", false],
+	["/shop", "/shop", true],
+	["/shop/sub", "/shop", true],
 	// pi gives both the same name.
-	["--work-secret--", "/work/secret", true],
+	["/work-secret", "/work/secret", true],
 	["sessions", "/shop", true],
 ])(
-	"a fork whose parent's file was deleted from the directory %s is private where %s is: %s",
-	(name, named, isPrivate) => {
+	"a fork whose parent's file was deleted from the directory of %s is private where %s is: %s",
+	(of, named, isPrivate) => {
+		const name = of.startsWith("/") ? dirName(of) : of;
 		const own = join(emptyDirectory(), name);
 		mkdirSync(own);
 		const fork = join(own, "x_fork.jsonl");
