@@ -64,7 +64,7 @@ fn content_of(folder: &Path) -> Result<FolderContent> {
     while let Some(dir) = waiting.pop() {
         let name = dir.to_string_lossy();
         for entry in fs::list(&dir).with_call("scandir", &name)? {
-            let path = entry.path();
+            let path = dir.join(entry.file_name());
             let kind = entry.file_type().with_call("stat", &name)?;
             let has_name = entry.file_name().to_str().is_some_and(|name| name.ends_with(ENDING));
             if kind.is_dir() {
@@ -91,7 +91,10 @@ mod tests {
     #[test]
     fn a_folder_with_other_files_is_not_the_sessions() {
         let dir = tempfile::tempdir().expect("a directory");
-        let at = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
+        let at = |name: &str| {
+            let path = name.split('/').fold(dir.path().to_owned(), |path, part| path.join(part));
+            path.to_str().expect("text").to_owned()
+        };
         let write = |name: &str, text: &str| {
             std::fs::create_dir_all(Path::new(&at(name)).parent().expect("a directory")).expect("made");
             std::fs::write(at(name), text).expect("written");

@@ -263,6 +263,15 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
     }
 
+    /// A directory as this system writes it.
+    fn dir_of(path: &str) -> String {
+        if cfg!(windows) {
+            format!("C:{}", path.replace('/', "\\"))
+        } else {
+            path.to_owned()
+        }
+    }
+
     /// A session with a backup and two sessions of subagents, one of them below the other.
     struct Scene {
         dir: tempfile::TempDir,
@@ -280,13 +289,15 @@ mod tests {
         }
 
         fn at(&self, name: &str) -> String {
-            self.dir.path().join(name).to_str().expect("text").to_owned()
+            let path = name.split('/').fold(self.dir.path().to_owned(), |path, part| path.join(part));
+            path.to_str().expect("text").to_owned()
         }
 
         fn text(&self, cwd: &str, parent: Option<&str>) -> String {
-            let parent = parent.map_or(String::new(), |parent| format!(",\"parentSession\":\"{}\"", self.at(parent)));
+            let parent = parent.map_or(String::new(), |parent| format!(",\"parentSession\":{:?}", self.at(parent)));
             format!(
-                "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"{cwd}\",\"kept\":1.50{parent}}}\n{REST}"
+                "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":{:?},\"kept\":1.50{parent}}}\n{REST}",
+                dir_of(cwd)
             )
         }
 
@@ -299,7 +310,8 @@ mod tests {
 
         fn run(&self, path: &str) -> Result<String> {
             let dir = self.at("b");
-            move_session(self.at(path), Move { from: "/old", to: "/new/place", session_dir: Some(&dir) })
+            let [from, to] = ["/old", "/new/place"].map(dir_of);
+            move_session(self.at(path), Move { from: &from, to: &to, session_dir: Some(&dir) })
         }
 
         /// All files, by their names, with their texts.
@@ -312,9 +324,8 @@ mod tests {
                         true => waiting.push(entry.path()),
                         false => {
                             let path = entry.path();
-                            let name =
-                                path.strip_prefix(self.dir.path()).expect("inside").to_str().expect("text").to_owned();
-                            files.insert(name, std_fs::read_to_string(path).expect("read"));
+                            let name = path.strip_prefix(self.dir.path()).expect("inside").to_str().expect("text");
+                            files.insert(name.replace('\\', "/"), std_fs::read_to_string(path).expect("read"));
                         }
                     }
                 }
