@@ -173,7 +173,7 @@ pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction, path: Option<&str>
 
 /// The files that a migration and repairs left beside a session file.
 fn backups_of(path: &str) -> Result<Vec<String>> {
-    let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
+    let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
     let backups = backup::backups_of(&target).with_call("scandir", path)?;
     Ok(backups.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect())
 }
@@ -181,7 +181,7 @@ fn backups_of(path: &str) -> Result<Vec<String>> {
 /// Removes the temporary files of dead processes from the directory of a session file. Returns how many lines of those that cannot be
 /// removed, or that no lock tells to be in use, hold what is to be taken out.
 pub(super) fn left_of_temporary_files(path: &str, redaction: &Redaction) -> Result<u64> {
-    let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
+    let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
     let mut left = 0;
     for temporary in sweep(target.parent().unwrap_or(&target)) {
         let storage = match FileStorage::open(&temporary.to_string_lossy()) {
