@@ -9,9 +9,10 @@
 export declare const __napiBindingTarget: "native" | "wasm32-wasi" | "wasm32-wasip1";
 
 /**
- * Refuses a session id that cannot be part of a file name.
+ * Throws if a session id cannot be part of a file name.
  *
- * @throws If the id is empty, has other characters than letters, digits, `-`, `_` and `.`, or begins or ends with a mark.
+ * @throws If the id is empty, has characters other than letters, digits, `-`, `_` and `.`, or does not begin and end
+ * with a letter or digit.
  * @example
  * ```ts
  * assertValidSessionId("2025-06-01.draft");
@@ -20,8 +21,8 @@ export declare const __napiBindingTarget: "native" | "wasm32-wasi" | "wasm32-was
 export declare function assertValidSessionId(id: string): void;
 
 /**
- * The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
- * after it.
+ * The entries of the context at an entry: the newest compaction on its path, then the entries that it kept, then all
+ * later entries.
  *
  * @throws `TypeError` if the entries are not an array.
  * @example
@@ -36,7 +37,7 @@ export declare function buildContextEntries(
 ): SessionEntry[];
 
 /**
- * What the model is given at an entry: messages, thinking level and model.
+ * The model's context at an entry: messages, thinking level and model.
  *
  * @throws `TypeError` if the entries are not an array.
  * @example
@@ -51,7 +52,7 @@ export declare function buildSessionContext(
 ): SessionContext;
 
 /**
- * The context of the path to an entry, per entry and as one list of messages.
+ * The context at an entry, for each entry of its path and as one list of messages.
  *
  * @throws `TypeError` if the entries are not an array.
  * @example
@@ -66,7 +67,7 @@ export declare function buildSessionProjection(
 ): SessionProjection;
 
 /**
- * The version of the session files that are written.
+ * The version of new session files.
  *
  * @example
  * ```ts
@@ -76,10 +77,11 @@ export declare function buildSessionProjection(
 export declare const CURRENT_SESSION_VERSION: SessionVersion;
 
 /**
- * The session file of a directory that was changed last, optionally only of one working directory; null if there is
+ * The session file in a directory that changed last, optionally only for one working directory; null if there is
  * none.
  *
- * @throws `TypeError` for a directory that is not a string or not a valid path. One that is not there or cannot be read has none.
+ * @throws `TypeError` for a directory that is not a string or not a valid path. If it is missing or cannot be read,
+ * the result is null.
  * @example
  * ```ts
  * console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
@@ -88,14 +90,15 @@ export declare const CURRENT_SESSION_VERSION: SessionVersion;
 export declare function findMostRecentSession(sessionDir: string, cwd?: string): string | null;
 
 /**
- * The session directory that pi is configured to use for a working directory, by default the process's: that of the environment
- * variable `PI_CODING_AGENT_SESSION_DIR`, else `sessionDir` of the project's `.pi/settings.json`, else that of the agent's `settings.json`.
- * Undefined if none is named: sessions are in the default directories then. `search`, `usage`, `findByIdPrefix` and `pi-sessions` look there;
- * `list`, `create` and the like, as pi's, only where they are told.
+ * The session directory that is configured for pi in a working directory, by default the process's: the environment
+ * variable `PI_CODING_AGENT_SESSION_DIR`, otherwise `sessionDir` in the project's `.pi/settings.json`, otherwise
+ * `sessionDir` in the agent's `settings.json`. Undefined if there is none, and sessions are in the default
+ * directories. `search`, `usage`, `findByIdPrefix` and `pi-sessions` use this directory; `list`, `create` and the
+ * others use only the directory in their arguments, as in pi.
  *
- * `onWarning` is told of settings that are ignored because they cannot be read.
+ * `onWarning` is called with a text if settings cannot be read and are therefore ignored.
  *
- * @throws `TypeError` for an argument of a wrong type, or an option that is not known.
+ * @throws `TypeError` for an argument of a wrong type, or an unknown option.
  * @example
  * ```ts
  * const configured = getConfiguredSessionDir(cwd, { onWarning: (text) => console.error(text) });
@@ -109,10 +112,9 @@ export declare function getConfiguredSessionDir(
 ): string | undefined;
 
 /**
- * The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
- * not there.
+ * The default session directory of a working directory. It is created if necessary, unless `create` is false.
  *
- * @throws If the directory cannot be made.
+ * @throws If the directory cannot be created.
  * @example
  * ```ts
  * const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
@@ -126,10 +128,10 @@ export declare function getDefaultSessionDir(
 ): string;
 
 /**
- * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
- * agent's own directory.
+ * The default session directory of a working directory, created if necessary. `agentDir` replaces the agent's own
+ * directory.
  *
- * @throws If the directory cannot be made.
+ * @throws If the directory cannot be created.
  * @example
  * ```ts
  * console.log(getDefaultSessionDir("/home/me/shop", dir).endsWith("--home-me-shop--")); // → true
@@ -138,7 +140,7 @@ export declare function getDefaultSessionDir(
 export declare function getDefaultSessionDir(cwd: string, agentDir?: string): string;
 
 /**
- * The last compaction entry of a list, or null.
+ * The last compaction entry of an array, or null.
  *
  * @throws `TypeError` if the entries are not an array.
  * @example
@@ -149,10 +151,9 @@ export declare function getDefaultSessionDir(cwd: string, agentDir?: string): st
 export declare function getLatestCompactionEntry(entries: SessionEntry[]): CompactionEntry | null;
 
 /**
- * The header and entries of a session file as they are there, nothing migrated; empty if there is no such file or
- * it is not a session.
+ * The header and entries of a session file, without migration; empty if the file does not exist or is not a session.
  *
- * @throws If the file is there and cannot be read.
+ * @throws If the file exists and cannot be read.
  * @example
  * ```ts
  * console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
@@ -161,7 +162,7 @@ export declare function getLatestCompactionEntry(entries: SessionEntry[]): Compa
 export declare function loadEntriesFromFile(filePath: string): FileEntry[];
 
 /**
- * Migrates a session's objects in place to the current version.
+ * Migrates the objects of a session to the current version, in place.
  *
  * @throws `TypeError` if the entries are not an array.
  * @example
@@ -175,7 +176,7 @@ export declare function loadEntriesFromFile(filePath: string): FileEntry[];
 export declare function migrateSessionEntries(entries: FileEntry[]): void;
 
 /**
- * Every value in a text of JSON lines; lines that do not parse are skipped.
+ * Every value in a text of JSON lines; invalid lines are skipped.
  *
  * @throws `TypeError` if the content is not a string.
  * @example
@@ -188,7 +189,7 @@ export declare function migrateSessionEntries(entries: FileEntry[]): void;
 export declare function parseSessionEntries(content: string): FileEntry[];
 
 /**
- * The messages that one entry gives to the model after an edit.
+ * The messages of an entry in the model's context, after an edit.
  *
  * @throws `TypeError` if the entry is not an object.
  * @example
@@ -199,7 +200,7 @@ export declare function parseSessionEntries(content: string): FileEntry[];
 export declare function projectContextEntry(entry: SessionEntry, edit: ContextEditEntry | undefined): AgentMessage[];
 
 /**
- * The messages that one entry gives to the model by itself.
+ * The messages of a single entry in the model's context.
  *
  * @throws `TypeError` if the entry is not an object.
  * @example
@@ -210,8 +211,9 @@ export declare function projectContextEntry(entry: SessionEntry, edit: ContextEd
 export declare function sessionEntryToContextMessages(entry: SessionEntry): AgentMessage[];
 
 /**
- * Names the agent's directory for the rest of this thread: a renamed build of pi has its own, and a program beside it must look there.
- * It comes before `PI_CODING_AGENT_DIR` and `~/.pi/agent`; undefined returns to these. Under `pi-native` it is known.
+ * Sets the agent's directory for this thread, because a renamed build of pi has its own directory, which other
+ * programs must use. It overrides `PI_CODING_AGENT_DIR` and `~/.pi/agent`; undefined returns to these. Under
+ * `pi-native` it is set already.
  *
  * @throws `TypeError` if it is not a path.
  * @example
@@ -224,15 +226,15 @@ export declare function sessionEntryToContextMessages(entry: SessionEntry): Agen
 export declare function setAgentDir(agentDir: string | undefined): void;
 
 /**
- * Locks a file without waiting, for what one process at a time is to do. The file is made if it is not there, for its owner
- * only, and stays.
+ * Locks a file without waiting, so that one process at a time does something. The file is created if necessary,
+ * readable only by its owner, and is never removed.
  *
- * Gives the function that ends the lock, or null if the file is locked already: by another process, or by this one. The
- * lock also ends when that function is collected, when the thread that took it ends, and when the process ends, however it
- * does; processes that this one starts do not have it. It is the operating system's (`flock`, on Windows `LockFileEx`).
+ * Returns a function that releases the lock, or null if another process or this one has already locked the file. The
+ * lock also ends when that function is collected, when the thread ends, and at any end of the process. Child
+ * processes do not inherit it. It is a lock of the operating system (`flock`, on Windows `LockFileEx`).
  *
  * @throws `TypeError` if the path is not a string. If the file cannot be opened or locked, with the system's code:
- * `ENOENT` if its directory is not there, `ELOOP` if it is a symbolic link, `ENOLCK` or `EOPNOTSUPP` on a file system
+ * `ENOENT` if its directory is missing, `ELOOP` if it is a symbolic link, `ENOLCK` or `EOPNOTSUPP` on a file system
  * without locks.
  * @example
  * ```ts

@@ -12,10 +12,11 @@
  */
 export declare class SessionManager {
 	/**
-	 * Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
+	 * Appends a message below the leaf, and moves the leaf to it. The object is kept, not copied. Returns the entry's
+	 * id.
 	 *
-	 * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-	 * written, is locked by another manager, or holds another session by now. The session is then as it was.
+	 * @throws If `JSON.stringify` throws (for a cycle, a `BigInt`) and the session has a file. If the file cannot be
+	 * written, is locked by another manager, or now contains another session. The session is then unchanged.
 	 * @example
 	 * ```ts
 	 * const id = manager.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
@@ -24,7 +25,7 @@ export declare class SessionManager {
 	 */
 	appendMessage(message: Message | CustomMessage | BashExecutionMessage): string;
 	/**
-	 * Appends a change of the thinking level. Gives the entry's id.
+	 * Appends a change of the thinking level. Returns the entry's id.
 	 *
 	 * @throws As `appendMessage` does.
 	 * @example
@@ -35,7 +36,7 @@ export declare class SessionManager {
 	 */
 	appendThinkingLevelChange(thinkingLevel: string): string;
 	/**
-	 * Appends a change of the model. Gives the entry's id.
+	 * Appends a change of the model. Returns the entry's id.
 	 *
 	 * @throws As `appendMessage` does.
 	 * @example
@@ -46,7 +47,7 @@ export declare class SessionManager {
 	 */
 	appendModelChange(provider: string, modelId: string): string;
 	/**
-	 * Appends usage that is not part of the model's context. Gives the entry.
+	 * Appends usage that is not part of the model's context. Returns the entry.
 	 *
 	 * @throws As `appendMessage` does.
 	 * @example
@@ -59,10 +60,10 @@ export declare class SessionManager {
 	 */
 	appendUsage(kind: string, provider: string, model: string, usage: Usage, note?: string): UsageEntry;
 	/**
-	 * Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
-	 * nothing before it). `tokensBefore` is the context's size before, in tokens; `details` are the summary writer's own,
-	 * `usage` is what the summary cost, and `fromHook` says that an extension wrote it. The entry carries the system
-	 * prompt and tools as they are at the leaf. Gives its id.
+	 * Appends a compaction: later contexts begin with its summary and continue with `firstKeptEntryId` (null: keep no
+	 * earlier entry). `tokensBefore` is the size of the context before, in tokens; `details` are data of the summary's
+	 * author, `usage` is the usage of the summary, and `fromHook` tells whether an extension wrote it. The entry
+	 * contains the system prompt and the tools at the leaf. Returns its id.
 	 *
 	 * @throws As `appendMessage` does.
 	 * @example
@@ -80,7 +81,7 @@ export declare class SessionManager {
 		usage?: Usage,
 	): string;
 	/**
-	 * Appends an extension's own data, which is not part of the model's context. Gives the entry's id.
+	 * Appends data of an extension, which is not part of the model's context. Returns the entry's id.
 	 *
 	 * @throws As `appendMessage` does.
 	 * @example
@@ -90,9 +91,9 @@ export declare class SessionManager {
 	 */
 	appendCustomEntry(customType: string, data?: unknown): string;
 	/**
-	 * Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
+	 * Appends the session's name, as one trimmed line. An empty name removes it. Returns the entry's id.
 	 *
-	 * @throws `TypeError` if the name is not a string. And as `appendMessage` does.
+	 * @throws `TypeError` if the name is not a string. Otherwise as `appendMessage`.
 	 * @example
 	 * ```ts
 	 * manager.appendSessionInfo("  Greetings ");
@@ -101,7 +102,7 @@ export declare class SessionManager {
 	 */
 	appendSessionInfo(name: string): string;
 	/**
-	 * Appends an extension's message, which is part of the model's context. Gives the entry's id.
+	 * Appends a message of an extension, which is part of the model's context. Returns the entry's id.
 	 *
 	 * @throws As `appendMessage` does.
 	 * @example
@@ -117,11 +118,11 @@ export declare class SessionManager {
 		details?: T,
 	): string;
 	/**
-	 * Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
-	 * its own. Gives the entry's id.
+	 * Appends an edit of an earlier entry of the path in the model's context: null removes the entry from the context,
+	 * content replaces its content. Returns the entry's id.
 	 *
-	 * @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
-	 * replacement is neither null nor has content. And as `appendMessage` does.
+	 * @throws If the entry does not exist, is not on the path to the leaf, or has no content that can be edited, and if
+	 * the replacement is neither null nor has content. Otherwise as `appendMessage`.
 	 * @example
 	 * ```ts
 	 * manager.appendContextEdit(id, null);
@@ -130,9 +131,9 @@ export declare class SessionManager {
 	 */
 	appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): string;
 	/**
-	 * Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
+	 * Appends a label for an entry; undefined or an empty text removes it. Returns the label entry's id.
 	 *
-	 * @throws If no entry has this id: `Entry <id> not found`. And as `appendMessage` does.
+	 * @throws If no entry has this id: `Entry <id> not found`. Otherwise as `appendMessage`.
 	 * @example
 	 * ```ts
 	 * manager.appendLabelChange(id, "before the change");
@@ -141,13 +142,13 @@ export declare class SessionManager {
 	 */
 	appendLabelChange(targetId: string, label: string | undefined): string;
 	/**
-	 * Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
-	 * again, whole. One that was replaced is adopted if it holds the same session; otherwise that is an error.
+	 * Reads the changes of others to the file; the leaf stays. If the file was deleted or renamed, it is written again
+	 * completely. If it was replaced by a file of the same session, that file is read; otherwise this throws.
 	 *
-	 * A read-only manager writes nothing: a file that is gone is an error, and the leaf moves to the last entry. If the file is of
-	 * version 1 or 2, it is read again, and its entries are new objects.
+	 * A read-only manager writes nothing: it throws if the file was deleted, and moves the leaf to the last entry. A
+	 * file of version 1 or 2 is read again, and its entries are new objects.
 	 *
-	 * @throws If another session, or none, is in the file's place, or the file cannot be read or written.
+	 * @throws If the path leads to another session or to no session, or the file cannot be read or written.
 	 * @example
 	 * ```ts
 	 * SessionManager.open(file).appendCustomEntry("from elsewhere");
@@ -157,8 +158,8 @@ export declare class SessionManager {
 	 */
 	reload(): void;
 	/**
-	 * Checks the file as `reload` does, then waits until the disk has it. If the file changed in place and kept its length,
-	 * only its header and its last lines are compared.
+	 * Checks the file as `reload` does, then waits until it is on the disk. If the file changed in place and kept its
+	 * length, only its header and its last lines are compared.
 	 *
 	 * @throws As `reload` does, and if the disk reports an error.
 	 * @example
@@ -169,12 +170,12 @@ export declare class SessionManager {
 	 */
 	flush(): void;
 	/**
-	 * Closes the file and releases the lock on it. A manager that has appended checks the file once more, as `flush` does,
-	 * but does not wait for the disk. The manager can still be used: it opens the file again when it needs it, and an
-	 * exclusive one takes the lock again with its next append.
+	 * Closes the file and releases its lock. A manager that has appended first checks the file as `flush` does, but does
+	 * not wait for the disk. The manager can still be used: it opens the file again when it needs it, and an exclusive
+	 * manager takes the lock again with its next append.
 	 *
-	 * @throws If another session, or none, is in the file's place, or it cannot be read or written. The lock is released then,
-	 * but the file stays open, because it may be the only copy of what was appended.
+	 * @throws If the path leads to another session or to no session, or the file cannot be read or written. The lock is
+	 * then released, but the file stays open, because it may be the only copy of appended entries.
 	 * @example
 	 * ```ts
 	 * const mine = SessionManager.open(file, { lock: "exclusive" });
@@ -185,7 +186,7 @@ export declare class SessionManager {
 	 */
 	close(): void;
 	/**
-	 * What is wrong with the session, and what happened to its file since it was opened.
+	 * The faults of the session, and the changes of its file by others since it was opened.
 	 *
 	 * @example
 	 * ```ts
@@ -195,9 +196,9 @@ export declare class SessionManager {
 	 */
 	getDiagnostics(): SessionDiagnostics;
 	/**
-	 * Checks a session file, changing nothing.
+	 * Checks a session file and changes nothing.
 	 *
-	 * @throws If the file cannot be read. What is wrong inside of it is in the report.
+	 * @throws If the file cannot be read. Faults of its content are in the report.
 	 * @example
 	 * ```ts
 	 * const { ok, entries, bytes } = SessionManager.verify(file);
@@ -206,11 +207,12 @@ export declare class SessionManager {
 	 */
 	static verify(path: string): VerifyReport;
 	/**
-	 * Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is removed. Children of a
-	 * removed entry get its parent if that can be read, else the entry before it. The original stays beside the file. A good file is left as it is.
+	 * Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is
+	 * removed. Children of a removed entry get its parent if that can be read, otherwise the entry before it. The
+	 * original is kept beside the file. A good file is not changed.
 	 *
-	 * @throws If the file is not a session of pi (`otherFormat` of `verify`), or cannot be read or written, or another process has the session's lock, or a
-	 * manager for itself (`lock: "exclusive"`).
+	 * @throws If the file is not a session of pi (`otherFormat` of `verify`), or cannot be read or written, or another
+	 * process or a manager with `lock: "exclusive"` has locked the session.
 	 * @example
 	 * ```ts
 	 * const { appendFileSync } = await import("node:fs");
@@ -222,7 +224,7 @@ export declare class SessionManager {
 	 */
 	static repair(path: string): RepairReport;
 	/**
-	 * Whether a manager, a repair, a merge or a redaction has the session lock of a session file, in this process or another.
+	 * Whether a manager, a repair, a merge or a redaction has locked a session file, in this process or another.
 	 *
 	 * @throws If the lock cannot be checked.
 	 * @example
@@ -235,10 +237,10 @@ export declare class SessionManager {
 	 */
 	static isLocked(path: string): boolean;
 	/**
-	 * The sessions whose id is this one or, if there is none, begins with it, in every working directory, those of subagents among them;
-	 * in the order of their paths. Reads only headers. `search` explains the options.
+	 * The sessions with this id or, if there is none, with an id that begins with it, in every working directory,
+	 * including subagents' sessions; in the order of their paths. Reads only headers.
 	 *
-	 * @throws `TypeError` for an argument of a wrong type, or an option that is not known.
+	 * @throws `TypeError` for an argument of a wrong type, or an unknown option.
 	 * @example
 	 * ```ts
 	 * const [found] = SessionManager.findByIdPrefix(manager.getSessionId().slice(0, 8), { sessionDir: dir });
@@ -247,10 +249,10 @@ export declare class SessionManager {
 	 */
 	static findByIdPrefix(idPrefix: string, options?: SessionScopeOptions): FoundSession[];
 	/**
-	 * What belongs to a session file: the backups beside it, and the session files of its subagents, in folders of any depth below the
-	 * folder that is named like the session. Symbolic links are not followed.
+	 * The files that belong to a session file: the backups beside it, and the session files of its subagents, at any
+	 * depth below the folder with the session's name. Symbolic links are not followed.
 	 *
-	 * @throws `TypeError` for a path that cannot be used. If a directory, or a file in that folder, cannot be read.
+	 * @throws `TypeError` for an invalid path. If a directory, or a file in that folder, cannot be read.
 	 * @example
 	 * ```ts
 	 * const { backups, subagents, folder } = SessionManager.filesOf(file);
@@ -259,10 +261,10 @@ export declare class SessionManager {
 	 */
 	static filesOf(path: string): SessionFiles;
 	/**
-	 * Deletes what the catalog has of a session file, so that none of it is left in the catalog's files: for a session that was deleted.
-	 * False if another process keeps some of it there, or the catalog cannot be written.
+	 * Deletes the data of a deleted session from the catalog and its log. Returns false if another process uses the
+	 * catalog at that moment, or it cannot be written.
 	 *
-	 * @throws `TypeError` for a path that cannot be used.
+	 * @throws `TypeError` for an invalid path.
 	 * @example
 	 * ```ts
 	 * console.log(SessionManager.forget("/deleted/session.jsonl")); // → true
@@ -270,15 +272,16 @@ export declare class SessionManager {
 	 */
 	static forget(path: string): boolean;
 	/**
-	 * Moves a session after its project's folder was renamed or moved: headers get the new working directory, and the file, its backups
-	 * and the folder of its subagents go to another session directory. Gives the file's new path. All other bytes and the files' times
-	 * stay. Sessions that were forked from this one still name the old path: `setParentSession` changes that.
+	 * Moves a session after its project's folder was renamed or moved: headers get the new working directory, and the
+	 * file, its backups and the folder of its subagents move to another session directory. Returns the file's new path.
+	 * All other bytes and the files' times stay. Forks of this session still contain the old path: `setParentSession`
+	 * changes it.
 	 *
-	 * The header of the session itself is changed last. If a step fails, those before it are undone; after a process was killed, the same
-	 * call completes the move of a session whose header still names the old directory.
+	 * The header of the session itself is changed last. If a step fails, earlier steps are undone. If the process is
+	 * killed, the same call completes the move, because the header still contains the old directory.
 	 *
-	 * @throws `TypeError` for an argument that cannot be used. If the session's working directory is not in `from`, another process has
-	 * the session's lock, a file cannot be read, written or renamed, or something has a name that is needed (`EEXIST`).
+	 * @throws `TypeError` for an invalid argument. If the session's working directory is not in `from`, another process
+	 * has locked the session, a file cannot be read, written or renamed, or a target path already exists (`EEXIST`).
 	 * @example
 	 * ```ts
 	 * const moved = SessionManager.move(file, { from: cwd, to: "/renamed" });
@@ -287,11 +290,11 @@ export declare class SessionManager {
 	 */
 	static move(path: string, options: MoveOptions): string;
 	/**
-	 * Changes the parent that the header of a session file names, as after that was moved. All other bytes and the file's time stay. False
-	 * if the header names none, or this one.
+	 * Changes the parent in the header of a session file, after the parent was moved. All other bytes and the file's
+	 * time stay. Returns false if the header contains no parent, or already this one.
 	 *
-	 * @throws `TypeError` for an argument that cannot be used. If the file cannot be read or written, is not a session, or another process
-	 * has the session's lock.
+	 * @throws `TypeError` for an invalid argument. If the file cannot be read or written, is not a session, or another
+	 * process has locked the session.
 	 * @example
 	 * ```ts
 	 * const fork = SessionManager.forkFrom(file, cwd, dir).getSessionFile()!;
@@ -301,10 +304,10 @@ export declare class SessionManager {
 	 */
 	static setParentSession(path: string, parentSession: string): boolean;
 	/**
-	 * Switches to another session file, keeping the working directory and the session directory.
+	 * Switches to another session file. The working directory and the session directory stay.
 	 *
-	 * @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`. If it cannot be read, is locked, or this
-	 * session was opened read-only.
+	 * @throws If the file exists and is not a session: `Session file is not a valid pi session: <path>`. If it cannot be
+	 * read, is locked, or this session was opened read-only.
 	 * @example
 	 * ```ts
 	 * manager.setSessionFile(file);
@@ -312,7 +315,7 @@ export declare class SessionManager {
 	 */
 	setSessionFile(sessionFile: string): void;
 	/**
-	 * Starts a new session in place of this one and gives the path its file will have; undefined in memory.
+	 * Starts a new session in this manager. Returns the path of its future file; undefined in memory.
 	 *
 	 * @throws If the id in the options cannot be part of a file name, or this session was opened read-only.
 	 * @example
@@ -323,7 +326,7 @@ export declare class SessionManager {
 	 */
 	newSession(options?: NewSessionOptions): string | undefined;
 	/**
-	 * The id of the leaf: the entry that the next one will be a child of. Null before the first.
+	 * The id of the leaf, which becomes the parent of the next entry. Null before the first entry.
 	 *
 	 * @example
 	 * ```ts
@@ -333,7 +336,7 @@ export declare class SessionManager {
 	 */
 	getLeafId(): string | null;
 	/**
-	 * The leaf entry; undefined before the first.
+	 * The leaf entry; undefined before the first entry.
 	 *
 	 * @throws If the file cannot be read, or has changed.
 	 * @example
@@ -353,7 +356,7 @@ export declare class SessionManager {
 	 */
 	getEntry(id: string): SessionEntry | undefined;
 	/**
-	 * The entries whose `parentId` is this one, in file order.
+	 * The entries with this `parentId`, in file order.
 	 *
 	 * @example
 	 * ```ts
@@ -371,10 +374,10 @@ export declare class SessionManager {
 	 */
 	getLabel(id: string): string | undefined;
 	/**
-	 * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
-	 * many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
+	 * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit`, only this
+	 * number of entries nearest to the entry, so that a view of a huge session creates only the objects that it shows.
 	 *
-	 * @throws `TypeError` if the limit is not a whole number from 0 on. If the file cannot be read, or has changed.
+	 * @throws `TypeError` if the limit is not an integer from 0 on. If the file cannot be read, or has changed.
 	 * @example
 	 * ```ts
 	 * console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
@@ -383,9 +386,9 @@ export declare class SessionManager {
 	 */
 	getBranch(fromId?: string, options?: { limit?: number | undefined }): SessionEntry[];
 	/**
-	 * Calls a listener with each entry that is appended through this manager from now on, once it is in the session
-	 * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stays.
-	 * Gives the function that ends it. Entries of other processes are not reported.
+	 * Calls a listener with each entry that this manager appends from now on, after the entry is in the session and, if
+	 * there is a file, written. An error of the listener is an uncaught exception; the entry stays. Returns a function
+	 * that removes the listener. Entries of other processes are not reported.
 	 *
 	 * @throws `TypeError` if the listener is not a function.
 	 * @example
@@ -397,7 +400,7 @@ export declare class SessionManager {
 	 */
 	onAppend(listener: (entry: SessionEntry) => void): () => void;
 	/**
-	 * `getBranch` under its first name.
+	 * The earlier name of `getBranch`.
 	 *
 	 * @example
 	 * ```ts
@@ -406,7 +409,8 @@ export declare class SessionManager {
 	 */
 	getPath(fromId?: string): SessionEntry[];
 	/**
-	 * The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
+	 * The entries of the context at the leaf: the newest compaction, then the entries that it kept, then all later
+	 * entries.
 	 *
 	 * @throws If the file cannot be read, or has changed.
 	 * @example
@@ -416,7 +420,7 @@ export declare class SessionManager {
 	 */
 	buildContextEntries(): SessionEntry[];
 	/**
-	 * The context at the leaf, per entry and as one list of messages, which holds the same objects.
+	 * The context at the leaf, for each entry and as one list of messages, which contains the same objects.
 	 *
 	 * @throws If the file cannot be read, or has changed.
 	 * @example
@@ -427,7 +431,7 @@ export declare class SessionManager {
 	 */
 	buildSessionProjection(): SessionProjection;
 	/**
-	 * What the model is given at the leaf: messages, thinking level and model.
+	 * The model's context at the leaf: messages, thinking level and model.
 	 *
 	 * @throws If the file cannot be read, or has changed.
 	 * @example
@@ -438,7 +442,7 @@ export declare class SessionManager {
 	 */
 	buildSessionContext(): SessionContext;
 	/**
-	 * The session's header; null if the manager was made of entries without one.
+	 * The session's header; null if the manager was created from entries without a header.
 	 *
 	 * @example
 	 * ```ts
@@ -447,7 +451,7 @@ export declare class SessionManager {
 	 */
 	getHeader(): SessionHeader | null;
 	/**
-	 * How many entries there are, the header not counted.
+	 * The number of entries, without the header.
 	 *
 	 * @example
 	 * ```ts
@@ -456,8 +460,9 @@ export declare class SessionManager {
 	 */
 	getEntryCount(): number;
 	/**
-	 * What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
-	 * is read once: a later call only reads what was appended since. Offsets are positions in the file; in memory they are the entries' numbers.
+	 * The usage of this session's model calls, including abandoned branches. This creates no entry objects and reads
+	 * each entry once: a later call only reads newer entries. Offsets are positions in the file, in bytes; in memory
+	 * they are the entries' numbers.
 	 *
 	 * @throws `TypeError` for an option of a wrong type. If the file cannot be read, or has changed.
 	 * @example
@@ -468,7 +473,7 @@ export declare class SessionManager {
 	 */
 	getUsage<Grouping extends UsageGrouping = "model">(options?: UsageReportOptions<Grouping>): UsageReport<Grouping>;
 	/**
-	 * Every entry in file order, in a fresh list.
+	 * Every entry in file order, in a new array.
 	 *
 	 * @throws If the file cannot be read, or has changed.
 	 * @example
@@ -478,7 +483,7 @@ export declare class SessionManager {
 	 */
 	getEntries(): SessionEntry[];
 	/**
-	 * The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
+	 * The session as a tree with labels; siblings are ordered by time. Entries without a parent in the session are
 	 * roots.
 	 *
 	 * @throws If the file cannot be read, or has changed.
@@ -490,8 +495,9 @@ export declare class SessionManager {
 	 */
 	getTree(): SessionTreeNode[];
 	/**
-	 * The tree without what its entries say: type, id, time and role of each, and the ids of the branch of the leaf. No line is read for it, so it
-	 * takes a small part of the time of `getTree`. An entry whose type, role or time is of a kind unknown to this package is there as it is.
+	 * The tree without the contents of entries: type, id, time and role of each, and the ids of the branch of the leaf.
+	 * It reads no line, so it takes a small part of the time of `getTree`. Unknown types, roles and times are returned
+	 * unchanged.
 	 *
 	 * @example
 	 * ```ts
@@ -501,7 +507,7 @@ export declare class SessionManager {
 	 */
 	getOutline(): SessionOutline;
 	/**
-	 * Moves the leaf to an earlier entry: the next one starts a branch there.
+	 * Moves the leaf to an earlier entry, so that the next entry begins a branch there.
 	 *
 	 * @throws If no entry has this id: `Entry <id> not found`. If the session was opened read-only.
 	 * @example
@@ -513,7 +519,7 @@ export declare class SessionManager {
 	 */
 	branch(branchFromId: string): void;
 	/**
-	 * Moves the leaf before the first entry: the next one will be a root.
+	 * Moves the leaf before the first entry, so that the next entry is a root.
 	 *
 	 * @throws If the session was opened read-only.
 	 * @example
@@ -525,10 +531,10 @@ export declare class SessionManager {
 	 */
 	resetLeaf(): void;
 	/**
-	 * Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
-	 * the summary entry's id.
+	 * Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the abandoned branch. Returns the
+	 * summary entry's id.
 	 *
-	 * @throws If no entry has this id: `Entry <id> not found`. And as `appendMessage` does.
+	 * @throws If no entry has this id: `Entry <id> not found`. Otherwise as `appendMessage`.
 	 * @example
 	 * ```ts
 	 * manager.branchWithSummary(id, "The answer was no good.");
@@ -543,11 +549,11 @@ export declare class SessionManager {
 		usage?: Usage,
 	): string;
 	/**
-	 * Moves this manager to a new session that holds only the path to an entry, with the labels on it. Gives the new
-	 * file's path; undefined in memory.
+	 * Moves this manager to a new session that contains only the path to an entry, with its labels. Returns the path of
+	 * the new file; undefined in memory.
 	 *
-	 * @throws If no entry has this id: `Entry <id> not found`. If the session was opened read-only, or the file cannot be read or
-	 * made.
+	 * @throws If no entry has this id: `Entry <id> not found`. If the session was opened read-only, or the file cannot
+	 * be read or created.
 	 * @example
 	 * ```ts
 	 * const path = manager.createBranchedSession(id);
@@ -556,12 +562,12 @@ export declare class SessionManager {
 	 */
 	createBranchedSession(leafId: string): string | undefined;
 	/**
-	 * Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
-	 * Two equal lines are one entry. The file is replaced as a whole. Open managers keep their leaf.
+	 * Adds a store's lines of a session to its file, in the store's order; entries that are not stored yet follow. Two
+	 * equal lines are one entry. The file is replaced as a whole. Open managers keep their leaf.
 	 *
-	 * @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the first of them.
-	 * And if the file cannot be read or written, is another session's or of an old version, or is locked by another process, or by a
-	 * manager for itself (`lock: "exclusive"`). It is then as it was.
+	 * @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the
+	 * first of them. If the file cannot be read or written, belongs to another session, has an old version, or is locked
+	 * by another process or by a manager with `lock: "exclusive"`. The file is then unchanged.
 	 * @example
 	 * ```ts
 	 * const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}
@@ -572,17 +578,18 @@ export declare class SessionManager {
 	 */
 	static merge(path: string, stored: MergeInput): MergeReport;
 	/**
-	 * Takes something out of a session file: a text, what entries say, or lines. Its backups (`.v1.bak`, `.bak`) are redacted, too, and the
-	 * catalog forgets the file. What holds the session together stays: ids, parents, types, roles, times, names of tools and models, and
-	 * the header. Where a text is taken out, all other bytes of the line stay as they were.
+	 * Removes a text, the content of entries, or lines from a session file. Its backups (`.v1.bak`, `.bak`) are
+	 * redacted, too, and the file's data is deleted from the catalog. The structure of the session stays: ids, parents,
+	 * types, roles, times, names of tools and models, and the header. If a text is removed, all other bytes of the line
+	 * stay.
 	 *
-	 * A text is found however JSON escapes it, also in JSON inside a string, twice over. Each file is replaced as a whole; what others append
-	 * meanwhile is redacted, too. A manager that has the session open takes the change in with its next call that reads the file; entry
-	 * objects that somebody has already got stay as they are.
+	 * A text is found in every form that JSON may escape it, also in JSON inside a string, up to two levels deep. Each
+	 * file is replaced as a whole; entries that others append meanwhile are redacted, too. A manager that has the
+	 * session open reads the change with its next call that reads the file; entry objects that it has already returned
+	 * do not change.
 	 *
-	 * @throws `TypeError` for an argument that cannot be used. And if the file is not a session and holds what is to be taken out, or a file
-	 * cannot be read or written, or another process has the session's
-	 * lock, or a manager for itself (`lock: "exclusive"`).
+	 * @throws `TypeError` for an invalid argument. If the file is not a session and contains the text, a file cannot be
+	 * read or written, or another process or a manager with `lock: "exclusive"` has locked the session.
 	 * @example
 	 * ```ts
 	 * const { lines, left } = SessionManager.redact(file, { text: "secret", dryRun: true });
@@ -609,7 +616,7 @@ export declare class SessionManager {
 	 */
 	getCwd(): string;
 	/**
-	 * The directory that new session files go to, as it was given; empty in memory.
+	 * The directory of new session files, as it was passed; empty in memory.
 	 *
 	 * @example
 	 * ```ts
@@ -618,7 +625,7 @@ export declare class SessionManager {
 	 */
 	getSessionDir(): string;
 	/**
-	 * Whether the session directory is the default one of the working directory.
+	 * Whether the session directory is the default directory of the working directory.
 	 *
 	 * @example
 	 * ```ts
@@ -638,7 +645,7 @@ export declare class SessionManager {
 	/** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */
 	private constructor();
 	/**
-	 * The path of the session's file, whether it exists yet or not; undefined in memory.
+	 * The path of the session's file, which may not exist yet; undefined in memory.
 	 *
 	 * @example
 	 * ```ts
@@ -656,9 +663,9 @@ export declare class SessionManager {
 	 */
 	getSessionName(): string | undefined;
 	/**
-	 * A new session. Its file appears with the first user or assistant message.
+	 * Creates a new session. Its file is created with the first user or assistant message.
 	 *
-	 * @throws If the id in the options cannot be part of a file name, or the directory cannot be made.
+	 * @throws If the id in the options cannot be part of a file name, or the directory cannot be created.
 	 * @example
 	 * ```ts
 	 * const session = SessionManager.create(cwd, dir, { id: "my-session" });
@@ -667,11 +674,12 @@ export declare class SessionManager {
 	 */
 	static create(cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager;
 	/**
-	 * The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
-	 * is the header's unless one is given, the session directory the file's. With `readonly: true` nothing is written, ever.
+	 * Opens the session in a file; creates a new session for that path if the file is missing or empty. The working
+	 * directory is by default the directory in the header, the session directory the directory of the file. With
+	 * `readonly: true` nothing is ever written.
 	 *
-	 * @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file stays as it is. With `readonly`,
-	 * if there is no file, or an empty one. `TypeError` for an option that is not known.
+	 * @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file is unchanged.
+	 * With `readonly`, if the file is missing or empty. `TypeError` for an unknown option.
 	 * @example
 	 * ```ts
 	 * const session = SessionManager.open(file, { durability: "fsync" });
@@ -682,7 +690,7 @@ export declare class SessionManager {
 	 */
 	static open(path: string, options: OpenOptions): SessionManager;
 	/**
-	 * The session in a file, with pi's arguments.
+	 * Opens the session in a file, with pi's arguments.
 	 *
 	 * @throws As with options.
 	 * @example
@@ -692,10 +700,10 @@ export declare class SessionManager {
 	 */
 	static open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager;
 	/**
-	 * The session of a working directory that was changed last, or a new one.
+	 * Opens the session of a working directory whose file changed last, or creates a new session.
 	 *
-	 * @throws `TypeError` for a path or an option of a wrong type; and if the directory cannot be made, or the session cannot be
-	 * opened: it cannot be read, or another process holds its lock.
+	 * @throws `TypeError` for a path or an option of a wrong type. If the directory cannot be created, the session
+	 * cannot be read, or another process has locked it.
 	 * @example
 	 * ```ts
 	 * console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
@@ -703,7 +711,7 @@ export declare class SessionManager {
 	 */
 	static continueRecent(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager;
 	/**
-	 * The same, written to as the environment says, or as pi does.
+	 * The same with pi's arguments.
 	 *
 	 * @throws As with options.
 	 * @example
@@ -714,7 +722,7 @@ export declare class SessionManager {
 	 */
 	static continueRecent(cwd: string, sessionDir?: string): SessionManager;
 	/**
-	 * A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
+	 * Creates a session that is never written, optionally with entries, whose objects are used and not copied.
 	 *
 	 * @throws If the id in the options cannot be part of a file name.
 	 * @example
@@ -729,10 +737,11 @@ export declare class SessionManager {
 		entries?: FileEntry[],
 	): SessionManager;
 	/**
-	 * A new session in another working directory with the whole history of a session file.
+	 * Creates a session in another working directory with all entries of a session file.
 	 *
-	 * @throws If the source is empty, is not a session, or has no header. If the id in the options cannot be part of a file name,
-	 * or the directory or the file cannot be made. If memory runs out after the file was made, it stays, whole.
+	 * @throws If the source is empty, is not a session, or has no header. If the id in the options cannot be part of a
+	 * file name, or the directory or the file cannot be created. If memory runs out after the file was created, the
+	 * complete file stays.
 	 * @example
 	 * ```ts
 	 * const fork = SessionManager.forkFrom(file, "/another/project", dir);
@@ -757,9 +766,9 @@ export declare class SessionManager {
 	 */
 	static findById(cwd: string, id: string, sessionDir?: string): string | undefined;
 	/**
-	 * The sessions of a working directory, the newest activity first.
+	 * The sessions of a working directory, the most recently active first.
 	 *
-	 * @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
+	 * @throws The signal's reason, if it is aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
 	 * @example
 	 * ```ts
 	 * const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
@@ -773,9 +782,9 @@ export declare class SessionManager {
 		signal?: AbortSignal,
 	): Promise<SessionInfo[]>;
 	/**
-	 * The sessions of every working directory, or those in one directory, the newest activity first.
+	 * The sessions of every working directory, or of one session directory, the most recently active first.
 	 *
-	 * @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
+	 * @throws The signal's reason, if it is aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
 	 * @example
 	 * ```ts
 	 * const sessions = await SessionManager.listAll(dir);
@@ -787,9 +796,9 @@ export declare class SessionManager {
 		signal?: AbortSignal | undefined,
 	): Promise<SessionInfo[]>;
 	/**
-	 * The sessions in one directory, the newest activity first.
+	 * The sessions of one session directory, the most recently active first.
 	 *
-	 * @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
+	 * @throws The signal's reason, if it is aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
 	 * @example
 	 * ```ts
 	 * const [session] = await SessionManager.listAll(dir, (loaded, total) => console.log(loaded, total)); // → 1 1
@@ -802,12 +811,12 @@ export declare class SessionManager {
 		signal?: AbortSignal | undefined,
 	): Promise<SessionInfo[]>;
 	/**
-	 * Reads `allMessagesText` of listed sessions on other threads, so that nobody who asks for it waits for a file. Texts that were
-	 * read already, and objects that are not from a list, are passed over. The texts stay in memory as long as their
-	 * sessions do.
+	 * Reads `allMessagesText` of listed sessions on other threads, so that a later use does not wait for files. Skips
+	 * texts that were already read, and objects that are not from a list. The texts stay in memory as long as their
+	 * sessions.
 	 *
-	 * @throws `TypeError` if `sessions` is not an array, and the signal's reason, if it is or becomes aborted: the promise is rejected
-	 * with it. What was read by then stays.
+	 * @throws The promise rejects with a `TypeError` if `sessions` is not an array, and with the signal's reason if it
+	 * is aborted. Texts that were read before stay.
 	 * @example
 	 * ```ts
 	 * const sessions = await SessionManager.listAll(dir);
@@ -817,13 +826,13 @@ export declare class SessionManager {
 	 */
 	static readTexts(sessions: readonly SessionInfo[], signal?: AbortSignal): Promise<void>;
 	/**
-	 * Finds the messages and entries that hold every word of a query, in all sessions, those of one working directory or those in
-	 * one directory. A word may be part of a longer one, in upper or lower case; quotes and operators mean themselves. Sessions
-	 * are read newest first, until there are enough hits; in a session the exact phrase and whole words come first, then what is
-	 * newest.
+	 * Finds the messages and entries that contain every word of a query, in all sessions, in the sessions of a working
+	 * directory, or in a session directory. A word may be part of a longer word, in upper or lower case; quotes and
+	 * operators have no special meaning. Sessions are read newest first, until there are enough hits; in a session the
+	 * exact phrase comes first, then whole words, then other hits, the newest first.
 	 *
-	 * @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted, and
-	 * the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
+	 * @throws The promise rejects with a `TypeError` for a query or an option of a wrong type, with the signal's reason
+	 * if it is aborted, and with the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
 	 * @example
 	 * ```ts
 	 * const hits = await SessionManager.search("Hello", { sessionDir: dir });
@@ -832,16 +841,17 @@ export declare class SessionManager {
 	 */
 	static search(query: string, options?: SearchOptions): Promise<SearchHit[]>;
 	/**
-	 * Adds up what the model calls of all sessions used, or only those of one working directory, of one directory or of one
-	 * file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. Sessions of
-	 * subagents, which are in folders below the session's own (`<session>/abc/run-0/session.jsonl`), count for the session that
-	 * they are below. What was read is remembered in the catalog; of a file that grew, what is new is read.
+	 * Adds up the model calls of all sessions, or of one working directory, one session directory or one file. A call
+	 * that is in several sessions, because one was forked from another, is added once, for the oldest of them. Sessions
+	 * of subagents, which are in folders below a session's own (`<session>/abc/run-0/session.jsonl`), are added to that
+	 * session. The catalog stores what was read; if a file grew, only the new part is read.
 	 *
-	 * Sums are the same with and without the catalog: amounts are added call by call, the oldest session first. What cannot be added is left out, and
-	 * counted in `leftOut`.
+	 * Sums are the same with and without the catalog, because amounts are added call by call, the oldest session first.
+	 * Amounts that cannot be added are counted in `leftOut`.
 	 *
-	 * @throws `TypeError` for an option of a wrong type, the signal's reason, if it is or becomes aborted, the system's error
-	 * if no file can be opened, and for `path` if the file cannot be read or is not a session: the promise is rejected with it.
+	 * @throws The promise rejects with a `TypeError` for an option of a wrong type, with the signal's reason if it is
+	 * aborted, and with the system's error if no file can be opened; with `path` also if the file cannot be read or is
+	 * not a session.
 	 * @example
 	 * ```ts
 	 * const { total, by } = await SessionManager.usage({ sessionDir: dir, by: ["day", "model"] });
