@@ -19,9 +19,9 @@ import { isPlainId } from "./sessions.mjs";
 export function resumeLines(session, options, what = "") {
 	const command = isInTerminal() ? resumeCommand(session, options) : undefined;
 	if (command === undefined) return [];
-	const line = `Continue${what}: ${command}`;
+	const line = `Resume${what}: ${command}`;
 	// The user may copy the command, so it is neither cut nor wrapped.
-	return (widthOf(line) <= columns() ? [line] : [`Continue${what}:`, command]).map((text) => paint.dim(text));
+	return (widthOf(line) <= columns() ? [line] : [`Resume${what}:`, command]).map((text) => paint.dim(text));
 }
 
 /**

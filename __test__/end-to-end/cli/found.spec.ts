@@ -18,20 +18,20 @@ describe("the line that goes on with a session", () => {
 		const at = world();
 		put(at, "0194aaaa-1111", branched);
 		const there = put(at, "0194bbbb-1111", say("elsewhere"), { cwd: "/it's other" });
-		expect((await inTerminal(at, ["show", "0194a"])).at(-1)).toBe("Continue: pi --session 0194aaaa-1111");
-		expect((await inTerminal(at, ["list"])).at(-1)).toBe("Continue: pi --session 0194aaaa-1111");
-		expect((await inTerminal(at, ["list", "--all"])).at(-1)).toMatch(/^Continue \(the first\): pi --session /);
+		expect((await inTerminal(at, ["show", "0194a"])).at(-1)).toBe("Resume: pi --session 0194aaaa-1111");
+		expect((await inTerminal(at, ["list"])).at(-1)).toBe("Resume: pi --session 0194aaaa-1111");
+		expect((await inTerminal(at, ["list", "--all"])).at(-1)).toMatch(/^Resume \(the first\): pi --session /);
 		const quoted = `pi --session '${there.replaceAll("'", "'\\''")}'`;
-		expect((await inTerminal(at, ["show", "0194b"])).at(-1)).toBe(`Continue: ${quoted}`);
-		expect((await inTerminal(at, ["show", "0194b"], 30)).slice(-2)).toEqual(["Continue:", quoted]);
+		expect((await inTerminal(at, ["show", "0194b"])).at(-1)).toBe(`Resume: ${quoted}`);
+		expect((await inTerminal(at, ["show", "0194b"], 30)).slice(-2)).toEqual(["Resume:", quoted]);
 		const dir = dirname(put(at, "0194cccc-1111", say("kept"), { name: "kept.jsonl" }));
 		expect((await inTerminal(at, ["show", "0194c", "--dir", dir])).at(-1)).toBe(
-			`Continue: pi --session ${join(dir, "kept.jsonl")}`,
+			`Resume: pi --session ${join(dir, "kept.jsonl")}`,
 		);
 		const hits = await inTerminal(at, ["search", "--all", "parser", "elsewhere"]);
-		expect(hits.join()).not.toContain("Continue");
-		expect((await inTerminal(at, ["search", "parser"])).filter((line) => line.startsWith("  Continue"))).toEqual([
-			"  Continue: pi --session 0194aaaa-1111",
+		expect(hits.join()).not.toContain("Resume");
+		expect((await inTerminal(at, ["search", "parser"])).filter((line) => line.startsWith("  Resume"))).toEqual([
+			"  Resume: pi --session 0194aaaa-1111",
 		]);
 	});
 
@@ -54,7 +54,7 @@ describe("the line that goes on with a session", () => {
 		]) {
 			const out = await inTerminal(at, args);
 			expect(out.join()).toContain("hello");
-			expect(out.join()).not.toContain("Continue");
+			expect(out.join()).not.toContain("Resume");
 		}
 	});
 });

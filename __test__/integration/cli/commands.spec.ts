@@ -568,7 +568,7 @@ describe("fork", () => {
 		put(at, "s-fork", branched);
 		expect(await run(at, ["fork", "s-fork", "--entry", "e0"])).toMatchObject({
 			code: 1,
-			err: expect.stringContaining("no message of user or model yet"),
+			err: expect.stringContaining("no message of the user or the model"),
 		});
 		expect(await run(at, ["fork", "s-fork", "--entry", "e4", "--into", "/x"])).toMatchObject({ code: 2 });
 		const v1 = put(at, "old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("old") }], {
