@@ -160,8 +160,8 @@ function compareTypes(dirs) {
 }
 
 /**
- * Runs tests with a release as the reference; gives how many there were, and what differed. @param {string} dir @param
- * {string[]} args
+ * Runs tests with a release as the reference. Returns the number of tests, and the differences. @param {string} dir
+ * @param {string[]} args
  */
 function runTests(dir, args) {
 	const scratch = mkdtempSync(join(tmpdir(), "follow-"));

@@ -1,13 +1,13 @@
-// Makes the packages of a release ready to be published, from the addons that the platforms' builds left in a folder.
+// Prepares the packages of a release from a folder with the addons of all platforms.
 //   node scripts/release.mjs <folder with pi-session-native.<platform>.node for every platform>
-//   node scripts/release.mjs --dry-run <folder> <folder of addons>    packs the platforms whose addons are there, and the main package
-//   node scripts/release.mjs --tag v1.2.3     whether a tag may be released: all manifests, Cargo.toml and the changelog say so
+//   node scripts/release.mjs --dry-run <folder> <folder of addons>    packs the main package and the platforms in the second folder
+//   node scripts/release.mjs --tag v1.2.3     compares a tag with all manifests, Cargo.toml and the changelog
 //
-// It refuses to go on while one is missing. Afterwards each folder of npm/ holds its addon and the licenses of what the
-// addon is compiled from, and the main package names all of them as optional dependencies of its own version: that is
-// added here and not committed, because a clone would ask the registry for packages that nobody has published yet.
-// So is the repository, which npm compares with where a package was built: whichever the workflow runs in.
-// Run it in a clone that is thrown away; the dry run makes one.
+// It fails if an addon is missing. Afterwards each folder of npm/ contains its addon and the licenses of the compiled
+// crates, and the main package has all of them as optional dependencies of its own version. These dependencies are not
+// committed, because a clone would ask the registry for packages that are not published yet. Neither is `repository`,
+// which npm compares with the place of the build, and which comes from the workflow. Run it in a temporary clone; the
+// dry run creates one.
 import { execFileSync } from "node:child_process";
 import {
 	copyFileSync,
@@ -51,7 +51,7 @@ export function checkTag(dir, tag) {
 		.filter(([, says]) => says !== version)
 		.map(([file, says]) => `${file} says ${says}`);
 	if (!tag.startsWith("v") || said.length > 0) {
-		throw new Error(`The tag ${tag} is not of this version: ${said.join(", ") || "it should begin with v"}`);
+		throw new Error(`The tag ${tag} does not match this version: ${said.join(", ") || "it should begin with v"}`);
 	}
 	const sections = readFileSync(join(dir, "CHANGELOG.md"), "utf8").match(/^## \S+/gm) ?? [];
 	if (!sections.includes(`## ${version}`)) throw new Error(`CHANGELOG.md has no section ${version}`);
@@ -81,7 +81,7 @@ export function stage(dir, addons, env = process.env) {
 	for (const platform of platformsOf(dir)) {
 		for (const file of LICENSES) copyFileSync(join(dir, file), join(dir, "npm", platform, file));
 	}
-	// Publishing is npm's work, one package after the other (see publish.mjs).
+	// publish.mjs publishes the packages one after another.
 	napi("prepublish", "--tag-style", "npm", "--skip-optional-publish", "--no-gh-release");
 	const repository = repositoryOf(env);
 	if (!repository) return;
@@ -90,8 +90,8 @@ export function stage(dir, addons, env = process.env) {
 }
 
 /**
- * Packs what a release would publish into a folder, of this clone as it is: the platforms whose addons are in `addons`,
- * and a main package that names them alone. Gives the platforms that it lacks.
+ * Packs the release of this clone into a folder, without committing: the platforms whose addons are in `addons`, and a
+ * main package that depends only on these. Returns the missing platforms.
  */
 export function dryRun(addons, folder) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-release-"));

@@ -1,20 +1,20 @@
-// What a run of tests found: how many passed, failed and were not run, and for each failure its name, what it said and
-// the command that repeats it.
+// Reports a run of tests: the numbers of tests that passed, failed and were not run, and for each failure its name, its
+// message and the command that repeats it.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** The spec runner, to be started by whichever runtime is meant. */
+/** The spec runner, which any runtime can start. */
 export const VITEST = join(root, "node_modules/vitest/vitest.mjs");
-/** Below the folder that the tests run in: a path of this system is none to vitest on Windows. */
+/** Relative to the folder of the tests, because vitest on Windows does not accept a path of this system. */
 const HANGING = "./scripts/hanging.mjs";
-/** Of a message: what it says comes first, differences and stacks later. */
+/** The number of lines shown of a message, whose later lines are differences and stacks. */
 const MESSAGE_LINES = 4;
-/** What decides about random cases and comes from outside. */
+/** The environment variables that select random cases. */
 const DECIDES = /^(?:PSN_(?:COUNTS|SEED|MODULE|RULES|FUZZ_\w+|[A-Z_]+S)|PROPTEST_RNG_SEED)$/;
-/** What a test or its file says that lacks a program: the line that installs it. */
+/** The message of a test without its tool: the line that installs the tool. */
 const LACKS = /\S+ is (?:missing|needed): \S+ install .*/;
 
 const isForeignFrame = (line) => /^\s+at .*(?:node_modules|<anonymous>)/.test(line);
@@ -48,12 +48,11 @@ const failure = (name, message, repeat) => {
 };
 
 /**
- * Runs `run(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report.
- * Gives `{ code, passed, failed, notRun, names, passes, missing }`: `names` says of each failure what the end of a run
- * shows, its name in the first line; `passes` are the names of what passed, `missing` is what the tests that were not
- * run lacked. A file that fails without one of its tests counts as one, because it does not load, say; so does a run
- * that fails outside of its files, and a test that is skipped for any reason but a missing tool, unless the run
- * `isFiltered` by name.
+ * Calls `run(reporters)`, which runs vitest with these options and returns its exit code, and reads the report. Returns
+ * `{ code, passed, failed, notRun, names, passes, missing }`: `names` are the texts of the failures, each beginning
+ * with its name; `passes` are the names of passed tests, `missing` the tools of tests that were not run. These also
+ * count as one failure: a file that fails without a failed test, because it does not load for example; a run that fails
+ * outside of its files; and a test that is skipped although its tool exists, unless the run `isFiltered` by name.
  */
 export async function reported(
 	run,
@@ -105,11 +104,11 @@ export async function reported(
 				);
 			for (const test of assertionResults.filter(({ status }) => ["skipped", "todo", "disabled"].includes(status))) {
 				if (test.meta?.missing) missing.push(test.meta.missing);
-				// Where the file failed, that is why its tests did not run.
+				// If the file failed, its tests did not run for that reason.
 				else if (status !== "failed" && !isFiltered)
 					names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
 			}
-			// What is before or after the tests, or the file itself.
+			// Code before or after the tests failed, or the file itself.
 			if (status === "failed" && failed.length === 0)
 				names.push(failure(`${path}, not one of its tests:`, message, repeat));
 		}
@@ -122,7 +121,7 @@ export async function reported(
 			passes,
 			missing,
 		};
-		// An unhandled rejection, say.
+		// For example an unhandled rejection.
 		if (code !== 0 && names.length === 0 && !lacksFile)
 			return { ...result, failed: 1, names: [`outside of the tests: exit code ${code}`] };
 		return result;
@@ -154,7 +153,7 @@ export function reportedByCargo(code, output, env = process.env) {
 			`${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`,
 		);
 	});
-	// Each test is named when it ends, by one thread before it begins, too.
+	// Cargo prints each test at its end; with one thread also before it begins.
 	const signal = /process didn't exit successfully: .*\(signal: (.*?)\)/.exec(output)?.[1];
 	const long = [...output.matchAll(/^test (\S+) has been running for over/gm)].map(([, name]) => name);
 	const hanging = results.length > 0 ? [] : long.filter((name) => !output.includes(`\ntest ${name} ... `));
@@ -179,14 +178,14 @@ export function reportedByCargo(code, output, env = process.env) {
 	const ignored = sum(3);
 	if (ignored > 0) names.push(`cargo test: ${ignored} tests are ignored`);
 	const passes = [...output.matchAll(/^test (\S+) .*\.\.\. ok$/gm)].map(([, name]) => `cargo test ${name}`);
-	// Only a run that came to its end has a sum.
+	// Only a completed run has a sum.
 	const passed = results.length > 0 ? sum(1) : passes.length;
 	return { code, passed, failed: Math.max(names.length, sum(2)), notRun: 0, names, passes, missing: [] };
 }
 
 /**
- * Sums up results beside the names of tests that are known to fail, which count for nothing. A known one that passed
- * has failed; so, in a whole run, has one that was not run. Those that are `occasional` may pass.
+ * Sums up results. Tests that are known to fail are not counted. A known test that passed is a failure, unless it is
+ * `occasional`; in a whole run, a known test that was not run is a failure, too.
  */
 export function compared(results, known, isWhole = true, occasional = []) {
 	const [names, passes] = ["names", "passes"].map((key) => results.flatMap((result) => result[key]));
@@ -202,7 +201,7 @@ export function compared(results, known, isWhole = true, occasional = []) {
 	for (const { code } of results.filter((result) => result.code && result.failed === 0))
 		others.push(`a step without a failed test: exit code ${code}`);
 	const sum = (key) => results.reduce((whole, result) => whole + result[key], 0);
-	// Failures that nothing names are failures too.
+	// Failures without a name count as well.
 	const unnamed = sum("failed") - names.length;
 	return {
 		passed: sum("passed"),

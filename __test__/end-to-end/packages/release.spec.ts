@@ -67,7 +67,7 @@ test("a tag with another version in Cargo.toml is refused", () => {
 	const text = readFileSync(crate, "utf8");
 	write(crate, text.replace(`version = "${version}"`, 'version = "0.0.7"'));
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toBe(
-		`The tag v${version} is not of this version: ${crate} says 0.0.7`,
+		`The tag v${version} does not match this version: ${crate} says 0.0.7`,
 	);
 	write(crate, text.replace(`version = "${version}"\n`, ""));
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${crate} says undefined`);
@@ -264,7 +264,9 @@ describe("publishing", () => {
 		rmSync(join(dir, "pi-session-native-win32-x64-msvc-1.2.3.tgz"));
 		const lacking = await publish(dir, server);
 		expect(lacking.code).toBe(1);
-		expect(lacking.output).toContain("does not contain these platform packages: pi-session-native-win32-x64-msvc@1.2.3");
+		expect(lacking.output).toContain(
+			"does not contain these platform packages: pi-session-native-win32-x64-msvc@1.2.3",
+		);
 		expect(server.taken).toEqual([]);
 	});
 });
