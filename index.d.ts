@@ -1925,7 +1925,7 @@ export interface SessionError extends Error {
 	syscall?: string;
 }
 
-// The class: its methods are in src/api.
+// The class, whose methods are in src/api.
 
 /**
  * A conversation session: an append-only tree of entries in a JSONL file, or in memory.
@@ -2790,7 +2790,7 @@ export declare class SessionManager {
 	): Promise<UsageReport<Grouping>>;
 }
 
-// The functions and constants: those of Rust are in src/api/functions.rs.
+// The functions and constants; src/api/functions.rs contains the functions in Rust.
 
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for

@@ -1,4 +1,4 @@
-// The functions and constants: those of Rust are in src/api/functions.rs.
+// The functions and constants; src/api/functions.rs contains the functions in Rust.
 
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for

@@ -1,4 +1,4 @@
-// The class: its methods are in src/api.
+// The class, whose methods are in src/api.
 
 /**
  * A conversation session: an append-only tree of entries in a JSONL file, or in memory.

@@ -1,19 +1,19 @@
-// The content of an entry, as parts that each view shows in its own way. Anybody may have written the file: any field
-// may be missing or of another type than declared, so each goes through `asText`.
+// Splits the content of an entry into parts, which each view shows in its own way. Any program may have written the file,
+// so a field may be missing or have another type than declared, and each field is converted by `asText`.
 import { asText } from "./text.mjs";
 
 /**
  * @typedef {object} Part
  * @property {"text" | "thinking" | "call" | "output" | "image" | "note"} kind
  * @property {string} text
- * @property {string} [title] the tool, the section, the type of the image
- * @property {boolean} [failed] the tool or the command failed
+ * @property {string} [title] the name of the tool or section, or the type of the image
+ * @property {boolean} [failed] whether the tool or the command failed
  */
 
 /** @typedef {Record<string, any>} Loose an entry or a message whose fields may have any type */
 
 /**
- * Who speaks: the role of a message, else the type of the entry.
+ * The role of a message, or the type of another entry.
  * @param {Loose} entry
  * @returns {string}
  */
@@ -23,7 +23,7 @@ export function roleOf(entry) {
 }
 
 /**
- * @param {unknown} content of a message
+ * @param {unknown} content the content of a message
  * @returns {Part[]}
  */
 function contentParts(content) {
@@ -93,7 +93,7 @@ const messageParts = {
 		...Object.entries(message.sections ?? {}).map(([name, text]) => ({
 			kind: /** @type {const} */ ("output"),
 			title: name,
-			text: text === null ? "(taken away)" : asText(text),
+			text: text === null ? "(removed)" : asText(text),
 		})),
 		...toolNames("tools added", message.toolsAdded),
 		...toolNames("tools removed", message.toolsRemoved),
@@ -103,7 +103,7 @@ const messageParts = {
 };
 
 /**
- * The calls that a tool made to other tools. What they gave back is not in the session.
+ * The calls of a tool to other tools. Their results are not in the session.
  * @param {any} nested
  * @returns {Part[]}
  */
@@ -144,38 +144,31 @@ const entryParts = {
 			`${asText(entry.kind)}: ` +
 				`${asText(entry.provider)}/${asText(entry.model)}${entry.note ? `, ${asText(entry.note)}` : ""}`,
 		),
-	compaction: (entry) => [
-		...note(`${asText(entry.tokensBefore)} tokens became a summary`),
-		...contentParts(entry.summary),
-	],
+	compaction: (entry) => [...note(`summary of ${asText(entry.tokensBefore)} tokens`), ...contentParts(entry.summary)],
 	branch_summary: (entry) => [
 		...note(`of the branch that ended at ${asText(entry.fromId)}`),
 		...contentParts(entry.summary),
 	],
 	context_edit: (entry) =>
 		entry.replacement
-			? [
-					...note(`replaces what ${asText(entry.targetId)} gives to the model`),
-					...contentParts(entry.replacement.content),
-				]
-			: note(`leaves ${asText(entry.targetId)} out of the context`),
+			? [...note(`replaces ${asText(entry.targetId)} in the context`), ...contentParts(entry.replacement.content)]
+			: note(`removes ${asText(entry.targetId)} from the context`),
 	custom: (entry) => note(`${asText(entry.customType)} ${asText(entry.data)}`.trim()),
 	custom_message: (entry) => [...note(asText(entry.customType)), ...contentParts(entry.content)],
 	label: (entry) =>
 		note(
 			entry.label
 				? `labels ${asText(entry.targetId)}: ${asText(entry.label)}`
-				: `takes the label of ${asText(entry.targetId)} away`,
+				: `removes the label of ${asText(entry.targetId)}`,
 		),
-	session_info: (entry) =>
-		note(entry.name ? `names the session: ${asText(entry.name)}` : "takes the session's name away"),
+	session_info: (entry) => note(entry.name ? `names the session: ${asText(entry.name)}` : "removes the session's name"),
 };
 
-/** Fields that every entry has. */
+/** The fields of every entry. */
 const BASE = new Set(["type", "id", "parentId", "timestamp"]);
 
 /**
- * Everything that an entry says.
+ * The whole content of an entry.
  * @param {Loose} entry
  * @returns {Part[]}
  */
@@ -187,7 +180,7 @@ export function partsOf(entry) {
 	}
 	const known = own(entryParts, entry.type);
 	if (known) return known(entry);
-	// An unknown kind: its own fields, unchanged.
+	// For an unknown kind: its own fields as JSON.
 	return note(asText(Object.fromEntries(Object.entries(entry).filter(([key]) => !BASE.has(key)))));
 }
 

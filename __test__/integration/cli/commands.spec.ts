@@ -348,16 +348,16 @@ describe("show", () => {
 			"[image/png, 3 B]",
 			"$ make",
 			"read, write",
-			"(taken away)",
+			"(removed)",
 			"tools added: grep",
 		])
 			expect(out).toContain(text);
 		for (const text of [
-			"1234 tokens became a summary",
+			"summary of 1234 tokens",
 			"All before.",
 			'ext {"count":1}',
 			"for the model",
-			"leaves 1 out of the context",
+			"removes 1 from the context",
 			"warm: acme/large",
 			"thinking level high",
 			'{"field":{"deep":[1]}}',
