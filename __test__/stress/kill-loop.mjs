@@ -13,6 +13,12 @@ const modulePath = process.env.PSN_MODULE ?? resolve(dirname(fileURLToPath(impor
 /** What the writer says now and then, and the other process takes out. */
 const SECRET = "hunter2";
 
+/**
+ * What the other process appends before a repair, as a program that knows nothing of this package. It begins with a newline, because a
+ * killed writer may have left half a line, which would become one line with it.
+ */
+export const DAMAGE = '\n{"type":"mess\n';
+
 /** The writer: works on a session, acknowledges on its output whatever a call has returned. */
 const WRITER = `
 	const { SessionManager } = require(${JSON.stringify(modulePath)});
@@ -96,7 +102,7 @@ const REWRITER = `
 	const REFUSED = ["ERR_SESSION_LOCKED", "ERR_SESSION_INVALID", "ERR_SESSION_CHANGED", "ENOENT"];
 	const damage = () => {
 		const file = fs.openSync(main, fs.constants.O_WRONLY | fs.constants.O_APPEND);
-		fs.writeSync(file, '{"type":"mess\\n');
+		fs.writeSync(file, ${JSON.stringify(DAMAGE)});
 		fs.closeSync(file);
 	};
 	const works = {

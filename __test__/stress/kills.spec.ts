@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { count } from "../support/counts.mjs";
 import { scratch } from "../support/scratch.js";
-import { isCut, killLoop } from "./kill-loop.mjs";
+import { DAMAGE, isCut, killLoop } from "./kill-loop.mjs";
 
 const SEED = Number(process.env.PSN_SEED ?? 20251121);
 
@@ -31,4 +31,15 @@ test("half a line is one that is cut, and half a line with another after it is n
 		expect(isCut(line.slice(0, at) + line), `cut at ${at}, fused with a whole line`).toBe(false);
 	}
 	expect(isCut(line)).toBe(false);
+});
+
+/**
+ * Regression: a writer was killed in a write, which left 4,737 bytes of a line, up to the end of a page of memory. The other process
+ * appended its damaged line to them, was killed before the repair, and the loop found a line that no writer writes.
+ */
+test("the damage that the loop does itself is no part of a line that a kill has cut", () => {
+	const half =
+		'{"type":"message","id":"00a0000f","parentId":null,"timestamp":"2025-11-21T09:00:00.123Z","message":{"ro';
+	const lines = `${half}${DAMAGE}`.split("\n").filter((line) => line !== "");
+	expect(lines.map((line) => isCut(line))).toEqual([true, true]);
 });
