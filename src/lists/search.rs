@@ -7,6 +7,7 @@ use std::sync::Arc;
 use napi::Result;
 use serde::Serialize;
 
+use super::list::catalog_and_cwd;
 use super::task::{self, Held, Task};
 use crate::convert::args::{self, Options};
 use crate::convert::errors::wrong_argument;
@@ -74,6 +75,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
         *limit > 0 && *per_session > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
     // If nothing can be a hit, no file is read.
     let query = if is_phrase { Query::phrase(&query) } else { Query::new(&query) }.filter(|_| may_find);
+    let (location, _) = catalog_and_cwd(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
     let task = Task::new(js, deferred, options.get(c"signal")?, options.get(c"onProgress")?)?;
     task.hold(js, Held::Results, js.array(0)?)?;
@@ -85,6 +87,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
             let search = Search {
                 scope: &scope,
                 process: &process,
+                location: location.as_ref(),
                 query,
                 options: &search_options,
                 cancelled,

@@ -137,6 +137,8 @@ describe("a session is named", () => {
 			expect((await goodJson(at, ["stats", "--by", "session", ...more])).largest[0].session).toBe("newer");
 			expect(await good(at, ["export", ...more])).toContain("said last");
 		}
+		const found = lines(await good(at, ["search", "said", "--json"])).map((line) => JSON.parse(line).id);
+		expect(found).toEqual(["newer", "older"]);
 		expect((await goodJson(at, ["fork"])).parentSession).toBe(newer);
 	});
 

@@ -1,5 +1,5 @@
 // The tools that the extension gives the model, in this process.
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
@@ -108,6 +108,22 @@ describe("search_sessions", () => {
 		await expect(search(agent, { query: "question", session: "nowhere" })).rejects.toThrow(
 			"No session has an id that begins with nowhere",
 		);
+	});
+
+	test("comes in the order of a list, whatever the files' times are", async () => {
+		const { agent, dir } = agentDir(1);
+		const said = (id: string, timestamp: number) =>
+			writeSession(
+				dir,
+				[header({ id, cwd: "/project" }), message("a", null, { ...user(`needle of ${id}`), timestamp })],
+				`${id}.jsonl`,
+			);
+		const [newer, older] = [said("newer", 2_000), said("older", 1_000)];
+		utimesSync(newer, 1_000, 1_000);
+		utimesSync(older, 2_000, 2_000);
+		await api.SessionManager.list("/project", dir);
+		const text = await search(agent, { query: "needle" });
+		expect(text.match(/^session \w+/gm)).toEqual(["session newer", "session older"]);
 	});
 
 	test("an empty query is an error", async () => {

@@ -1,5 +1,5 @@
 // SessionManager.search.
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
@@ -12,6 +12,7 @@ import {
 	message,
 	ownAgent,
 	scratch,
+	setEnv,
 	toolResult,
 	user,
 	writeSession,
@@ -319,6 +320,37 @@ describe("hits come", () => {
 		expect(await order({ phrase: true })).toEqual(["newer2", "older0"]);
 		changedAt(older, 3_000);
 		expect(await order({ limit: 2 })).toEqual(["older0", "newer2"]);
+	});
+
+	// Regression: a restore, a sync or touch put old sessions before new ones, where list put them last.
+	test("in the order of a list, whatever was done to the files, where the catalog has rows of them", async () => {
+		ownAgent();
+		setEnv({ PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") });
+		const dir = scratch();
+		const said = (id: string, timestamp: number) =>
+			writeSession(dir, [header({ id }), message("a", null, { ...user(`needle of ${id}`), timestamp })], `${id}.jsonl`);
+		const [last, first, middle] = [said("last", 3_000), said("first", 1_000), said("middle", 2_000)];
+		for (const [path, seconds] of [
+			[last, 1],
+			[first, 3],
+			[middle, 2],
+		] as const)
+			changedAt(path, seconds * 1_000);
+		const order = async (): Promise<string[]> => (await search(dir, "needle")).map((hit) => hit.id);
+		expect(await order()).toEqual(["first", "middle", "last"]);
+		const listed = (await SessionManager.listAll(dir)).map(({ id }) => id);
+		expect([listed, await order()]).toEqual([listed, ["last", "middle", "first"]]);
+		changedAt(first, 9_000);
+		// A restored file is another one of the same name.
+		const text = readFileSync(middle);
+		rmSync(middle);
+		writeFileSync(middle, text);
+		expect(await order()).toEqual(listed);
+		// One that was written to since goes by its time.
+		appendFileSync(first, `${JSON.stringify(message("b", "a", user("more")))}\n`);
+		expect(await order()).toEqual(["first", "last", "middle"]);
+		await SessionManager.listAll(dir);
+		expect(await order()).toEqual((await SessionManager.listAll(dir)).map(({ id }) => id));
 	});
 
 	test("one for all copies of an entry, that of the newest session, unless all are asked for", async () => {

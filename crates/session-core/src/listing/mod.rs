@@ -7,6 +7,8 @@ pub(crate) mod find_session;
 pub(crate) mod list;
 pub(crate) mod locale_sort;
 #[cfg(feature = "lists")]
+pub(crate) mod newest_first;
+#[cfg(feature = "lists")]
 pub(crate) mod read_all;
 pub(crate) mod scope;
 pub(crate) mod subagents;

@@ -7,6 +7,7 @@
 //! Search {
 //!     scope: &ListScope::dir("/the/sessions".into(), Some("/project".into())),
 //!     process: &StdProcess,
+//!     location: None,
 //!     query: &Query::new("flaky test").expect("words"),
 //!     options: &SearchOptions::default(),
 //!     cancelled: &false.into(),

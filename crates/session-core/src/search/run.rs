@@ -13,11 +13,14 @@ use super::session_search::{FoundHits, Hit, SessionFile};
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::paths::{join, Process};
 use crate::base::threads::{locked, try_on_threads};
+use crate::catalog::connection::Catalog;
+use crate::catalog::location::CatalogLocation;
 use crate::format::header::Header;
 use crate::io::fs;
 use crate::io::open::{self, is_exhausted, Access};
 use crate::lines::line_reader::{is_stopped, Positioned};
 use crate::listing::candidates::Candidate;
+use crate::listing::newest_first::sort_newest_first;
 use crate::listing::scope::ListScope;
 use crate::listing::subagents::subagent_files;
 use crate::summary::header_scan::header_among_others;
@@ -60,6 +63,8 @@ pub struct Search<'a> {
     pub scope: &'a ListScope,
     /// What says what the working directory is, and how a path in a header is to be read.
     pub process: &'a (dyn Process + Sync),
+    /// Where the catalog is, whose rows say when sessions were modified. Without it the times of files do.
+    pub location: Option<&'a CatalogLocation>,
     /// What is searched for.
     pub query: &'a Query,
     /// Which texts are searched, and how many hits are wanted.
@@ -100,10 +105,10 @@ struct Owner {
 type Tools<'a> = (&'a Prefilter, &'a mut Box<[u8]>, &'a [&'a AtomicBool]);
 
 impl Search<'_> {
-    /// Searches the sessions, the newest file first, each followed by those of its subagents; in a session the best match first, then
-    /// the latest entry. It ends, without
-    /// an error, when there are enough hits in all sessions together, or when it is cancelled. A file that cannot be read is left out. An
-    /// error if no file descriptor or no memory is left.
+    /// Searches the sessions, the newest first, each followed by those of its subagents; in a session the best match first, then the latest
+    /// entry. The newest session is the one with the newest message where the catalog has a row of it, else the one whose file changed last.
+    /// The search ends, without an error, when there are enough hits in all sessions together, or when it is cancelled. A file that cannot
+    /// be read is left out. An error if no file descriptor or no memory is left.
     pub fn run(&self) -> Result<()> {
         let filter = Prefilter::of(&self.query.words)?;
         let (files, owners) = self.files()?;
@@ -136,7 +141,9 @@ impl Search<'_> {
         let start = self.scope.start(self.process)?;
         let mut sessions = self.scope.find(&start)?;
         sessions.retain(|file| file.fingerprint.is_some());
-        sort_by_age(&mut sessions);
+        // One session has no order.
+        let catalog = self.location.filter(|_| self.options.only.is_none()).and_then(Catalog::open);
+        sort_newest_first(&mut sessions, catalog.as_ref());
         let mut of_session: HashMap<usize, Vec<Candidate>> = HashMap::new();
         if self.options.subagents {
             for (file, session) in subagent_files(&sessions, &start, &mut Vec::new())? {
@@ -150,7 +157,7 @@ impl Search<'_> {
             owners.extend(owner.map(|_| Owner { file: session.clone(), shown: Mutex::new(None) }));
             files.push(SearchedFile { file: session, owner: None });
             let mut subagents = subagents;
-            sort_by_age(&mut subagents);
+            sort_newest_first(&mut subagents, catalog.as_ref());
             files.extend(subagents.into_iter().map(|file| SearchedFile { file, owner }));
         }
         if let Some(only) = &self.options.only {
@@ -292,12 +299,6 @@ fn is_same_file(named: &str, path: &str) -> bool {
     Path::new(named) == Path::new(path)
 }
 
-/// The newest first.
-fn sort_by_age(files: &mut [Candidate]) {
-    let modified = |file: &Candidate| file.fingerprint.map(|fingerprint| fingerprint.modified);
-    files.sort_by(|a, b| modified(b).cmp(&modified(a)).then_with(|| b.path.cmp(&a.path)));
-}
-
 /// How many hits of later sessions wait at least before no further session is searched.
 const MOST_WAITING: usize = 1_000;
 
@@ -414,6 +415,7 @@ mod tests {
         Search {
             scope: &sessions.scope(),
             process: &Fixed,
+            location: None,
             query: &Query::new("needle").expect("a query"),
             options: &SearchOptions::default(),
             cancelled: &AtomicBool::new(false),
@@ -448,6 +450,7 @@ mod tests {
             let done = Search {
                 scope: &sessions.scope(),
                 process: &Fixed,
+                location: None,
                 query: &Query::new("needle").expect("a query"),
                 options: &SearchOptions::default(),
                 cancelled: &AtomicBool::new(false),
