@@ -274,6 +274,17 @@ describe("the result of a tool that ran a subagent", () => {
 		await expectOnce(dir, main);
 	});
 
+	// Regression: after both were moved, a file whose name does not have the session's id was not found.
+	test.each(["2025_child.jsonl", "child.jsonl", "scout-run.jsonl"])(
+		"is not added after both sessions were moved with their directory, the subagent's as %s",
+		async (name) => {
+			const dir = scratch();
+			const main = writeSession(dir, parentLines({ sessionFile: `/old/--project--/${name}` }), "2025_main.jsonl");
+			writeSession(dir, childLines(), name);
+			await expectOnce(dir, main);
+		},
+	);
+
 	test("is added where nothing names the subagent's session, or that is gone", async () => {
 		for (const details of [
 			undefined,

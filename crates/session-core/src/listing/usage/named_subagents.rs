@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::add_up::{owners, with_owners};
 use super::report::UsageSession;
-use crate::base::paths::{file_name, join, resolve_from};
+use crate::base::paths::{file_name, join, parent, resolve_from};
 use crate::io::session_files::ENDING;
 
 /// Where sessions are among those that are added up.
@@ -38,7 +38,8 @@ impl Places {
             let (_, rest) = path.rsplit_once(file_name(&folder))?;
             self.by_path.get(&join(&folder, rest.strip_prefix(['/', '\\'])?))
         };
-        let by_path = self.by_path.get(&path).or_else(below);
+        let beside = || self.by_path.get(&join(&parent(&resolve_from(cwd, &session.path)), file_name(&path)));
+        let by_path = self.by_path.get(&path).or_else(below).or_else(beside);
         by_path.or_else(|| self.by_id.get(id_in(file_name(&path))?.as_bytes())).copied()
     }
 }
