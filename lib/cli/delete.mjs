@@ -23,8 +23,8 @@ import { timeOfDay } from "./times.mjs";
  * undefined for damaged files, which lists leave out
  */
 /**
- * @typedef {{ path: string, id?: string, files: string[], isInTrash?: boolean, isCatalogClean?: boolean, error?: string
- * }} Row what was deleted, or would be
+ * @typedef {{ path: string, id?: string, files: string[], target?: string, isInTrash?: boolean, isCatalogClean?:
+ * boolean, error?: string }} Row what was deleted, or would be
  */
 
 /** Width of the ids shown, in columns. */
@@ -108,7 +108,7 @@ async function oldSessions(day, options) {
 		.map((info) => ({ ...planDeletion(SessionManager, info.path), info }));
 }
 
-/** The table of what will be deleted. @param {Planned[]} planned */
+/** The table of what will be deleted, and the files that stay because links lead to them. @param {Planned[]} planned */
 function preview(planned) {
 	const hasMore = planned.some(({ backups, subagents }) => backups + subagents > 0);
 	const rows = planned.map(({ path, files, backups, subagents, info }) => [
@@ -126,7 +126,10 @@ function preview(planned) {
 		clip(underHome(info?.cwd ?? "") || "?", 40),
 		info ? title(info, columns()) : safeLine(path),
 	]);
-	return table(
+	const links = planned.flatMap(({ path, target }) =>
+		target === undefined ? [] : [`${safeLine(path)} is a link. The file that it leads to stays: ${safeLine(target)}`],
+	);
+	const shown = table(
 		[
 			{ title: "ID", paint: paint.cyan },
 			{ title: "AGE", align: "right", rank: 1 },
@@ -137,6 +140,7 @@ function preview(planned) {
 		],
 		rows,
 	);
+	return [...shown, ...links];
 }
 
 /** @param {number} count */
@@ -148,7 +152,7 @@ function questionOf(count) {
 }
 
 /** @param {Planned} planned @returns {Row} */
-const rowOf = ({ path, paths, info }) => ({ path, ...(info && { id: info.id }), files: paths });
+const rowOf = ({ path, paths, info, target }) => ({ path, ...(info && { id: info.id }), files: paths, target });
 
 /** @param {Planned} planned @returns {Row} */
 function done(planned) {

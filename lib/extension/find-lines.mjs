@@ -236,8 +236,9 @@ export class FindLines {
 			...(deletion.backups > 0 ? [counted(deletion.backups, "backup")] : []),
 		];
 		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
+		const link = deletion.target === undefined ? "" : " It is a link; the file that it leads to stays.";
 		return wrapped(
-			`Delete ${what} ${hasTrash() ? "to the trash" : "permanently"}? ` +
+			`Delete ${what} ${hasTrash() ? "to the trash" : "permanently"}?${link} ` +
 				`${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
 			this.#width,
 		).map((line) => this.#options.theme.fg("warning", line));

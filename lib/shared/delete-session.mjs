@@ -1,7 +1,7 @@
 // Deletes a session with all its files: into the trash, as pi does, or permanently if the command `trash` is not
 // installed. The manager's class is an argument, because the extension loads the addon at its first use.
 import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, rmSync, statSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 
@@ -16,6 +16,8 @@ import { delimiter, join } from "node:path";
  * @property {number} subagents the number of subagents' sessions
  * @property {string[]} files the session's file and its subagents' session files
  * @property {string} [inUse] why the session may be in use
+ * @property {string} [target] where the session's file leads if it is a symbolic link. As in pi only the link is
+ * deleted, and that file stays
  */
 
 /** A session may be in use for this time after a write, in milliseconds, because pi takes no lock. */
@@ -36,6 +38,7 @@ export function planDeletion(manager, path) {
 		subagents: subagents.length,
 		files,
 		inUse: useOf(manager, files),
+		target: lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? realpathSync(path) : undefined,
 	};
 }
 

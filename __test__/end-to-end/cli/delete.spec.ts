@@ -1,5 +1,14 @@
 // What `pi-sessions delete` deletes, and what it leaves alone.
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { good, goodJson, program, put, run, runInTerminal, type World, world } from "../../support/cli.js";
@@ -85,6 +94,24 @@ describe("deletes", () => {
 		await good(at, ["delete", "--older-than", "90d", "--yes"]);
 		expect([ancient, young, elsewhere].map(existsSync)).toEqual([false, true, true]);
 		expect(await good(at, ["delete", "--older-than", "90d"])).toMatch(/^No session of .* is older than 90d\n$/);
+	});
+
+	// Regression: nothing said that the file stays that a session's file leads to.
+	test("a symbolic link as pi does: the file that it leads to stays, and is named", async () => {
+		const at = world();
+		const elsewhere = join(at.cwd, "elsewhere.jsonl");
+		writeFileSync(elsewhere, text([header({ id: "linked" }), said("linked", "2025-01-01T00:00:00.000Z")]));
+		utimesSync(elsewhere, 1e9, 1e9);
+		const link = join(dirname(old(at, "other")), "linked.jsonl");
+		symlinkSync(elsewhere, link);
+		const target = realpathSync(elsewhere);
+		expect((await goodJson(at, ["delete", "linked", "--dry-run"])).sessions).toEqual([
+			{ path: link, id: "linked", files: [link], target },
+		]);
+		const out = await good(at, ["delete", "linked", "--yes"], { PATH: "" });
+		expect(out).toContain(`${link} is a link. The file that it leads to stays: ${target}\n`);
+		expect(out).toContain(`deleted  ${link}\n`);
+		expect([existsSync(link), existsSync(elsewhere)]).toEqual([false, true]);
 	});
 
 	test("a file without a readable header, by its path", async () => {
