@@ -53,7 +53,7 @@ impl OtherFormat {
         let Some(fields) = read::<TellingFields<Raw<'_>>>(line) else { return Ok(None) };
         Ok(if fields.is_sidechain.is_some() || fields.parent_uuid.is_some() || fields.leaf_uuid.is_some() {
             Some(Self::ClaudeCode)
-        } else if is(&fields.kind, b"agent_start")? {
+        } else if is_event(&fields.kind)? {
             Some(Self::Events)
         } else {
             None
@@ -78,6 +78,15 @@ fields! {
         parent_uuid: V = "parentUuid",
         leaf_uuid: V = "leafUuid",
     }
+}
+
+/// Whether a type is that of an event of a model's run. A recording may begin or break off anywhere.
+fn is_event(kind: &Option<Raw<'_>>) -> memory::Result<bool> {
+    let kind = kind.as_ref().map_or(Ok(None), Value::text)?;
+    let events = ["agent_", "turn_", "message_", "tool_execution_"];
+    let is_phase = |phase: &str| ["start", "update", "end", "settled"].contains(&phase);
+    let kind = kind.as_deref().and_then(|kind| std::str::from_utf8(kind).ok()).unwrap_or_default();
+    Ok(events.iter().any(|event| kind.strip_prefix(event).is_some_and(is_phase)))
 }
 
 fn is(value: &Option<Raw<'_>>, text: &[u8]) -> memory::Result<bool> {

@@ -35,7 +35,8 @@ pub(crate) fn salvaged_entry(text: &str) -> memory::Result<Option<EntryHead<'sta
 }
 
 /// The fields that are taken from an incomplete object.
-const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
+const KNOWN: [&str; 9] =
+    ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom", "kind"];
 
 /// Fields of an object that may have lost its end, as their JSON texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,8 +87,13 @@ pub(crate) struct SalvagedPiece<'a> {
 impl SalvagedPiece<'_> {
     /// Whether it is a header, or what is left of one.
     pub(crate) fn is_header(&self) -> bool {
-        let kind = self.fields.get("type").and_then(|kind| string_bytes(kind).ok().flatten());
-        kind.as_deref() == Some(b"session")
+        self.has("type", b"session")
+    }
+
+    /// Whether a field is this text.
+    pub(crate) fn has(&self, name: &str, text: &[u8]) -> bool {
+        let value = self.fields.get(name).and_then(|value| string_bytes(value).ok().flatten());
+        value.as_deref() == Some(text)
     }
 }
 

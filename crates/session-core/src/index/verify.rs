@@ -111,14 +111,21 @@ impl Survey {
 
     /// What the file is, if it is not a session of pi. `other_format` is what its lines say so far.
     fn other_format_in(&self, storage: &dyn Storage) -> Result<Option<OtherFormat>> {
-        let is_session = match self.other_format {
+        let found = match self.lines.first() {
+            Some(first) if matches!(first.what, LineClass::Damaged(_)) => {
+                damaged_text(storage, first)?.and_then(|text| format_of_damaged_first_line(&text))
+            }
+            _ => None,
+        };
+        let found = found.or(self.other_format);
+        let is_session = match found {
             // What comes after the first line of these files may resemble pi's lines.
             Some(OtherFormat::PiAgentCore | OtherFormat::OhMyPi) => false,
             Some(OtherFormat::Events) if !self.has_entries_of_pi => false,
             _ => self.has_entries_of_pi || self.header.is_some() || self.is_pi_in_damaged_lines(storage)?,
         };
         let unknown = if self.lines.is_empty() { OtherFormat::Empty } else { OtherFormat::Unknown };
-        Ok(if is_session { None } else { Some(self.other_format.unwrap_or(unknown)) })
+        Ok(if is_session { None } else { Some(found.unwrap_or(unknown)) })
     }
 
     /// Whether a damaged line contains what is left of a header, or an entry of one of pi's kinds.
@@ -214,6 +221,17 @@ impl Survey {
             unpaired_calls: self.unpaired_calls(storage)?,
         })
     }
+}
+
+/// What a file is whose first line is damaged, if what is left of the line alone tells.
+fn format_of_damaged_first_line(text: &str) -> Option<OtherFormat> {
+    pieces(text).find_map(|piece| {
+        if piece.has("type", b"title") {
+            Some(OtherFormat::OhMyPi)
+        } else {
+            piece.has("kind", b"header").then_some(OtherFormat::PiAgentCore)
+        }
+    })
 }
 
 /// Whether an entry is of one of pi's kinds. OpenAI's items have an id and the type `message`, too, but no `message`; other programs' lines

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::header;
 use super::plan::RepairPlan;
 use super::repair_log::{Repair, RepairLog};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::paths::absolute_text;
 use crate::format::header::Version;
 use crate::index::surveyed_line::{LineClass, SurveyedLine};
@@ -90,8 +90,10 @@ pub fn repair(path: impl AsRef<Path>, now: f64) -> Result<RepairReport> {
         let is_anything_lost = survey.lines.iter().any(is_lost);
         let mut plan = RepairPlan::of(storage, survey, header, &mut made)?;
         if is_anything_lost && plan.entries.is_empty() {
-            // They may be entries of version 1, which have no ids, below what is left of a header.
-            return Err(Error::not_a_session(path));
+            // They may be entries of version 1, which have no ids.
+            let what =
+                "Session cannot be repaired: its header is damaged, and no line after it is an entry of version 3";
+            return Err(Error::of_file(ErrorCode::SessionInvalid, what, path));
         }
         let Some(replaced) = original.replace(Backup::Repaired, &mut plan)? else { return Ok(None) };
         backup.get_or_insert(replaced.backup);

@@ -365,12 +365,20 @@ fn files_of_other_programs_are_told_from_damaged_sessions() {
 "#;
     let subagent = r#"{"isSidechain":true,"agentId":"a","type":"user","message":{"role":"user","content":"x"}}"#;
     let events = format!("{HEADER}\n{{\"type\":\"agent_start\"}}\n{{\"type\":\"agent_end\",\"messages\":[]}}\n");
+    let cut_title = format!("{}\n{HEADER}\n{message}\n", &title[..30]);
+    let fused_title = format!("{}{HEADER}\n{message}\n", &title[..30]);
+    let cut_format_4 = format!("{}\n[{message}]\n[{message}", &format_4[..40]);
+    let late_events = format!("{HEADER}\n{{\"type\":\"agent_st\n{{\"type\":\"turn_start\"}}\n");
     let item = r#"{"type":"message","id":"msg_1","role":"assistant","content":[]}"#;
     for (text, words) in [
         ("", "an empty file"),
         ("\n \n", "an empty file"),
         (format_4, "a session of pi-agent-core in format 4"),
         (&title, "a session of oh-my-pi"),
+        (&cut_title, "a session of oh-my-pi"),
+        (&fused_title, "a session of oh-my-pi"),
+        (&cut_format_4, "a session of pi-agent-core in format 4"),
+        (&late_events, "the events that pi --mode json prints"),
         (claude, "a transcript in Claude Code's format"),
         (subagent, "a transcript in Claude Code's format"),
         (&events, "the events that pi --mode json prints"),
@@ -384,6 +392,24 @@ fn files_of_other_programs_are_told_from_damaged_sessions() {
         assert_eq!(error, format!("Session file is not a valid pi session but {words}: {path}"));
         let found = verify(&path).expect("read").other_format.expect("not a session");
         assert_eq!(found.words(), words);
+        assert_eq!(fs::read_to_string(&path).expect("read"), text);
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+}
+
+/// Regression: of a session of version 1 whose header is cut `verify` said that it is a damaged session, and `repair` that it is none.
+#[test]
+fn verify_and_repair_agree_on_a_session_of_version_1_whose_header_is_cut() {
+    let header = r#"{"type":"session","id":"i","timestamp":"2025-11-21T09:00:00.000Z","cwd":"/c"}"#;
+    let line = r#"{"type":"message","timestamp":"2025-11-21T09:00:01.000Z","message":{"role":"user","content":"x"}}"#;
+    for cut in [20, 40, header.len() - 1] {
+        let text = format!("{}\n{line}\n{line}\n", &header[..cut]);
+        let (dir, path) = written(&text);
+        let report = verify(&path).expect("read");
+        assert_eq!((report.ok, report.other_format, report.version), (false, None, None));
+        let error = repair(&path, 0.0).expect_err("no ids").to_string();
+        let why = "its header is damaged, and no line after it is an entry of version 3";
+        assert_eq!(error, format!("Session cannot be repaired: {why}: {path}"));
         assert_eq!(fs::read_to_string(&path).expect("read"), text);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
     }
