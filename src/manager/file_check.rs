@@ -24,18 +24,24 @@ pub fn with_file(
     done.map_err(|error| thrown(js, &error))
 }
 
+/// How often a read begins again because others replace the file.
+const TRIES: usize = 8;
+
 /// Reads. If a line is not where it was, or another file has taken the file's name, takes in what is there now and reads again. If that
-/// cannot be taken in, the second read says why, or reads the old file.
+/// cannot be taken in, the next read says why, or reads the old file.
 pub fn reading<T>(state: &RefCell<ManagerState>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
-    let result = read();
-    if result.is_ok() || !state.borrow().session.is_suspect() {
-        return result;
-    }
-    js.take_exception()?;
-    {
+    for _ in 0..TRIES {
+        let result = read();
+        if result.is_ok() || !state.borrow().session.is_suspect() {
+            return result;
+        }
+        js.take_exception()?;
         let mut state = state.borrow_mut();
-        let _ = state.session.refresh_for_read();
+        let taken_in = state.session.refresh_for_read();
         state.follow_remap(js)?;
+        if taken_in.is_err() {
+            break;
+        }
     }
     read()
 }

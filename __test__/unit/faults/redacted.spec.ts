@@ -1,8 +1,8 @@
 // A session is open while another process redacts its file: what was taken out is not read, copied or written any more.
 import { execFileSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { api, linesOf, message, opened, read, root, scratch, user } from "../../support/scratch.js";
 
 const { SessionManager } = api;
@@ -68,6 +68,26 @@ for (const looked of [false, true]) {
 		expect(shown(manager.getEntries())).not.toContain(SECRET);
 	});
 }
+
+// Regression: the second replacement during one branch was an error.
+test("a branch is made though others replace the file again and again meanwhile", () => {
+	const { manager, file } = begun();
+	const now = Date.now;
+	let left = 3;
+	vi.spyOn(Date, "now").mockImplementation(() => {
+		if (left-- > 0) {
+			copyFileSync(file, `${file}.new`);
+			renameSync(`${file}.new`, file);
+		}
+		return now();
+	});
+	try {
+		expect(linesOf(manager.createBranchedSession("c") as string)).toHaveLength(4);
+		expect(left).toBeLessThan(0);
+	} finally {
+		vi.restoreAllMocks();
+	}
+});
 
 test("a fork does not bring back what was redacted", () => {
 	const { manager, file } = begun();
