@@ -588,6 +588,9 @@ export declare class SessionManager {
 	 * session open reads the change with its next call that reads the file; entry objects that it has already returned
 	 * do not change.
 	 *
+	 * Temporary files of killed processes in the directory are removed. If `path` leads to a directory, nothing else is
+	 * done.
+	 *
 	 * @throws `TypeError` for an invalid argument. If the file is not a session and contains the text, a file cannot be
 	 * read or written, or another process or a manager with `lock: "exclusive"` has locked the session.
 	 * @example

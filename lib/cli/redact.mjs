@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
-import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
+import { everySessionFile, everySessionFolder, subagentFiles } from "../shared/session-dir.mjs";
 import { count, counted, safeLine } from "../shared/text.mjs";
 import { sessionDir } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
@@ -17,9 +17,10 @@ import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
 /** @typedef {import("../../index.js").RedactReport["lines"]} RedactedLines */
 /**
- * The result for a session file, or the expected result.
+ * The result for a session file, or for the temporary files in a folder, or the expected result.
  * @typedef {object} Row
  * @property {string} file
+ * @property {string[]} [temporaryFiles] of a folder: the removed files, which killed processes had left there
  * @property {number} lines the number of redacted lines
  * @property {string[]} backups the redacted backups
  * @property {number} left the number of lines that still contain the text, because it cannot be replaced there
@@ -55,15 +56,13 @@ export async function redact(query, options) {
 	const found = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
 	const others = found.filter((other) => other !== path);
 	const inCopies = ofCopies(path, what, lines);
-	// A redaction also removes temporary files of killed processes from the directory, so one file of each directory must
-	// be redacted even if it does not contain the text.
-	const swept = new Set();
-	for (const other of others) {
-		const mustSweep = !dryRun && !swept.has(dirname(other)) && !SessionManager.isLocked(other);
-		if (mustSweep) swept.add(dirname(other));
-		rows.push(...rowsOf(other, inCopies(other), dryRun, { mustSweep }));
-	}
-	rows.push(...rowsOf(path, what, dryRun, { isNamed: true }));
+	// Killed processes leave temporary files of any session, also in folders without a session.
+	const { text, replacement } = what;
+	const inTemporaryFiles = text === undefined ? inCopies(path) : { text, replacement };
+	for (const folder of everySessionFolder(sessionDir(options), dirname(path)))
+		rows.push(...temporaryRowsOf(folder, inTemporaryFiles, dryRun));
+	for (const other of others) rows.push(...rowsOf(other, inCopies(other), dryRun));
+	rows.push(...rowsOf(path, what, dryRun, true));
 	await report(path, rows, others.length, options);
 	return rows.some(({ error, left, isCatalogClean }) => error !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
 }
@@ -97,40 +96,53 @@ function ofCopies(path, { text, replacement }, lines) {
 }
 
 /**
+ * Removes the temporary files of a folder.
+ * @param {string} folder
+ * @param {RedactInput} what
+ * @param {boolean} dryRun
+ * @returns {Row[]} empty if none of them has it
+ */
+function temporaryRowsOf(folder, what, dryRun) {
+	try {
+		const planned = SessionManager.redact(folder, { ...what, dryRun: true });
+		if (planned.temporaryFiles.length === 0) return [];
+		const { temporaryFiles, left } = dryRun ? planned : SessionManager.redact(folder, { ...what, dryRun });
+		return [{ file: folder, lines: 0, backups: [], temporaryFiles, left, isLocked: false, isCatalogClean: true }];
+	} catch (error) {
+		return failureOf(folder, error);
+	}
+}
+
+/**
  * Redacts a file.
  * @param {string} file
  * @param {RedactInput} what
  * @param {boolean} dryRun
- * @param {{ isNamed?: boolean, mustSweep?: boolean }} options `isNamed`: the user named this session; `mustSweep`:
- * nothing has removed the temporary files of its directory yet
+ * @param {boolean} [isNamed] the user named this session
  * @returns {Row[]} empty if there is nothing to remove
  */
-function rowsOf(file, what, dryRun, { isNamed = false, mustSweep = false }) {
+function rowsOf(file, what, dryRun, isNamed = false) {
 	try {
 		// A dry run takes no lock, so a locked session that does not contain the text causes no error.
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
-		if (!isNamed && !mustSweep && planned.lines.length + planned.backups.length + planned.left === 0) return [];
+		if (!isNamed && planned.lines.length + planned.backups.length + planned.left === 0) return [];
 		const { lines, backups, left, isCatalogClean } = dryRun
 			? planned
 			: SessionManager.redact(file, { ...what, dryRun });
 		if (lines.length + backups.length + left === 0 && isCatalogClean) return [];
 		return [{ file, lines: lines.length, backups, left, isLocked: SessionManager.isLocked(file), isCatalogClean }];
 	} catch (error) {
-		const { code, message } = Object(error);
-		// A broken link or a file that was deleted meanwhile does not contain the text.
-		if (!isNamed && ABSENT.has(code)) return [];
-		return [
-			{
-				file,
-				lines: 0,
-				backups: [],
-				left: 0,
-				isCatalogClean: true,
-				isLocked: code === "ERR_SESSION_LOCKED",
-				error: message ?? String(error),
-			},
-		];
+		return failureOf(file, error, isNamed);
 	}
+}
+
+/** @param {string} file @param {unknown} error @param {boolean} [isNamed] @returns {Row[]} */
+function failureOf(file, error, isNamed = false) {
+	const { code, message } = Object(error);
+	// A broken link, or a file or folder that was deleted meanwhile, does not contain the text.
+	if (!isNamed && ABSENT.has(code)) return [];
+	const isLocked = code === "ERR_SESSION_LOCKED";
+	return [{ file, lines: 0, backups: [], left: 0, isCatalogClean: true, isLocked, error: message ?? String(error) }];
 }
 
 /** @type {Set<unknown>} */
@@ -147,8 +159,9 @@ async function report(path, rows, looked, { json, dryRun }) {
 		return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: looked, notReached: NOT_REACHED });
 	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
-	const failed = rows.filter(({ error, file }) => error !== undefined && file !== path).length;
-	const found = rows.filter(({ file }) => file !== path).length - failed;
+	const others = rows.filter(({ file, temporaryFiles }) => file !== path && temporaryFiles === undefined);
+	const failed = others.filter(({ error }) => error !== undefined).length;
+	const found = others.length - failed;
 	if (looked > 0)
 		await write(
 			`${counted(looked, "other session file")} searched: ${count(found)} with the text, ` +
@@ -157,8 +170,17 @@ async function report(path, rows, looked, { json, dryRun }) {
 	if (!dryRun) await write(`Not reached:\n${NOT_REACHED.map((line) => `  ${line}\n`).join("")}`);
 }
 
+/** @param {string} folder @param {number} count @param {number} left @param {boolean} isDryRun */
+const describeTemporary = (folder, count, left, isDryRun) => [
+	`${paint.green(isDryRun ? "would remove" : "removed")}  ${safeLine(folder)}: ${counted(count, "temporary file")} that killed processes left`,
+	...(left > 0
+		? [`${counted(left, "line")} of temporary files that cannot be removed still ${left === 1 ? "contains" : "contain"} it`]
+		: []),
+];
+
 /** The lines that describe a row. @param {Row} row @param {boolean} isDryRun */
-function describe({ file, lines, backups, left, isLocked, isCatalogClean, error }, isDryRun) {
+function describe({ file, lines, backups, temporaryFiles, left, isLocked, isCatalogClean, error }, isDryRun) {
+	if (temporaryFiles !== undefined) return describeTemporary(file, temporaryFiles.length, left, isDryRun);
 	const about = [counted(lines, "line")];
 	if (backups.length > 0) about.push(counted(backups.length, "backup"));
 	const done = `${paint.green(isDryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about.join(", ")}`;

@@ -38,6 +38,31 @@ export function everySessionFile(...dirs) {
 	return [...new Set(withSubagents(files))];
 }
 
+/**
+ * Every folder that may have session files: those of every working directory and of their subagents, and the same of
+ * these directories.
+ * @param {(string | undefined)[]} dirs
+ */
+export function everySessionFolder(...dirs) {
+	const named = [...new Set(dirs)].flatMap((dir) => (dir === undefined ? [] : [pathOf(dir)]));
+	const below = named.flatMap((dir) => sessionFiles(dir).flatMap((file) => foldersBelow(file.replace(/\.jsonl$/, ""))));
+	const own = pathsIn(sessionsRoot()).filter(isDirectory);
+	return [...new Set([...own.flatMap((dir) => [dir, ...foldersBelow(dir)]), ...named, ...below])];
+}
+
+/** A folder and those in it, of any depth. Links are not followed. @param {string} path */
+function foldersBelow(path) {
+	/** @type {string[]} */
+	const found = [];
+	const waiting = [path];
+	for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+		if (!kindOf(at)?.isDirectory()) continue;
+		found.push(at);
+		for (const below of pathsIn(at)) if (below !== at) waiting.push(below);
+	}
+	return found;
+}
+
 /** Session files, each followed by the session files of its subagents. @param {string[]} files */
 export const withSubagents = (files) => files.flatMap((file) => [file, ...subagentFiles(file)]);
 

@@ -67,22 +67,32 @@ test("as long as the catalog may still hold it the exit code is 1, also of a run
 	}
 });
 
-// Regression: only those beside the redacted session went, and the command said that nothing was left.
-test("temporary files of killed processes go from every directory of sessions", async () => {
+// Regression: only those beside the redacted session went, and the command said that nothing was left; later, only those
+// beside any session, and a dry run did not name them.
+test("temporary files of killed processes go from every directory of sessions, also where no session is", async () => {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user(SECRET))]);
 	const [dir, name] = [dirname(file), `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`];
-	const others = ["--other--", "--third--"].map((one) => join(dirname(dir), one));
-	for (const other of others) mkdirSync(other);
+	const others = ["--other--", "--third--", "--empty--", "--other--/gone/run-0"].map((one) => join(dirname(dir), one));
+	for (const other of others) mkdirSync(other, { recursive: true });
 	// A session, and a file that is none.
 	writeFileSync(join(others[0] as string, "x.jsonl"), `${JSON.stringify(header({ id: "x" }))}\n`);
 	writeFileSync(join(others[1] as string, "x.jsonl"), "");
 	const left = [dir, ...others].map((one) => join(one, name));
 	for (const path of left) writeFileSync(path, readFileSync(file));
-	await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"]);
-	expect(left.map((path) => existsSync(path))).toEqual([true, true, true]);
-	await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
-	expect(left.map((path) => existsSync(path))).toEqual([false, false, false]);
+	const clean = join(dir, ".pi-session-1.tmp");
+	writeFileSync(clean, "nothing of it");
+	const said = (verb: string, out: string): number =>
+		out.match(new RegExp(`^${verb} {2}\\S+: 1 temporary file that killed processes left$`, "gm"))?.length ?? 0;
+	const planned = await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"]);
+	expect([said("would remove", planned), left.every((path) => existsSync(path))]).toEqual([left.length, true]);
+	const done = await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
+	expect([said("removed", done), left.some((path) => existsSync(path))]).toEqual([left.length, false]);
+	// Of an entry, too, whose session has it no more.
+	writeFileSync(left[3] as string, `${JSON.stringify(message("b", null, user("of an entry")))}\n`);
+	put(at, FORK, [message("b", null, user("of an entry"))]);
+	const { files } = JSON.parse(await good(at, ["redact", FORK, "--entry", "b", "--json"]));
+	expect(files).toContainEqual(expect.objectContaining({ file: others[2], temporaryFiles: [left[3]] }));
 });
 
 // Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.

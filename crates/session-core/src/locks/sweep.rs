@@ -2,6 +2,8 @@
 //! directory that it writes in; a redaction does so each time, because what they left may hold what is to be taken out.
 
 use std::collections::HashSet;
+use std::fs::{DirEntry, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -26,30 +28,41 @@ pub(crate) fn sweep_if_due(target: &Path) {
 }
 
 /// Removes temporary files and lock files that dead processes left. One that cannot be removed does no harm and stays,
-/// as does any other file with such a name. Returns the temporary files that stay though no living process is known to write them.
-pub(crate) fn sweep(dir: &Path) -> Vec<PathBuf> {
-    let mut left = Vec::new();
+/// as does any other file with such a name.
+pub(crate) fn sweep(dir: &Path) {
     for entry in fs::list(dir).into_iter().flatten() {
-        let (name, path) = (entry.file_name(), entry.path());
-        let Some(name) = name.to_str() else { continue };
-        if name.ends_with(".jsonl.lock") {
-            let _ = lock_file::remove_stale(&path);
-        }
-        let is_temporary = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-        if is_temporary && entry.file_type().is_ok_and(|kind| kind.is_file()) && !is_removed_or_in_use(&path) {
-            left.push(path);
+        if entry.file_name().to_str().is_some_and(|name| name.ends_with(".jsonl.lock")) {
+            let _ = lock_file::remove_stale(&entry.path());
+        } else if is_temporary(&entry) {
+            let _ = remove_abandoned(&entry.path());
         }
     }
-    left
 }
 
-fn is_removed_or_in_use(path: &Path) -> bool {
+/// The temporary files in a directory that no living process is known to write.
+pub(crate) fn abandoned(dir: &Path) -> Vec<PathBuf> {
+    let files = fs::list(dir).into_iter().flatten().filter(is_temporary).map(|entry| entry.path());
+    files.filter(|path| !matches!(hold(path), Ok(None)) && fs::exists(path)).collect()
+}
+
+fn is_temporary(entry: &DirEntry) -> bool {
+    let has_name = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    entry.file_name().to_str().is_some_and(has_name) && entry.file_type().is_ok_and(|kind| kind.is_file())
+}
+
+/// Removes a temporary file. False if a living process writes it; an error also where there are no locks that tell.
+pub(crate) fn remove_abandoned(path: &Path) -> io::Result<bool> {
+    match hold(path)? {
+        Some(_locked) => fs::remove(path).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// A temporary file that nobody else has locked. None if somebody has.
+fn hold(path: &Path) -> io::Result<Option<File>> {
     // Opened for writing: some systems do not lock a file that is open only for reading.
-    let removed = open::existing(path, Access::Overwrite).and_then(|file| match fs::try_lock(&file)? {
-        true => fs::remove(path),
-        false => Ok(()),
-    });
-    removed.is_ok() || !fs::exists(path)
+    let file = open::existing(path, Access::Overwrite)?;
+    Ok(fs::try_lock(&file)?.then_some(file))
 }
 
 #[cfg(test)]

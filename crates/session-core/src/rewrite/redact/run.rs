@@ -17,7 +17,7 @@ use crate::json::reader::{read, Raw};
 use crate::json::{quoted, string_bytes};
 use crate::lines::line_reader::{line_text, owned_text};
 use crate::locks::lock_file::SessionLockGuard;
-use crate::locks::sweep::sweep;
+use crate::locks::sweep;
 use crate::rewrite::backup;
 use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite, RewriteTarget};
 use crate::storage::file::FileStorage;
@@ -93,12 +93,15 @@ pub struct RedactedLine {
 
 /// The report on a redaction.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RedactReport {
     /// The lines of the session file.
     pub lines: Vec<RedactedLine>,
     /// The paths of the backups that were changed.
     pub backups: Vec<String>,
+    /// The temporary files that contained it, which were removed: dead processes left them in the directory.
+    pub temporary_files: Vec<String>,
     /// How many lines of all these files still hold what was to be taken out, or could not be read.
     pub left: u64,
 }
@@ -107,23 +110,27 @@ pub struct RedactReport {
 /// what would be changed.
 ///
 /// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. Temporary files that dead processes left
-/// in the directory are removed. If `left` of the report is not 0,
-/// something remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
+/// in the directory are removed. If `path` leads to a directory, that is all that is done. If `left` of the report is not 0, something
+/// remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
 /// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
 /// Errors are those of [`repair`](crate::rewrite::repair::repair), but some of the backups may be changed then. A file that is not a session
 /// is an error only if it holds what was to be taken out.
 pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let path = &absolute_text(path.as_ref())?;
+    if fs::metadata(Path::new(path)).is_ok_and(|meta| meta.is_dir()) {
+        return redact_temporary_files(Path::new(path), redaction, is_dry_run);
+    }
     let _lock = if is_dry_run { None } else { Some(SessionLockGuard::join(path)?) };
     let is_session = first_header(RewriteTarget::hold(path)?.storage())?.is_some();
-    let mut left = if is_dry_run { 0 } else { left_of_temporary_files(path, redaction)? };
+    let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
+    let report = redact_temporary_files(target.parent().unwrap_or(&target), redaction, is_dry_run)?;
     if !is_session {
         // A file that is not a session is never changed.
         let (lines, more) = redact_file(path, true, redaction, true, &mut Identities::default())?;
         let has_nothing = lines.is_empty() && more == 0;
-        let report = RedactReport { left, ..RedactReport::default() };
         return if has_nothing { Ok(report) } else { Err(Error::not_a_session(path)) };
     }
+    let mut left = report.left;
     let mut identities = Identities::default();
     // The file says which entries the lines of a backup are. It is changed last: once it is, nothing of this is left to do.
     // The new lines are in memory once.
@@ -138,7 +145,7 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
     }
     let (lines, more) = planned.map_or_else(|| redact_file(path, false, redaction, false, &mut identities), Ok)?;
     left += more;
-    Ok(RedactReport { lines, backups, left })
+    Ok(RedactReport { lines, backups, left, ..report })
 }
 
 /// What lines that are in no session file become, such as those of a store: those that change. Where the file at an
@@ -178,22 +185,28 @@ fn backups_of(path: &str) -> Result<Vec<String>> {
     Ok(backups.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect())
 }
 
-/// Removes the temporary files of dead processes from the directory of a session file. Returns how many lines of those that cannot be
-/// removed, or that no lock tells to be in use, hold what is to be taken out.
-pub(super) fn left_of_temporary_files(path: &str, redaction: &Redaction) -> Result<u64> {
-    let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
-    let mut left = 0;
-    for temporary in sweep(target.parent().unwrap_or(&target)) {
-        let storage = match FileStorage::open(&temporary.to_string_lossy()) {
+/// Removes the temporary files of dead processes from a directory. The report names those that contain what is to be taken out; of those
+/// that cannot be removed it counts the lines as left.
+fn redact_temporary_files(dir: &Path, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
+    let mut report = RedactReport::default();
+    for temporary in sweep::abandoned(dir) {
+        let path = temporary.to_string_lossy();
+        let storage = match FileStorage::open(&path) {
             Err(error) if error.is_missing() => continue,
             storage => storage?,
         };
         let mut identities = Identities::default();
         let mut redactor = Redactor::new(redaction, false, &mut identities);
         redactor.write(&storage, &mut io::sink())?;
-        left += redactor.left + redactor.changed.len() as u64;
+        let lines = redactor.left + redactor.changed.len() as u64;
+        drop(storage);
+        match if is_dry_run { Ok(true) } else { sweep::remove_abandoned(&temporary) } {
+            Ok(true) if lines > 0 => push(&mut report.temporary_files, copy_of(&path)?)?,
+            Err(_) if fs::exists(&temporary) => report.left += lines,
+            Ok(_) | Err(_) => {}
+        }
     }
-    Ok(left)
+    Ok(report)
 }
 
 fn redact_file(

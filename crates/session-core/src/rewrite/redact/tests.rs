@@ -5,7 +5,6 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::copies::hash_of;
-use super::run::left_of_temporary_files;
 use super::text::Needle;
 use super::*;
 use crate::base::error::ErrorCode;
@@ -550,9 +549,12 @@ fn temporary_files_of_dead_processes_are_removed_by_each_redaction() {
     for name in [".pi-session-1.tmp", ".pi-session-2.tmp"] {
         fs::write(at(name), "swordfish").expect("written");
         fs::write(at("other.tmp"), "swordfish").expect("written");
-        assert_eq!(redact(&path, &text("swordfish"), true).expect("planned").left, 0);
+        let removed = vec![at(name).to_str().expect("text").to_owned()];
+        let planned = redact(&path, &text("swordfish"), true).expect("planned");
+        assert_eq!((planned.left, &planned.temporary_files), (0, &removed));
         assert!(at(name).exists(), "a plan changes nothing");
-        assert_eq!(redact(&path, &text("swordfish"), false).expect("redacted").left, 0);
+        let done = redact(&path, &text("swordfish"), false).expect("redacted");
+        assert_eq!((done.left, &done.temporary_files), (0, &removed));
         assert!(!at(name).exists() && at("other.tmp").exists());
     }
     drop(alive);
@@ -568,11 +570,27 @@ fn what_temporary_files_hold_that_cannot_be_removed_is_left() {
     fs::write(dir.path().join(".pi-session-1.tmp"), "swordfish\nother\n{\"data\":\"swordfish\"}").expect("written");
     for refused in [&[(FsCall::Lock, libc::ENOTSUP)], &[(FsCall::Remove, libc::EACCES)]] {
         let left = on_file_system(FileSystem { refused, ..FileSystem::PLAIN }, || {
-            left_of_temporary_files(&path, &text("swordfish")).expect("read")
+            redact(dir.path(), &text("swordfish"), false).expect("read").left
         });
         assert_eq!(left, 2);
     }
     assert_eq!(redact(&path, &text("swordfish"), false).expect("redacted").left, 0);
+}
+
+/// Regression: those of a directory that has no session any more stayed.
+#[test]
+fn the_temporary_files_of_a_directory_are_removed_without_a_session() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
+    for (name, content) in [(".pi-session-1.tmp", "{\"data\":\"sword\\u0066ish\"}"), (".pi-session-2.tmp", "other")] {
+        fs::write(at(name), content).expect("written");
+    }
+    for (is_dry_run, files) in [(true, 2), (false, 0)] {
+        let report = redact(dir.path(), &text("swordfish"), is_dry_run).expect("read");
+        let expected = RedactReport { temporary_files: vec![at(".pi-session-1.tmp")], ..RedactReport::default() };
+        assert_eq!(report, expected);
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), files);
+    }
 }
 
 /// Regression: a file without the text was an error, because it was not a session.
