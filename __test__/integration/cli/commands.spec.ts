@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
-import { api, assistant, entry, type Json, message, modeOf, root, user } from "../../support/scratch.js";
+import { api, assistant, entry, header, type Json, message, modeOf, root, text, user } from "../../support/scratch.js";
 import { isWindows } from "../../support/windows.js";
 
 describe("list", () => {
@@ -140,6 +140,20 @@ describe("a session is named", () => {
 		const found = lines(await good(at, ["search", "said", "--json"])).map((line) => JSON.parse(line).id);
 		expect(found).toEqual(["newer", "older"]);
 		expect((await goodJson(at, ["fork"])).parentSession).toBe(newer);
+	});
+
+	// Regression: nothing found such a session, and nothing said so.
+	test("by the id of a subagent's session, which verify --all reads as well", async () => {
+		const at = world();
+		const main = put(at, "main-1", [message("a", null, user("asks"))]);
+		const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
+		mkdirSync(folder, { recursive: true });
+		const path = join(folder, "session.jsonl");
+		writeFileSync(path, `${text([header({ id: "sub-1" }), message("a", null, user("answers"))])}half`);
+		expect(await good(at, ["show", "sub-"])).toContain("answers");
+		const found = api.SessionManager.findByIdPrefix("sub-", { sessionDir: dirname(main) });
+		expect(found.map(({ id }) => id)).toEqual(["sub-1"]);
+		expect(await run(at, ["verify", "--all"])).toMatchObject({ code: 1, out: expect.stringContaining(path) });
 	});
 
 	test("by an id that is the beginning of another", async () => {
