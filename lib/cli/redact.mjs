@@ -170,13 +170,20 @@ async function report(path, rows, looked, { json, dryRun }) {
 	if (!dryRun) await write(`Not reached:\n${NOT_REACHED.map((line) => `  ${line}\n`).join("")}`);
 }
 
-/** @param {string} folder @param {number} count @param {number} left @param {boolean} isDryRun */
-const describeTemporary = (folder, count, left, isDryRun) => [
-	`${paint.green(isDryRun ? "would remove" : "removed")}  ${safeLine(folder)}: ${counted(count, "temporary file")} that killed processes left`,
-	...(left > 0
-		? [`${counted(left, "line")} of temporary files that cannot be removed still ${left === 1 ? "contains" : "contain"} it`]
-		: []),
-];
+/**
+ * The lines that describe a folder.
+ * @param {string} folder
+ * @param {number} count
+ * @param {number} left
+ * @param {boolean} isDryRun
+ */
+function describeTemporary(folder, count, left, isDryRun) {
+	const files = counted(count, "temporary file");
+	const done = `${paint.green(isDryRun ? "would remove" : "removed")}  ${safeLine(folder)}: ${files} of killed processes`;
+	if (left === 0) return [done];
+	const contain = left === 1 ? "contains" : "contain";
+	return [done, `${counted(left, "line")} of temporary files that cannot be removed still ${contain} it`];
+}
 
 /** The lines that describe a row. @param {Row} row @param {boolean} isDryRun */
 function describe({ file, lines, backups, temporaryFiles, left, isLocked, isCatalogClean, error }, isDryRun) {

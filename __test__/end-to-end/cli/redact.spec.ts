@@ -83,7 +83,7 @@ test("temporary files of killed processes go from every directory of sessions, a
 	const clean = join(dir, ".pi-session-1.tmp");
 	writeFileSync(clean, "nothing of it");
 	const said = (verb: string, out: string): number =>
-		out.match(new RegExp(`^${verb} {2}\\S+: 1 temporary file that killed processes left$`, "gm"))?.length ?? 0;
+		out.match(new RegExp(`^${verb} {2}\\S+: 1 temporary file of killed processes$`, "gm"))?.length ?? 0;
 	const planned = await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"]);
 	expect([said("would remove", planned), left.every((path) => existsSync(path))]).toEqual([left.length, true]);
 	const done = await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
