@@ -1839,6 +1839,8 @@ export interface RedactReport {
 	lines: { id: string | null; hash: string; newHash: string; line: Uint8Array; session?: string }[];
 	/** The paths of the changed backups. */
 	backups: string[];
+	/** The temporary files with it that killed processes had left in the directory; they were removed. */
+	temporaryFiles: string[];
 	/**
 	 * The number of lines in these files that still contain the text (in a header, an id, a number), or are too long to
 	 * be read.

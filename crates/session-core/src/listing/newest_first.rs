@@ -12,7 +12,7 @@ use crate::summary::session_summary::ListedSession;
 /// Sorts the files of sessions, the newest first. The time of one is that of the catalog's row if the file has the size that the row was
 /// read at, whatever its times and its inode are now. Other files go by their own time: they were written to since, or no list has read
 /// them.
-pub fn sort_newest_first(files: &mut [Candidate], catalog: Option<&Catalog>) {
+pub(crate) fn sort_newest_first(files: &mut [Candidate], catalog: Option<&Catalog>) {
     let mut rows = catalog.and_then(|catalog| rows_of(catalog, files).ok()).unwrap_or_default();
     files.sort_by_cached_key(|file| {
         let ms = time_in(&mut rows, file).or_else(|| Some(file.fingerprint?.modified_ms()));
