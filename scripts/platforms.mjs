@@ -70,6 +70,10 @@ function makeClone(dir, modules) {
 	for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name))))
 		cpSync(join(root, file), join(dir, file));
 	symlinkSync(modules, join(dir, "node_modules"));
+	// The package of stores loads this clone, not the checkout that npm has linked into the packages.
+	const own = join(dir, "packages/sync/node_modules");
+	mkdirSync(own);
+	symlinkSync(dir, join(own, "pi-session-native"));
 	for (const name of ["node_modules", "pi", "pi-1.5.2", "pi-packages"])
 		symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
 }

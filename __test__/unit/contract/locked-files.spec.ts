@@ -79,11 +79,12 @@ testWith("links")("a symbolic link is not followed", () => {
 
 test("a process that is killed leaves no lock, and one that was started meanwhile does not have it", async () => {
 	const path = join(scratch(), "lock");
+	// On Windows a process that is not detached ends with its parent.
 	const child = start(
 		`
 		const { tryLockFile } = require(${JSON.stringify(MODULE)});
 		globalThis.kept = tryLockFile(args[0]);
-		const sleeper = require("node:child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"], { stdio: "ignore" });
+		const sleeper = require("node:child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"], { stdio: "ignore", detached: true });
 		say("holding " + sleeper.pid);
 		setInterval(() => {}, 1000);`,
 		[path],
