@@ -1489,11 +1489,6 @@ export interface SessionFileOptions {
 	 * it.
 	 */
 	lock?: "none" | "exclusive" | undefined;
-	/**
-	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are also
-	 * unique among copies of the session on other machines. `PI_SESSION_NATIVE_IDS` sets the default.
-	 */
-	ids?: "short" | "long" | undefined;
 }
 
 /**
@@ -2995,6 +2990,40 @@ export declare function parseSessionEntries(content: string): FileEntry[];
  * ```
  */
 export declare function projectContextEntry(entry: SessionEntry, edit: ContextEditEntry | undefined): AgentMessage[];
+
+/**
+ * The header of a session file, read without the entries; null if the file is not a session. Nothing is migrated.
+ *
+ * The header is the first line that is JSON. At most 64 MiB of damaged lines before it are skipped, as in lists.
+ *
+ * @throws `TypeError` if the path is not a string. The error of the system if the file is missing, is not a regular
+ * file, or cannot be read.
+ * @example
+ * ```ts
+ * console.log(readSessionHeader(file)?.version); // → 3
+ * ```
+ */
+export declare function readSessionHeader(path: string): SessionHeader | null;
+
+/**
+ * Redacts lines that are in no session file, such as lines of a store. Returns the lines that change, as
+ * `SessionManager.redact` reports them. If a session file is named and contains the entry of such a line, the line of
+ * the file is redacted and returned in place of the given one, because a user may have edited the file. No file is
+ * changed.
+ *
+ * @throws `TypeError` for an invalid argument. The error of the system if the file cannot be read.
+ * @example
+ * ```ts
+ * const line = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"x","data":"hunter2"}`);
+ * const [changed] = redactLines([line], { text: "hunter2" });
+ * console.log(Buffer.from(changed!.line).includes("[redacted]")); // → true
+ * ```
+ */
+export declare function redactLines(
+	lines: readonly Uint8Array[],
+	what: RedactInput,
+	path?: string,
+): RedactReport["lines"];
 
 /**
  * The messages of a single entry in the model's context.

@@ -19,6 +19,7 @@ export const {
 	migrateSessionEntries,
 	parseSessionEntries,
 	projectContextEntry,
+	readSessionHeader,
 	redactLines,
 	sessionEntryToContextMessages,
 	setAgentDir,

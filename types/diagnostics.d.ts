@@ -25,11 +25,6 @@ export interface SessionFileOptions {
 	 * it.
 	 */
 	lock?: "none" | "exclusive" | undefined;
-	/**
-	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are also
-	 * unique among copies of the session on other machines. `PI_SESSION_NATIVE_IDS` sets the default.
-	 */
-	ids?: "short" | "long" | undefined;
 }
 
 /**

@@ -15,7 +15,7 @@ use crate::factory::{self, FactoryFn};
 use crate::manager::context_messages;
 use crate::manager::from_objects::{self, objects};
 use pi_session_core::addon::memory::{push, OutOfMemory};
-use pi_session_core::addon::{each_entry_line, path_to, FileMutex, FileStorage, Parent};
+use pi_session_core::addon::{each_entry_line, header_text, path_to, FileMutex, FileStorage, Parent};
 use pi_session_core::projection::{context_rows, project, Contribution};
 use pi_session_core::{paths, RowNo, Tree};
 
@@ -215,6 +215,17 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> R
         },
     )?;
     Ok(values)
+}
+
+#[napi(catch_unwind)]
+pub fn read_session_header<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let path = resolved(js, path, "path")?;
+    let storage = FileStorage::open(&path).or_throw(js)?;
+    match header_text(&storage).or_throw(js)? {
+        Some(text) => parse(js, &text),
+        None => js.null(),
+    }
 }
 
 #[napi(catch_unwind)]

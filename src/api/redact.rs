@@ -73,7 +73,7 @@ fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<LineRedacti
     (0..js.len(list)?).map(line).collect()
 }
 
-#[napi(catch_unwind, skip_typescript)]
+#[napi(catch_unwind)]
 pub fn redact_lines<'env>(
     env: &'env Env,
     lines: JsVal<'env>,

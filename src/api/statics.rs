@@ -30,7 +30,7 @@ use pi_session_core::{
 };
 
 /// How a session's file is written.
-const FILE_OPTIONS: &[&CStr] = &[c"durability", c"lock", c"ids"];
+const FILE_OPTIONS: &[&CStr] = &[c"durability", c"lock"];
 
 impl SessionManager {
     fn at<'env>(

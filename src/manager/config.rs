@@ -10,7 +10,7 @@ use crate::convert::paths::on_paths;
 use crate::engine::JsEnv;
 use pi_session_core::paths::Process as _;
 use pi_session_core::wtf8::to_string_lossy;
-use pi_session_core::{make_session_dir, paths, Durability, EntryIds, Lock, Persistence, SessionFileOptions};
+use pi_session_core::{make_session_dir, paths, Durability, Lock, Persistence, SessionFileOptions};
 
 /// What a manager is opened with.
 pub struct ManagerConfig {
@@ -53,12 +53,10 @@ pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOption
     };
     let durability = given(c"durability", "PI_SESSION_NATIVE_DURABILITY")?;
     let lock = given(c"lock", "PI_SESSION_NATIVE_LOCK")?;
-    let ids = given(c"ids", "PI_SESSION_NATIVE_IDS")?;
     let exclusive = if matches!(lock, Some((.., true))) { Lock::ExclusiveProcess } else { Lock::Exclusive };
     Ok(SessionFileOptions {
         durability: one_of(js, durability, [("os", Durability::Os), ("fsync", Durability::Fsync)])?,
         lock: one_of(js, lock, [("none", Lock::None), ("exclusive", exclusive)])?,
-        ids: one_of(js, ids, [("short", EntryIds::Short), ("long", EntryIds::Long)])?,
     })
 }
 

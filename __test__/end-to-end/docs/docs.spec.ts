@@ -157,8 +157,8 @@ test("every example in the help of pi-sessions does what it should", async () =>
 });
 
 describe("pages", () => {
-	/** For the addon's loader and for `packages/sync`. */
-	const INTERNAL = ["__napiBindingTarget", "redactLines"];
+	/** For the addon's loader. */
+	const INTERNAL = ["__napiBindingTarget"];
 
 	test.each(pages)("%s: links lead to files and headings that are there", (page) => {
 		const text = textOf(page)

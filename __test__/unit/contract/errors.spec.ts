@@ -129,6 +129,7 @@ const WRONG: Record<string, (dir: string) => unknown[]> = {
 	open: (dir) => [join(dir, "x.jsonl"), { readonly: "yes" }],
 	parseSessionEntries: () => [5],
 	projectContextEntry: () => [null],
+	readSessionHeader: () => [5],
 	readTexts: () => [5],
 	redact: (dir) => [join(dir, "x.jsonl"), { text: 5 }],
 	redactLines: () => [["text"], { text: "x" }],

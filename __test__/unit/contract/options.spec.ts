@@ -3,7 +3,7 @@
 // there.
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { anyManager, api, header, type Loose, loose, message, opened, scratch, setEnv } from "../../support/scratch.js";
+import { anyManager, api, header, type Loose, loose, message, opened, scratch } from "../../support/scratch.js";
 
 /** A manager of a session with two entries. */
 const two = () => opened([header(), message("a", null), message("b", "a")]).manager;
@@ -29,12 +29,12 @@ test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	["SessionManager.move", "from, to, sessionDir", (options) => anyManager.move?.("/none/such.jsonl", options)],
 	[
 		"SessionManager.open",
-		"readonly, sessionDir, cwd, durability, lock, ids",
+		"readonly, sessionDir, cwd, durability, lock",
 		(options) => anyManager.open?.("/none/such.jsonl", options),
 	],
 	[
 		"SessionManager.continueRecent",
-		"durability, lock, ids",
+		"durability, lock",
 		(options) => anyManager.continueRecent?.("/x", scratch(), options),
 	],
 	["getUsage", "by, since, until", (options) => loose(two()).getUsage?.(options)],
@@ -111,21 +111,4 @@ test("calls of pi ignore options that they do not know, and what is no object wh
 	expect(
 		["a", "b"].map(loose(two()).getBranch as (id: string) => unknown[], two()).map((branch) => branch.length),
 	).toEqual([1, 2]);
-});
-
-test("PI_SESSION_NATIVE_IDS and the option ids say how long new ids are, also the ones that are given beforehand", () => {
-	const dir = scratch();
-	const lengths = (options?: object) => {
-		const manager = api.SessionManager.create("/here", dir, options) as any;
-		return [manager.appendCustomEntry("x"), manager.appendCompaction("so far", null, 1)].map((id: string) => id.length);
-	};
-	setEnv({ PI_SESSION_NATIVE_IDS: "long" });
-	expect(lengths()).toEqual([36, 36]);
-	expect(lengths({ ids: "short" })).toEqual([8, 8]);
-	setEnv({ PI_SESSION_NATIVE_IDS: "", PI_SESSION_NATIVE_STORE: "/somewhere" });
-	expect(lengths()).toEqual([8, 8]);
-	expect(lengths({ ids: "long" })).toEqual([36, 36]);
-	expect(() => lengths({ ids: "many" })).toThrow('options.ids must be "short" or "long", not "many"');
-	setEnv({ PI_SESSION_NATIVE_IDS: "many" });
-	expect(() => lengths()).toThrow('PI_SESSION_NATIVE_IDS must be "short" or "long", not "many"');
 });

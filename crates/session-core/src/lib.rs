@@ -52,7 +52,7 @@ mod testing;
 mod tree;
 
 pub use crate::base::error::{Error, ErrorCode, Result};
-pub use crate::base::options::{Durability, EntryIds, Lock, SessionFileOptions};
+pub use crate::base::options::{Durability, Lock, SessionFileOptions};
 pub use crate::format::entry::{Damage, EntryKind};
 pub use crate::format::header::{NewHeader, ParentSession};
 pub use crate::format::other_format::OtherFormat;
@@ -153,7 +153,7 @@ pub mod addon {
     pub use crate::format::header::{new_file_name, Version, CURRENT_VERSION};
     pub use crate::format::message_head::MessageHead;
     pub use crate::format::serialize::{is_envelope_last, line, NewHead};
-    pub use crate::index::entry_lines::each_entry_line;
+    pub use crate::index::entry_lines::{each_entry_line, header_text};
     pub use crate::index::read_entries::{TakeBody, BODY_PLACEHOLDER};
     pub use crate::json::quote::push_quoted;
     pub use crate::json::{is_json, Value};

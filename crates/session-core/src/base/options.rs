@@ -24,16 +24,6 @@ pub enum Durability {
     Fsync,
 }
 
-/// How long the ids of new entries are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum EntryIds {
-    /// Eight hexadecimal digits, a UUID after 100 collisions: unique in their file.
-    #[default]
-    Short,
-    /// UUIDs: unique also among copies of the file that are appended to on other machines.
-    Long,
-}
-
 /// How a session's file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionFileOptions {
@@ -41,6 +31,4 @@ pub struct SessionFileOptions {
     pub durability: Durability,
     /// Who may write.
     pub lock: Lock,
-    /// The ids of new entries.
-    pub ids: EntryIds,
 }

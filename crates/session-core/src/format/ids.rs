@@ -6,26 +6,17 @@ use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
 use crate::base::error::{Error, Result};
-use crate::base::options::EntryIds;
 use crate::base::threads::locked;
 
 /// How often a short id is tried before a full UUID is taken.
 const SHORT_TRIES: usize = 100;
-
-/// A new entry id, not `taken`.
-pub(crate) fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
-    match length {
-        EntryIds::Short => short_entry_id(taken),
-        EntryIds::Long => Uuid::new_v4().hyphenated().to_string(),
-    }
-}
 
 /// The id of an entry of version 1 that is only shown, where entries have none: its number in the file, from 1 on.
 pub(crate) fn numbered_id(number: usize) -> String {
     format!("{number:08}")
 }
 
-/// A short id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
+/// A new entry id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
 pub(crate) fn short_entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     #[cfg(test)]
     if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {

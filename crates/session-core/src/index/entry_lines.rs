@@ -1,12 +1,31 @@
 //! The lines of a session file as they are there, nothing migrated.
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
+use crate::base::memory::copy_of;
 use crate::format::entry::{read_line, Damage, Line};
 use crate::format::header::Version;
 use crate::lines::file_window::WHOLE;
 use crate::lines::line_reader::{line_text, LineReader};
 use crate::storage::storage::Storage;
-use crate::summary::header_scan::first_header;
+use crate::summary::header_scan::{first_header, header_among_others};
+
+/// The text of the header; None if the file is not a session, or more than 64 MiB of damaged lines are in front of the header.
+pub fn header_text(storage: &dyn Storage) -> Result<Option<String>> {
+    if header_among_others(storage.reader(0)?).with_call("read", storage.name())?.is_none() {
+        return Ok(None);
+    }
+    let mut lines = LineReader::new(storage.reader(0)?, 0, WHOLE);
+    while let Some(line) = lines.next_line().with_call("read", storage.name())? {
+        if line.skipped.is_some() {
+            continue;
+        }
+        let text = line_text(line.bytes)?;
+        if read_line(&text, |line| matches!(line, Line::Header))? {
+            return Ok(Some(copy_of(&text)?));
+        }
+    }
+    Ok(None)
+}
 
 /// Hands on the text of the header and of each entry; none if the file is not a session. `each` may return errors of another
 /// type, which `fail` makes of those that occur here.

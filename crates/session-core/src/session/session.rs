@@ -14,7 +14,7 @@ use crate::base::wtf8::shown;
 use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{EntryHead, EntryKind};
 use crate::format::header::Header;
-use crate::format::ids::new_entry_id;
+use crate::format::ids::short_entry_id;
 use crate::format::serialize::NewHead;
 use crate::index::read_entries::{TakeBody, TakeLine};
 use crate::index::Index;
@@ -181,7 +181,7 @@ impl Session {
 
     /// An id that no entry has.
     pub fn new_entry_id(&self) -> String {
-        new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
+        short_entry_id(|id| self.tree().find(id).is_some())
     }
 
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are known.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::base::error::Result;
 use crate::base::options::Durability;
-use crate::base::options::{EntryIds, Lock, SessionFileOptions};
+use crate::base::options::{Lock, SessionFileOptions};
 use crate::format::entry::EntryKind;
 use crate::format::header::NewHeader;
 use crate::format::serialize::NewHead;
@@ -27,10 +27,8 @@ mod odd_file_systems;
 #[cfg(unix)]
 mod syncs;
 
-const OS: SessionFileOptions =
-    SessionFileOptions { durability: Durability::Os, lock: Lock::None, ids: EntryIds::Short };
-const FSYNC: SessionFileOptions =
-    SessionFileOptions { durability: Durability::Fsync, lock: Lock::None, ids: EntryIds::Short };
+const OS: SessionFileOptions = SessionFileOptions { durability: Durability::Os, lock: Lock::None };
+const FSYNC: SessionFileOptions = SessionFileOptions { durability: Durability::Fsync, lock: Lock::None };
 
 /// A directory of its own, in memory where there is one: thousands of cases wait for no disk.
 pub fn scratch() -> tempfile::TempDir {

@@ -44,7 +44,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "exclusive append",
-        options: SessionFileOptions { durability: Durability::Os, lock: Lock::Exclusive, ids: EntryIds::Short },
+        options: SessionFileOptions { durability: Durability::Os, lock: Lock::Exclusive },
         before: |session, _| session.close(),
         work: append,
     },
