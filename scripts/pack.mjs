@@ -1,4 +1,5 @@
-// Packs this clone for programs on this machine: one tarball, including the addon of this machine.
+// Packs this clone for programs on this machine: a tarball with the addon of this machine, and a tarball of
+// pi-session-sync, which depends on the first.
 //   node scripts/pack.mjs [folder]
 //
 // `npm install <clone>` would create a link. TypeScript resolves imports from the target of a link, so that
@@ -33,10 +34,10 @@ try {
 	);
 	mkdirSync(folder, { recursive: true });
 	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", resolve(folder)];
-	const [{ filename }] = JSON.parse(
-		execFileSync("npm", args, { cwd: staged, encoding: "utf8", shell: process.platform === "win32" }),
-	);
-	console.log(join(resolve(folder), filename));
+	for (const cwd of [staged, join(root, "packages/sync")]) {
+		const packed = execFileSync("npm", args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
+		console.log(join(resolve(folder), JSON.parse(packed)[0].filename));
+	}
 } finally {
 	rmSync(staged, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
-// Publishes the tested tarballs of a release: the packages of the platforms, and then the main package, so that an
-// install of it finds the others.
+// Publishes the tested tarballs of a release: the packages of the platforms, then the main package, then
+// pi-session-sync, so that an install of each finds the packages that it depends on.
 //   node scripts/publish.mjs <folder of tarballs>
 //
 // If it failed half way, run it again: it skips published packages. A version like 1.2.0-beta.1 gets the dist-tag
@@ -47,10 +47,11 @@ export function publish(dir) {
 		.filter((file) => file.endsWith(".tgz"))
 		.map((file) => join(dir, file));
 	const packages = tarballs.map((tarball) => ({ tarball, ...manifestIn(tarball) }));
-	packages.sort((a, b) => (a.name === main) - (b.name === main) || (a.name < b.name ? -1 : 1));
-	const last = packages.at(-1);
-	if (last?.name !== main) throw new Error(`${dir} contains no tarball of ${main}`);
-	const wanted = Object.entries(last.optionalDependencies ?? {});
+	const step = ({ name, dependencies }) => (name === main ? 1 : dependencies?.[main] ? 2 : 0);
+	packages.sort((a, b) => step(a) - step(b) || (a.name < b.name ? -1 : 1));
+	const mainPackage = packages.find(({ name }) => name === main);
+	if (!mainPackage) throw new Error(`${dir} contains no tarball of ${main}`);
+	const wanted = Object.entries(mainPackage.optionalDependencies ?? {});
 	const missing = wanted.filter(
 		([name, version]) => !packages.some((one) => one.name === name && one.version === version),
 	);

@@ -1,6 +1,6 @@
 // Prepares the packages of a release from a folder with the addons of all platforms.
 //   node scripts/release.mjs <folder with pi-session-native.<platform>.node for every platform>
-//   node scripts/release.mjs --dry-run <folder> <folder of addons>    packs the main package and the platforms in the second folder
+//   node scripts/release.mjs --dry-run <folder> <folder of addons>    packs the main package, pi-session-sync and the platforms in the second folder
 //   node scripts/release.mjs --tag v1.2.3     compares a tag with all manifests, Cargo.toml and the changelog
 //
 // It fails if an addon is missing. Afterwards each folder of npm/ contains its addon and the licenses of the compiled
@@ -30,6 +30,9 @@ import { optionsOf } from "./options.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const LICENSES = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
 
+/** pi-session-sync has a version of its own, and needs the main package of this release. */
+const SYNC = "packages/sync";
+
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
 const platformsOf = (dir) => readdirSync(join(dir, "npm")).sort();
 
@@ -53,6 +56,9 @@ export function checkTag(dir, tag) {
 	if (!tag.startsWith("v") || said.length > 0) {
 		throw new Error(`The tag ${tag} does not match this version: ${said.join(", ") || "it should begin with v"}`);
 	}
+	const sync = join(dir, SYNC, "package.json");
+	const { name } = read(join(dir, "package.json"));
+	if (read(sync).dependencies[name] !== `^${version}`) throw new Error(`${sync} must depend on ${name} ^${version}`);
 	const sections = readFileSync(join(dir, "CHANGELOG.md"), "utf8").match(/^## \S+/gm) ?? [];
 	if (!sections.includes(`## ${version}`)) throw new Error(`CHANGELOG.md has no section ${version}`);
 }
@@ -81,11 +87,12 @@ export function stage(dir, addons, env = process.env) {
 	for (const platform of platformsOf(dir)) {
 		for (const file of LICENSES) copyFileSync(join(dir, file), join(dir, "npm", platform, file));
 	}
+	copyFileSync(join(dir, "LICENSE"), join(dir, SYNC, "LICENSE"));
 	// publish.mjs publishes the packages one after another.
 	napi("prepublish", "--tag-style", "npm", "--skip-optional-publish", "--no-gh-release");
 	const repository = repositoryOf(env);
 	if (!repository) return;
-	for (const file of manifestsOf(dir))
+	for (const file of [...manifestsOf(dir), join(dir, SYNC, "package.json")])
 		writeFileSync(file, `${JSON.stringify({ ...read(file), repository }, null, 2)}\n`);
 }
 
@@ -97,8 +104,9 @@ export function dryRun(addons, folder) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-release-"));
 	try {
 		const manifest = read(join(root, "package.json"));
-		for (const part of [...manifest.files, "npm", "README.md"])
-			cpSync(join(root, part), join(scratch, part), { recursive: true });
+		const ofSync = [...read(join(root, SYNC, "package.json")).files, "package.json", "README.md"];
+		const parts = [...manifest.files, "npm", "README.md", ...ofSync.map((part) => join(SYNC, part))];
+		for (const part of parts) cpSync(join(root, part), join(scratch, part), { recursive: true });
 		const { napi } = manifest;
 		const isThere = (platform) => existsSync(join(addons, `${napi.binaryName}.${platform}.node`));
 		const missing = platformsOf(root).filter((platform) => !isThere(platform));
@@ -108,11 +116,11 @@ export function dryRun(addons, folder) {
 		writeFileSync(join(scratch, "package.json"), JSON.stringify({ ...manifest, napi: { ...napi, targets } }, null, 2));
 		stage(scratch, addons, {});
 		mkdirSync(folder, { recursive: true });
-		const packages = [...platformsOf(scratch).map((platform) => join(scratch, "npm", platform)), scratch];
+		const packages = [...platformsOf(scratch).map((platform) => join("npm", platform)), ".", SYNC];
 		const args = ["pack", "--ignore-scripts", "--pack-destination", folder];
 		for (const dir of packages)
 			execFileSync("npm", args, {
-				cwd: dir,
+				cwd: join(scratch, dir),
 				stdio: ["ignore", "inherit", "ignore"],
 				shell: process.platform === "win32",
 			});

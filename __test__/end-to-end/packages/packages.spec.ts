@@ -22,6 +22,7 @@ import { root } from "../../support/scratch.js";
 import { fakePi, moduleDir } from "../register/fake-pi.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const syncManifest = JSON.parse(readFileSync(join(root, "packages/sync/package.json"), "utf8"));
 const targets = (manifest.napi.targets as string[]).map((triple) => parseTriple(triple));
 const platforms = targets.map((target) => target.platformArchABI);
 /** The one this machine runs, by the addon that the build left. */
@@ -71,7 +72,7 @@ function dependenciesOf(dir: string, found = new Set<string>()): string[] {
 	const { dependencies = {} } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as {
 		dependencies?: Record<string, string>;
 	};
-	for (const name of Object.keys(dependencies)) {
+	for (const name of Object.keys(dependencies).filter((name) => name !== manifest.name)) {
 		const folder = [join(dir, "node_modules", name), join(root, "node_modules", name)].find((one) => existsSync(one));
 		if (folder === undefined) throw new Error(`${dir} needs ${name}, which is not installed`);
 		if (found.has(folder)) continue;
@@ -96,8 +97,11 @@ function pack(...dirs: string[]): { tarball: string; files: string[] }[] {
 const clone = join(scratch, "clone");
 let main: ReturnType<typeof pack>[number];
 let platform: ReturnType<typeof pack>[number];
+let sync: ReturnType<typeof pack>[number];
 /** What the main package needs to run, as tarballs: there is no registry to have it from. */
 let dependencies: string[];
+/** What pi-session-sync needs besides. */
+let syncDependencies: string[];
 
 function which(command: string): string {
 	return checked(spawnSync("sh", ["-c", `command -v ${command}`], { encoding: "utf8" })).trim();
@@ -111,6 +115,7 @@ beforeAll(async () => {
 	// A clone that is thrown away, as the release has one. The other platforms' addons are not built here.
 	// Sources and tests come along, to see that they are left out.
 	const parts = [...manifest.files, "npm", "package.json", "README.md", "src", "Cargo.toml", "__test__/unit/contract"];
+	parts.push("packages/sync");
 	for (const part of parts) {
 		if (existsSync(join(root, part))) cpSync(join(root, part), join(clone, part), { recursive: true });
 	}
@@ -122,9 +127,12 @@ beforeAll(async () => {
 	const code = `import { stage } from ${JSON.stringify(join(root, "scripts/release.mjs"))}; stage(${JSON.stringify(clone)}, ${JSON.stringify(join(scratch, "artifacts"))});`;
 	checked(spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" }));
 	const others = dependenciesOf(root);
-	const packed = pack(clone, join(clone, "npm", here), ...others);
-	[main, platform] = packed as [typeof main, typeof platform];
-	dependencies = packed.slice(2).map(({ tarball }) => tarball);
+	const ofSync = dependenciesOf(join(root, "packages/sync")).filter((folder) => !others.includes(folder));
+	const packed = pack(clone, join(clone, "npm", here), join(clone, "packages/sync"), ...others, ...ofSync);
+	[main, platform, sync] = packed as [typeof main, typeof platform, typeof sync];
+	const tarballsOf = (some: typeof packed) => some.map(({ tarball }) => tarball);
+	dependencies = tarballsOf(packed.slice(3, 3 + others.length));
+	syncDependencies = tarballsOf(packed.slice(3 + others.length));
 
 	registry = createServer((request, response) => {
 		asked.push(decodeURIComponent(request.url ?? "").slice(1));
@@ -315,7 +323,7 @@ describe("installed in an empty project, without Rust on the path,", () => {
 	});
 });
 
-test("a dry run of a release packs the main package and those of the platforms that were built, and they work from its folder", async () => {
+test("a dry run of a release packs the main package, pi-session-sync and those of the platforms that were built, and they work from its folder", async () => {
 	const [addons, folder] = [join(scratch, "built"), join(scratch, "dry-run")];
 	// One runs here; the other stands in for one that was built for another platform.
 	const built = [here, platforms.find((name) => name !== here) as string];
@@ -330,7 +338,8 @@ test("a dry run of a release packs the main package and those of the platforms t
 	expect(said).toContain(`Not in ${addons}: ${others.join(", ")}\n`);
 	const tarball = (name: string) => `${name}-${manifest.version}.tgz`;
 	const names = built.map((name) => `pi-session-native-${name}`);
-	expect(readdirSync(folder).sort()).toEqual(["pi-session-native", ...names].map(tarball).sort());
+	const syncTarball = `pi-session-sync-${syncManifest.version}.tgz`;
+	expect(readdirSync(folder).sort()).toEqual([...["pi-session-native", ...names].map(tarball), syncTarball].sort());
 	const packed = join(scratch, "of-another-platform");
 	mkdirSync(packed);
 	checked(spawnSync("tar", ["-xzf", join(folder, tarball(names[1] as string)), "-C", packed], { encoding: "utf8" }));
@@ -363,6 +372,51 @@ test("beside any release of pi it is installed, and pi not for its sake", async 
 	});
 });
 
+describe("pi-session-sync, installed beside it,", () => {
+	let dir: string;
+	beforeAll(async () => {
+		const packages = [main, platform, sync].map(({ tarball }) => tarball);
+		dir = await project("with-sync", ...packages, ...dependencies, ...syncDependencies);
+	});
+
+	test("has a license and what its manifest leads to, and no tests", () => {
+		for (const path of ["LICENSE", "README.md", "bin/pi-sync.mjs", "lib/index.d.ts", "lib/extension/index.mjs"])
+			expect(sync.files).toContain(path);
+		for (const path of sync.files) expect(path).not.toMatch(/__test__|\.spec\./);
+		expect(syncManifest.dependencies[manifest.name]).toBe(`^${manifest.version}`);
+	});
+
+	test("its command pushes a session to a directory, and lists it there", async () => {
+		const command = (...args: string[]) => run("node", [join(dir, "node_modules/.bin/pi-sync"), ...args], dir);
+		expect(await command("--help")).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("pi-sync") });
+		const begin = `const { SessionManager } = require("pi-session-native");
+			SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "x", timestamp: 1 });`;
+		expect(await run("node", ["-e", begin], dir)).toEqual({ code: 0, stdout: "", stderr: "" });
+		const store = join(scratch, "shared");
+		mkdirSync(store);
+		expect(await command("push", "--store", store)).toMatchObject({ code: 0, stdout: expect.stringMatching(/stored/) });
+		const { sessions } = JSON.parse(
+			(await command("status", "--all", "--sessions", "--json", "--store", store)).stdout,
+		);
+		expect(sessions).toHaveLength(1);
+	});
+
+	test("pi loads its extension", async () => {
+		const pi = join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent/dist/cli.js");
+		const extension = join(dir, "node_modules/pi-session-sync", syncManifest.pi.extensions[0]);
+		const { code, stdout, stderr } = await run(
+			"node",
+			[pi, "--no-session", "-e", extension, "-p", "/private status"],
+			dir,
+		);
+		expect({ code, stdout, stderr }).toEqual({
+			code: 0,
+			stdout: "This session is kept in no file, and is pushed to no store.\n",
+			stderr: "",
+		});
+	});
+});
+
 test("without its platform's package it installs, and says what is missing when it is loaded", async () => {
 	const dir = await project("alone", main.tarball, ...dependencies);
 	expect(asked).toContain(`pi-session-native-${here}`);
@@ -380,10 +434,11 @@ describe("a clone that is packed for a program, as the README says", () => {
 	let dir: string;
 	beforeAll(async () => {
 		const packed = join(scratch, "packed");
-		const tarball = checked(
-			spawnSync(process.execPath, [join(root, "scripts/pack.mjs"), packed], { encoding: "utf8" }),
-		).trim();
-		expect(readdirSync(packed)).toEqual([`pi-session-native-${manifest.version}.tgz`]);
+		const names = [`pi-session-native-${manifest.version}.tgz`, `pi-session-sync-${syncManifest.version}.tgz`];
+		const said = checked(spawnSync(process.execPath, [join(root, "scripts/pack.mjs"), packed], { encoding: "utf8" }));
+		expect(said.trim().split("\n")).toEqual(names.map((name) => join(packed, name)));
+		expect(readdirSync(packed).sort()).toEqual(names);
+		const tarball = join(packed, names[0] as string);
 		for (const page of ["README.md", "docs/moving-from-pi.md"]) {
 			expect(readFileSync(join(root, page), "utf8")).toContain(`/pi-session-native-${manifest.version}.tgz\``);
 		}

@@ -31,7 +31,8 @@ const json = (file: string): any => JSON.parse(readFileSync(file, "utf8"));
 /** What a release reads of a clone, and the addons of all platforms, as far as their names go. */
 function clone(): { dir: string; addons: string; manifests: string[] } {
 	const dir = join(scratch(), "clone");
-	for (const part of ["npm", "package.json", "Cargo.toml", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_NOTICES.md"]) {
+	const sync = "packages/sync/package.json";
+	for (const part of ["npm", "package.json", sync, "Cargo.toml", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_NOTICES.md"]) {
 		cpSync(join(root, part), join(dir, part), { recursive: true });
 	}
 	const addons = join(dir, "artifacts");
@@ -53,6 +54,10 @@ test("a tag is of the version of every manifest, and the changelog has a section
 	expect(caught(() => checkTag(dir, "v9.9.9")).message).toContain(`package.json says ${version}`);
 	write(join(dir, "CHANGELOG.md"), "# Changelog\n\n## Unreleased\n");
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toBe(`CHANGELOG.md has no section ${version}`);
+	const sync = join(dir, "packages/sync/package.json");
+	write(join(dir, "CHANGELOG.md"), `# Changelog\n\n## ${version}\n`);
+	write(sync, JSON.stringify({ ...json(sync), dependencies: { "pi-session-native": "^0.0.1" } }));
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`must depend on pi-session-native ^${version}`);
 	const one = manifests[3] as string;
 	write(one, JSON.stringify({ ...json(one), version: "0.0.1" }));
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${one} says 0.0.1`);
@@ -86,7 +91,7 @@ describe("the packages of a release", () => {
 		const { dir, addons, manifests } = clone();
 		expect(manifests).toHaveLength(9);
 		stage(dir, addons, { GITHUB_REPOSITORY: "somebody/of-theirs", GITHUB_SERVER_URL: "https://example.org" });
-		for (const file of manifests) {
+		for (const file of [...manifests, join(dir, "packages/sync/package.json")]) {
 			expect(json(file).repository, file).toEqual({
 				type: "git",
 				url: "git+https://example.org/somebody/of-theirs.git",
@@ -172,6 +177,7 @@ describe("publishing", () => {
 		const manifests = [
 			{ name: "pi-session-native", version, optionalDependencies },
 			...platforms.map((name) => ({ name, version })),
+			{ name: "pi-session-sync", version, dependencies: { "pi-session-native": `^${version}` } },
 		];
 		mkdirSync(join(dir, "packages"));
 		for (const one of manifests) {
@@ -203,7 +209,7 @@ describe("publishing", () => {
 		run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
 
 	// Regression: a release that stopped half way could not be run again.
-	test("goes on when it is run again: what is published is skipped, the main package comes last", async () => {
+	test("goes on when it is run again: what is published is skipped, pi-session-sync comes last, and before it the main package", async () => {
 		const server = await registry();
 		const dir = await tarballs("1.2.3");
 		server.failing.add("pi-session-native-win32-x64-msvc");
@@ -214,11 +220,12 @@ describe("publishing", () => {
 		expect(code, output).toBe(0);
 		expect(output).toContain("pi-session-native-linux-x64-gnu@1.2.3 is published already\n");
 		expect(server.taken).toEqual(
-			["pi-session-native-linux-x64-gnu", "pi-session-native-win32-x64-msvc", "pi-session-native"].map((name) => ({
-				name,
-				version: "1.2.3",
-				tags: ["latest"],
-			})),
+			[
+				"pi-session-native-linux-x64-gnu",
+				"pi-session-native-win32-x64-msvc",
+				"pi-session-native",
+				"pi-session-sync",
+			].map((name) => ({ name, version: "1.2.3", tags: ["latest"] })),
 		);
 		// And once more, from another build.
 		const other = await tarballs("1.2.3");
@@ -236,7 +243,7 @@ describe("publishing", () => {
 		const again = await publish(other, server);
 		expect(again.code, again.output).toBe(0);
 		expect(again.output).toContain("pi-session-native-win32-x64-msvc@1.2.3 is published already, from another build\n");
-		expect(server.taken).toHaveLength(3);
+		expect(server.taken).toHaveLength(4);
 	});
 
 	test("gives a beta its own dist-tag, beside a release that is there", async () => {
@@ -246,8 +253,8 @@ describe("publishing", () => {
 			expect(code, output).toBe(0);
 		}
 		expect(server.taken.map(({ version, tags }) => [version, ...tags].join(" "))).toEqual([
-			...Array(3).fill("1.2.3 latest"),
-			...Array(3).fill("1.3.0-beta.1 beta"),
+			...Array(4).fill("1.2.3 latest"),
+			...Array(4).fill("1.3.0-beta.1 beta"),
 		]);
 	});
 
