@@ -98,7 +98,7 @@ export function stage(dir, addons, env = process.env) {
 
 /**
  * Packs the release of this clone into a folder, without committing: the platforms whose addons are in `addons`, and a
- * main package that depends only on these. Returns the missing platforms.
+ * main package that depends only on these, and pi-session-sync. Returns the missing platforms.
  */
 export function dryRun(addons, folder) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-release-"));

@@ -19,6 +19,7 @@ import { parseTriple } from "@napi-rs/cli";
 import { type BuildOptions, build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../../support/scratch.js";
+import { print, world } from "../extension/pi.js";
 import { fakePi, moduleDir } from "../register/fake-pi.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -402,14 +403,9 @@ describe("pi-session-sync, installed beside it,", () => {
 	});
 
 	test("pi loads its extension", async () => {
-		const pi = join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent/dist/cli.js");
-		const extension = join(dir, "node_modules/pi-session-sync", syncManifest.pi.extensions[0]);
-		const { code, stdout, stderr } = await run(
-			"node",
-			[pi, "--no-session", "-e", extension, "-p", "/private status"],
-			dir,
-		);
-		expect({ code, stdout, stderr }).toEqual({
+		const at = await world();
+		const extension = join(dir, "node_modules/pi-session-sync");
+		expect(await print(at, "/private", { extension, args: ["--no-session"] })).toEqual({
 			code: 0,
 			stdout: "This session is kept in no file, and is pushed to no store.\n",
 			stderr: "",

@@ -176,8 +176,8 @@ describe("publishing", () => {
 		const optionalDependencies = Object.fromEntries(platforms.map((name) => [name, version]));
 		const manifests = [
 			{ name: "pi-session-native", version, optionalDependencies },
-			...platforms.map((name) => ({ name, version })),
 			{ name: "pi-session-sync", version, dependencies: { "pi-session-native": `^${version}` } },
+			...platforms.map((name) => ({ name, version })),
 		];
 		mkdirSync(join(dir, "packages"));
 		for (const one of manifests) {

@@ -7,7 +7,6 @@ import {
 	StoreError,
 	type StoreErrorCode,
 } from "pi-session-sync";
-import { conformanceCases } from "pi-session-sync/conformance";
 import { holds, type IsAny } from "./compare.mjs";
 
 const opened: LineStore = await openStore("/somewhere", { host: "laptop" });
@@ -18,7 +17,6 @@ const { stored, cursor }: Appended = await opened.append("id", {
 });
 const code: StoreErrorCode = new StoreError("full", "no room").code;
 const { lines, problems } = await opened.load("id", cursor);
-for (const { run } of conformanceCases) await run({ open: async (host) => openStore("/somewhere", { host }) });
 holds<false, [IsAny<typeof opened>, IsAny<typeof stored>, IsAny<typeof lines>, IsAny<typeof problems>]>();
 
 // @ts-expect-error: text is no line

@@ -1,4 +1,4 @@
-import type { RedactInput, RedactReport } from "../../../index.js";
+import type { RedactInput, RedactReport } from "pi-session-native";
 
 /** What went wrong, as a code for programs. */
 export type StoreErrorCode =
@@ -252,8 +252,7 @@ export interface S3StoreOptions {
 	/**
 	 * A function is called before each request; what it throws counts as `unreachable`, unless it is a `StoreError`. By
 	 * default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; where the first two are not set,
-	 * AWS's usual places (profiles, single sign-on, containers, web identity, instances) through the package
-	 * `@aws-sdk/credential-providers`.
+	 * AWS's usual places (profiles, single sign-on, containers, web identity, instances).
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
@@ -262,7 +261,7 @@ export interface S3StoreOptions {
 	locks?: string;
 }
 
-/** Sessions in a bucket of an S3-compatible object store, through the package `aws4fetch`. */
+/** Sessions in a bucket of an S3-compatible object store, through the package `@aws-sdk/client-s3`. */
 export interface S3Store extends LineStore {}
 export class S3Store {
 	constructor(options: S3StoreOptions);
@@ -318,10 +317,10 @@ export interface PushResult {
 	file: string;
 	/** How many bytes of the file are now known to be stored that were not before. */
 	bytes: number;
-	/** How many bytes are not known to be stored. */
-	lag: number;
 	/** How many lines lost all that they say here, because two hosts had redacted them in different ways. */
 	emptied: number;
+	/** How many bytes are not known to be stored. */
+	lag: number;
 	error?: Error;
 }
 
@@ -341,8 +340,6 @@ export interface SyncItem {
 export interface SyncOptions {
 	/** The id of one session; by default all of the project. One that was deleted here comes back if it is named. */
 	session?: string;
-	/** Begins no more sessions once it is aborted. */
-	signal?: AbortSignal;
 	/** `pull` counts sessions, `push` bytes. */
 	onProgress?: (done: number, total: number) => void;
 }
@@ -367,8 +364,8 @@ export interface SessionSyncOptions {
 	cwd: string;
 	/** The directory has sessions of other working directories, too, which are not pushed. */
 	isShared?: boolean;
-	/** By default `projectOf(cwd, store.host)`. */
-	project?: string;
+	/** The project of the sessions: see `projectOf`. */
+	project: string;
 	/** Whether a session is never pushed. It is asked again before each portion. */
 	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
 	/**
@@ -406,16 +403,12 @@ export class SessionSync {
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
 	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare`
-	 * gave; the newest first. What was redacted elsewhere is redacted here, and sessions with such redactions come last:
-	 * none if `signal` is aborted by then, all if it is aborted later. What fails is in the result of its session, whose
-	 * file is as it was. A session that another call is pulling has no result. `onBegin` is called before the first
-	 * session is begun: what was redacted is fetched by then, which takes its time.
+	 * gave; the newest first, large ones after them, and last those in which something was redacted elsewhere, which is
+	 * redacted here first. What fails is in the result of its session, whose file is as it was.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
-	pull(
-		options?: SyncOptions & { items?: SyncItem[]; onBegin?: () => void; onResult?: (result: PullResult) => void },
-	): Promise<PullResult[]>;
+	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
 	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored`
 	 * are the lines that the store had and the file had not, such as those of an entry that was edited by hand: where the
@@ -453,11 +446,11 @@ export class SessionSync {
 /**
  * The id of this machine, the same in every process: made once and kept in a directory, or `PI_SYNC_HOST`.
  */
-export function hostId(folder: string): string;
+export function hostId(folder: string): Promise<string>;
 
 /**
  * The project of a working directory, a name that is the same on every machine: `PI_SYNC_PROJECT` if that is set, else
  * the git remote, with the directory below the repository's root. Without a remote, and where git fails, it has the
  * directory's path and the id of this machine, so that no other machine has a project of that name.
  */
-export function projectOf(cwd: string, host: string): string;
+export function projectOf(cwd: string, host: string): Promise<string>;

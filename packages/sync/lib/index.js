@@ -25,7 +25,7 @@ const { compareLines } = require("./base/lines.js");
 const { loadAll } = require("./base/load-all.js");
 const { hostId } = require("./machine/host-id.js");
 const { PostgresStore } = require("./postgres/postgres.js");
-const { projectOf } = require("./machine/project.js");
+const { findProject } = require("./machine/project.js");
 const { S3Store, s3Options } = require("./logs/s3.js");
 const { SessionSync } = require("./sync/sync.js");
 
@@ -42,6 +42,9 @@ async function openStore(address, options) {
 			return new S3Store({ ...s3Options(new URL(withSecrets)), host, locks });
 	}
 }
+
+/** @type {typeof import("./index").projectOf} */
+const projectOf = async (cwd, host) => (await findProject(cwd, host)).project;
 
 exports.DirectoryStore = DirectoryStore;
 exports.PostgresStore = PostgresStore;

@@ -7,7 +7,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { conformanceCases } from "../../lib/conformance.js";
 import {
 	DirectoryStore,
 	loadAll,
@@ -18,6 +17,7 @@ import {
 	SessionSync,
 	StoreError,
 } from "../../lib/index.js";
+import { conformanceCases } from "../support/conformance.js";
 import { crowd } from "../support/crowd.js";
 import { append, emptyDirectory, entries, entry, header, ids, library, logOf, SESSION } from "../support/lines.js";
 import { freePort, PASSWORD, type S3, startProxy, startS3, type TcpProxy } from "../support/servers.js";

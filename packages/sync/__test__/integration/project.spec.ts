@@ -5,9 +5,10 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testIf } from "../../../../__test__/support/windows.js";
+import { projectOf } from "../../lib/index.js";
 import { emptyDirectory, library } from "../support/lines.js";
 
-const { findProject, normalizeRemote, projectOf } = createRequire(library)("./machine/project.js");
+const { findProject, normalizeRemote } = createRequire(library)("./machine/project.js");
 
 test.each([
 	["git@github.com:me/shop.git", "github.com/me/shop"],
@@ -31,7 +32,7 @@ test.each([
 	expect(normalizeRemote(remote)).toBe(name);
 });
 
-test("a directory is part of its remote, at its place below the repository's root; without a remote its name is this machine's alone", () => {
+test("a directory is part of its remote, at its place below the repository's root; without a remote its name is this machine's alone", async () => {
 	const dir = emptyDirectory();
 	const git = (...args: string[]) => execFileSync("git", ["-C", join(dir, "work"), ...args], { stdio: "pipe" });
 	mkdirSync(join(dir, "work/packages/cart"), { recursive: true });
@@ -40,25 +41,25 @@ test("a directory is part of its remote, at its place below the repository's roo
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});
-	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	expect(await projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 	git("init", "-q");
-	expect(projectOf(join(dir, "work/packages"), "laptop")).toBe(`laptop:${join(dir, "work/packages")}`);
+	expect(await projectOf(join(dir, "work/packages"), "laptop")).toBe(`laptop:${join(dir, "work/packages")}`);
 	git("remote", "add", "upstream", "https://example.org/them/shop.git");
-	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/them/shop");
+	expect(await projectOf(join(dir, "work"), "laptop")).toBe("example.org/them/shop");
 	git("remote", "add", "fork", "https://example.org/another/shop.git");
-	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	expect(await projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 	git("remote", "add", "origin", "short:me/shop.git");
 	git("config", "url.git@example.org:.insteadOf", "short:");
-	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
-	expect(projectOf(join(dir, "work/packages/cart"), "laptop")).toBe("example.org/me/shop:packages/cart");
+	expect(await projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
+	expect(await projectOf(join(dir, "work/packages/cart"), "laptop")).toBe("example.org/me/shop:packages/cart");
 	vi.stubEnv("GIT_DIR", "/nowhere");
-	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
+	expect(await projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
 	vi.stubEnv("GIT_DIR", undefined);
 	git("remote", "set-url", "origin", "/srv/shop.git");
-	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
-	expect(projectOf(join(dir, "gone"), "laptop")).toBe(`laptop:${join(dir, "gone")}`);
+	expect(await projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	expect(await projectOf(join(dir, "gone"), "laptop")).toBe(`laptop:${join(dir, "gone")}`);
 	vi.stubEnv("PATH", "");
-	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	expect(await projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 });
 
 test("git that fails is told from a directory without a repository or a remote", async () => {
@@ -90,7 +91,7 @@ test("git that fails is told from a directory without a repository or a remote",
 		...own,
 		problem: expect.stringMatching(/^git failed: detected dubious ownership/),
 	});
-	expect(projectOf(work, "laptop")).toBe(`laptop:${work}`);
+	expect(await projectOf(work, "laptop")).toBe(`laptop:${work}`);
 	vi.stubEnv("PI_SYNC_PROJECT", "set");
 	expect(await findProject(work, "laptop")).toEqual({ project: "set" });
 	vi.unstubAllEnvs();
@@ -98,19 +99,19 @@ test("git that fails is told from a directory without a repository or a remote",
 		project: `laptop:${join(dir, "gone")}`,
 		isOwn: true,
 	});
-	expect([projectOf("/", "laptop"), await findProject("/", "laptop")]).toEqual([
+	expect([await projectOf("/", "laptop"), await findProject("/", "laptop")]).toEqual([
 		"laptop:/",
 		{ project: "laptop:/", isOwn: true },
 	]);
 });
 
-test("a path that is longer than the name of a project may be has another one of this machine's alone", () => {
+test("a path that is longer than the name of a project may be has another one of this machine's alone", async () => {
 	const long = (name: string) => projectOf(`/${"x".repeat(3000)}/${name}`, "laptop");
 	expect([
-		long("a").length < 1000,
-		long("a") === long("a"),
-		long("a") === long("b"),
-		long("a").startsWith("laptop:"),
+		(await long("a")).length < 1000,
+		(await long("a")) === (await long("a")),
+		(await long("a")) === (await long("b")),
+		(await long("a")).startsWith("laptop:"),
 	]).toEqual([true, true, false, true]);
 });
 
@@ -140,7 +141,7 @@ testIf(process.platform !== "win32", "Windows: a script is not a program")(
 			vi.unstubAllEnvs();
 		});
 		await findProject(dir, "laptop");
-		projectOf(dir, "laptop");
+		await projectOf(dir, "laptop");
 		const seen = readdirSync(dir).filter((name) => name.endsWith(".env"));
 		expect(seen.length).toBeGreaterThan(0);
 		for (const name of seen) expect(readFileSync(join(dir, name), "utf8")).not.toMatch(/hunter2/);

@@ -7,15 +7,13 @@ import { root } from "../../../../__test__/support/scratch.js";
 export { lines, put, type World, world } from "../../../../__test__/support/cli.js";
 
 export const piSync = join(root, "packages/sync/bin/pi-sync.mjs");
-/** AWS's library warns of releases of Node that its next ones will not run on. */
-const QUIET = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
 /** The commands of `pi-sessions` that these tests use. */
 const OTHERS = new Set(["list", "show", "fork", "repair", "export"]);
 
 export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> =>
 	runProgram(process.execPath, [OTHERS.has(args[0] ?? "") ? piSessions : piSync, ...args], {
 		cwd: at.cwd,
-		env: { ...at.env, ...QUIET, ...env },
+		env: { ...at.env, ...env },
 	});
 
 /** Runs a command that must succeed, and gives its output. */

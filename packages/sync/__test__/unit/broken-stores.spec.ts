@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { conformanceCases } from "../../lib/conformance.js";
 import type { Append, Appended, LineStore, ListFilter, Page, Redaction, SessionList } from "../../lib/index.js";
 import { StoreError } from "../../lib/index.js";
+import { conformanceCases } from "../support/conformance.js";
 import { library } from "../support/lines.js";
 
 const require = createRequire(library);

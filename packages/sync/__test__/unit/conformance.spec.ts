@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
-import { conformanceCases } from "../../lib/conformance.js";
 import { DirectoryStore } from "../../lib/index.js";
+import { conformanceCases } from "../support/conformance.js";
 import { library, logOf } from "../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");

@@ -10,8 +10,8 @@ import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ownAgent, root } from "../../../../__test__/support/scratch.js";
 import { testIf, testWith } from "../../../../__test__/support/windows.js";
-import { conformanceCases } from "../../lib/conformance.js";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { conformanceCases } from "../support/conformance.js";
 import {
 	append,
 	emptyDirectory,

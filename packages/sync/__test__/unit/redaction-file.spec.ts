@@ -14,7 +14,7 @@ const { loadAll } = createRequire(library)("./base/load-all.js");
 const { redactFile } = createRequire(library)("./sync/redact-files.js");
 const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");
 const { makePrivate } = createRequire(library)("./machine/settings.js");
-const { writeWhole } = createRequire(library)("./machine/small-file.js");
+const { writeSmall } = createRequire(library)("./machine/small-file.js");
 afterEach(() => vi.restoreAllMocks());
 
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
@@ -72,7 +72,7 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 	const dir = emptyDirectory();
 	const { root } = parse(dir);
 	const notes = join(root, relative(root, dir).split(sep)[0] as string);
-	await writeWhole(join(dir, "note.json"), "[]", dirname(notes));
+	await writeSmall(join(dir, "note.json"), "[]", dirname(notes));
 	expect(readFileSync(join(dir, "note.json"), "utf8")).toBe("[]");
 });
 
@@ -87,7 +87,7 @@ test("what killed processes left of notes and settings is gone after the next wr
 	].map((name) => join(dir, name)) as [string, string];
 	for (const path of [old, young, ...others]) writeFileSync(path, "secret");
 	for (const path of [old, ...others]) fs.utimesSync(path, 0, 0);
-	await writeWhole(join(dir, "x.json"), "{}");
+	await writeSmall(join(dir, "x.json"), "{}");
 	expect([old, young, ...others].filter((path) => fs.existsSync(path))).toEqual([young, ...others]);
 });
 

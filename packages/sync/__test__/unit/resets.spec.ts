@@ -102,11 +102,11 @@ test("a note that cannot be read is replaced by the next push, which loads the s
 		.map((name) => join(a.notes, String(name)))
 		.filter((path) => path.endsWith(`${SESSION}.json`)) as [string];
 	const fs = createRequire(library)("node:fs");
-	const read = fs.readFileSync;
+	const open = fs.openSync;
 	const load = vi.spyOn(a.store, "load");
-	const denied = vi.spyOn(fs, "readFileSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
+	const denied = vi.spyOn(fs, "openSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
 		if (path === note) throw Object.assign(new Error("permission denied"), { code: "EACCES" });
-		return read(path, ...rest);
+		return open(path, ...rest);
 	});
 	const pushed = async () => [
 		(await a.again().push())[0]?.error,

@@ -270,14 +270,14 @@ test("what is redacted elsewhere is redacted in a session with megabytes of dama
 	expect(readFileSync(b.file, "utf8")).not.toContain("hunter2");
 });
 
-test("a file has no header whose first line that is JSON is another one, or that has 64 MiB before one", async () => {
+test("a file has no header whose first line that is JSON is another one, or that has more than 64 MiB before one", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	for (const before of [
 		text('{"type":"other","id":"x"}'),
 		text("null"),
 		text(JSON.stringify({ type: "session", id: 5 })),
-		text("x".repeat(64 << 20)),
+		text("x".repeat(65 << 20)),
 	]) {
 		begin(a, entry("first"));
 		writeFileSync(a.file, before + readFileSync(a.file, "utf8"));
@@ -288,17 +288,17 @@ test("a file has no header whose first line that is JSON is another one, or that
 });
 
 // Regression: a push that succeeded took away what a pull had failed with.
-test("the last error of a session's pull stays until a pull succeeds, whatever a push does", () => {
+test("the last error of a session's pull stays until a pull succeeds, whatever a push does", async () => {
 	const errors = new LastErrors(emptyDirectory(), "store");
 	const failed = (message: string) => Object.assign(new Error(message), { code: "failed" });
-	errors.set(SESSION, failed("a checksum is wrong"), "pull");
-	errors.set(SESSION, failed("no space is left"), "push");
+	await errors.set(SESSION, failed("a checksum is wrong"), "pull");
+	await errors.set(SESSION, failed("no space is left"), "push");
 	expect(errors.all()).toMatchObject([
 		{ session: SESSION, message: "a checksum is wrong" },
 		{ session: SESSION, message: "no space is left" },
 	]);
-	errors.set(SESSION, undefined, "push");
+	await errors.set(SESSION, undefined, "push");
 	expect(errors.all()).toMatchObject([{ session: SESSION, message: "a checksum is wrong" }]);
-	errors.set(SESSION, undefined, "pull");
+	await errors.set(SESSION, undefined, "pull");
 	expect(errors.all()).toEqual([]);
 });

@@ -7,26 +7,23 @@ const PARALLEL = 16;
  * @template T, R
  * @param {readonly T[]} items
  * @param {(item: T, at: number) => Promise<R>} work
- * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal`: no more of them begin when it is aborted; those
- * that did not begin have
- *   no result
+ * @param {{ limit?: number }} [options]
  * @returns {Promise<R[]>}
  */
-async function inParallel(items, work, { limit = PARALLEL, signal } = {}) {
+async function inParallel(items, work, { limit = PARALLEL } = {}) {
 	/** @type {R[]} */
 	const results = [];
 	let next = 0;
 	const one = async () => {
 		try {
-			for (let at = next++; at < items.length && !signal?.aborted; at = next++)
-				results[at] = await work(/** @type {T} */ (items[at]), at);
+			for (let at = next++; at < items.length; at = next++) results[at] = await work(/** @type {T} */ (items[at]), at);
 		} catch (error) {
 			next = Infinity;
 			throw error;
 		}
 	};
 	await Promise.all(Array.from({ length: limit }, one));
-	return results.filter(() => true);
+	return results;
 }
 
 exports.PARALLEL = PARALLEL;

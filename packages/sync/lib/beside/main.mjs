@@ -12,6 +12,7 @@
 // pulled once it is closed.
 import { promises, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { setAgentDir } from "pi-session-native";
 import { unlessAbsent } from "../base/calls.js";
 import { asError } from "../base/errors.js";
 import { inParallel } from "../base/in-parallel.js";
@@ -78,7 +79,7 @@ class BesidePi {
 	async begin() {
 		// First: this process may be killed at any time.
 		this.#pending.add(this.#open);
-		this.#store = await openStore(this.#address, { host: hostId(this.#notesDir), locks: this.#notesDir });
+		this.#store = await openStore(this.#address, { host: await hostId(this.#notesDir), locks: this.#notesDir });
 		const { push, pull } = this.#settings;
 		const add = (/** @type {() => Promise<number | undefined>} */ work) => this.#schedule.add(work).catch(ignore);
 		if (push) void add(() => this.#pushGrown());
@@ -223,12 +224,14 @@ class BesidePi {
 
 	/** Writes down whether the store answers, for `pi-sync status`. @template T @param {Promise<T>} call */
 	async #noted(call) {
-		const result = await call.catch((error) => {
-			this.#errors.set(undefined, asError(error));
+		try {
+			const result = await call;
+			await this.#errors.set(undefined, undefined);
+			return result;
+		} catch (error) {
+			await this.#errors.set(undefined, asError(error));
 			throw error;
-		});
-		this.#errors.set(undefined, undefined);
-		return result;
+		}
 	}
 }
 
@@ -247,8 +250,8 @@ function say(text) {
 const exit = () => process.kill(process.pid, "SIGKILL");
 
 const open = /** @type {Open} */ (JSON.parse(process.argv[2] ?? "{}"));
-// Where pi's settings and sessions are, those of a renamed build.
-process.env.PI_CODING_AGENT_DIR = open.agentDir;
+// A renamed build of pi has its own directory.
+setAgentDir(open.agentDir);
 const address = settings.storeAddress(open.agentDir);
 if (address === undefined) exit();
 else {

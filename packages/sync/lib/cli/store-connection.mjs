@@ -38,7 +38,7 @@ export async function withStore(options, work, check = checkAnswers) {
 		);
 	const { withSecrets: address, shown } = readAddress(text);
 	const notesDir = notesDirHere();
-	const store = await openStore(address, { host: hostId(notesDir), locks: notesDir });
+	const store = await openStore(address, { host: await hostId(notesDir), locks: notesDir });
 	const connection = {
 		store,
 		address,

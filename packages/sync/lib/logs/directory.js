@@ -11,13 +11,13 @@ const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { replaceFile, syncFolder } = require("../base/replace-file.js");
 const { checkPath } = require("../base/address.js");
 const { unlessAbsent, unlessThere, withFile } = require("../base/calls.js");
-const { Drafts } = require("../machine/drafts.js");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { hostLock } = require("../machine/host-lock.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { isObject } = require("../base/lines.js");
 const { LogStore } = require("./log-store.js");
 const { readAt } = require("../machine/session-file.js");
+const { sweep } = require("../machine/small-file.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
@@ -64,7 +64,6 @@ const LONGEST_READ = 2 ** 31 - 1;
 
 class DirectoryObjects {
 	#root;
-	#drafts = new Drafts(DRAFT);
 	/** A log is one file. */
 	partSize = Infinity;
 
@@ -149,7 +148,7 @@ class DirectoryObjects {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
-			await this.#drafts.sweep(dirname(full));
+			await sweep(dirname(full), DRAFT);
 			try {
 				const { file: made, mode } = await this.#make(draft, "wx");
 				await withFile(made, async (file) => {

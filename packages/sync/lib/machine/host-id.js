@@ -1,50 +1,28 @@
 // The id of this machine, and what others see of it.
 const { createHash, randomBytes } = require("node:crypto");
-const fs = require("node:fs");
 const { hostname, userInfo } = require("node:os");
 const { dirname, join } = require("node:path");
-const { isObject } = require("../base/lines.js");
 const { checkId, isId } = require("../base/names.js");
+const { hostLock } = require("./host-lock.js");
 const { readSettings } = require("./settings.js");
-const { unlessAbsentSync } = require("./small-file.js");
+const { readSmall, writeSmall } = require("./small-file.js");
 
-/** How often a file without an id is read again: another process may be writing it. */
-const TRIES = 50;
-const PAUSE_MS = 10;
-
-/**
- * The id of this machine, the same in every process here: made once, and kept in the directory. @param {string} folder
- */
-function hostId(folder) {
+/** The id of this machine, the same in every process here: made once, and kept in a folder. @param {string} folder */
+async function hostId(folder) {
 	const set = process.env.PI_SYNC_HOST;
 	if (set) return checkId(set, "host");
-	// A home that several machines share has an id for each. Where a machine has no id of the system, its network name
-	// stands for it.
+	// A home that several machines share has an id for each. A machine without an id of the system is known by its network
+	// name.
 	const machine = plain(hostname(), 40) || "host";
 	const path = join(folder, `host-${machineKey() ?? machine}`);
-	const read = () => {
-		const id = unlessAbsentSync(() => fs.readFileSync(path, "utf8"))?.trim();
-		return isId(id) ? id : undefined;
-	};
-	const known = read();
-	if (known !== undefined) return known;
-	const made = `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}`;
-	fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-	try {
-		// Of several processes that start at once one names the machine.
-		fs.writeFileSync(path, `${made}\n`, { flag: "wx", mode: 0o600 });
+	const known = () => [readSmall(path)?.toString().trim()].find(isId);
+	// Of several processes that start at once one names the machine.
+	const make = async () => {
+		const made = known() ?? `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}`;
+		await writeSmall(path, `${made}\n`);
 		return made;
-	} catch (error) {
-		if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
-	}
-	for (let tries = 0; tries < TRIES; tries++) {
-		const other = read();
-		if (other !== undefined) return other;
-		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
-	}
-	// The process that made it was killed before it wrote.
-	fs.writeFileSync(path, `${made}\n`);
-	return made;
+	};
+	return known() ?? hostLock([path], folder)("host", make);
 }
 
 /** @param {string} text @param {number} length */
@@ -92,18 +70,15 @@ function machineKey(platform = process.platform, read = textOf) {
 		: undefined;
 }
 
-/**
- * What says that a file is not there for this user. Anything else may pass, and with it the machine would be another
- * one.
- */
-const ABSENT = ["ENOENT", "ENOTDIR", "EACCES", "EPERM"];
+/** With any other error the machine would get another id for as long as the error lasts. */
+const ABSENT = new Set(["EACCES", "EPERM"]);
 
-/** @param {string} path */
+/** The text of a file; undefined if it is missing for this user. @param {string} path */
 function textOf(path) {
 	try {
-		return fs.readFileSync(path, "utf8");
+		return readSmall(path)?.toString();
 	} catch (error) {
-		if (isObject(error) && ABSENT.includes(String(error.code))) return undefined;
+		if (ABSENT.has(Object(Object(error).cause).code)) return undefined;
 		throw error;
 	}
 }

@@ -1,12 +1,10 @@
 // The last error of a store and of each session in it, for `pi-sync status`: who meets an error is often a process
-// beside pi, which nobody sees. A store that did not answer in time is left alone for a minute: no process of this
-// machine waits for it again.
-const { mkdirSync, writeFileSync } = require("node:fs");
+// beside pi, which nobody sees.
 const { join } = require("node:path");
 const { addressKey } = require("../base/address.js");
 const { isObject } = require("../base/lines.js");
 const { idOf, nameOf } = require("../base/names.js");
-const { namesIn, readJson, remove } = require("./small-file.js");
+const { namesIn, readJson, remove, writeSmall } = require("./small-file.js");
 
 /**
  * @typedef {{ session: string | undefined, at: string, code: string | undefined, message: string }} LastError without a
@@ -15,7 +13,6 @@ const { namesIn, readJson, remove } = require("./small-file.js");
 
 /** The name of the store's own; no id of a session is one. */
 const STORE = "_";
-const SILENCE_MS = 60_000;
 
 class LastErrors {
 	#folder;
@@ -32,43 +29,18 @@ class LastErrors {
 	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one
 	 * to tell already.
 	 * @param {string | undefined} session
-	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in
-	 * time
+	 * @param {Error & { code?: string } | undefined} error
 	 * @param {"push" | "pull"} [by] of a session, what failed or did not: a push does not make good what a pull could not
 	 * do
 	 */
-	set(session, error, by) {
+	async set(session, error, by) {
 		const path = this.#pathOf(session === undefined ? STORE : `${nameOf(session)}.${by}`);
 		try {
 			if (!error) return remove(path);
-			mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-			// One that is read before it is whole is not JSON, and counts as none.
-			writeFileSync(
-				path,
-				JSON.stringify({
-					at: new Date().toISOString(),
-					code: error.code,
-					message: error.message,
-					isSilent: error.isSilent,
-				}),
-				{ mode: 0o600 },
-			);
+			const { code, message } = error;
+			await writeSmall(path, JSON.stringify({ at: new Date().toISOString(), code, message }));
 		} catch {
 			// Who met the error says it, too.
-		}
-	}
-
-	/**
-	 * Whether the store did not answer in time within the last minute. Where that cannot be read it is asked, and waited
-	 * for.
-	 */
-	isSilent() {
-		try {
-			const value = readJson(this.#pathOf(STORE));
-			const age = isObject(value) && value.isSilent === true ? Date.now() - Date.parse(String(value.at)) : Infinity;
-			return age >= 0 && age < SILENCE_MS;
-		} catch {
-			return false;
 		}
 	}
 

@@ -1,7 +1,7 @@
 // The sessions of this machine: their files, and where the file of one that comes from a store is to be.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { unlessAbsent, withFile } = require("../base/calls.js");
+const { unlessAbsent } = require("../base/calls.js");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { isObject, parse } = require("../base/lines.js");
@@ -18,14 +18,13 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
  * or one of another version, is skipped.
  * @param {string} dir
  * @param {(file: string, why: string) => void} [onSkipped]
- * @param {Map<string, LocalSession>} [known] by file, those that need not be read again
  */
-async function localSessions(dir, onSkipped, known) {
+async function localSessions(dir, onSkipped) {
 	/** @type {Map<string, LocalSession>} */
 	const found = new Map();
 	const read = await inParallel(await filesIn(dir), async (file) => {
 		try {
-			return known?.get(file) ?? (await describe(file));
+			return await describe(file);
 		} catch (error) {
 			onSkipped?.(file, messageOf(error));
 			return undefined;
@@ -49,7 +48,7 @@ const filesIn = async (dir) =>
 async function describe(path) {
 	// Opening a pipe would wait for a writer.
 	if (!(await fs.stat(path)).isFile()) throw new NotASession("It is not a file");
-	const { id, cwd } = await withFile(fs.open(path), async (file) => readHeader(file));
+	const { id, cwd } = readHeader(path);
 	return { session: checkId(id, "session"), file: path, cwd };
 }
 

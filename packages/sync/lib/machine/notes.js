@@ -6,7 +6,7 @@ const { addressKey } = require("../base/address.js");
 const { isCount } = require("../base/lines.js");
 const { checkId, nameOf } = require("../base/names.js");
 const { onDisk } = require("./session-path.js");
-const { readJson, writeWhole } = require("./small-file.js");
+const { readJson, writeSmall } = require("./small-file.js");
 
 /**
  * @typedef {object} Note
@@ -44,17 +44,13 @@ class Notes {
 
 	/** @param {string} session @returns {Note | undefined} */
 	get(session) {
-		try {
-			const note = /** @type {Note | undefined} */ (readJson(this.#path(session)));
-			const isNote =
-				typeof note?.cursor === "string" &&
-				typeof note.fingerprint === "string" &&
-				isCount(note.offset) &&
-				typeof note.mustReload === "boolean";
-			return isNote ? note : undefined;
-		} catch {
-			return undefined;
-		}
+		const note = /** @type {Note | undefined} */ (readJson(this.#path(session)));
+		const isNote =
+			typeof note?.cursor === "string" &&
+			typeof note.fingerprint === "string" &&
+			isCount(note.offset) &&
+			typeof note.mustReload === "boolean";
+		return isNote ? note : undefined;
 	}
 
 	/** Whether the session was noted, though nothing may be known of it now. @param {string} session */
@@ -68,7 +64,7 @@ class Notes {
 	 * @param {Note | undefined} note
 	 */
 	async set(session, note) {
-		await writeWhole(this.#path(session), note ? JSON.stringify(note) : "");
+		await writeSmall(this.#path(session), note ? JSON.stringify(note) : "");
 	}
 
 	/**

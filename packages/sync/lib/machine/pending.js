@@ -11,7 +11,7 @@ const { join } = require("node:path");
 const { addressKey } = require("../base/address.js");
 const { isObject, parse } = require("../base/lines.js");
 const { fileOnDisk } = require("./session-path.js");
-const { namesIn, remove, unlessAbsentSync } = require("./small-file.js");
+const { namesIn, readSmall, remove } = require("./small-file.js");
 
 /**
  * A session of this machine. Without a project it was not known yet. @typedef {{ session: string, file: string, cwd:
@@ -116,7 +116,7 @@ class Pending {
 
 	/** @param {string} id @returns {PendingSession[]} */
 	#read(id) {
-		const text = unlessAbsentSync(() => fs.readFileSync(this.#fileOf(id), "utf8")) ?? "";
+		const text = readSmall(this.#fileOf(id))?.toString() ?? "";
 		const sessions = text.split("\n").flatMap((line) => sessionIn(line) ?? []);
 		return [...new Map(sessions.map((one) => [one.file, one])).values()];
 	}

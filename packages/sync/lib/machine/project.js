@@ -2,7 +2,7 @@
 // spelling whatever protocol and user it was cloned with. A directory without a remote has a name that is this
 // machine's alone: the names of directories say nothing, and sessions must not come to whoever has one of the same
 // name.
-const { execFile, spawnSync } = require("node:child_process");
+const { execFile } = require("node:child_process");
 const { createHash } = require("node:crypto");
 const { existsSync } = require("node:fs");
 const { dirname, join } = require("node:path");
@@ -75,25 +75,9 @@ function optionsOfGit() {
 /**
  * The project of a working directory: the one that is set, else the remote `origin` or the only remote, with the
  * directory below the repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote a name of
- * this machine's own.
+ * this machine's own. And what went wrong.
  * @param {string} cwd
  * @param {string} host this host's id
- */
-function projectOf(cwd, host) {
-	const set = process.env.PI_SYNC_PROJECT;
-	return (
-		set ||
-		projectFrom(
-			{ cwd, host },
-			QUESTIONS.map((args) => spawnSync("git", ["-C", cwd, ...args], optionsOfGit())),
-		).project
-	);
-}
-
-/**
- * The same without waiting for git on the caller's thread, and with what went wrong.
- * @param {string} cwd
- * @param {string} host
  * @param {string} [set] the one that is set
  * @returns {Promise<Found>}
  */
@@ -165,4 +149,3 @@ function isInRepository(cwd) {
 
 exports.findProject = findProject;
 exports.normalizeRemote = normalizeRemote;
-exports.projectOf = projectOf;

@@ -1,28 +1,19 @@
-// Reads a session's file: its lines, its header, and fingerprints that show that it is unchanged up to some offset.
+// Reads a session's file: its lines, its header (by the addon), and fingerprints that show that it is unchanged up to some offset.
 const { constants } = require("node:buffer");
 const fs = require("node:fs");
 const { StoreError } = require("../base/errors.js");
-const { isObject, parse, sha256, splitLines } = require("../base/lines.js");
+const { sha256, splitLines } = require("../base/lines.js");
 
 /** @typedef {import("node:fs").promises.FileHandle} FileHandle */
 
 /** How much is read, and sent, at once. */
 const PORTION_BYTES = 1024 * 1024;
-/** Enough for most headers. */
-const HEAD_BYTES = 4096;
-/**
- * How many bytes of damaged lines are skipped before a header, as lists and searches do (`JUNK_BEFORE_HEADER` of the
- * core), and how far its end is looked for.
- */
-const LONGEST_JUNK = 64 * 1024 * 1024;
-const LONGEST_HEAD = 64 * 1024 * 1024;
 /** The longest line that can be text of JavaScript's, and so an entry. */
 const LONGEST_LINE = constants.MAX_STRING_LENGTH;
 /** The system reads no more than this at once, and more than that into memory is too much of anything here. */
 const LONGEST_READ = 2 ** 31 - 1;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
-const CURRENT_VERSION = 3;
 /**
  * Where a header names the file of the session that it was forked from: `branchedFrom` in versions 1 and 2, and once
  * such a file was migrated.
@@ -167,83 +158,45 @@ class NotASession extends StoreError {
 	}
 }
 
-/** @param {unknown} value @returns {value is Record<string, unknown> & { id: string }} */
-const isHeader = (value) => isObject(value) && value.type === "session" && typeof value.id === "string";
-
-/**
- * The header, by the rule of the core: the first line that is JSON, if it is a header. Lines before it are damaged.
- * Undefined if there is none. At once, because whether a session is private is asked so.
- * @param {number} file its descriptor
- */
-function headerIn(file) {
-	let bytes = Buffer.alloc(0);
-	for (let at = 0; at <= LONGEST_JUNK; ) {
-		const end = bytes.indexOf(NEWLINE);
-		if (end < 0 && bytes.length < LONGEST_HEAD) {
-			const more = Buffer.alloc(Math.max(HEAD_BYTES, bytes.length));
-			const length = fs.readSync(file, more, 0, more.length, at + bytes.length);
-			bytes = Buffer.concat([bytes, more.subarray(0, length)]);
-			if (length > 0) continue;
-		}
-		const line = end < 0 ? bytes : bytes.subarray(0, end);
-		const value = parse(line);
-		if (value !== undefined) return isHeader(value) ? { line: Buffer.from(line), value } : undefined;
-		if (end < 0) return undefined;
-		bytes = bytes.subarray(end + 1);
-		at += end + 1;
-	}
-	return undefined;
-}
-
 /**
  * The header of a session that a store takes. Throws if there is none, or it is one of another version.
- * @param {FileHandle} file
+ * @param {string} path
  */
-function readHeader({ fd }) {
-	const header = headerIn(fd);
+function readHeader(path) {
+	const header = require("pi-session-native").readSessionHeader(path);
 	if (!header) throw new NotASession("The file of the session has no header");
-	const { line, value } = header;
-	checkVersion(value.version);
-	return { line, id: value.id, cwd: typeof value.cwd === "string" ? value.cwd : undefined };
-}
-
-/**
- * The version that a header states, by the rule of the core (`Version::of`): 1 if there is none, and NaN, which counts
- * as the current one, if it is not a decimal number.
- * @param {unknown} version
- */
-function versionNumber(version) {
-	if (version === undefined || version === null) return 1;
-	const isNumber = typeof version === "string" ? /^[\d.eE+-]*$/.test(version.trim()) : typeof version !== "object";
-	return isNumber ? Number(version) : NaN;
+	checkVersion(header);
+	const { id, cwd } = header;
+	return { line: Buffer.from(JSON.stringify(header)), id, cwd: typeof cwd === "string" ? cwd : undefined };
 }
 
 /**
  * Entries of an old version have no ids, and lines of versions to come may refer to each other in ways that a merge
  * does not know.
- * @param {unknown} version
+ * @param {{ version?: unknown }} header
  */
-function checkVersion(version = 1) {
-	const number = versionNumber(version);
-	const shown = JSON.stringify(version).slice(0, 20);
-	if (number < CURRENT_VERSION)
+function checkVersion({ version }) {
+	const { CURRENT_SESSION_VERSION, migrateSessionEntries } = require("pi-session-native");
+	// The addon decides which versions are old, also of what is no number.
+	const migrated = /** @type {any} */ ({ type: "session", id: "0", version });
+	migrateSessionEntries([migrated]);
+	const shown = JSON.stringify(version ?? 1).slice(0, 20);
+	if (migrated.version !== version)
 		throw new StoreError(
 			"invalid",
-			`The session is of version ${shown}, stores take ${CURRENT_VERSION}: open it once, which migrates it`,
+			`The session is of version ${shown}, stores take ${CURRENT_SESSION_VERSION}: open it once, which migrates it`,
 		);
-	if (number > CURRENT_VERSION)
+	if (Number(version) > CURRENT_SESSION_VERSION)
 		throw new StoreError(
 			"invalid",
-			`The session is of version ${shown}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`,
+			`The session is of version ${shown}, this release knows ${CURRENT_SESSION_VERSION}: install a newer pi-session-native`,
 		);
 }
 
-exports.CURRENT_VERSION = CURRENT_VERSION;
 exports.NotASession = NotASession;
 exports.PARENT_FIELDS = PARENT_FIELDS;
 exports.checkVersion = checkVersion;
 exports.fingerprintAt = fingerprintAt;
-exports.headerIn = headerIn;
 exports.lagOf = lagOf;
 exports.readAt = readAt;
 exports.readHeader = readHeader;

@@ -9,11 +9,11 @@ const { StoreError } = require("../base/errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("../base/lines.js");
 const { findProject } = require("./project.js");
-const { secretsOf } = require("./secrets.js");
-const { PARENT_FIELDS, headerIn } = require("./session-file.js");
+const { secretIn } = require("./secrets.js");
+const { PARENT_FIELDS } = require("./session-file.js");
 const { idInName, isSessionName, onDisk } = require("./session-path.js");
 const { SETTINGS_FILE, STORE_VARIABLE, notesIn } = require("./places.js");
-const { writeWhole } = require("./small-file.js");
+const { readSmall, writeSmall } = require("./small-file.js");
 
 /**
  * @typedef {object} Settings
@@ -24,12 +24,9 @@ const { writeWhole } = require("./small-file.js");
  * @property {boolean} pull whether pi pulls
  * @property {string[]} private directories, and ids of sessions, that are never pushed: see `CHECKS`
  * @property {Record<string, string>} projects the names of projects, by directory
- * @property {boolean | string} secrets whether lines that hold a secret stay here: by the rules of this package, or of
- * a file
+ * @property {boolean} secrets whether lines that contain a secret stay here
  */
 
-/** The rights of everybody but the owner. */
-const OTHERS = 0o077;
 /** The name of a session directory that pi makes for one working directory. */
 const OWN_DIRECTORY = /^--.*--$/;
 /** The ids that pi makes. */
@@ -63,7 +60,7 @@ const CHECKS = {
 			isObject(value) && Object.entries(value).every(([dir, name]) => isWholePath(dir) && isText(name) && name !== ""),
 		"names by directories, each a whole path or one in ~/",
 	],
-	secrets: [(value) => isBoolean(value) || isText(value), "true, false, or the path of a file of rules"],
+	secrets: [isBoolean, "true or false"],
 };
 const DEFAULTS = { push: true, pull: true, private: [], projects: {}, secrets: false };
 
@@ -76,32 +73,21 @@ const readSettings = (agentDir) => ({ ...DEFAULTS, ...readFile(join(agentDir, SE
 
 /** What the file says. @param {string} path @returns {Partial<Settings>} */
 function readFile(path) {
-	const file = openIfThere(path);
-	if (file === undefined) return {};
-	try {
-		const stat = fs.fstatSync(file);
-		if (stat.isDirectory()) throw new StoreError("invalid", `${path} must be a file, and is a directory`);
-		if (process.platform !== "win32" && (stat.mode & OTHERS) !== 0)
+	const bytes = readSmall(path, { ownerOnly: true });
+	if (bytes === undefined) return {};
+	const value = parse(bytes);
+	if (!isObject(value))
+		throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);
+	for (const [name, one] of Object.entries(value)) {
+		if (!Object.hasOwn(CHECKS, name))
 			throw new StoreError(
-				"denied",
-				`${path} may hold a password, and others may read or change it: chmod 600 ${path}`,
+				"invalid",
+				`${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`,
 			);
-		const value = parse(fs.readFileSync(file));
-		if (!isObject(value))
-			throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);
-		for (const [name, one] of Object.entries(value)) {
-			if (!Object.hasOwn(CHECKS, name))
-				throw new StoreError(
-					"invalid",
-					`${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`,
-				);
-			const [isRight, what] = CHECKS[/** @type {keyof Settings} */ (name)];
-			if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${what}`);
-		}
-		return value;
-	} finally {
-		fs.closeSync(file);
+		const [isRight, what] = CHECKS[/** @type {keyof Settings} */ (name)];
+		if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${what}`);
 	}
+	return value;
 }
 
 /**
@@ -114,17 +100,6 @@ function readFile(path) {
 function storeAddress(agentDir, set = process.env[STORE_VARIABLE]) {
 	const kept = readSettings(agentDir).store || undefined;
 	return !set || (kept !== undefined && isSameStore(set, kept)) ? kept : set;
-}
-
-/** @param {string} path */
-function openIfThere(path) {
-	try {
-		return fs.openSync(path, "r");
-	} catch (error) {
-		const code = isObject(error) ? error.code : undefined;
-		if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-		throw new StoreError("denied", `${path} cannot be read (${code})`, { cause: error });
-	}
 }
 
 /** @param {string} a @param {string} b */
@@ -206,9 +181,8 @@ const projectIn = async (cwd, host, agentDir, set = process.env.PI_SYNC_PROJECT)
  * Pick<import("../index").SessionSyncOptions, "secretIn">}
  */
 function pushRules(agentDir) {
-	const secretIn = secretsOf(readSettings(agentDir).secrets, (path) => resolve(agentDir, expandHome(path)));
 	return {
-		secretIn,
+		...(readSettings(agentDir).secrets && { secretIn }),
 		isPrivate: (local) => {
 			const named = readSettings(agentDir).private;
 			/** @param {{ session: string, cwd: string | undefined }} one */
@@ -238,13 +212,14 @@ function pushRules(agentDir) {
  * @param {string} file
  */
 function parentsOf(file) {
+	const { readSessionHeader } = require("pi-session-native");
 	const parents = [];
 	const paths = new Set([file]);
 	for (const path of paths) {
 		const isThere = fs.statSync(path, { throwIfNoEntry: false })?.isFile();
-		/** @type {Record<string, unknown> | undefined} */
-		const header = isThere ? headerAt(path) : {};
-		if (header === undefined) return undefined;
+		/** @type {any} */
+		const header = isThere ? readSessionHeader(path) : {};
+		if (!header) return undefined;
 		// Programs may give an id alone, which never was a file.
 		const isGone = !isThere && isSessionName(path);
 		if (path !== file)
@@ -278,16 +253,6 @@ function mayBeOf(dir, path) {
 	);
 }
 
-/** @param {string} path */
-function headerAt(path) {
-	const file = fs.openSync(path, "r");
-	try {
-		return headerIn(file)?.value;
-	} finally {
-		fs.closeSync(file);
-	}
-}
-
 /** Adds a session to those that are never pushed. @param {string} agentDir @param {string} session */
 const makePrivate = (agentDir, session) =>
 	changePrivate(agentDir, (entries, entry) => (entries.includes(entry) ? entries : [...entries, entry]), session);
@@ -312,7 +277,7 @@ async function changePrivate(agentDir, change, session) {
 		if (after.length === before.length) return;
 		// The file may be kept elsewhere, with a link to it here.
 		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
-		await writeWhole(target, `${JSON.stringify({ ...value, private: after }, undefined, "\t")}\n`, dirname(target));
+		await writeSmall(target, `${JSON.stringify({ ...value, private: after }, undefined, "\t")}\n`, dirname(target));
 	});
 }
 

@@ -186,17 +186,17 @@ async function keepNote({ notes, stored }, note, problems) {
  * The header of a session's file here: with this machine's working directory, and the parent session's file here.
  * @param {string} session
  * @param {Buffer} header that the store has
- * @param {{ cwd: string, parentOf: (name: string) => Promise<string | undefined> }} here
+ * @param {{ cwd: string, parentOf: (name: string) => string | undefined }} here
  */
-async function localHeader(session, header, { cwd, parentOf }) {
+function localHeader(session, header, { cwd, parentOf }) {
 	const value = parse(header);
 	// A store checks that it is the header of this session.
 	if (!isObject(value))
 		throw new StoreError("invalid", `Session ${session}: the header is not the header of a session`);
-	checkVersion(value.version);
+	checkVersion(value);
 	value.cwd = cwd;
 	for (const field of PARENT_FIELDS.filter((field) => value[field] !== undefined)) {
-		const parent = await parentOf(String(value[field]).split(/[\\/]/).pop() ?? "");
+		const parent = parentOf(String(value[field]).split(/[\\/]/).pop() ?? "");
 		if (parent === undefined) delete value[field];
 		else value[field] = parent;
 	}

@@ -136,7 +136,7 @@ class FilePush {
 			await this.#compare(note);
 			return false;
 		}
-		const { line: header } = readHeader(file);
+		const { line: header } = readHeader(this.#local.file);
 		const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
 		const isStored = noted !== undefined || (this.#storedLines?.size ?? 0) > 0;
 		const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#isStored(line));

@@ -2,7 +2,7 @@
 // goes to every store that has the session, also to one that is named later (redact-files.js). The file also says in
 // which stores that was begun and has not ended.
 const { createHash } = require("node:crypto");
-const { readFileSync } = require("node:fs");
+const { constants } = require("node:buffer");
 const { dirname, join, resolve } = require("node:path");
 const { addressKey } = require("../base/address.js");
 const { StoreError, isGone } = require("../base/errors.js");
@@ -12,7 +12,10 @@ const { checkId, nameOf } = require("../base/names.js");
 const { Notes } = require("../machine/notes.js");
 const { settleRedactions } = require("../base/redaction-rules.js");
 const { onDisk } = require("../machine/session-path.js");
-const { namesIn, unlessAbsentSync, writeWhole } = require("../machine/small-file.js");
+const { namesIn, readSmall, writeSmall } = require("../machine/small-file.js");
+
+/** The longest text of JavaScript: a longer file cannot be parsed. */
+const LIMIT = constants.MAX_STRING_LENGTH;
 
 /**
  * @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and
@@ -90,7 +93,7 @@ class RedactionFile {
 	 * @returns {Kept}
 	 */
 	#read(path = this.#path) {
-		const bytes = unlessAbsentSync(() => readFileSync(path));
+		const bytes = readSmall(path, { limit: LIMIT });
 		if (!bytes) return { lines: [], unfinished: [] };
 		const { lines, unfinished } = Object(parse(bytes));
 		if (
@@ -108,7 +111,7 @@ class RedactionFile {
 	/** @param {{ lines: import("../index").Redaction[], unfinished: string[] }} kept */
 	async #write({ lines, unfinished }) {
 		const texts = lines.map(({ hash, line }) => ({ hash, line: line?.toString("base64") }));
-		await writeWhole(this.#path, JSON.stringify({ lines: texts, unfinished }), dirname(this.#notesDir));
+		await writeSmall(this.#path, JSON.stringify({ lines: texts, unfinished }), dirname(this.#notesDir));
 	}
 
 	/**

@@ -8,7 +8,7 @@
 // | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
 // | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
 // | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finishInterrupted`) |
-// | has the old line | lacks the redaction, which another host made | knows the redaction, and has the new line | the next pull takes it into the redaction file, and changes the file (`fetch`) |
+// | has the old line | lacks the redaction, which another host made | knows the redaction, and has the new line | the next pull takes it into the redaction file, and changes the file (`fetch`, `apply`) |
 // | of a fork, has a copy of the old line, or lacks it | lacks the redaction, which another session's redaction file here has | has the copy | the next pull or push of the fork redacts both (`redactKnownCopies`) |
 const { join } = require("node:path");
 const { unlessAbsent } = require("../base/calls.js");
@@ -29,9 +29,9 @@ const { NotASession } = require("../machine/session-file.js");
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /** @typedef {import("../index").SyncItem} SyncItem */
 /**
- * What was redacted elsewhere in some sessions: `apply` gives for each of them how many lines were redacted here so, or
- * why not. It does it once.
- * @typedef {{ sessions: Set<string>, apply: () => Promise<Map<string, number | Error>> }} FetchedRedactions
+ * What was redacted elsewhere in some sessions, and how many lines were redacted here so, or why not.
+ * @typedef {{ changed: SyncItem[], redactions: Map<string, import("../index").Redaction[]>, results: Map<string, number |
+ * Error> }} FetchedRedactions
  */
 
 class RedactionSync {
@@ -61,9 +61,7 @@ class RedactionSync {
 	}
 
 	/**
-	 * Keeps what was redacted elsewhere. Gives the sessions that have such redactions, and what applies them to every
-	 * session file of this machine: that takes its time, so what is pulled into other sessions does not wait for it, but
-	 * is redacted by what is kept.
+	 * Keeps what was redacted elsewhere. Returns the sessions that have such redactions, for `apply`.
 	 * @param {SyncItem[]} items those that are the same as in the store are left out
 	 * @returns {Promise<FetchedRedactions>}
 	 */
@@ -73,35 +71,27 @@ class RedactionSync {
 			({ session, stored, state }) =>
 				state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions,
 		);
-		/** @type {Map<string, number | Error>} */
-		const results = new Map();
-		/** @type {Map<string, import("../index").Redaction[]>} */
-		const redactions = new Map();
+		/** @type {FetchedRedactions} */
+		const fetched = { changed, redactions: new Map(), results: new Map() };
 		await inParallel(changed, async ({ session, file = join(dir, session) }) => {
 			try {
 				const some = await store.redactions(session);
 				await this.#keepRedactions({ session, file }, some);
-				redactions.set(session, some);
-				results.set(session, 0);
+				fetched.redactions.set(session, some);
+				fetched.results.set(session, 0);
 			} catch (error) {
-				results.set(session, asError(error));
+				fetched.results.set(session, asError(error));
 			}
 		});
-		/** @type {Promise<Map<string, number | Error>> | undefined} */
-		let applying;
-		return {
-			sessions: new Set(results.keys()),
-			apply: () => (applying ??= this.#applyToFiles(changed, redactions, results)),
-		};
+		return fetched;
 	}
 
 	/**
-	 * Forks have copies of entries, so every file is read.
-	 * @param {SyncItem[]} changed
-	 * @param {Map<string, import("../index").Redaction[]>} redactions by session
-	 * @param {Map<string, number | Error>} results of each session
+	 * Applies redactions to every session file of this machine, because forks have copies of entries. Returns for each
+	 * session how many lines were redacted here, or why not.
+	 * @param {FetchedRedactions} fetched
 	 */
-	async #applyToFiles(changed, redactions, results) {
+	async apply({ changed, redactions, results }) {
 		const { dir, call, otherFiles } = this.#options;
 		const own = changed.flatMap(({ file }) => file ?? []);
 		const files =
@@ -122,7 +112,7 @@ class RedactionSync {
 		}
 		for (const { session, stored } of changed) {
 			const [note, result] = [this.#notes.get(session), results.get(session)];
-			if (result instanceof Error) this.#errors.set(session, result, "pull");
+			if (result instanceof Error) await this.#errors.set(session, result, "pull");
 			// They need not be applied again.
 			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}

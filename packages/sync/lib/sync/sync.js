@@ -3,11 +3,10 @@ const fs = require("node:fs");
 const { join } = require("node:path");
 const { StoreError, asError, privateError } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
-const { PARALLEL, inParallel } = require("../base/in-parallel.js");
+const { inParallel } = require("../base/in-parallel.js");
 const { callUnlessOpen, fileFor, localSessions } = require("../machine/local-sessions.js");
 const { LastErrors } = require("../machine/last-errors.js");
 const { Notes, revisionOf } = require("../machine/notes.js");
-const { projectOf } = require("../machine/project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { FilePush } = require("./push.js");
 const { RedactionSync } = require("./redaction-sync.js");
@@ -21,8 +20,7 @@ const { idInName } = require("../machine/session-path.js");
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 
 /**
- * A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what
- * it loads.
+ * Sessions that lack more than this, in bytes, are pulled last, two at a time: a pull has in memory what it loads.
  */
 const LARGE_BYTES = 4 << 20;
 const LARGE_PARALLEL = 2;
@@ -40,12 +38,10 @@ class SessionSync {
 	#notes;
 	#errors;
 	#redactions;
-	/** The sessions whose headers were read, by file. @type {Map<string, LocalSession>} */
-	#known = new Map();
-	/** The sessions that the store's list had when it was last compared. @type {Set<string>} */
+	/** The sessions of this machine, by id, when they were last compared. @type {Map<string, LocalSession>} */
+	#local = new Map();
+	/** The sessions that the store's list had then. @type {Set<string>} */
 	#listed = new Set();
-	/** The sessions that are being pulled, and whether each is large. @type {Map<string, boolean>} */
-	#pulling = new Map();
 
 	/** @param {import("../index").SessionSyncOptions} options */
 	constructor(options) {
@@ -56,13 +52,13 @@ class SessionSync {
 		/** @readonly */
 		this.dir = options.dir;
 		/** @readonly */
-		this.project = options.project ?? projectOf(options.cwd, options.store.host);
+		this.project = options.project;
 	}
 
 	/** @type {Sync["compare"]} */
 	async compare({ session, list: known, only = () => true } = {}) {
 		const { store } = this.#options;
-		const local = await this.#localSessions();
+		const local = (this.#local = await localSessions(this.dir));
 		const list = known ?? (await store.list(session === undefined ? { project: this.project } : { session }));
 		const { sessions, problems } = list;
 		this.#listed = new Set(sessions.map((one) => one.session));
@@ -81,13 +77,6 @@ class SessionSync {
 			session === undefined ? [...local.values()].filter(({ cwd }) => this.#isOfProject(cwd)) : [],
 		);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
-	}
-
-	/** The sessions of the directory, by id. A header that was read stays. */
-	async #localSessions() {
-		const local = await localSessions(this.dir, undefined, this.#known);
-		this.#known = new Map([...local.values()].map((one) => [one.file, one]));
-		return local;
 	}
 
 	/**
@@ -147,54 +136,34 @@ class SessionSync {
 	}
 
 	/** @type {Sync["pull"]} */
-	async pull({ session, items, signal, onBegin, onProgress, onResult } = {}) {
+	async pull({ session, items, onProgress } = {}) {
 		const all = items ?? (await this.compare({ session })).items;
-		const wanted = all.filter((item) => isToPull(item) && !this.#pulling.has(item.session));
-		wanted.sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
+		const wanted = all.filter(isToPull).sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const redactions = await this.#redactions.fetch(all);
-		onBegin?.();
-		/** @type {Map<string, number | Error>} */
-		let applied = new Map();
+		const fetched = await this.#redactions.fetch(all);
 		/** @type {Map<SyncItem, import("../index").PullResult>} */
 		const results = new Map();
-		const pullOne = async (/** @type {SyncItem} */ item) => {
-			const { session } = item;
-			// Another call may have begun it meanwhile.
-			if (this.#pulling.has(session)) return;
-			this.#pulling.set(session, isLarge(item));
-			const result = await this.#pullOne(item, applied.get(session)).finally(() => this.#pulling.delete(session));
-			const [problem] = result.problems;
-			this.#errors.set(
-				session,
-				result.error ?? (problem && new StoreError("failed", `${problem.where}: ${problem.message}`)),
-				"pull",
-			);
-			results.set(item, result);
-			onProgress?.(results.size, wanted.length);
-			onResult?.(result);
-		};
-		const pullAll = (/** @type {SyncItem[]} */ some, /** @type {AbortSignal | undefined} */ signal) => {
-			const pullLane = (/** @type {boolean} */ lane, /** @type {number} */ limit) => {
-				const busy = [...this.#pulling.values()].filter((isLarge) => isLarge === lane).length;
-				return inParallel(
-					some.filter((item) => isLarge(item) === lane),
-					pullOne,
-					{ signal, limit: limit - busy },
-				);
+		const pullSome = async (/** @type {SyncItem[]} */ some) => {
+			const pullOne = async (/** @type {SyncItem} */ item) => {
+				const { session } = item;
+				const result = await this.#pullOne(item, fetched.results.get(session));
+				const [problem] = result.problems;
+				const error = result.error ?? (problem && new StoreError("failed", `${problem.where}: ${problem.message}`));
+				await this.#errors.set(session, error, "pull");
+				results.set(item, result);
+				onProgress?.(results.size, wanted.length);
 			};
-			return Promise.all([pullLane(false, PARALLEL), pullLane(true, LARGE_PARALLEL)]);
+			const large = new Set(some.filter(isLarge));
+			await inParallel(
+				some.filter((item) => !large.has(item)),
+				pullOne,
+			);
+			await inParallel([...large], pullOne, { limit: LARGE_PARALLEL });
 		};
-		const isRedacted = (/** @type {SyncItem} */ { session }) => redactions.sessions.has(session);
-		await pullAll(
-			wanted.filter((item) => !isRedacted(item)),
-			signal,
-		);
-		if (!signal?.aborted) {
-			applied = await redactions.apply();
-			// Applying them may have taken all of the time.
-			await pullAll(wanted.filter(isRedacted), undefined);
-		}
+		await pullSome(wanted.filter(({ session }) => !fetched.results.has(session)));
+		// Every session file is read for that, which takes its time.
+		await this.#redactions.apply(fetched);
+		await pullSome(wanted.filter(({ session }) => fetched.results.has(session)));
 		return wanted.flatMap((item) => results.get(item) ?? []);
 	}
 
@@ -215,11 +184,10 @@ class SessionSync {
 				const there = await store.header(session, stored);
 				if (!there) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 				// One that is listed comes later.
-				const parentOf = async (/** @type {string} */ name) =>
-					(await this.#localSessions()).get(idInName(name))?.file ??
-					(this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
+				const parentOf = (/** @type {string} */ name) =>
+					this.#local.get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
 				file = fileFor(dir, session, there);
-				header = await localHeader(session, there, { cwd, parentOf });
+				header = localHeader(session, there, { cwd, parentOf });
 				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in
@@ -257,7 +225,7 @@ class SessionSync {
 	}
 
 	/** @type {Sync["push"]} */
-	async push({ session, local, signal, onProgress } = {}) {
+	async push({ session, local, onProgress } = {}) {
 		const all = local ?? (await this.local(session));
 		const wanted = all.filter((one) => !this.isPrivate(one));
 		if (session !== undefined && wanted.length < all.length) throw privateError(session);
@@ -273,28 +241,24 @@ class SessionSync {
 				onProgress?.(Math.min(done, total), total);
 			},
 		};
-		return inParallel(
-			wanted,
-			async (one) => {
-				const { session, file } = one;
-				const push = new FilePush(parts, one);
-				const error = await push.run().then(
-					() => push.skipped,
-					(failure) => this.#noteDeletion(session, failure),
-				);
-				// The note of a session that was deleted says it.
-				this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
-				return {
-					session,
-					file,
-					emptied: this.#redactions.takeEmptied(session),
-					bytes: push.bytes,
-					lag: this.lagOf(one),
-					...(error && { error }),
-				};
-			},
-			{ signal },
-		);
+		return inParallel(wanted, async (one) => {
+			const { session, file } = one;
+			const push = new FilePush(parts, one);
+			const error = await push.run().then(
+				() => push.skipped,
+				(failure) => this.#noteDeletion(session, failure),
+			);
+			// The note of a session that was deleted says it.
+			await this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
+			return {
+				session,
+				file,
+				emptied: this.#redactions.takeEmptied(session),
+				bytes: push.bytes,
+				lag: this.lagOf(one),
+				...(error && { error }),
+			};
+		});
 	}
 
 	/**

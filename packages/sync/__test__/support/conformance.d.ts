@@ -1,4 +1,4 @@
-import type { LineStore } from "./index.js";
+import type { LineStore } from "../../lib/index.js";
 
 /** One empty store, opened as often as asked, each time for the host that is named. */
 export interface StoreUnderTest {

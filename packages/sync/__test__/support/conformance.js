@@ -1,12 +1,12 @@
-// The tests that every store must pass, for any test runner:
+// What every store must do, as cases for any test runner:
 //
 //   for (const { name, run } of conformanceCases) test(name, async () => run({ open: (host) => … }));
 const assert = require("node:assert/strict");
 const { setImmediate: nextTurn } = require("node:timers/promises");
-const { StoreError, compareLines, loadAll } = require("./index.js");
-const { hashOf } = require("./base/redaction-rules.js");
+const { StoreError, compareLines, loadAll } = require("../../lib/index.js");
+const { hashOf } = require("../../lib/base/redaction-rules.js");
 
-/** @typedef {import("./index").LineStore} LineStore */
+/** @typedef {import("../../lib/index").LineStore} LineStore */
 /** @typedef {import("./conformance").StoreUnderTest} StoreUnderTest */
 
 const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
@@ -24,7 +24,7 @@ const entry = (id, text = id) =>
 /** @param {string} letter @param {number} count */
 const entries = (letter, count) => Array.from({ length: count }, (_, at) => entry(`${letter}${at}`));
 
-/** @param {import("./index").Page} page */
+/** @param {import("../../lib/index").Page} page */
 const texts = (page) => page.lines.map(({ line }) => line.toString("latin1"));
 
 /** @param {readonly Uint8Array[]} lines */
@@ -33,7 +33,7 @@ const asTexts = (lines) => lines.map((line) => Buffer.from(line).toString("latin
 /** @param {LineStore} store @param {readonly Uint8Array[]} lines @param {string} [after] */
 const append = (store, lines, after) => store.append(SESSION, { header: newHeader(), lines, after });
 
-/** @param {Promise<unknown>} work @param {import("./index").StoreErrorCode} code */
+/** @param {Promise<unknown>} work @param {import("../../lib/index").StoreErrorCode} code */
 async function rejects(work, code) {
 	await assert.rejects(work, (error) => {
 		assert(error instanceof StoreError, `a StoreError is expected, this is ${error}`);
@@ -405,10 +405,12 @@ const CASES = {
 		const { cursor } = await append(a, [secret, kept]);
 		const seen = (await b.load(SESSION)).cursor;
 		await append(b, [other, entry("z")], seen);
-		const { redactions: before } = /** @type {import("./index").StoredSession} */ ((await a.list()).sessions[0]);
+		const { redactions: before } = /** @type {import("../../lib/index").StoredSession} */ (
+			(await a.list()).sessions[0]
+		);
 		await b.redact(SESSION, [{ hash: hashOf(secret), line: masked }, { hash: hashOf(other) }]);
 		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([masked, kept, entry("z")]));
-		const { redactions: after } = /** @type {import("./index").StoredSession} */ ((await a.list()).sessions[0]);
+		const { redactions: after } = /** @type {import("../../lib/index").StoredSession} */ ((await a.list()).sessions[0]);
 		assert(after > before, `${after} redactions, ${before} before`);
 		const listed = await a.redactions(SESSION);
 		assert.deepEqual(
