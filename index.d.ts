@@ -103,7 +103,10 @@ export interface ToolCall {
  *
  * @example
  * ```ts
- * const usage: Usage = { input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 } };
+ * const usage: Usage = {
+ * 	input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15,
+ * 	cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 },
+ * };
  * ```
  */
 export interface Usage {
@@ -297,7 +300,10 @@ export interface UserMessage {
  *
  * @example
  * ```ts
- * const usage = { input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 } };
+ * const usage = {
+ * 	input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15,
+ * 	cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 },
+ * };
  * const message: AssistantMessage = {
  * 	role: "assistant",
  * 	content: [{ type: "text", text: "Hi" }],
@@ -350,7 +356,9 @@ export interface AssistantMessage {
  *
  * @example
  * ```ts
- * const call: NestedToolCallRecord = { id: "1", name: "read", arguments: { path: "a.ts" }, status: "ok", durationMs: 3 };
+ * const call: NestedToolCallRecord = {
+ * 	id: "1", name: "read", arguments: { path: "a.ts" }, status: "ok", durationMs: 3,
+ * };
  * ```
  */
 export interface NestedToolCallRecord {
@@ -467,7 +475,9 @@ export interface BashExecutionMessage {
  *
  * @example
  * ```ts
- * const message: CustomMessage = { role: "custom", customType: "ext", content: "Hello", display: true, timestamp: Date.now() };
+ * const message: CustomMessage = {
+ * 	role: "custom", customType: "ext", content: "Hello", display: true, timestamp: Date.now(),
+ * };
  * ```
  */
 export interface CustomMessage<T = unknown> {
@@ -488,7 +498,9 @@ export interface CustomMessage<T = unknown> {
  *
  * @example
  * ```ts
- * const message: BranchSummaryMessage = { role: "branchSummary", summary: "Did not work.", fromId: "1f2e3d4c", timestamp: Date.now() };
+ * const message: BranchSummaryMessage = {
+ * 	role: "branchSummary", summary: "Did not work.", fromId: "1f2e3d4c", timestamp: Date.now(),
+ * };
  * ```
  */
 export interface BranchSummaryMessage {
@@ -505,7 +517,9 @@ export interface BranchSummaryMessage {
  *
  * @example
  * ```ts
- * const message: CompactionSummaryMessage = { role: "compactionSummary", summary: "So far: …", tokensBefore: 90_000, timestamp: Date.now() };
+ * const message: CompactionSummaryMessage = {
+ * 	role: "compactionSummary", summary: "So far: …", tokensBefore: 90_000, timestamp: Date.now(),
+ * };
  * ```
  */
 export interface CompactionSummaryMessage {
@@ -563,7 +577,9 @@ export type SessionVersion = 3;
  *
  * @example
  * ```ts
- * const header: SessionHeader = { type: "session", version: 3, id: "my-session", timestamp: new Date().toISOString(), cwd: "/project" };
+ * const header: SessionHeader = {
+ * 	type: "session", version: 3, id: "my-session", timestamp: new Date().toISOString(), cwd: "/project",
+ * };
  * ```
  */
 export interface SessionHeader {
@@ -608,7 +624,9 @@ export interface NewSessionOptions {
  *
  * @example
  * ```ts
- * const base: SessionEntryBase = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z" };
+ * const base: SessionEntryBase = {
+ * 	type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z",
+ * };
  * ```
  */
 export interface SessionEntryBase {
@@ -644,7 +662,10 @@ export interface SessionMessageEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: ThinkingLevelChangeEntry = { type: "thinking_level_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", thinkingLevel: "high" };
+ * const entry: ThinkingLevelChangeEntry = {
+ * 	type: "thinking_level_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z",
+ * 	thinkingLevel: "high",
+ * };
  * ```
  */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
@@ -658,7 +679,10 @@ export interface ThinkingLevelChangeEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: ModelChangeEntry = { type: "model_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", provider: "acme", modelId: "large" };
+ * const entry: ModelChangeEntry = {
+ * 	type: "model_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", provider: "acme",
+ * 	modelId: "large",
+ * };
  * ```
  */
 export interface ModelChangeEntry extends SessionEntryBase {
@@ -738,7 +762,10 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: CustomEntry<{ count: number }> = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", data: { count: 1 } };
+ * const entry: CustomEntry<{ count: number }> = {
+ * 	type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext",
+ * 	data: { count: 1 },
+ * };
  * ```
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
@@ -754,7 +781,10 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: CustomMessageEntry = { type: "custom_message", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", content: "Hello", display: true };
+ * const entry: CustomMessageEntry = {
+ * 	type: "custom_message", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext",
+ * 	content: "Hello", display: true,
+ * };
  * ```
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
@@ -787,7 +817,10 @@ export type ContextEditableContent =
  *
  * @example
  * ```ts
- * const entry: ContextEditEntry = { type: "context_edit", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", replacement: null };
+ * const entry: ContextEditEntry = {
+ * 	type: "context_edit", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d",
+ * 	replacement: null,
+ * };
  * ```
  */
 export interface ContextEditEntry extends SessionEntryBase {
@@ -802,7 +835,10 @@ export interface ContextEditEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: LabelEntry = { type: "label", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", label: "here" };
+ * const entry: LabelEntry = {
+ * 	type: "label", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d",
+ * 	label: "here",
+ * };
  * ```
  */
 export interface LabelEntry extends SessionEntryBase {
@@ -816,7 +852,9 @@ export interface LabelEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: SessionInfoEntry = { type: "session_info", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", name: "The parser" };
+ * const entry: SessionInfoEntry = {
+ * 	type: "session_info", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", name: "The parser",
+ * };
  * ```
  */
 export interface SessionInfoEntry extends SessionEntryBase {
@@ -920,7 +958,8 @@ export interface OutlineNode {
  *
  * @example
  * ```ts
- * const silent = manager.buildSessionProjection().entries.filter((one: ProjectedSessionEntry) => one.messages.length === 0);
+ * const isSilent = (one: ProjectedSessionEntry): boolean => one.messages.length === 0;
+ * const silent = manager.buildSessionProjection().entries.filter(isSilent);
  * ```
  */
 export interface ProjectedSessionEntry {
@@ -1274,7 +1313,8 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  *
  * @example
  * ```ts
- * const options: UsageOptions<"session"> = { sessionDir: dir, by: "session", onProgress: (read, total) => console.log(read, total) }; // → 1 1
+ * const onProgress = (read: number, total: number) => console.log(read, total); // → 1 1
+ * const options: UsageOptions<"session"> = { sessionDir: dir, by: "session", onProgress };
  * await SessionManager.usage(options);
  * ```
  */
@@ -1391,7 +1431,7 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
  *
  * @example
  * ```ts
- * const isWhole = ({ notNumbers, negative, infinite }: UsageLeftOut): boolean => notNumbers + negative + infinite === 0;
+ * const isWhole = (left: UsageLeftOut): boolean => left.notNumbers + left.negative + left.infinite === 0;
  * ```
  */
 export interface UsageLeftOut {
@@ -2682,7 +2722,8 @@ export declare class SessionManager {
 		options?: NewSessionOptions & SessionFileOptions,
 	): SessionManager;
 	/**
-	 * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
+	 * The path of the session with exactly this id, the first by file name if there are several; undefined if there is
+	 * none.
 	 * Reads only headers.
 	 *
 	 * @throws `TypeError` for a directory that is not a string or not a valid path.
@@ -2698,7 +2739,8 @@ export declare class SessionManager {
 	 * @throws The signal's reason, if it is aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
 	 * @example
 	 * ```ts
-	 * const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
+	 * const onProgress = (loaded: number, total: number) => console.log(`${loaded} of ${total}`); // → 1 of 1
+	 * const sessions = await SessionManager.list(cwd, dir, onProgress);
 	 * console.log(sessions[0]?.firstMessage); // → Hello
 	 * ```
 	 */
@@ -2834,7 +2876,8 @@ export declare function buildContextEntries(
  * @throws `TypeError` if the entries are not an array.
  * @example
  * ```ts
- * console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
+ * const [all, none] = [buildSessionContext(entries), buildSessionContext(entries, null)];
+ * console.log(all.messages.length, none.messages.length); // → 2 0
  * ```
  */
 export declare function buildSessionContext(

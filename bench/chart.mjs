@@ -62,7 +62,8 @@ export function chart(rows, pi, about) {
 		const isFaster = ratio >= 1;
 		drawn.push(text(NAMES, y + 16, title ?? name, 'text-anchor="end"'));
 		drawn.push(
-			`<rect class="${isFaster ? "faster" : "slower"}" x="${from}" y="${y + 4}" width="${Math.max(to - from, 1)}" height="16" rx="2"/>`,
+			`<rect class="${isFaster ? "faster" : "slower"}" x="${from}" y="${y + 4}" ` +
+				`width="${Math.max(to - from, 1)}" height="16" rx="2"/>`,
 		);
 		drawn.push(text(to + 6, y + 16, times(ratio)));
 		drawn.push(text(WIDTH - 16, y + 16, `${show(pi)} → ${show(ours)}`, 'class="note" text-anchor="end"'));
@@ -70,7 +71,8 @@ export function chart(rows, pi, about) {
 	if (about) drawn.push(text(16, bottom + 24, about, 'class="note"'));
 	const height = bottom + (about ? 36 : 12);
 	return [
-		`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img">`,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ` +
+			`${height}" role="img">`,
 		`<title>Time of pi ${pi} divided by time of pi-session-native, by case</title>`,
 		`<style>${STYLE}\n</style>`,
 		...drawn,

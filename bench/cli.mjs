@@ -82,7 +82,8 @@ try {
 	setup();
 	const names = Object.keys(sides);
 	console.log(
-		`| case | ${names.length > 1 ? "other checkout | this one | ratio" : "time"} |\n| --- |${" --- |".repeat(names.length > 1 ? 3 : 1)}`,
+		`| case | ${names.length > 1 ? "other checkout | this one | ratio" : "time"} |\n| --- ` +
+			`|${" --- |".repeat(names.length > 1 ? 3 : 1)}`,
 	);
 	for (const one of cases) {
 		const { path } = provide(one.data);
@@ -94,7 +95,9 @@ try {
 			for (const side of round % 2 ? [...names].reverse() : names) taken[side].push(run(side, one, path));
 		const ratio = median(taken.against.map((other, at) => other / taken.ours[at]));
 		console.log(
-			`| ${one.name} | ${names.length > 1 ? `${time(median(taken.against))} | ` : ""}${time(median(taken.ours))}${names.length > 1 ? ` | ${times(ratio)}` : ""} |`,
+			`| ${one.name} | ` +
+				`${names.length > 1 ? `${time(median(taken.against))} | ` : ""}${time(median(taken.ours))}${names.length > 1 ? ` | ${times(ratio)}` : ""} ` +
+				"|",
 		);
 	}
 } catch (error) {

@@ -128,7 +128,8 @@ const switching = join(dir, "switching.mjs");
 const asked = `await ctx.switchSession(${JSON.stringify(large)}, { withSession: (opened) => opened.navigateTree("120text") })`;
 writeFileSync(
 	switching,
-	`export default (pi) => pi.registerCommand("switch", { description: "", handler: async (_args, ctx) => { ${asked}; } });\n`,
+	`export default (pi) => pi.registerCommand("switch", { description: "", handler: async (_args, ctx) => { ` +
+		`${asked}; } });\n`,
 );
 
 /** A terminal with pi, on a server of its own, because a tmux server that is ending refuses new sessions. */
@@ -350,7 +351,9 @@ try {
 	}
 	const of = (runs, name, what = "time") => median(runs.map((run) => run[name][what]));
 	console.log(
-		`pi ${values.release} in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`,
+		`pi ${values.release} in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ` +
+			`${cpus().length} processors, Node ` +
+			`${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`,
 	);
 	const memory = (name) => [
 		`${Math.round(of(own, name))} MiB`,

@@ -57,8 +57,11 @@ const OPENING = /^A session of 128 MiB opens in [\s\S]*?\n\n/m;
 function openingOf({ rows }) {
 	const of = (name) => rows.find((row) => row.case === name);
 	const [open, list, start, large] = ["open-128mb", "list-all-1000", "start-answer", "start-answer-128mb"].map(of);
-	return `A session of 128 MiB opens in ${time(open.ours)} instead of ${time(open.pi)}. The list of 1,000 sessions is complete after ${time(list.ours)} instead of
-${time(list.pi)}. pi starts ${Math.round(start.ours - start.pi)} ms later without a session, and ${times(large.ratio).replace("×", "")} times as fast with a session of 128 MiB ([figures](#figures)).
+	const later = Math.round(start.ours - start.pi);
+	const faster = times(large.ratio).replace("×", "");
+	const opened = `A session of 128 MiB opens in ${time(open.ours)} instead of ${time(open.pi)}.`;
+	return `${opened} The list of 1,000 sessions is complete after ${time(list.ours)} instead of
+${time(list.pi)}. pi starts ${later} ms later without a session, and ${faster} times as fast with a session of 128 MiB ([figures](#figures)).
 
 `;
 }

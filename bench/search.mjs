@@ -178,7 +178,8 @@ function main() {
 			);
 			const cpu = Object.keys(sides).map((_, at) => median(lists.map((one) => one[at])));
 			console.log(
-				`list that makes the rows: ${shown(cpu[0])} CPU${cpu[1] === undefined ? "" : `, ${median(lists.map(([one, other]) => one / other)).toFixed(2)} of the other's ${shown(cpu[1])}`}`,
+				`list that makes the rows: ${shown(cpu[0])} ` +
+					`CPU${cpu[1] === undefined ? "" : `, ${median(lists.map(([one, other]) => one / other)).toFixed(2)} of the other's ${shown(cpu[1])}`}`,
 			);
 			ours({ dir }, catalog);
 			const size = ["", "-wal"].reduce(
@@ -186,7 +187,8 @@ function main() {
 				0,
 			);
 			console.log(
-				`catalog on disk: ${(size / 1e6).toFixed(1)} MB\n\n| case | ripgrep -i | ours | ratio | hits | peak |\n| --- | --- | --- | --- | --- | --- |`,
+				`catalog on disk: ${(size / 1e6).toFixed(1)} MB\n\n| case | ripgrep -i | ours | ratio | hits | peak |\n| ` +
+					"--- | --- | --- | --- | --- | --- |",
 			);
 			for (const { name, query, options, rg, isCold } of CASES) {
 				const both = rounds.map(() => {
@@ -199,7 +201,8 @@ function main() {
 				const ratio = other && median(both.map((one) => one.other / one.ms));
 				const peakMB = Math.max(...both.map((one) => one.peakMB));
 				console.log(
-					`| ${name} | ${shown(other)} | ${shown(ms)} | ${shown(ratio, "")} | ${both[0].count} | ${peakMB.toFixed(0)} MB |`,
+					`| ${name} | ${shown(other)} | ${shown(ms)} | ${shown(ratio, "")} | ${both[0].count} | ` +
+						`${peakMB.toFixed(0)} MB |`,
 				);
 				results.push({ data, case: name, ripgrep: other, ms, ratio, hits: both[0].count, peakMB });
 			}

@@ -104,7 +104,8 @@ async function appends() {
 	}
 	const [alone, followed] = [quantile(rounds.alone, 0.5), quantile(rounds.followed, 0.5)];
 	console.log(
-		`append: alone ${milliseconds(alone)}, followed ${milliseconds(followed)} for 2,000 (median of 20 each): ${(followed / alone).toFixed(3)} times`,
+		`append: alone ${milliseconds(alone)}, followed ${milliseconds(followed)} for 2,000 (median of 20 each): ` +
+			`${(followed / alone).toFixed(3)} times`,
 	);
 }
 
@@ -166,7 +167,8 @@ async function stored() {
 	for (const child of children) child.send("begin");
 	const times = await said();
 	console.log(
-		`stored at ${hosts} hosts: p50 ${milliseconds(quantile(times, 0.5))}, p99 ${milliseconds(quantile(times, 0.99))} of ${times.length} entries`,
+		`stored at ${hosts} hosts: p50 ${milliseconds(quantile(times, 0.5))}, p99 ` +
+			`${milliseconds(quantile(times, 0.99))} of ${times.length} entries`,
 	);
 	for (const child of children) child.disconnect();
 }

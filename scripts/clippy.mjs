@@ -1,7 +1,7 @@
 // Runs clippy for other systems, so that code for only Windows or macOS is checked, too. (Tests are compiled on the
 // systems that they run on.) Nothing is linked, so C code of dependencies is not needed: a fake C compiler creates
 // empty files.
-//   node scripts/clippy.mjs                          without rustup it checks nothing and says so; with --strict that is a failure
+//   node scripts/clippy.mjs                          without rustup it checks nothing, which --strict makes a failure
 //   node scripts/clippy.mjs aarch64-linux-android    a system that is not among the usual ones
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -41,7 +41,8 @@ function checkPlatforms(targets, isStrict) {
 	const added = run("rustup", ["target", "add", ...targets]);
 	if (added.status !== 0) {
 		console.log(
-			`rustup is missing, which gets the libraries of other platforms: https://rustup.rs (${added.error?.message ?? "it cannot get them"})`,
+			"rustup is missing, which gets the libraries of other platforms: https://rustup.rs " +
+				`(${added.error?.message ?? "it cannot get them"})`,
 		);
 		return isStrict ? 1 : 0;
 	}

@@ -26,7 +26,8 @@ try {
 	console.log(
 		`${total.kills} kills: ${total.acknowledged} acknowledged entries in ${total.files} files, all found; ` +
 			`${total.locked} of the writers had the lock, which ${total.refused} others were refused; ` +
-			`${total.rewritten} redactions, repairs and merges beside them; ${total.kept} originals were kept by repairs, all whole; ${total.cut} lines were cut and stand alone (${seconds} s)`,
+			`${total.rewritten} redactions, repairs and merges beside them; ${total.kept} originals were kept by ` +
+			`repairs, all whole; ${total.cut} lines were cut and stand alone (${seconds} s)`,
 	);
 } finally {
 	rmSync(scratch, { recursive: true, force: true });

@@ -36,7 +36,8 @@ for (const { name, version, license, manifest_path, source } of packages) {
 
 const sections = [...byText].map(([text, crates]) => `## ${crates.sort().join(", ")}\n\n\`\`\`text\n${text}\n\`\`\`\n`);
 const head =
-	"# Third-party notices\n\nThe addon is compiled from these crates besides its own code. Written by `scripts/notices.mjs`.\n";
+	"# Third-party notices\n\nThe addon is compiled from these crates besides its own code. Written by " +
+	"`scripts/notices.mjs`.\n";
 const text = [head, ...sections.sort()].join("\n");
 const file = join(root, "THIRD_PARTY_NOTICES.md");
 if (!process.argv.includes("--check")) writeFileSync(file, text);

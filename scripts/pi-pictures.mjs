@@ -109,7 +109,8 @@ try {
 		const font = "font: 15px/19px 'DejaVu Sans Mono', monospace";
 		writeFileSync(
 			page,
-			`<meta charset="utf-8"><body style="margin:0;background:#0d1117;color:#e6edf3"><pre style="margin:18px 20px;${font}">${drawn(tmux("capture-pane", "-e", "-p"))}</pre></body>`,
+			`<meta charset="utf-8"><body style="margin:0;background:#0d1117;color:#e6edf3"><pre style="margin:18px ` +
+				`20px;${font}">${drawn(tmux("capture-pane", "-e", "-p"))}</pre></body>`,
 		);
 		const size = `--window-size=${COLUMNS * 9 + 40},${LINES * 19 + 36}`;
 		execFileSync(

@@ -62,13 +62,18 @@ function drawn(frames) {
 		const lines = [`\x1b[32m$\x1b[0m \x1b[1m${command}\x1b[0m`, ...output.trimEnd().split("\n")];
 		const shown = lines.length > LINES ? [...lines.slice(0, LINES - 1), "\x1b[2m…\x1b[0m"] : lines;
 		const texts = shown.map((line, row) => drawnLine(line, MARGIN + (row + 1) * HEIGHT));
-		return `<g class="frame" style="animation-delay:${at * SECONDS}s"${at > 0 ? ' opacity="0"' : ""}>\n${texts.join("\n")}\n</g>`;
+		return (
+			`<g class="frame" ` +
+			`style="animation-delay:${at * SECONDS}s"${at > 0 ? ' opacity="0"' : ""}>\n${texts.join("\n")}\n</g>`
+		);
 	});
 	const [width, height] = [Math.ceil(COLUMNS * WIDTH + 2 * MARGIN), (LINES + 1) * HEIGHT + MARGIN];
 	return [
-		`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">`,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ` +
+			`${height}" role="img">`,
 		`<title>pi-sessions in a terminal: ${frames.map(({ command }) => escaped(command)).join(", ")}</title>`,
-		`<style>text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #e6edf3; white-space: pre; }`,
+		`<style>text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; ` +
+			"fill: #e6edf3; white-space: pre; }",
 		`.frame { animation: shown ${frames.length * SECONDS}s step-end infinite; }`,
 		`@keyframes shown { 0% { opacity: 1; } ${share}% { opacity: 0; } 100% { opacity: 0; } }</style>`,
 		`<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,

@@ -1,6 +1,6 @@
 // Prepares the packages of a release from a folder with the addons of all platforms.
 //   node scripts/release.mjs <folder with pi-session-native.<platform>.node for every platform>
-//   node scripts/release.mjs --dry-run <folder> <folder of addons>    packs the main package, pi-session-sync and the platforms in the second folder
+//   node scripts/release.mjs --dry-run <folder> <folder of addons>    packs the main packages and the addons there are
 //   node scripts/release.mjs --tag v1.2.3     compares a tag with all manifests, Cargo.toml and the changelog
 //
 // It fails if an addon is missing. Afterwards each folder of npm/ contains its addon and the licenses of the compiled

@@ -195,7 +195,8 @@ export function compared(results, known, isWhole = true, occasional = []) {
 		.filter((name) => (passes.includes(name) ? !occasional.includes(name) : isWhole && !failing.has(name)))
 		.map(
 			(name) =>
-				`${name}\n      ${passes.includes(name) ? "passes" : "was not run"}, and is in the list of those that are known to fail: take it out`,
+				`${name}\n      ${passes.includes(name) ? "passes" : "was not run"}, and is in the list of those that ` +
+				"are known to fail: take it out",
 		);
 	const others = names.filter((failure) => !isKnown(failure));
 	for (const { code } of results.filter((result) => result.code && result.failed === 0))

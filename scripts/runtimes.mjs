@@ -1,7 +1,7 @@
 // Runs the same spec files by vitest on every JavaScript runtime: Node's releases, Bun and Deno.
 //   npm run runtimes                         all tests on each runtime
 //   npm run runtimes -- bun deno             only on these
-//   npm run runtimes -- --quick node20       few random cases, and fewer tests on some runtimes, as in `npm run test:all`
+//   npm run runtimes -- --quick node20       few random cases, fewer tests on some, as in `npm run test:all`
 //   npm run runtimes -- --specs __test__/unit/contract/tree bun     only these files; -t selects one test
 // The last line is the sum: `N passed, N failed`. If a tool is missing, its tests are not run, and the output names it.
 import { spawn } from "node:child_process";

@@ -1,6 +1,6 @@
 // Runs the tests, also in a fresh clone: installs, builds and tests. It needs Node, npm, cargo and a C compiler.
-//   npm test                                 before a commit: checks of the sources, tests of the core and of the package with few cases
-//   npm run test:all                         all tests, with shells, terminals and packages, and the other runtimes with few random cases
+//   npm test                                 before a commit: checks of the sources, and tests with few cases
+//   npm run test:all                         all tests, and few random cases on the other runtimes
 //   npm run test:all -- --rest               only the tests that `npm test` leaves out
 //   npm run test:all -- --strict             a missing tool is a failure
 //

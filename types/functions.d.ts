@@ -42,7 +42,8 @@ export declare function buildContextEntries(
  * @throws `TypeError` if the entries are not an array.
  * @example
  * ```ts
- * console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
+ * const [all, none] = [buildSessionContext(entries), buildSessionContext(entries, null)];
+ * console.log(all.messages.length, none.messages.length); // → 2 0
  * ```
  */
 export declare function buildSessionContext(

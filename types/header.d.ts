@@ -19,7 +19,9 @@ export type SessionVersion = 3;
  *
  * @example
  * ```ts
- * const header: SessionHeader = { type: "session", version: 3, id: "my-session", timestamp: new Date().toISOString(), cwd: "/project" };
+ * const header: SessionHeader = {
+ * 	type: "session", version: 3, id: "my-session", timestamp: new Date().toISOString(), cwd: "/project",
+ * };
  * ```
  */
 export interface SessionHeader {
@@ -64,7 +66,9 @@ export interface NewSessionOptions {
  *
  * @example
  * ```ts
- * const base: SessionEntryBase = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z" };
+ * const base: SessionEntryBase = {
+ * 	type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z",
+ * };
  * ```
  */
 export interface SessionEntryBase {
@@ -100,7 +104,10 @@ export interface SessionMessageEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: ThinkingLevelChangeEntry = { type: "thinking_level_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", thinkingLevel: "high" };
+ * const entry: ThinkingLevelChangeEntry = {
+ * 	type: "thinking_level_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z",
+ * 	thinkingLevel: "high",
+ * };
  * ```
  */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
@@ -114,7 +121,10 @@ export interface ThinkingLevelChangeEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: ModelChangeEntry = { type: "model_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", provider: "acme", modelId: "large" };
+ * const entry: ModelChangeEntry = {
+ * 	type: "model_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", provider: "acme",
+ * 	modelId: "large",
+ * };
  * ```
  */
 export interface ModelChangeEntry extends SessionEntryBase {
@@ -194,7 +204,10 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: CustomEntry<{ count: number }> = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", data: { count: 1 } };
+ * const entry: CustomEntry<{ count: number }> = {
+ * 	type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext",
+ * 	data: { count: 1 },
+ * };
  * ```
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
@@ -210,7 +223,10 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: CustomMessageEntry = { type: "custom_message", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", content: "Hello", display: true };
+ * const entry: CustomMessageEntry = {
+ * 	type: "custom_message", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext",
+ * 	content: "Hello", display: true,
+ * };
  * ```
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
@@ -243,7 +259,10 @@ export type ContextEditableContent =
  *
  * @example
  * ```ts
- * const entry: ContextEditEntry = { type: "context_edit", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", replacement: null };
+ * const entry: ContextEditEntry = {
+ * 	type: "context_edit", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d",
+ * 	replacement: null,
+ * };
  * ```
  */
 export interface ContextEditEntry extends SessionEntryBase {
@@ -258,7 +277,10 @@ export interface ContextEditEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: LabelEntry = { type: "label", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", label: "here" };
+ * const entry: LabelEntry = {
+ * 	type: "label", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d",
+ * 	label: "here",
+ * };
  * ```
  */
 export interface LabelEntry extends SessionEntryBase {
@@ -272,7 +294,9 @@ export interface LabelEntry extends SessionEntryBase {
  *
  * @example
  * ```ts
- * const entry: SessionInfoEntry = { type: "session_info", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", name: "The parser" };
+ * const entry: SessionInfoEntry = {
+ * 	type: "session_info", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", name: "The parser",
+ * };
  * ```
  */
 export interface SessionInfoEntry extends SessionEntryBase {
@@ -376,7 +400,8 @@ export interface OutlineNode {
  *
  * @example
  * ```ts
- * const silent = manager.buildSessionProjection().entries.filter((one: ProjectedSessionEntry) => one.messages.length === 0);
+ * const isSilent = (one: ProjectedSessionEntry): boolean => one.messages.length === 0;
+ * const silent = manager.buildSessionProjection().entries.filter(isSilent);
  * ```
  */
 export interface ProjectedSessionEntry {

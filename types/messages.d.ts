@@ -103,7 +103,10 @@ export interface ToolCall {
  *
  * @example
  * ```ts
- * const usage: Usage = { input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 } };
+ * const usage: Usage = {
+ * 	input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15,
+ * 	cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 },
+ * };
  * ```
  */
 export interface Usage {
@@ -297,7 +300,10 @@ export interface UserMessage {
  *
  * @example
  * ```ts
- * const usage = { input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 } };
+ * const usage = {
+ * 	input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15,
+ * 	cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 },
+ * };
  * const message: AssistantMessage = {
  * 	role: "assistant",
  * 	content: [{ type: "text", text: "Hi" }],
@@ -350,7 +356,9 @@ export interface AssistantMessage {
  *
  * @example
  * ```ts
- * const call: NestedToolCallRecord = { id: "1", name: "read", arguments: { path: "a.ts" }, status: "ok", durationMs: 3 };
+ * const call: NestedToolCallRecord = {
+ * 	id: "1", name: "read", arguments: { path: "a.ts" }, status: "ok", durationMs: 3,
+ * };
  * ```
  */
 export interface NestedToolCallRecord {
@@ -467,7 +475,9 @@ export interface BashExecutionMessage {
  *
  * @example
  * ```ts
- * const message: CustomMessage = { role: "custom", customType: "ext", content: "Hello", display: true, timestamp: Date.now() };
+ * const message: CustomMessage = {
+ * 	role: "custom", customType: "ext", content: "Hello", display: true, timestamp: Date.now(),
+ * };
  * ```
  */
 export interface CustomMessage<T = unknown> {
@@ -488,7 +498,9 @@ export interface CustomMessage<T = unknown> {
  *
  * @example
  * ```ts
- * const message: BranchSummaryMessage = { role: "branchSummary", summary: "Did not work.", fromId: "1f2e3d4c", timestamp: Date.now() };
+ * const message: BranchSummaryMessage = {
+ * 	role: "branchSummary", summary: "Did not work.", fromId: "1f2e3d4c", timestamp: Date.now(),
+ * };
  * ```
  */
 export interface BranchSummaryMessage {
@@ -505,7 +517,9 @@ export interface BranchSummaryMessage {
  *
  * @example
  * ```ts
- * const message: CompactionSummaryMessage = { role: "compactionSummary", summary: "So far: …", tokensBefore: 90_000, timestamp: Date.now() };
+ * const message: CompactionSummaryMessage = {
+ * 	role: "compactionSummary", summary: "So far: …", tokensBefore: 90_000, timestamp: Date.now(),
+ * };
  * ```
  */
 export interface CompactionSummaryMessage {

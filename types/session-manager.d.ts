@@ -758,7 +758,8 @@ export declare class SessionManager {
 		options?: NewSessionOptions & SessionFileOptions,
 	): SessionManager;
 	/**
-	 * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
+	 * The path of the session with exactly this id, the first by file name if there are several; undefined if there is
+	 * none.
 	 * Reads only headers.
 	 *
 	 * @throws `TypeError` for a directory that is not a string or not a valid path.
@@ -774,7 +775,8 @@ export declare class SessionManager {
 	 * @throws The signal's reason, if it is aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
 	 * @example
 	 * ```ts
-	 * const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
+	 * const onProgress = (loaded: number, total: number) => console.log(`${loaded} of ${total}`); // → 1 of 1
+	 * const sessions = await SessionManager.list(cwd, dir, onProgress);
 	 * console.log(sessions[0]?.firstMessage); // → Hello
 	 * ```
 	 */

@@ -43,7 +43,8 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  *
  * @example
  * ```ts
- * const options: UsageOptions<"session"> = { sessionDir: dir, by: "session", onProgress: (read, total) => console.log(read, total) }; // → 1 1
+ * const onProgress = (read: number, total: number) => console.log(read, total); // → 1 1
+ * const options: UsageOptions<"session"> = { sessionDir: dir, by: "session", onProgress };
  * await SessionManager.usage(options);
  * ```
  */
@@ -160,7 +161,7 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
  *
  * @example
  * ```ts
- * const isWhole = ({ notNumbers, negative, infinite }: UsageLeftOut): boolean => notNumbers + negative + infinite === 0;
+ * const isWhole = (left: UsageLeftOut): boolean => left.notNumbers + left.negative + left.infinite === 0;
  * ```
  */
 export interface UsageLeftOut {

@@ -1,5 +1,5 @@
-// Splits the content of an entry into parts, which each view shows in its own way. Any program may have written the file,
-// so a field may be missing or have another type than declared, and each field is converted by `asText`.
+// Splits the content of an entry into parts, which each view shows in its own way. Any program may have written the
+// file, so a field may be missing or have another type than declared, and each field is converted by `asText`.
 import { asText } from "./text.mjs";
 
 /**
