@@ -100,7 +100,7 @@ describe("a pi that is started", () => {
 		[
 			"has an accessor that we do not have",
 			{ manager: (text) => text.replace("_persist", "get live") },
-			"because its managers have a live that",
+			"because its managers have a member live that",
 		],
 		[
 			"exports no class",
@@ -326,7 +326,7 @@ describe("a script that uses the SDK", () => {
 		const outcome = node(["--import", without, "--import", register, script], { cwd });
 		expect(outcome).toMatchObject({ code: 0, stdout: "pi starts\n1 true\n" });
 		expect(outcome.stderr).toMatch(
-			/^pi-session-native: scripts that import pi get pi's own session manager, .* Node 22\.15 has\n$/,
+			/^pi-session-native: scripts that import pi get pi's own session manager, .* Use Node 22\.15 or newer\n$/,
 		);
 	});
 });
