@@ -4,8 +4,6 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::mem::{convert_utf16_to_utf8, utf16_valid_up_to};
-
 use super::memory::{self, append, copy_of_bytes, push_str, reserve, with_capacity, OutOfMemory};
 
 /// The WTF-8 of UTF-16 units. Paired surrogates become one character.
@@ -23,33 +21,33 @@ pub(crate) fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMe
         out.extend(units.iter().map(|&unit| unit as u8));
         return Ok(());
     }
+    let start = out.len();
+    // One byte more, because each character is written as four bytes.
+    let most = 3 * units.len() + 1;
+    reserve(out, most)?;
+    out.resize(start + most, 0);
+    let mut room = out.get_mut(start..).unwrap_or_default();
     let mut rest = units;
     while !rest.is_empty() {
-        // Of blocks of characters that take three bytes each, as Chinese and Japanese ones, the compiler makes a loop that is twice
-        // as fast as the one for any characters.
-        let wide = count_blocks(rest, takes_three_bytes);
-        reserve(out, 3 * BLOCK * wide)?;
-        let (blocks, _) = rest.as_chunks::<BLOCK>();
-        blocks.iter().take(wide).for_each(|block| out.extend_from_slice(&three_bytes_each(block)));
-        rest = rest.get(wide * BLOCK..).unwrap_or_default();
-        let other = match count_blocks(rest, |block| !takes_three_bytes(block)) * BLOCK {
-            all if all + BLOCK > rest.len() => rest.len(),
-            // The block after them begins with a whole character.
-            some => some,
+        let (read, written) = match (rest.first_chunk(), room.first_chunk_mut()) {
+            (Some(block), Some(bytes)) if takes_three_bytes(block) => {
+                *bytes = three_bytes_each(block);
+                (BLOCK, 3 * BLOCK)
+            }
+            _ => write_any(rest, room),
         };
-        let (others, later) = rest.split_at(other);
-        push_any(out, others)?;
-        rest = later;
+        rest = rest.get(read..).unwrap_or_default();
+        room = room.get_mut(written..).unwrap_or_default();
     }
+    let left = room.len();
+    out.truncate(start + most - left);
     Ok(())
 }
 
+/// How many units are converted at once. Of a block of characters that take three bytes each, as Chinese and Japanese ones, the compiler
+/// makes code that is four times as fast as the loop for any characters. Together they take 23 µs for 10,000 units of Japanese, 25 of
+/// Cyrillic and 15 of German, where `encoding_rs` takes 46, 29 and 17.
 const BLOCK: usize = 8;
-
-/// How many blocks of units at the beginning are such ones.
-fn count_blocks(units: &[u16], is_one: impl Fn(&[u16; BLOCK]) -> bool) -> usize {
-    units.as_chunks::<BLOCK>().0.iter().take_while(|block| is_one(block)).count()
-}
 
 /// Whether each of these units is a character that takes three bytes.
 fn takes_three_bytes(block: &[u16; BLOCK]) -> bool {
@@ -70,19 +68,43 @@ fn three_bytes_each(block: &[u16; BLOCK]) -> [u8; 3 * BLOCK] {
     bytes
 }
 
-/// Appends the WTF-8 of any units.
-fn push_any(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
-    let (valid, rest) = units.split_at(utf16_valid_up_to(units));
-    let start = out.len();
-    reserve(out, 3 * units.len())?;
-    out.resize(start + 3 * valid.len(), 0);
-    let size = convert_utf16_to_utf8(valid, out.get_mut(start..).unwrap_or_default());
-    out.truncate(start + size);
-    for decoded in char::decode_utf16(rest.iter().copied()) {
-        let code_point = decoded.map_or_else(|lone| lone.unpaired_surrogate().into(), u32::from);
-        out.extend_from_slice(encode_wtf8(code_point, &mut [0; 4]));
+/// Writes the WTF-8 of a block of any units, up to a surrogate or with one. Returns how many units were read and how many bytes were
+/// written.
+fn write_any(units: &[u16], bytes: &mut [u8]) -> (usize, usize) {
+    if let (Some(block), Some(bytes)) = (units.first_chunk::<BLOCK>(), bytes.first_chunk_mut()) {
+        if block.iter().fold(0, |all, unit| all | unit) < 0x80 {
+            *bytes = block.map(|unit| unit as u8);
+            return (BLOCK, BLOCK);
+        }
     }
-    Ok(())
+    let (mut read, mut written) = (0, 0);
+    for &unit in units.iter().take(BLOCK) {
+        let Some(bytes) = bytes.get_mut(written..).and_then(|bytes| bytes.first_chunk_mut()) else { break };
+        let unit = u32::from(unit);
+        let (character, size) = match unit {
+            0..0x80 => (unit, 1),
+            0x80..0x800 => (0x80_C0 | unit >> 6 | (unit & 0x3F) << 8, 2),
+            0xD800..0xE000 => break,
+            _ => (0x80_80_E0 | unit >> 12 | (unit & 0xFC0) << 2 | (unit & 0x3F) << 16, 3),
+        };
+        *bytes = character.to_le_bytes();
+        read += 1;
+        written += size;
+    }
+    match bytes.first_chunk_mut() {
+        Some(bytes) if read == 0 => write_surrogate(units, bytes),
+        _ => (read, written),
+    }
+}
+
+/// As `write_any`, of a character with a surrogate.
+fn write_surrogate(units: &[u16], bytes: &mut [u8; 4]) -> (usize, usize) {
+    let decoded = char::decode_utf16(units.iter().copied()).next();
+    match decoded {
+        Some(Ok(c)) => (c.len_utf16(), c.encode_utf8(bytes).len()),
+        Some(Err(lone)) => (1, encode_wtf8(lone.unpaired_surrogate().into(), bytes).len()),
+        None => (0, 0),
+    }
 }
 
 /// The UTF-16 units of WTF-8 bytes. Bytes that are not WTF-8 become U+FFFD.
