@@ -1268,6 +1268,116 @@ export interface SearchHit {
  */
 export type SearchedSession = Pick<SearchHit, "path" | "id" | "name" | "firstMessage" | "cwd">;
 
+// Types of the table of kinds. See scripts/declarations.mjs for where the build puts them.
+
+/**
+ * What is known of each kind of entry, each role of messages and each type of content blocks.
+ *
+ * @example
+ * ```ts
+ * const { scopes, searchRoles }: EntryKinds = entryKinds();
+ * console.log(scopes.length, searchRoles.includes("toolResult")); // → 7 true
+ * ```
+ */
+export interface EntryKinds {
+	/** By the `type` of an entry. */
+	entries: Record<string, KindFacts>;
+	/** By the `role` of a message. */
+	roles: Record<string, KindFacts>;
+	/** By the `type` of a content block. A text without a scope has that of the content. */
+	blocks: Record<string, KindFacts>;
+	/** The kinds of text that a search can be limited to. */
+	scopes: SearchScope[];
+	/** The kinds of text that a search reads by default. */
+	defaultScopes: SearchScope[];
+	/** The roles of messages and the types of other entries that a search can find. */
+	searchRoles: SearchRole[];
+}
+
+/**
+ * What is known of one kind of entry, one role, or one type of blocks.
+ *
+ * @example
+ * ```ts
+ * const fields = ({ says }: KindFacts): string[] => says.flatMap((one) => ("field" in one ? [one.field] : []));
+ * console.log(fields(entryKinds().roles.bashExecution!)); // → [ 'command', 'output' ]
+ * ```
+ */
+export interface KindFacts {
+	/** What people call the speaker: `tool`, for example. */
+	speaker: string;
+	/** The fields that contain ids of other entries, besides `parentId`. */
+	refersTo: string[];
+	/** What it says, in the order in which a reader is shown it. */
+	says: (SaidText | Sentence)[];
+	/** The message that an entry makes of its fields for the model; other kinds give their `message`, or nothing. */
+	makes?: MadeMessage;
+}
+
+/**
+ * Texts in a field of an entry or a message.
+ *
+ * @example
+ * ```ts
+ * const said: SaidText = { field: "replacement.content", form: "content", scope: "custom", part: "text" };
+ * ```
+ */
+export interface SaidText {
+	/** The field; a dot leads to a field of its value. */
+	field: string;
+	/**
+	 * Where the texts are: the value itself (`text`), every string in it (`json`), its text blocks (`content`), its blocks
+	 * of text, thinking and tool calls (`answer`), the calls of other tools (`calls`), an object of named texts
+	 * (`sections`), or the names in a list of tools (`tools`).
+	 */
+	form: "text" | "json" | "content" | "answer" | "calls" | "sections" | "tools";
+	/** The scope of a search that finds them; absent if none does. */
+	scope?: SearchScope;
+	/** How a reader is shown them; absent if a sentence contains them. */
+	part?: "text" | "call" | "output" | "note";
+	/** The title of a call, an output or a list, in which `{field}` stands for the text of a field. */
+	title?: string;
+	/** The field that tells, by a truthy value, that the part is of a failure. */
+	failed?: string;
+}
+
+/**
+ * A sentence about an entry or a message. `{field}` stands for the text of a field; a part in brackets is left out if
+ * one of its fields is falsy.
+ *
+ * @example
+ * ```ts
+ * const label: Sentence = { sentence: "labels {targetId}", on: "label", otherwise: "removes the label" };
+ * ```
+ */
+export interface Sentence {
+	sentence: string;
+	/** The field that decides by a truthy value whether the sentence is shown; absent if it always is. */
+	on?: string;
+	/** The values of that field that decide it instead. */
+	values?: string[];
+	/** The sentence that is shown otherwise. */
+	otherwise?: string;
+}
+
+/**
+ * A message that is made of an entry: its role, the fields of the entry in this order, and the entry's time.
+ *
+ * @example
+ * ```ts
+ * const made: MadeMessage | undefined = entryKinds().entries.branch_summary?.makes;
+ * console.log(made?.role, made?.fields); // → branchSummary [ 'summary', 'fromId' ]
+ * ```
+ */
+export interface MadeMessage {
+	role: string;
+	fields: string[];
+	/** Whether no message is made while `summary` is empty. */
+	needsSummary: boolean;
+	/** The field with a message that comes before it, if the entry has one. */
+	before?: string;
+}
+
 /**
  * The groups for which usage is added up. Weeks are named by their Monday. A project is a working directory.
  *
@@ -3093,6 +3203,19 @@ export declare function sessionEntryToContextMessages(entry: SessionEntry): Agen
  * ```
  */
 export declare function setAgentDir(agentDir: string | undefined): void;
+
+/**
+ * Returns the table of kinds: for each type of an entry and each role of a message that pi writes, its texts, the
+ * fields that refer to other entries, and the message that it makes for the model. Entries of other types are kept
+ * and returned unchanged.
+ *
+ * @example
+ * ```ts
+ * const { entries, roles } = entryKinds();
+ * console.log(entries.label?.refersTo, roles.toolResult?.speaker); // → [ 'targetId' ] tool
+ * ```
+ */
+export declare function entryKinds(): EntryKinds;
 
 /**
  * Locks a file without waiting, so that one process at a time does something. The file is created if necessary,

@@ -842,6 +842,7 @@ module.exports.buildContextEntries = nativeBinding.buildContextEntries
 module.exports.buildSessionContext = nativeBinding.buildSessionContext
 module.exports.buildSessionProjection = nativeBinding.buildSessionProjection
 module.exports.CURRENT_SESSION_VERSION = nativeBinding.CURRENT_SESSION_VERSION
+module.exports.entryKinds = nativeBinding.entryKinds
 module.exports.findMostRecentSession = nativeBinding.findMostRecentSession
 module.exports.getConfiguredSessionDir = nativeBinding.getConfiguredSessionDir
 module.exports.getDefaultSessionDir = nativeBinding.getDefaultSessionDir

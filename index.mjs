@@ -11,6 +11,7 @@ export const {
 	buildContextEntries,
 	buildSessionContext,
 	buildSessionProjection,
+	entryKinds,
 	findMostRecentSession,
 	getConfiguredSessionDir,
 	getDefaultSessionDir,

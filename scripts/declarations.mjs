@@ -9,6 +9,7 @@ const PARTS = [
 	"types/messages.d.ts",
 	"types/header.d.ts",
 	"types/lists.d.ts",
+	"types/kinds.d.ts",
 	"types/usage.d.ts",
 	"types/files.d.ts",
 	"types/diagnostics.d.ts",

@@ -261,6 +261,19 @@ export declare function sessionEntryToContextMessages(entry: SessionEntry): Agen
 export declare function setAgentDir(agentDir: string | undefined): void;
 
 /**
+ * Returns the table of kinds: for each type of an entry and each role of a message that pi writes, its texts, the
+ * fields that refer to other entries, and the message that it makes for the model. Entries of other types are kept
+ * and returned unchanged.
+ *
+ * @example
+ * ```ts
+ * const { entries, roles } = entryKinds();
+ * console.log(entries.label?.refersTo, roles.toolResult?.speaker); // → [ 'targetId' ] tool
+ * ```
+ */
+export declare function entryKinds(): EntryKinds;
+
+/**
  * Locks a file without waiting, so that one process at a time does something. The file is created if necessary,
  * readable only by its owner, and is never removed.
  *

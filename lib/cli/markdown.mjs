@@ -1,6 +1,6 @@
 // Writes a conversation as Markdown. Messages become quotations with escaped HTML, tool output becomes fenced code. So
 // no text can end its block, include the text after it, or look like a heading of another speaker.
-import { partsOf, roleOf } from "../shared/entries.mjs";
+import { partsOf, roleOf, speakerOf } from "../shared/entries.mjs";
 import { counted, safeBlock, safeLine, size } from "../shared/text.mjs";
 import { withoutHtml } from "./markdown-html.mjs";
 
@@ -9,8 +9,11 @@ import { withoutHtml } from "./markdown-html.mjs";
 /** Lines of tool output that are exported without `--full`. */
 const OUTPUT_LINES = 40;
 
-/** @type {Record<string, string>} */
-const NAMES = { user: "User", assistant: "Assistant", toolResult: "Tool", bashExecution: "Command", system: "System" };
+/** Who speaks. @param {import("../../index.js").SessionEntry} entry */
+function headingOf(entry) {
+	const speaker = speakerOf(roleOf(entry));
+	return speaker.slice(0, 1).toUpperCase() + speaker.slice(1);
+}
 
 /**
  * @param {import("../../index.js").SessionManager} manager
@@ -23,12 +26,10 @@ export function* markdown(manager, entries, { full }) {
 	const cwd = code(header?.cwd) || "no directory";
 	yield `Session ${code(manager.getSessionId())}, begun ${inline(header?.timestamp)}, in ${cwd}\n`;
 	for (const entry of entries) {
-		const role = roleOf(entry);
 		const label = manager.getLabel(entry.id);
 		const parts = partsOf(entry);
 		if (entry.type === "message" || parts.length > 1) {
-			const name = Object.hasOwn(NAMES, role) ? (NAMES[role] ?? role) : role;
-			yield `\n## ${inline(name)}${label === undefined ? "" : ` (${inline(label)})`}\n`;
+			yield `\n## ${inline(headingOf(entry))}${label === undefined ? "" : ` (${inline(label)})`}\n`;
 		}
 		for (const part of parts) {
 			const text = part.kind === "call" && part.title !== "!" ? indented(part.text) : part.text;

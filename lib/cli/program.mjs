@@ -2,9 +2,9 @@
 
 import { createRequire } from "node:module";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { kinds } from "../shared/entries.mjs";
 import { safeBlock, wrapped } from "../shared/text.mjs";
 import { columns } from "./output.mjs";
-import { ROLES, SCOPES } from "./search-scopes.mjs";
 
 const require = createRequire(import.meta.url);
 const { version } = require("../../package.json");
@@ -190,9 +190,15 @@ function addReading(program) {
 		.argument("<words...>", "the words to find")
 		.option("-a, --all", "search the sessions of every working directory")
 		.addOption(REPOSITORY)
-		.addOption(namesOption("--in <texts>", "search these texts, separated by commas (default: the first four)", SCOPES))
 		.addOption(
-			namesOption("--role <roles>", "search only messages and entries of these roles, separated by commas", ROLES),
+			namesOption("--in <texts>", "search these texts, separated by commas (default: the first four)", kinds().scopes),
+		)
+		.addOption(
+			namesOption(
+				"--role <roles>",
+				"search only messages and entries of these roles, separated by commas",
+				kinds().searchRoles,
+			),
 		)
 		.option("--since <day>", "search entries from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "search entries up to the end of this day")

@@ -1,6 +1,7 @@
 // `pi-sessions search`: prints hits, grouped by session.
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
+import { kinds } from "../shared/entries.mjs";
 import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
 import { age, clip, count, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
@@ -8,7 +9,6 @@ import { existingSessionDir, scopeName, scopeOf } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
-import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
 import { ID_COLUMNS, listSessions, sessionPath } from "./sessions.mjs";
 import { limitsOf } from "./times.mjs";
 
@@ -82,10 +82,10 @@ async function nothingFound(query, options) {
 	const where = options.all
 		? `all ${counted(searched, "session")}${dir}`
 		: `the ${counted(searched, "session")} of ${scopeName(options)}${dir}`;
-	/** @type {readonly string[]} */
-	const scopes = options.in ?? DEFAULT_SCOPES;
+	const { scopes, defaultScopes } = kinds();
+	const asked = options.in ?? defaultScopes;
 	const named = (/** @type {boolean} */ isSearched) =>
-		SCOPES.filter((scope) => scopes.includes(scope) === isSearched).join(", ");
+		scopes.filter((scope) => asked.includes(scope) === isSearched).join(", ");
 	const left = named(false) && ` Not searched: ${named(false)} (--in selects texts).`;
 	const rest =
 		others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all includes them).` : "";

@@ -1,5 +1,5 @@
 // Draws the tree of a session: a line for each entry, ordered and indented by `tree-layout.mjs`.
-import { preview, roleOf } from "../shared/entries.mjs";
+import { preview, roleOf, scopeOf } from "../shared/entries.mjs";
 import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { columns, paint } from "./output.mjs";
 import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";
@@ -12,18 +12,11 @@ import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";
  * Node["entry"]) => string }} View
  */
 
-/** @type {Record<string, (text: string) => string>} */
-const roleColour = {
-	user: paint.green,
-	assistant: paint.cyan,
-	toolResult: paint.yellow,
-	bashExecution: paint.yellow,
-	compaction: paint.magenta,
-	branch_summary: paint.magenta,
-};
+/** @type {Record<string, (text: string) => string>} the colour of what is said under a role, by the scope of its texts */
+const colours = { user: paint.green, assistant: paint.cyan, tool: paint.yellow, summary: paint.magenta };
 
 /** @param {string} role */
-export const paintRole = (role) => (Object.hasOwn(roleColour, role) ? roleColour[role] : paint.dim)?.(role) ?? role;
+export const paintRole = (role) => (colours[scopeOf(role) ?? ""] ?? paint.dim)(role);
 
 /**
  * Yields the lines of the drawing.

@@ -1,10 +1,11 @@
 // Draws the overlay of `/find`: the hits by session, the chosen message, and the keys.
 import { truncateToWidth } from "@earendil-works/pi-tui";
+import { speakerOf } from "../shared/entries.mjs";
 import { isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { clip, clipMiddle, count, counted, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
-import { ageOf, mark, markedLines, speakerOf, titleOf } from "./find-text.mjs";
+import { ageOf, mark, markedLines, titleOf } from "./find-text.mjs";
 import { isForEditor } from "./go-to.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
@@ -177,7 +178,7 @@ export class FindLines {
 			if (isSelected) made.at = made.lines.length;
 			const place =
 				`${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ` +
-				`${clip(speakerOf(hit), 10).padEnd(width < 60 ? 0 : 10)} `;
+				`${clip(speakerOf(hit.role), 10).padEnd(width < 60 ? 0 : 10)} `;
 			const snippet = pieces(hit.snippet, Math.max(1, width - place.length))
 				.map(({ text, found }) => (this.#screen.isAwaited ? dim(text) : found ? mark(theme, text) : text))
 				.join("");

@@ -30,19 +30,6 @@ export function markedLines(text, words, width, theme) {
 		});
 }
 
-/** Names for roles that are names of types. @type {Record<string, string>} */
-const SPEAKERS = {
-	toolResult: "tool",
-	bashExecution: "command",
-	session_info: "name",
-	branch_summary: "summary",
-	compaction: "summary",
-	custom_message: "custom",
-};
-
-/** @param {{ role: string }} hit */
-export const speakerOf = ({ role }) => SPEAKERS[role] ?? role;
-
 /** The title of a session, as in `/resume`. @param {SearchedSession} session */
 export const titleOf = ({ name, firstMessage, id }) => name || firstMessage || id;
 

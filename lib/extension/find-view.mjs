@@ -43,12 +43,12 @@ import { LIMIT } from "./search-options.mjs";
  * search
  */
 
-/** The filters by role and by time, in the order of their keys. */
+/** The filters by text and by time, in the order of their keys. */
 const ROLES = /** @type {const} */ ([
 	{ title: "messages" },
-	{ title: "user", roles: ["user"] },
-	{ title: "assistant", roles: ["assistant"] },
-	{ title: "tools", roles: ["toolResult", "bashExecution", "assistant"], in: ["tool"] },
+	{ title: "user", in: ["user"] },
+	{ title: "assistant", in: ["assistant"] },
+	{ title: "tools", in: ["tool"] },
 ]);
 const TIMES = [
 	{ title: "any time" },
@@ -122,7 +122,6 @@ export class FindView {
 	#limits() {
 		const [role, time] = [ROLES[this.#role] ?? ROLES[0], TIMES[this.#time]];
 		return {
-			...("roles" in role ? { roles: role.roles } : {}),
 			...("in" in role ? { in: role.in } : {}),
 			...(time?.since ? { since: time.since() } : {}),
 		};

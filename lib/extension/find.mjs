@@ -1,12 +1,13 @@
 // `/find`: searches sessions while the user types, and opens the session at the chosen hit.
 import { stripVTControlCharacters } from "node:util";
 import { deleteSession, hasTrash, planDeletion } from "../shared/delete-session.mjs";
+import { speakerOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { clip, count, counted, safeLine } from "../shared/text.mjs";
 import { library } from "../takeover/library.mjs";
 import { answer, refuse, withStatus } from "./answer.mjs";
-import { ageOf, speakerOf, titleOf } from "./find-text.mjs";
+import { ageOf, titleOf } from "./find-text.mjs";
 import { FindView } from "./find-view.mjs";
 import { goTo, textOf } from "./go-to.mjs";
 import { foundSession, onlyDir, searchOptions } from "./search-options.mjs";
@@ -167,7 +168,7 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 		const snippet = pieces(hit.snippet, TEXT_COLUMNS)
 			.map(({ text }) => text)
 			.join("");
-		lines.push(`  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit), 16)}: ${snippet}`);
+		lines.push(`  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit.role), 16)}: ${snippet}`);
 		const left = hit.hitsInSession - ofSession;
 		if (isHitEnd(hits, at) && left > 0)
 			lines.push(`  ${count(left)} more in this session: /find --session ${safeLine(hit.id)} ${safeLine(query)}`);

@@ -1,8 +1,8 @@
 // Shows the entries before and after a hit on its branch, for reading. The leaf does not move.
 import { stripVTControlCharacters } from "node:util";
-import { partsOf, roleOf } from "../shared/entries.mjs";
+import { partsOf, roleOf, speakerOf } from "../shared/entries.mjs";
 import { asText, clip, counted } from "../shared/text.mjs";
-import { ageOf, markedLines, speakerOf } from "./find-text.mjs";
+import { ageOf, markedLines } from "./find-text.mjs";
 
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */
 /** @typedef {{ line: string, isMarked: boolean }} Line */
@@ -118,7 +118,7 @@ export class ReadView {
 		const plain = stripVTControlCharacters(text);
 		const most = isFound ? FOUND_CHARS : OTHER_CHARS;
 		const role = roleOf(entry);
-		const head = `${clip(speakerOf({ role }), 20)} · ${ageOf({ timestamp: asText(entry.timestamp) })}`;
+		const head = `${clip(speakerOf(role), 20)} · ${ageOf({ timestamp: asText(entry.timestamp) })}`;
 		return [
 			{ line: theme.fg(isFound ? "accent" : "muted", theme.bold(head)), isMarked: false },
 			...markedLines(plain.slice(0, most), isFound ? words : undefined, this.#width, theme),

@@ -1,5 +1,7 @@
-// Splits the content of an entry into parts, which each view shows in its own way. Any program may have written the
-// file, so a field may be missing or have another type than declared, and each field is converted by `asText`.
+// Splits the content of an entry into parts, by the row of its type or role in the table of kinds. Each view shows them
+// in its own way. Any program may have written the file, so a field may be missing or have another type than declared,
+// and each field is converted by `asText`.
+import { createRequire } from "node:module";
 import { asText } from "./text.mjs";
 
 /**
@@ -12,6 +14,22 @@ import { asText } from "./text.mjs";
 
 /** @typedef {Record<string, any>} Loose an entry or a message whose fields may have any type */
 
+const require = createRequire(import.meta.url);
+/** @type {import("../../index.js").EntryKinds | undefined} */
+let table;
+
+/** Returns the table of kinds. The addon contains it, and is loaded at the first call. */
+export const kinds = () => {
+	table ??= /** @type {typeof import("../../index.js")} */ (require("../addon.js")).entryKinds();
+	return table;
+};
+
+/**
+ * The row of a role, or of the type of another entry.
+ * @param {string} role
+ */
+const factsOf = (role) => own(kinds().roles, role) ?? own(kinds().entries, role);
+
 /**
  * The role of a message, or the type of another entry.
  * @param {Loose} entry
@@ -21,6 +39,15 @@ export function roleOf(entry) {
 	if (entry.type !== "message") return asText(entry.type);
 	return typeof entry.message?.role === "string" ? entry.message.role : "message";
 }
+
+/** The name of a role for people. @param {string} role */
+export const speakerOf = (role) => factsOf(role)?.speaker ?? role;
+
+/** The search scope of the first text of a role. @param {string} role */
+export const scopeOf = (role) =>
+	factsOf(role)
+		?.says.map((one) => ("field" in one ? one.scope : undefined))
+		.find(Boolean);
 
 /**
  * @param {unknown} content the content of a message
@@ -55,53 +82,6 @@ function blockPart(block) {
 	}
 }
 
-/** @type {Record<string, (message: Loose) => Part[]>} */
-const messageParts = {
-	assistant: (message) => [
-		...contentParts(message.content),
-		...(message.errorMessage
-			? [{ kind: /** @type {const} */ ("note"), text: asText(message.errorMessage), failed: true }]
-			: []),
-		...(message.stopReason === "aborted" || message.stopReason === "length"
-			? [{ kind: /** @type {const} */ ("note"), text: `(ended: ${message.stopReason})` }]
-			: []),
-	],
-	toolResult: (message) => [
-		...nestedCalls(message.nestedCalls),
-		...contentParts(message.content).map((part) =>
-			part.kind === "text"
-				? {
-						...part,
-						kind: /** @type {const} */ ("output"),
-						title: asText(message.toolName),
-						failed: Boolean(message.isError),
-					}
-				: part,
-		),
-	],
-	bashExecution: (message) => [
-		{ kind: "call", title: "!", text: asText(message.command) },
-		{
-			kind: "output",
-			title: "!",
-			text: asText(message.output),
-			failed: typeof message.exitCode === "number" && message.exitCode !== 0,
-		},
-	],
-	system: (message) => [
-		...contentParts(message.content),
-		...Object.entries(message.sections ?? {}).map(([name, text]) => ({
-			kind: /** @type {const} */ ("output"),
-			title: name,
-			text: text === null ? "(removed)" : asText(text),
-		})),
-		...toolNames("tools added", message.toolsAdded),
-		...toolNames("tools removed", message.toolsRemoved),
-	],
-	branchSummary: (message) => contentParts(message.summary),
-	compactionSummary: (message) => contentParts(message.summary),
-};
-
 /**
  * The calls of a tool to other tools. Their results are not in the session.
  * @param {any} nested
@@ -129,40 +109,64 @@ function nestedCalls(nested) {
  */
 function toolNames(what, tools) {
 	if (!Array.isArray(tools) || tools.length === 0) return [];
-	return [{ kind: "note", text: `${what}: ${tools.map((tool) => asText(tool?.name)).join(", ")}` }];
+	return note(`${what}: ${tools.map((tool) => asText(tool?.name)).join(", ")}`);
 }
 
 /** @param {string} text @returns {Part[]} */
 const note = (text) => [{ kind: "note", text }];
 
-/** @type {Record<string, (entry: Loose) => Part[]>} */
-const entryParts = {
-	thinking_level_change: (entry) => note(`thinking level ${asText(entry.thinkingLevel)}`),
-	model_change: (entry) => note(`model ${asText(entry.provider)}/${asText(entry.modelId)}`),
-	usage: (entry) =>
-		note(
-			`${asText(entry.kind)}: ` +
-				`${asText(entry.provider)}/${asText(entry.model)}${entry.note ? `, ${asText(entry.note)}` : ""}`,
-		),
-	compaction: (entry) => [...note(`summary of ${asText(entry.tokensBefore)} tokens`), ...contentParts(entry.summary)],
-	branch_summary: (entry) => [
-		...note(`of the branch that ended at ${asText(entry.fromId)}`),
-		...contentParts(entry.summary),
-	],
-	context_edit: (entry) =>
-		entry.replacement
-			? [...note(`replaces ${asText(entry.targetId)} in the context`), ...contentParts(entry.replacement.content)]
-			: note(`removes ${asText(entry.targetId)} from the context`),
-	custom: (entry) => note(`${asText(entry.customType)} ${asText(entry.data)}`.trim()),
-	custom_message: (entry) => [...note(asText(entry.customType)), ...contentParts(entry.content)],
-	label: (entry) =>
-		note(
-			entry.label
-				? `labels ${asText(entry.targetId)}: ${asText(entry.label)}`
-				: `removes the label of ${asText(entry.targetId)}`,
-		),
-	session_info: (entry) => note(entry.name ? `names the session: ${asText(entry.name)}` : "removes the session's name"),
-};
+/**
+ * Fills a sentence of the table with the fields of an entry or a message.
+ * @param {string} sentence
+ * @param {Loose} of
+ */
+const filled = (sentence, of) =>
+	sentence
+		.replace(/\[(.*?)\]/g, (_, /** @type {string} */ optional) =>
+			[...optional.matchAll(/\{(\w+)\}/g)].every(([, field]) => of[/** @type {string} */ (field)]) ? optional : "",
+		)
+		.replace(/\{(\w+)\}/g, (_, /** @type {string} */ field) => asText(of[field]))
+		.trim();
+
+/**
+ * @param {import("../../index.js").Sentence} one
+ * @param {Loose} of
+ * @returns {Part[]}
+ */
+function sentencePart({ sentence, on, values, otherwise }, of) {
+	const isSo = on === undefined || (values === undefined ? Boolean(of[on]) : values.includes(of[on]));
+	const shown = isSo ? sentence : otherwise;
+	return shown === undefined ? [] : note(filled(shown, of));
+}
+
+/**
+ * @param {import("../../index.js").SaidText} said
+ * @param {Loose} of
+ * @returns {Part[]}
+ */
+function textParts({ field, form, part, title = "", failed }, of) {
+	/** @type {any} */
+	const value = field.split(".").reduce((object, key) => object?.[key], of);
+	if (part === undefined) return [];
+	if (form === "calls") return nestedCalls(value);
+	if (form === "tools") return toolNames(title, value);
+	if (form === "sections") {
+		return Object.entries(value ?? {}).map(([name, text]) => ({
+			kind: "output",
+			title: name,
+			text: text === null ? "(removed)" : asText(text),
+		}));
+	}
+	if (part === "text") return contentParts(value);
+	if (part === "note" && !value) return [];
+	const about = {
+		...(title === "" ? {} : { title: filled(title, of) }),
+		...(failed === undefined ? {} : { failed: Boolean(of[failed]) }),
+	};
+	const parts =
+		form === "content" ? contentParts(value) : [{ kind: /** @type {const} */ ("text"), text: asText(value) }];
+	return parts.map((one) => (one.kind === "text" ? { ...one, ...about, kind: part } : one));
+}
 
 /** The fields of every entry. */
 const BASE = new Set(["type", "id", "parentId", "timestamp"]);
@@ -173,23 +177,22 @@ const BASE = new Set(["type", "id", "parentId", "timestamp"]);
  * @returns {Part[]}
  */
 export function partsOf(entry) {
-	if (entry.type === "message") {
-		const message = entry.message ?? {};
-		if (typeof message !== "object" || Array.isArray(message)) return note(asText(message));
-		return own(messageParts, message.role)?.(message) ?? contentParts(message.content);
-	}
-	const known = own(entryParts, entry.type);
-	if (known) return known(entry);
+	const isMessage = entry.type === "message";
+	const of = isMessage ? (entry.message ?? {}) : entry;
+	if (typeof of !== "object" || Array.isArray(of)) return note(asText(of));
+	const facts = isMessage ? own(kinds().roles, of.role) : own(kinds().entries, of.type);
+	if (facts) return facts.says.flatMap((one) => ("field" in one ? textParts(one, of) : sentencePart(one, of)));
+	if (isMessage) return contentParts(of.content);
 	// For an unknown kind: its own fields as JSON.
 	return note(asText(Object.fromEntries(Object.entries(entry).filter(([key]) => !BASE.has(key)))));
 }
 
 /**
  * @template T
- * @param {Record<string, T>} table
+ * @param {Record<string, T>} rows
  * @param {unknown} key
  */
-const own = (table, key) => (typeof key === "string" && Object.hasOwn(table, key) ? table[key] : undefined);
+const own = (rows, key) => (typeof key === "string" && Object.hasOwn(rows, key) ? rows[key] : undefined);
 
 /**
  * The beginning of an entry's text.

@@ -10,12 +10,12 @@ use crate::convert::errors::{thrown, wrong_argument, OrThrow};
 use crate::convert::object::with_entry_head;
 use crate::convert::paths::{on_paths, resolved};
 use crate::convert::values::parse;
-use crate::engine::{JsEnv, JsVal};
+use crate::engine::{to_js, JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
 use crate::manager::context_messages;
 use crate::manager::from_objects::{self, objects};
 use pi_session_core::addon::memory::{push, OutOfMemory};
-use pi_session_core::addon::{each_entry_line, header_text, path_to, FileMutex, FileStorage, Parent};
+use pi_session_core::addon::{each_entry_line, header_text, path_to, EntryKinds, FileMutex, FileStorage, Parent};
 use pi_session_core::projection::{context_rows, project, Contribution};
 use pi_session_core::{paths, RowNo, Tree};
 
@@ -226,6 +226,11 @@ pub fn read_session_header<'env>(env: &'env Env, path: JsVal<'env>) -> Result<Js
         Some(text) => parse(js, &text),
         None => js.null(),
     }
+}
+
+#[napi(catch_unwind)]
+pub fn entry_kinds(env: &Env) -> Result<JsVal<'_>> {
+    to_js(JsEnv::new(env), &EntryKinds::table())
 }
 
 #[napi(catch_unwind)]

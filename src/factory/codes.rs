@@ -7,6 +7,7 @@ use crate::engine::{to_js, JsEnv, JsVal};
 use pi_session_core::addon::{BodyOf, TextNeed, BODY_PLACEHOLDER};
 use pi_session_core::agent_message::Role;
 use pi_session_core::projection::Contribution;
+use pi_session_core::EntryKind;
 
 /// What replaces a long string in a text that the engine writes. It needs no escape.
 pub const STRING_PLACEHOLDER: &str = "\u{7f}";
@@ -15,18 +16,19 @@ const LONG: usize = 256;
 
 /// The object that the factory takes its codes from.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    let mut made = vec![None; usize::from(Contribution::MADE)];
+    made.extend(EntryKind::NAMED.map(|(kind, _)| kind.made()));
     let codes = json!({
         "roles": Role::NAMED.map(|(_, name)| name),
         "conversation": Role::NAMED.map(|(role, _)| role.is_conversation()),
         "contribution": {
-            "NOTHING": Contribution::Nothing as u8,
-            "MESSAGE": Contribution::Message as u8,
-            "MESSAGE_EMPTY_LIST": Contribution::MessageEmptyList as u8,
-            "MESSAGE_EMPTY_TEXT": Contribution::MessageEmptyText as u8,
-            "CUSTOM_MESSAGE": Contribution::CustomMessage as u8,
-            "BRANCH_SUMMARY": Contribution::BranchSummary as u8,
-            "COMPACTION": Contribution::Compaction as u8,
+            "NOTHING": Contribution::Nothing.code(),
+            "MESSAGE": Contribution::Message.code(),
+            "MESSAGE_EMPTY_LIST": Contribution::MessageEmptyList.code(),
+            "MESSAGE_EMPTY_TEXT": Contribution::MessageEmptyText.code(),
         },
+        // By code: the messages that entries make; null becomes undefined.
+        "made": made,
         "textNeed": { "ALWAYS": TextNeed::Always as u8, "OF_CONVERSATION": TextNeed::OfConversation as u8 },
         "bodyOfMessage": {
             "content": BodyOf::MessageContent as u8,

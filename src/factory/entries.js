@@ -1,7 +1,7 @@
 // Entry objects, and what is made of them: messages, projections and trees. Making many small objects is cheaper here
 // than through Node-API. The addon calls these functions with `scratch`, an array of numbers that it reads in place.
 // They keep no state of sessions. What kind of message an entry contributes, and its position in the tree, Rust
-// decides: they come in as numbers. The shape of the message is here.
+// decides: they come in as numbers. The shape of the message is that of the table of kinds.
 (shared, codes, scratch, values) => {
 	"use strict";
 	const { define, time, unbound } = shared;
@@ -14,8 +14,7 @@
 	const propertyIsEnumerable = unbound(Object.prototype.propertyIsEnumerable);
 	const sort = unbound(Array.prototype.sort);
 
-	const { MESSAGE, MESSAGE_EMPTY_LIST, MESSAGE_EMPTY_TEXT } = codes.contribution;
-	const { NOTHING, CUSTOM_MESSAGE, BRANCH_SUMMARY, COMPACTION } = codes.contribution;
+	const { NOTHING, MESSAGE, MESSAGE_EMPTY_LIST, MESSAGE_EMPTY_TEXT } = codes.contribution;
 	const TEXT_ALWAYS = codes.textNeed.ALWAYS;
 	const TEXT_OF_CONVERSATION = codes.textNeed.OF_CONVERSATION;
 
@@ -49,45 +48,44 @@
 		return roots;
 	}
 
-	const customMessage = (entry, content) => ({
-		role: "custom",
-		customType: entry.customType,
-		content,
-		display: entry.display,
-		details: entry.details,
-		timestamp: time(entry.timestamp),
+	// What each kind of entry makes a message of, by code. The template has the message's keys: values that replace those
+	// of a copy run no setter of Object.prototype.
+	const makers = codes.made.map((row) => {
+		if (row === undefined) return undefined;
+		const template = {};
+		const { fields } = row;
+		define(template, "role", row.role);
+		for (let at = 0; at < fields.length; at++) define(template, fields[at], undefined);
+		define(template, "timestamp", undefined);
+		return { ...row, template, hasContent: hasOwn(template, "content") };
 	});
+
+	function made(entry, { template, fields }, content) {
+		const message = { ...template };
+		for (let at = 0; at < fields.length; at++) {
+			const field = fields[at];
+			message[field] = field === "content" ? content : entry[field];
+		}
+		message.timestamp = time(entry.timestamp);
+		return message;
+	}
 
 	function messages(entry, gives) {
 		switch (gives) {
+			case NOTHING:
+				return [];
 			case MESSAGE:
 				return [entry.message];
 			case MESSAGE_EMPTY_LIST:
 				return [{ ...entry.message, content: [] }];
 			case MESSAGE_EMPTY_TEXT:
 				return [{ ...entry.message, content: "" }];
-			case CUSTOM_MESSAGE:
-				return [customMessage(entry, entry.content ?? [])];
-			case BRANCH_SUMMARY:
-				return [
-					{
-						role: "branchSummary",
-						summary: entry.summary,
-						fromId: entry.fromId,
-						timestamp: time(entry.timestamp),
-					},
-				];
-			case COMPACTION: {
-				const summary = {
-					role: "compactionSummary",
-					summary: entry.summary,
-					tokensBefore: entry.tokensBefore,
-					timestamp: time(entry.timestamp),
-				};
-				return entry.systemMessage ? [entry.systemMessage, summary] : [summary];
+			default: {
+				const maker = makers[gives];
+				const message = made(entry, maker, maker.hasContent ? (entry.content ?? []) : undefined);
+				const before = maker.before === undefined ? undefined : entry[maker.before];
+				return before ? [before, message] : [message];
 			}
-			default:
-				return [];
 		}
 	}
 
@@ -103,7 +101,8 @@
 
 	return {
 		messages,
-		customMessage,
+		// The message that an entry makes, with other content.
+		editedMessage: (entry, gives, content) => made(entry, makers[gives], content),
 		withContent,
 
 		messageEntry: (type, id, parentId, timestamp, message) => ({ type, id, parentId, timestamp, message }),

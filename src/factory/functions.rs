@@ -17,7 +17,7 @@ macro_rules! factory {
 
 factory! {
     Messages = c"messages",
-    CustomMessage = c"customMessage",
+    EditedMessage = c"editedMessage",
     WithContent = c"withContent",
     Parse = c"parse",
     ListOf = c"listOf",

@@ -15,7 +15,7 @@ use crate::convert::paths::on_paths;
 use crate::engine::{or_undefined, to_js, Deferred, JsEnv, JsVal, Wtf8};
 use crate::factory::process::ProcessSnapshot;
 use crate::manager::session_dir::configured_session_dir;
-use pi_session_core::addon::{hit_role, HIT_ROLES};
+use pi_session_core::addon::{hit_role, search_roles};
 use pi_session_core::find_session::lookup_filter;
 use pi_session_core::wtf8::to_string_lossy;
 use pi_session_core::{paths, ListScope};
@@ -122,7 +122,7 @@ fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions>
         limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
         mark: options.optional(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
         scopes: scopes.unwrap_or(defaults.scopes),
-        roles: options.names(c"roles", hit_role, &HIT_ROLES)?,
+        roles: options.names(c"roles", hit_role, &search_roles())?,
         time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
         per_session: options.whole_number(c"perSession")?.unwrap_or(defaults.per_session),
         excluded: options.path(c"excludeSession")?,

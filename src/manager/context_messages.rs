@@ -19,7 +19,7 @@ pub fn projected<'env>(
     how: FactoryFn,
 ) -> Result<JsVal<'env>> {
     let rows = collect(projection.steps.iter().map(|step| step.row)).or_throw(js)?;
-    let gives = collect(projection.steps.iter().map(|step| step.gives as u8)).or_throw(js)?;
+    let gives = collect(projection.steps.iter().map(|step| step.gives.code())).or_throw(js)?;
     let (mut positions, mut lists) = (Vec::new(), Vec::new());
     for (at, step) in projection.steps.iter().enumerate() {
         let Some(edit) = step.edit.filter(|_| step.gives != Contribution::Nothing) else { continue };
@@ -54,7 +54,7 @@ pub fn context<'env>(
 
 /// The messages that an entry gives by itself.
 pub fn messages<'env>(js: JsEnv<'env>, entry: JsVal<'env>, gives: Contribution) -> Result<JsVal<'env>> {
-    factory::call(js, FactoryFn::Messages, &[entry, js.number(f64::from(gives as u8))?])
+    factory::call(js, FactoryFn::Messages, &[entry, js.number(f64::from(gives.code()))?])
 }
 
 /// The messages that an entry gives after an edit.
@@ -72,8 +72,12 @@ pub fn edited_messages<'env>(
     }
     let content = js.get(value, c"content")?;
     let is_text = js.kind(content)? == ValueType::String;
-    if gives == Contribution::CustomMessage {
-        return js.array_of(&[factory::call(js, FactoryFn::CustomMessage, &[entry, content])?]);
+    if let Contribution::Made(kind) = gives {
+        // The replaced content is not read: it may be large.
+        if kind.made().is_some_and(|made| edited(made.role(), is_text) != Edited::Unchanged) {
+            let code = js.number(f64::from(gives.code()))?;
+            return js.array_of(&[factory::call(js, FactoryFn::EditedMessage, &[entry, code, content])?]);
+        }
     }
     let originals = messages(js, entry, gives)?;
     let mut changed = Vec::new();

@@ -10,7 +10,6 @@ use crate::convert::errors::OrThrow;
 use crate::convert::values::parse;
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
-use pi_session_core::addon::is_envelope_last;
 use pi_session_core::addon::memory::collect;
 use pi_session_core::time::{timestamp, Time};
 use pi_session_core::{EntryKind, ParentRef, RowNo};
@@ -54,7 +53,7 @@ fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Re
         };
         let shape = match entry.kind {
             EntryKind::Message => FactoryFn::MessageEntry,
-            kind if is_envelope_last(kind) => FactoryFn::EnvelopeLast,
+            kind if kind.facts().is_envelope_last => FactoryFn::EnvelopeLast,
             _ => FactoryFn::EnvelopeFirst,
         };
         let parent = match entry.parent {

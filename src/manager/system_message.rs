@@ -59,7 +59,9 @@ fn prompts(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Projection> {
     let mut projection = leaf_projection(state, js)?;
     let state = state.borrow();
     let role = |row| state.session.tree().row(row).and_then(|row| row.role());
-    let may_be = |step: &Step| step.gives == Contribution::Compaction || role(step.row) == Some(Role::System);
+    let has_prompt =
+        |gives| matches!(gives, Contribution::Made(kind) if kind.made().is_some_and(|made| made.before.is_some()));
+    let may_be = |step: &Step| has_prompt(step.gives) || role(step.row) == Some(Role::System);
     projection.steps.retain(may_be);
     projection.settings = Settings::default();
     Ok(projection)

@@ -70,7 +70,7 @@ describe("index.d.ts", () => {
 	});
 });
 
-test("the exports are those of the contract, and five of this package's own", () => {
+test("the exports are those of the contract, and six of this package's own", () => {
 	expect(
 		Object.keys(api)
 			.filter((name) => name !== "__napiBindingTarget")
@@ -81,7 +81,7 @@ test("the exports are those of the contract, and five of this package's own", ()
 			...["buildSessionContext", "buildSessionProjection", "findMostRecentSession", "getDefaultSessionDir"],
 			...["getLatestCompactionEntry", "loadEntriesFromFile", "migrateSessionEntries", "parseSessionEntries"],
 			...["projectContextEntry", "sessionEntryToContextMessages"],
-			...["getConfiguredSessionDir", "readSessionHeader", "redactLines", "setAgentDir", "tryLockFile"],
+			...["entryKinds", "getConfiguredSessionDir", "readSessionHeader", "redactLines", "setAgentDir", "tryLockFile"],
 		].sort(),
 	);
 });

@@ -55,6 +55,8 @@ pub use crate::base::error::{Error, ErrorCode, Result};
 pub use crate::base::options::{Durability, Lock, SessionFileOptions};
 pub use crate::format::entry::{Damage, EntryKind};
 pub use crate::format::header::{NewHeader, ParentSession};
+#[cfg(feature = "search")]
+pub use crate::format::kind_facts::TextScope;
 pub use crate::format::other_format::OtherFormat;
 pub use crate::format::{agent_message, message_parts, session_entry};
 pub use crate::io::dirs::make_dir as make_session_dir;
@@ -89,7 +91,6 @@ pub use crate::listing::scope::ListScope;
 pub use crate::search::{
     query::{Query, SearchOptions},
     run::{HitSession, Search, SessionHits},
-    scope::TextScope,
     session_search::Hit,
 };
 pub use crate::summary::session_summary::{ListedSession, SessionSummary};
@@ -151,8 +152,9 @@ pub mod addon {
     pub use crate::format::body::BodyOf;
     pub use crate::format::entry::{head_of, target_key, EntryFields, EntryHead, Parent};
     pub use crate::format::header::{new_file_name, Version, CURRENT_VERSION};
+    pub use crate::format::kinds::{search_roles, EntryKinds};
     pub use crate::format::message_head::MessageHead;
-    pub use crate::format::serialize::{is_envelope_last, line, NewHead};
+    pub use crate::format::serialize::{line, NewHead};
     pub use crate::index::entry_lines::{each_entry_line, header_text};
     pub use crate::index::read_entries::{TakeBody, BODY_PLACEHOLDER};
     pub use crate::json::quote::push_quoted;
@@ -161,7 +163,7 @@ pub mod addon {
     pub use crate::locks::file_mutex::FileMutex;
     pub use crate::locks::held_lock_files::release_all as release_all_locks;
     pub use crate::locks::lock_file::held as lock_holder;
-    pub use crate::search::scope::{hit_role, HIT_ROLES};
+    pub use crate::search::scope::hit_role;
     pub use crate::session::body_text::{BodyPlace, MissingBody};
     pub use crate::session::branch::{plan as plan_branch, BranchLabel, BranchLines, BranchPlan, BranchStep};
     pub use crate::session::{AppendPlan, TextNeed};

@@ -1,6 +1,7 @@
 //! Context edits: what a replacement does to the messages that the edited entry gives.
 
 use crate::format::agent_message::Role;
+use crate::format::kind_facts::ContentRule;
 
 /// What a replacement does to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,16 +16,16 @@ pub enum Edited {
 
 /// What a replacement makes of a message of this role: a text, or anything else, as a rule a list of content blocks.
 pub fn edited(role: Role, is_text: bool) -> Edited {
-    match role {
-        role if !role.is_editable() && role != Role::Custom => Edited::Unchanged,
-        role if is_text && needs_block_list(role) => Edited::WithTextBlock,
-        _ => Edited::WithContent,
+    match role.facts().content {
+        ContentRule::Fixed | ContentRule::Prompt => Edited::Unchanged,
+        ContentRule::Blocks if is_text => Edited::WithTextBlock,
+        ContentRule::Blocks | ContentRule::TextOrBlocks | ContentRule::Made => Edited::WithContent,
     }
 }
 
 /// Whether the content of messages of this role is a list of blocks, never a text.
 pub fn needs_block_list(role: Role) -> bool {
-    matches!(role, Role::Assistant | Role::ToolResult)
+    role.facts().content == ContentRule::Blocks
 }
 
 #[cfg(test)]

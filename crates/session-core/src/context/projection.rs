@@ -8,47 +8,58 @@ use std::collections::HashMap;
 use crate::base::memory::{self, collect, insert, with_capacity, OutOfMemory};
 use crate::format::agent_message::Role;
 use crate::format::entry::EntryKind;
+use crate::format::kind_facts::{ContentRule, Gives};
 use crate::tree::{IdNo, Row, RowNo, Tree};
 
 /// What an entry gives to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Contribution {
     /// No message.
-    Nothing = 0,
+    Nothing,
     /// The stored message itself; also that of a `bashExecution` with `excludeFromContext`, which pi leaves out of its requests.
-    Message = 1,
+    Message,
     /// A copy of the stored message with an empty list for its missing content.
-    MessageEmptyList = 2,
+    MessageEmptyList,
     /// A copy of the stored message with an empty text for its missing content.
-    MessageEmptyText = 3,
-    /// A message of role custom: `customType`, `content`, `display`, `details`, `timestamp`.
-    CustomMessage = 4,
-    /// A message of role branchSummary: `summary`, `fromId`, `timestamp`.
-    BranchSummary = 5,
-    /// The compaction's `systemMessage`, if any, and a message of role compactionSummary: `summary`, `tokensBefore`, `timestamp`.
-    Compaction = 6,
+    MessageEmptyText,
+    /// The message that entries of this kind make of their fields, after the one that its row of the table names as `before`.
+    Made(EntryKind),
 }
 
 impl Contribution {
     /// What an entry gives by itself, without edits and later compactions.
     pub fn of(row: &Row) -> Self {
-        match row.kind {
-            EntryKind::Message => match row.message {
+        match row.kind.facts().gives {
+            Gives::Nothing => Contribution::Nothing,
+            Gives::Message => match row.message {
                 None => Contribution::Nothing,
                 Some(head) if !head.lacks_content => Contribution::Message,
-                Some(head) => match head.role {
-                    Role::System => Contribution::MessageEmptyText,
-                    role if role.is_editable() => Contribution::MessageEmptyList,
-                    _ => Contribution::Message,
+                Some(head) => match head.role.facts().content {
+                    ContentRule::Prompt => Contribution::MessageEmptyText,
+                    ContentRule::TextOrBlocks | ContentRule::Blocks => Contribution::MessageEmptyList,
+                    ContentRule::Fixed | ContentRule::Made => Contribution::Message,
                 },
             },
-            EntryKind::CustomMessage => Contribution::CustomMessage,
-            EntryKind::BranchSummary if row.has_summary => Contribution::BranchSummary,
-            EntryKind::Compaction => Contribution::Compaction,
-            _ => Contribution::Nothing,
+            Gives::Made(made) if made.needs_summary && !row.has_summary => Contribution::Nothing,
+            Gives::Made(_) => Contribution::Made(row.kind),
         }
     }
+
+    /// The number by which the boundary's scripts know it: that of `Made` and the kind's own together.
+    #[doc(hidden)]
+    pub const fn code(self) -> u8 {
+        match self {
+            Contribution::Nothing => 0,
+            Contribution::Message => 1,
+            Contribution::MessageEmptyList => 2,
+            Contribution::MessageEmptyText => 3,
+            Contribution::Made(kind) => Self::MADE + kind as u8,
+        }
+    }
+
+    /// The code of the message that the first kind of the table makes.
+    #[doc(hidden)]
+    pub const MADE: u8 = 4;
 }
 
 /// One entry of the context.

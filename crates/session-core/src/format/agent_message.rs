@@ -34,57 +34,12 @@ use super::message_parts::{
     or_default, plain_number, plain_numbers, read_by_name, ContentBlock, DeferredHandle, Diagnostic, Extra,
     NestedToolCalls, StopReason, Tool, ToolReference, Usage,
 };
-use crate::base::named::named;
 
-named! {
-    /// The role of a message. A role that is not listed here is kept in the file and reaches the caller unchanged.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub enum Role {
-        /// What the user wrote.
-        User = "user",
-        /// What the model wrote.
-        Assistant = "assistant",
-        /// The result of a tool call.
-        ToolResult = "toolResult",
-        /// The system prompt.
-        System = "system",
-        /// A command of the user's shell, and its output.
-        BashExecution = "bashExecution",
-        /// What an extension wrote for the model.
-        Custom = "custom",
-        /// The summary of a branch that was left.
-        BranchSummary = "branchSummary",
-        /// The summary of what a compaction replaced.
-        CompactionSummary = "compactionSummary",
-        /// What version 2 files called [`Role::Custom`].
-        HookMessage = "hookMessage";
-        /// Any other role, or none.
-        Other,
-    }
-}
-
-impl Role {
-    /// The role that a message's `role` names.
-    pub fn from_name(name: &[u8]) -> Self {
-        Self::named(name).unwrap_or(Role::Other)
-    }
-
-    /// Whether a message of this role is conversation: it makes a new session's file, and counts as activity.
-    pub fn is_conversation(self) -> bool {
-        matches!(self, Role::User | Role::Assistant)
-    }
-
-    /// Whether a context edit may replace the content of a message of this role.
-    pub(crate) fn is_editable(self) -> bool {
-        matches!(self, Role::User | Role::Assistant | Role::ToolResult)
-    }
-}
+pub use super::kinds::Role;
 
 read_by_name!(
-    AgentMessage by "role":
-    User = "user", Assistant = "assistant", ToolResult = "toolResult", System = "system", BashExecution = "bashExecution",
-    Custom = "custom", BranchSummary = "branchSummary", CompactionSummary = "compactionSummary"
+    AgentMessage by "role", a Role: User, Assistant, ToolResult, System, BashExecution, Custom, BranchSummary, CompactionSummary;
+    HookMessage, Other
 );
 
 /// A message, by its `role`.

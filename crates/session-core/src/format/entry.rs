@@ -1,4 +1,4 @@
-//! Entries: the kinds of lines, and the head of an entry that goes into the index.
+//! Entries: the classes of lines, and the head of an entry that goes into the index.
 
 use std::borrow::Cow;
 
@@ -7,50 +7,11 @@ use serde::{Serialize, Serializer};
 use super::body::{Body, BodyOf, LARGE_BODY};
 use super::message_head::{EntryMessage, MessageHead};
 use crate::base::memory::{self, append, copy_of_bytes, owned, with_capacity, OutOfMemory};
-use crate::base::named::named;
 use crate::base::time::Time;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, Value};
 
-named! {
-    /// The kind of an entry, by its `type`, with the fields that it must have: [`file_format`](crate::file_format) says what is in them.
-    /// Entries of unknown types are kept and handed out unchanged.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub enum EntryKind {
-        /// A message of the user, the model or a tool: `message`, an object with `role`, `content`, `timestamp` and what its role needs.
-        Message = "message",
-        /// Another thinking level: `thinkingLevel`.
-        ThinkingLevelChange = "thinking_level_change",
-        /// Another model: `provider`, `modelId`.
-        ModelChange = "model_change",
-        /// Usage that no message has: `kind`, `provider`, `model`, `usage`.
-        Usage = "usage",
-        /// A summary in place of what came before its first kept entry: `summary`, `firstKeptEntryId`, `tokensBefore`.
-        Compaction = "compaction",
-        /// A summary of a branch that was left: `fromId`, `summary`.
-        BranchSummary = "branch_summary",
-        /// An extension's own data: `customType`.
-        Custom = "custom",
-        /// An extension's message to the model: `customType`, `content`, `display`.
-        CustomMessage = "custom_message",
-        /// What the model sees of an earlier entry: `targetId`, and `replacement`, which is null or has `content`.
-        ContextEdit = "context_edit",
-        /// A label of an entry, or without `label` its removal: `targetId`.
-        Label = "label",
-        /// The session's name: `name`.
-        SessionInfo = "session_info";
-        /// Any other `type`.
-        Unknown,
-    }
-}
-
-impl EntryKind {
-    /// The kind with this `type`.
-    pub fn from_name(name: &[u8]) -> Self {
-        Self::named(name).unwrap_or(EntryKind::Unknown)
-    }
-}
+pub use super::kinds::EntryKind;
 
 fields! {
     /// The fields of an entry that the index reads, and the values that may be bodies. `M` is the type that the message is read as.
@@ -70,9 +31,6 @@ fields! {
         data: V = "data",
     }
 }
-
-/// The keys whose values are ids of other entries.
-pub(crate) const REFERENCES: [&str; 4] = ["parentId", "firstKeptEntryId", "targetId", "fromId"];
 
 /// The fields of an entry's line.
 pub(crate) type LineFields<'a> = EntryFields<Raw<'a>, EntryMessage<'a>>;

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::kinds::BlockType;
+
 /// Fields that a type does not declare, by their names.
 pub type Extra = Map<String, Value>;
 
@@ -33,16 +35,18 @@ pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Defaul
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads an enum of structs by the name in one of its fields, `$tag`. Any JSON value can be read: one of another name, or whose fields are
-/// not as its name declares them, is `Other`. serde's own derived reader takes a number for the position of a variant.
+/// Reads an enum of structs by the name in one of its fields, `$tag`: a name of the table of kinds. Any JSON value can be read: one of
+/// another name, or whose fields are not as its name declares them, is `Other`. serde's own derived reader takes a number for the position
+/// of a variant. Each name of the table is listed, those after `;` as names without a struct.
 macro_rules! read_by_name {
-    ($enum:ident by $tag:literal: $($variant:ident = $name:literal),+) => {
+    ($enum:ident by $tag:literal, a $names:ident: $($variant:ident),+; $($other:ident),+) => {
         impl From<Value> for $enum {
             fn from(mut value: Value) -> Self {
                 let tag = value.as_object_mut().and_then(|fields| fields.remove($tag));
-                let read = match tag.as_ref().and_then(Value::as_str) {
-                    $(Some($name) => Deserialize::deserialize(&value).ok().map(Self::$variant),)+
-                    _ => None,
+                let name = tag.as_ref().and_then(Value::as_str).unwrap_or_default();
+                let read = match $names::from_name(name.as_bytes()) {
+                    $($names::$variant => Deserialize::deserialize(&value).ok().map(Self::$variant),)+
+                    $($names::$other)|+ => None,
                 };
                 read.unwrap_or_else(|| {
                     if let (Some(fields), Some(tag)) = (value.as_object_mut(), tag) {
@@ -62,7 +66,7 @@ macro_rules! read_by_name {
 }
 pub(super) use read_by_name;
 
-read_by_name!(ContentBlock by "type": Text = "text", Image = "image", Thinking = "thinking", ToolCall = "toolCall");
+read_by_name!(ContentBlock by "type", a BlockType: Text, Image, Thinking, ToolCall; Other);
 
 /// A block of a message's content, by its `type`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

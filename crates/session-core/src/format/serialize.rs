@@ -22,11 +22,6 @@ pub struct Envelope {
     pub timestamp: String,
 }
 
-/// Whether entries of a kind have their own fields before the envelope, as extensions' data and messages have.
-pub fn is_envelope_last(kind: EntryKind) -> bool {
-    matches!(kind, EntryKind::Custom | EntryKind::CustomMessage)
-}
-
 /// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields; an internal error if it is not one.
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let mut line = Vec::new();
@@ -42,7 +37,7 @@ pub(crate) fn push_line(out: &mut Vec<u8>, kind: EntryKind, envelope: &Envelope,
     reserve(out, own.len() + 512)?;
     out.extend_from_slice(b"{\"type\":");
     push_json_string(out, kind.name().as_bytes())?;
-    if is_envelope_last(kind) {
+    if kind.facts().is_envelope_last {
         push_own(out, own)?;
         push_envelope(out, envelope)?;
     } else {

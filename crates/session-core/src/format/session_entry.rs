@@ -50,8 +50,8 @@ impl From<Value> for SessionEntry {
 }
 
 macro_rules! own_fields {
-    ($($(#[$doc:meta])* $kind:ident($fields:ident) = $name:literal,)+) => {
-        read_by_name!(OwnFields by "type": $($kind = $name),+);
+    ($($(#[$doc:meta])* $kind:ident($fields:ident),)+) => {
+        read_by_name!(OwnFields by "type", a EntryKind: $($kind),+; Unknown);
 
         /// What an entry has besides its envelope, by its kind.
         #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -101,27 +101,27 @@ macro_rules! own_fields {
 
 own_fields! {
     /// A message of the user, the model or a tool.
-    Message(MessageEntry) = "message",
+    Message(MessageEntry),
     /// Another thinking level.
-    ThinkingLevelChange(ThinkingLevelChangeEntry) = "thinking_level_change",
+    ThinkingLevelChange(ThinkingLevelChangeEntry),
     /// Another model.
-    ModelChange(ModelChangeEntry) = "model_change",
+    ModelChange(ModelChangeEntry),
     /// Usage that no message has.
-    Usage(UsageEntry) = "usage",
+    Usage(UsageEntry),
     /// A summary in place of what came before its first kept entry.
-    Compaction(CompactionEntry) = "compaction",
+    Compaction(CompactionEntry),
     /// A summary of a branch that was left.
-    BranchSummary(BranchSummaryEntry) = "branch_summary",
+    BranchSummary(BranchSummaryEntry),
     /// An extension's own data.
-    Custom(CustomEntry) = "custom",
+    Custom(CustomEntry),
     /// An extension's message to the model.
-    CustomMessage(CustomMessageEntry) = "custom_message",
+    CustomMessage(CustomMessageEntry),
     /// What the model sees of an earlier entry.
-    ContextEdit(ContextEditEntry) = "context_edit",
+    ContextEdit(ContextEditEntry),
     /// A label of an entry, or its removal.
-    Label(LabelEntry) = "label",
+    Label(LabelEntry),
     /// The session's name.
-    SessionInfo(SessionInfoEntry) = "session_info",
+    SessionInfo(SessionInfoEntry),
 }
 
 /// A message of the user, the model or a tool.

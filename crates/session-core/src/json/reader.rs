@@ -2,7 +2,11 @@
 //!
 //! It accepts what `JSON.parse` accepts. Values are not built: a field is a [`Raw`] span.
 
-use super::scanner::{ScanResult, Scanner};
+use std::borrow::Cow;
+
+use super::scanner::{ScanError, ScanResult, Scanner};
+use super::string_bytes;
+use crate::base::memory::{self, push, with_capacity};
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,40 @@ pub(crate) fn elements(json: &str) -> impl Iterator<Item = &str> {
         }
         scanner.span(Scanner::skip_value).ok()
     })
+}
+
+/// The members of an object whose keys are known only when it is read. Where a struct of `fields!` knows them, that is faster.
+pub(crate) struct Members<'a>(Vec<(Cow<'a, [u8]>, Raw<'a>)>);
+
+impl<'a> Members<'a> {
+    /// Reads a text as an object; None if it is not. Fails if there is no memory for its members.
+    pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
+        let mut members = Self(with_capacity(12)?);
+        match members.take(text) {
+            Ok(()) => Ok(Some(members)),
+            Err(error) => error.cause().map_or(Ok(None), Err),
+        }
+    }
+
+    fn take(&mut self, text: &'a str) -> ScanResult<(), &'a str> {
+        let mut scanner = Scanner::new(text);
+        scanner.expect(b'{')?;
+        let mut first = true;
+        while scanner.next_element(&mut first, b'}')? {
+            let key = scanner.span(Scanner::skip_string)?;
+            let key = string_bytes(key)?.ok_or(ScanError::Malformed)?;
+            scanner.expect(b':')?;
+            push(&mut self.0, (key, Raw::take(&mut scanner)?))?;
+        }
+        scanner.expect(b'}')?;
+        scanner.next_token()?.map_or(Ok(()), |_| Err(ScanError::Malformed))
+    }
+
+    /// The value of a key; the last one if the key is repeated.
+    pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
+        let found = self.0.iter().rev().find(|(name, _)| **name == *key.as_bytes())?;
+        Some(found.1)
+    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use memchr::memmem::Finder;
 
 use super::query::Query;
-use super::scope::TextScope;
 use super::snippet::snippet;
 use crate::base::escape_sequences::without_sequences;
 use crate::base::fold::fold_into;
 use crate::base::memory;
+use crate::format::kind_facts::TextScope;
 
 /// How a message matches, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::scope::TextScope;
 use crate::base::escape_sequences::plain_parts;
 use crate::base::fold::folded;
+use crate::format::kind_facts::TextScope;
 
 /// The options of a search.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub struct SearchOptions {
     pub mark: [String; 2],
     /// The texts that are searched.
     pub scopes: Vec<TextScope>,
-    /// The roles whose messages are searched, of [`HIT_ROLES`](super::scope::HIT_ROLES); None for all. Only texts of `scopes` are searched:
+    /// The roles whose messages are searched, of [`search_roles`](crate::format::kinds::search_roles); None for all. Only texts of `scopes` are searched:
     /// with the default ones a `toolResult` has none.
     pub roles: Option<Vec<&'static str>>,
     /// The times between which an entry was made, in ms since 1970: from the first one on, before the second. Entries without a

@@ -1,85 +1,19 @@
-//! The texts of an entry, and which of them a search reads.
+//! The texts of an entry that a search reads: those of the table of kinds (`format/kinds.rs`), in the scopes that are asked for.
 
 use std::borrow::Cow;
 
 use crate::base::memory::{self, push};
-use crate::base::named::named;
-use crate::format::agent_message::Role;
 use crate::format::header::Version;
-use crate::json::reader::{elements, read, Raw};
+use crate::format::kind_facts::{KindFacts, TextForm, TextScope};
+use crate::format::kinds::{search_roles, BlockType, EntryKind, Role};
+use crate::json::fields;
+use crate::json::reader::{elements, read, Members, Raw};
 use crate::json::scanner::Scanner;
-use crate::json::{fields, string_bytes};
+use crate::json::string_bytes;
 
-named! {
-    /// A kind of text.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum TextScope {
-        /// What users said.
-        User = "user",
-        /// What assistants said, and what went wrong with a call.
-        Assistant = "assistant",
-        /// Names of sessions, and labels.
-        Name = "name",
-        /// Summaries of compactions and branches.
-        Summary = "summary",
-        /// Tool calls and their results, commands of the user's shell and their output.
-        Tool = "tool",
-        /// What assistants thought.
-        Thinking = "thinking",
-        /// What extensions wrote, and what the model sees in place of an entry's content.
-        Custom = "custom",
-    }
-}
-
-impl TextScope {
-    /// What was said, and what tells sessions apart.
-    pub(crate) const DEFAULT: [Self; 4] = [Self::User, Self::Assistant, Self::Name, Self::Summary];
-}
-
-/// The roles of hits: the roles of messages, and the types of other entries.
-pub const HIT_ROLES: [&str; 11] = [
-    "user",
-    "assistant",
-    "toolResult",
-    "bashExecution",
-    "custom",
-    "session_info",
-    "label",
-    "compaction",
-    "branch_summary",
-    "custom_message",
-    "context_edit",
-];
-
-/// The one of [`HIT_ROLES`] with a name.
+/// The search role with a name: a role or a type that the table has texts of.
 pub fn hit_role(name: &[u8]) -> Option<&'static str> {
-    HIT_ROLES.into_iter().find(|role| role.as_bytes() == name)
-}
-
-fields! {
-    struct SearchedFields<V> {
-        kind: V = "type",
-        id: V = "id",
-        timestamp: V = "timestamp",
-        message: V = "message",
-        name: V = "name",
-        label: V = "label",
-        summary: V = "summary",
-        content: V = "content",
-        data: V = "data",
-        replacement: V = "replacement",
-    }
-}
-
-fields! {
-    struct MessageFields<V> {
-        role: V = "role",
-        content: V = "content",
-        command: V = "command",
-        output: V = "output",
-        error: V = "errorMessage",
-        nested: V = "nestedCalls",
-    }
+    search_roles().into_iter().find(|role| role.as_bytes() == name)
 }
 
 fields! {
@@ -97,27 +31,10 @@ fields! {
     }
 }
 
-fields! {
-    struct ReplacementFields<V> {
-        content: V = "content",
-    }
-}
-
-fields! {
-    struct BlockFields<V> {
-        kind: V = "type",
-        text: V = "text",
-        thinking: V = "thinking",
-        name: V = "name",
-        arguments: V = "arguments",
-        arguments_error: V = "argumentsError",
-    }
-}
-
 /// An entry with the texts of some scopes.
 #[derive(Debug, PartialEq)]
 pub(crate) struct EntryTexts<'a> {
-    /// One of [`HIT_ROLES`].
+    /// One of [`search_roles`].
     pub role: &'static str,
     /// Its id, empty where entries have none.
     pub id: Cow<'a, [u8]>,
@@ -127,38 +44,31 @@ pub(crate) struct EntryTexts<'a> {
     pub texts: Vec<(TextScope, &'a str)>,
 }
 
-/// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
+/// Reads a line of a session; None if it is not an entry that can have texts. Fails if there is no memory for the list of its texts.
 pub(crate) fn entry_texts<'a>(
     line: &'a str,
     version: Version,
     scopes: &[TextScope],
 ) -> memory::Result<Option<EntryTexts<'a>>> {
-    let Some(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
-    let id = text_in(fields.id)?;
+    let Some(entry) = Members::read(line)? else { return Ok(None) };
+    let id = text_in(entry.get("id"))?;
     if version != Version::V1 && id.is_none() {
         return Ok(None);
     }
-    let kind = text_in(fields.kind)?.unwrap_or_default();
     let mut texts = Texts { scopes, found: Vec::new() };
-    let mut message_role = None;
-    match &*kind {
-        b"message" => {
-            let Some(message) = fields.message.and_then(|message| read(message.get())) else { return Ok(None) };
-            message_role = Some(texts.add_message(message)?);
-        }
-        b"session_info" => texts.add_string(TextScope::Name, fields.name)?,
-        b"label" => texts.add_string(TextScope::Name, fields.label)?,
-        b"compaction" | b"branch_summary" => texts.add_string(TextScope::Summary, fields.summary)?,
-        b"custom" => texts.add_nested(TextScope::Custom, fields.data)?,
-        b"custom_message" => texts.add_content(TextScope::Custom, fields.content)?,
-        b"context_edit" => {
-            let replacement = fields.replacement.and_then(|raw| read::<ReplacementFields<Raw<'_>>>(raw.get()));
-            texts.add_content(TextScope::Custom, replacement.and_then(|fields| fields.content))?;
-        }
-        _ => return Ok(None),
+    let kind = EntryKind::from_name(&text_in(entry.get("type"))?.unwrap_or_default());
+    let (role, is_searched) = if kind == EntryKind::Message {
+        let message = entry.get("message").map_or(Ok(None), |message| Members::read(message.get()))?;
+        let Some(message) = message else { return Ok(None) };
+        let role = Role::from_name(&text_in(message.get("role"))?.unwrap_or_default()).current();
+        (role.name(), texts.add_all(&message, role.facts())?)
+    } else {
+        (kind.name(), texts.add_all(&entry, kind.facts())?)
+    };
+    if !is_searched {
+        return Ok(None);
     }
-    let Some(role) = hit_role(message_role.map_or(&*kind, |role| role.name().as_bytes())) else { return Ok(None) };
-    let timestamp = text_in(fields.timestamp)?.unwrap_or_default();
+    let timestamp = text_in(entry.get("timestamp"))?.unwrap_or_default();
     Ok(Some(EntryTexts { role, id: id.unwrap_or_default(), timestamp, texts: texts.found }))
 }
 
@@ -186,60 +96,55 @@ impl<'a> Texts<'a, '_> {
         }
     }
 
-    /// Gives the role under which its texts are found.
-    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> memory::Result<Role> {
-        let role = Role::from_name(&text_in(message.role)?.unwrap_or_default());
-        let scope = match role {
-            Role::User => TextScope::User,
-            Role::Assistant => TextScope::Assistant,
-            Role::ToolResult => TextScope::Tool,
-            Role::Custom | Role::HookMessage => TextScope::Custom,
-            Role::BashExecution => {
-                self.add_string(TextScope::Tool, message.command)?;
-                self.add_string(TextScope::Tool, message.output)?;
-                return Ok(role);
+    /// Adds what an entry or a message says by its row of the table. False if it says nothing that is ever searched.
+    fn add_all(&mut self, object: &Members<'a>, facts: &KindFacts) -> memory::Result<bool> {
+        let mut is_searched = false;
+        for (scope, text) in facts.searched() {
+            is_searched = true;
+            let mut fields = text.field.split('.');
+            let mut value = fields.next().and_then(|field| object.get(field));
+            for field in fields {
+                let inner = value.map_or(Ok(None), |object| Members::read(object.get()))?;
+                value = inner.and_then(|object| object.get(field));
             }
-            _ => return Ok(role),
-        };
-        self.add_content(scope, message.content)?;
-        if role == Role::Assistant {
-            self.add_string(TextScope::Assistant, message.error)?;
+            match text.form {
+                TextForm::Text => self.add_string(scope, value)?,
+                TextForm::Json | TextForm::Sections | TextForm::Tools => self.add_nested(scope, value)?,
+                TextForm::Content => self.add_content(scope, value, false)?,
+                TextForm::Answer => self.add_content(scope, value, true)?,
+                TextForm::Calls => self.add_nested_calls(scope, value)?,
+            }
         }
-        if role == Role::ToolResult {
-            self.add_nested_calls(message.nested)?;
-        }
-        // What version 2 called a hook's message is a custom one now.
-        Ok(if role == Role::HookMessage { Role::Custom } else { role })
+        Ok(is_searched)
     }
 
     /// Adds the calls that a tool made to other tools.
-    fn add_nested_calls(&mut self, nested: Option<Raw<'a>>) -> memory::Result<()> {
+    fn add_nested_calls(&mut self, scope: TextScope, nested: Option<Raw<'a>>) -> memory::Result<()> {
         let nested = nested.and_then(|nested| read::<NestedFields<Raw<'_>>>(nested.get()));
         let calls = nested.and_then(|nested| nested.calls);
         for call in calls.into_iter().flat_map(|calls| elements(calls.get())).filter(|call| call.starts_with('{')) {
             let Some(call) = read::<NestedCallFields<Raw<'_>>>(call) else { continue };
-            self.add_string(TextScope::Tool, call.name)?;
-            self.add_nested(TextScope::Tool, call.arguments)?;
-            self.add_string(TextScope::Tool, call.error)?;
+            self.add_string(scope, call.name)?;
+            self.add_nested(scope, call.arguments)?;
+            self.add_string(scope, call.error)?;
         }
         Ok(())
     }
 
-    /// Adds a content: a string or blocks. Only an assistant thinks and calls tools.
-    fn add_content(&mut self, scope: TextScope, content: Option<Raw<'a>>) -> memory::Result<()> {
+    /// Adds a content: a string or blocks. A block's text has the scope of the content unless it has one of its own, which counts only in
+    /// an answer: only an assistant thinks and calls tools.
+    fn add_content(&mut self, scope: TextScope, content: Option<Raw<'a>>, is_answer: bool) -> memory::Result<()> {
         self.add_string(scope, content)?;
         let blocks = content.into_iter().flat_map(|content| elements(content.get()));
         for block in blocks.filter(|block| block.starts_with('{')) {
-            let Some(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
-            match (text_in(block.kind)?.as_deref(), scope) {
-                (Some(b"text"), _) => self.add_string(scope, block.text)?,
-                (Some(b"thinking"), TextScope::Assistant) => self.add_string(TextScope::Thinking, block.thinking)?,
-                (Some(b"toolCall"), TextScope::Assistant) => {
-                    self.add_string(TextScope::Tool, block.name)?;
-                    self.add_nested(TextScope::Tool, block.arguments)?;
-                    self.add_string(TextScope::Tool, block.arguments_error)?;
+            let Some(block) = Members::read(block)? else { continue };
+            let block_type = BlockType::from_name(&text_in(block.get("type"))?.unwrap_or_default());
+            for text in block_type.facts().texts().filter(|text| is_answer || text.scope.is_none()) {
+                let (scope, value) = (text.scope.unwrap_or(scope), block.get(text.field));
+                match text.form {
+                    TextForm::Json => self.add_nested(scope, value)?,
+                    _ => self.add_string(scope, value)?,
                 }
-                _ => {}
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::base::memory::reserve;
 use crate::base::options::SessionFileOptions;
 use crate::base::wtf8::shown;
 use crate::format::body::{Body, BodyOf};
-use crate::format::entry::{EntryHead, EntryKind};
+use crate::format::entry::EntryHead;
 use crate::format::header::Header;
 use crate::format::ids::short_entry_id;
 use crate::format::serialize::NewHead;
@@ -419,9 +419,7 @@ impl Session {
             let text = format!("Entry {} is not on the active branch", shown());
             return Err(Error::new(ErrorCode::EntryNotEditable, text));
         }
-        let editable = self.tree().row(row).is_some_and(|entry| {
-            entry.kind == EntryKind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
-        });
+        let editable = self.tree().row(row).is_some_and(|entry| entry.kind.is_editable(entry.role()));
         if editable {
             Ok(row)
         } else {

@@ -1,7 +1,7 @@
 //! Entries and messages of a session as values. What such a value does not keep of a line is said at
 //! [`agent_message`](crate::format::agent_message#what-a-typed-value-does-not-keep).
 
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 
 use super::append::NewEntry;
 use super::session::Session;
@@ -12,6 +12,7 @@ use crate::base::wtf8::shown;
 use crate::context::context_edit::{edited, Edited};
 use crate::context::projection::{project, Contribution, Step};
 use crate::format::agent_message::{AgentMessage, Role};
+use crate::format::kind_facts::MadeMessage;
 use crate::format::session_entry::{MessageEntry, OwnFields, SessionEntry};
 use crate::json::string::without_lone_surrogates;
 use crate::tree::RowNo;
@@ -144,20 +145,13 @@ impl Session {
                 }
                 vec![message]
             }
-            Contribution::CustomMessage => vec![json!({
-                "role": "custom", "customType": take("customType"), "content": take("content"), "display": take("display"),
-                "details": take("details"), "timestamp": time,
-            })],
-            Contribution::BranchSummary => vec![
-                json!({ "role": "branchSummary", "summary": take("summary"), "fromId": take("fromId"), "timestamp": time }),
-            ],
-            Contribution::Compaction => {
-                let system = Some(take("systemMessage")).filter(|message| !message.is_null());
-                let summary = json!({
-                    "role": "compactionSummary", "summary": take("summary"), "tokensBefore": take("tokensBefore"),
-                    "timestamp": time,
-                });
-                system.into_iter().chain([summary]).collect()
+            Contribution::Made(kind) => {
+                let Some(MadeMessage { role, fields, before, .. }) = kind.made() else { return Ok(Vec::new()) };
+                let before = before.map(&mut take).filter(|message| !message.is_null());
+                let mut made = Map::from_iter([("role".to_owned(), json!(role))]);
+                made.extend(fields.iter().map(|field| ((*field).to_owned(), take(field))));
+                made.insert("timestamp".to_owned(), time);
+                before.into_iter().chain([Value::Object(made)]).collect()
             }
         };
         if let Some(content) = replacement.and_then(|replacement| replacement.get("content")) {

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use crate::base::memory::{self, copy_of, push_str};
 use crate::base::wtf8::into_string_lossy;
+use crate::format::kinds::{is_amount, is_name};
 use crate::json::reader::elements;
 use crate::json::{string_bytes, ObjectText};
-
-use super::text::is_kept;
 
 /// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,
 /// and whatever else may say something goes. None if it is not an object.
@@ -26,29 +25,16 @@ fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Resu
             }
             (b"content", Some(b'[')) => Some(blank_content(&value, replacement)?.into()),
             (b"usage", _) => numbers_of_usage(&value)?.map(Cow::Owned),
-            (key, Some(b'"')) if is_kept(key) => Some(value),
+            (key, Some(b'"')) if is_name(key) => Some(value),
             (_, Some(b'"')) => Some(copy_of(replacement)?.into()),
             (_, Some(b'{' | b'[')) => None,
             (_, Some(b'n')) => Some(value),
             // A number may be all that an extension's data says.
-            (key, _) => Some(value).filter(|_| is_kept(key) || SCALARS.iter().any(|kept| kept.as_bytes() == key)),
+            (key, _) => Some(value).filter(|_| is_name(key) || is_amount(key)),
         })
     })?;
     object.text().map(Some)
 }
-
-/// The keys besides the kept ones whose numbers and booleans are sizes, times and flags.
-const SCALARS: [&str; 9] = [
-    "cancelled",
-    "display",
-    "excludeFromContext",
-    "exitCode",
-    "firstKeptEntryIndex",
-    "fromHook",
-    "isError",
-    "tokensBefore",
-    "truncated",
-];
 
 /// The keys of usage.
 const AMOUNTS: [&str; 9] =
@@ -61,6 +47,7 @@ fn numbers_of_usage(json: &str) -> memory::Result<Option<String>> {
         let is_known = AMOUNTS.iter().any(|known| known.as_bytes() == key);
         Ok(match value.as_bytes().first() {
             Some(b'-' | b'0'..=b'9') if is_known => Some(value),
+            Some(b't' | b'f') if key == b"totalFromProvider" => Some(value),
             Some(b'{') if key == b"cost" => numbers_of_usage(&value)?.map(Cow::Owned),
             _ => None,
         })

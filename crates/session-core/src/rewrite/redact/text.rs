@@ -9,36 +9,12 @@ use memchr::memmem;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, append, copy_of_bytes, push};
 use crate::base::wtf8::{push_escaped, surrogate_at};
-use crate::format::entry::REFERENCES;
+use crate::format::kinds::is_name;
 use crate::json::scanner::{ScanError, ScanResult, Scanner};
 use crate::json::string::escape_at;
 
 /// How many times escapes are read: once as those of the line, and twice as those of JSON inside a string.
 const LEVELS: usize = 3;
-
-/// The keys besides [`REFERENCES`] whose values hold a session together, or say what kind of thing a value is.
-const KEPT: [&str; 15] = [
-    "type",
-    "id",
-    "timestamp",
-    "customType",
-    "role",
-    "toolCallId",
-    "toolName",
-    "api",
-    "provider",
-    "model",
-    "modelId",
-    "thinkingLevel",
-    "stopReason",
-    "mimeType",
-    "responseId",
-];
-
-/// Whether the text of a key's value stays.
-pub(super) fn is_kept(key: &[u8]) -> bool {
-    KEPT.iter().chain(&REFERENCES).any(|kept| kept.as_bytes() == key)
-}
 
 /// The keys that make a difference.
 enum Key {
@@ -58,7 +34,7 @@ impl Key {
             b"thinking" => Self::Thinking,
             b"thinkingSignature" => Self::ThinkingSignature,
             b"name" => Self::Name,
-            key if is_kept(key) => Self::Kept,
+            key if is_name(key) => Self::Kept,
             _ => return None,
         })
     }

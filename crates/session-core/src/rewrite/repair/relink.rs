@@ -10,8 +10,9 @@ use super::repair_log::RepairLog;
 use crate::base::error::Result;
 use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push, reserve, with_capacity};
 use crate::base::wtf8::shown;
-use crate::format::entry::{EntryKind, Parent, REFERENCES};
+use crate::format::entry::{EntryKind, Parent};
 use crate::format::ids::short_entry_id;
+use crate::format::kinds::reference_fields;
 use crate::index::salvage::Fields;
 use crate::json::string::owned_string;
 use crate::json::{quoted, string_bytes, ObjectText};
@@ -92,6 +93,7 @@ impl Relinker {
         let mut taken = ids_of(&self.entries)?;
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let mut new_ids: HashMap<Vec<u8>, String> = HashMap::new();
+        let references = reference_fields();
         for entry in &mut self.entries {
             if !insert_into(&mut seen, copy_of_bytes(&entry.head.id)?)? {
                 let id = short_entry_id(|id| taken.contains(id));
@@ -108,7 +110,7 @@ impl Relinker {
             let line = bytes_of(storage, &entry.source)?;
             let line = line_text(&line)?;
             let object = ObjectText::read(&line)?.unwrap_or_default();
-            for key in REFERENCES {
+            for &key in &references {
                 let old = object.get(key).map_or(Ok(None), string_bytes)?;
                 if let Some(id) = old.and_then(|old| new_ids.get(&*old)) {
                     entry.refer(key, id.as_bytes())?;

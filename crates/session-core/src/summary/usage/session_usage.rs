@@ -10,6 +10,8 @@ use super::call::{number, short_text, time, Amounts, Call, CallErrors};
 use crate::base::memory::{self, copy_of_bytes, push, OutOfMemory};
 use crate::base::packed;
 use crate::format::header::Version;
+use crate::format::kind_facts::ModelCall;
+use crate::format::kinds::EntryKind;
 use crate::summary::line_scanner::{CallFields, ScannedLine};
 
 /// How many of a session's largest entries are kept.
@@ -122,27 +124,25 @@ impl SessionUsage {
         }
         let kind = short_text(&line.kind);
         let kind = kind.as_deref().unwrap_or(b"(no type)");
-        let role = short_text(&line.message.role);
-        let name = match kind {
-            // A later header.
-            b"session" => return Ok(()),
-            b"message" => role.as_deref().unwrap_or(b"message"),
-            kind => kind,
-        };
+        // A later header.
+        if kind == b"session" {
+            return Ok(());
+        }
         let (from, to) = line.span;
         let bytes = to.saturating_sub(from);
         self.entries += 1;
         self.bytes += bytes;
         self.add_large(LargeEntry { bytes, offset: from })?;
         let entry_time = time(&line.timestamp);
-        match (kind, name) {
-            (b"message", b"assistant") => self.add_call(line, &line.message.call, CallKind::Model, entry_time),
-            (b"message", b"toolResult") => self.add_call(line, &line.message.call, CallKind::Tool, entry_time),
-            (b"usage", _) => self.add_call(line, &line.call, CallKind::Model, entry_time),
-            (b"compaction" | b"branch_summary", _) => {
-                self.add_call(line, &line.call, CallKind::Summary(kind), entry_time)
-            }
-            _ => Ok(()),
+        let (facts, fields) = match EntryKind::from_name(kind) {
+            EntryKind::Message => (line.message.role().facts(), &line.message.call),
+            kind => (kind.facts(), &line.call),
+        };
+        match facts.call {
+            None => Ok(()),
+            Some(ModelCall::Model) => self.add_call(line, fields, CallKind::Model, entry_time),
+            Some(ModelCall::Tool) => self.add_call(line, fields, CallKind::Tool, entry_time),
+            Some(ModelCall::Summary) => self.add_call(line, fields, CallKind::Summary(kind), entry_time),
         }
     }
 

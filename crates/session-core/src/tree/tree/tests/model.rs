@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::context::projection::{project, Contribution};
+use crate::format::entry::EntryKind;
 use crate::format::entry::{read_line, Line};
 use crate::session::branch::plan;
 use crate::testing::tests::count;
@@ -143,9 +144,9 @@ impl Naive {
         };
         let gives = |at: usize, made: &Made| match made.kind {
             "message" => Contribution::Message,
-            "custom_message" => Contribution::CustomMessage,
-            "branch_summary" if made.says => Contribution::BranchSummary,
-            "compaction" if at == 0 => Contribution::Compaction,
+            "custom_message" => Contribution::Made(EntryKind::CustomMessage),
+            "branch_summary" if made.says => Contribution::Made(EntryKind::BranchSummary),
+            "compaction" if at == 0 => Contribution::Made(EntryKind::Compaction),
             _ => Contribution::Nothing,
         };
         rows.iter().enumerate().map(|(at, &no)| (no, gives(at, &self.all[no]), edit(&self.all[no].id))).collect()
