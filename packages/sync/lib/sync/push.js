@@ -129,8 +129,8 @@ class FilePush {
 			);
 		// After reading: what is said once a session is private is not among the lines if it was not private yet.
 		if (isPrivate(this.#local)) return false;
-		// Then the file is another one.
-		if (await redactions.redactKnownCopies(this.#local, read.lines)) return true;
+		// Then the file is another one. On Windows some file systems replace no file that is open.
+		if (await redactions.redactKnownCopies(this.#local, read.lines, () => file.close())) return true;
 		const { lines, bytes, hasMore } = await this.#beforeSecret(read, note);
 		if (bytes === 0) {
 			await this.#compare(note);

@@ -135,13 +135,15 @@ class RedactionSync {
 	 * lines among these. Gives whether there are.
 	 * @param {Local} local
 	 * @param {Buffer[]} lines
+	 * @param {() => Promise<void>} [closeFile] closes the caller's handle of the session file before the file is replaced
 	 */
-	async redactKnownCopies(local, lines) {
+	async redactKnownCopies(local, lines, closeFile) {
 		const redactionFile = this.redactionFileOf(local);
 		const known = redactionFile.ofDirectory();
 		// As in most directories: then no line is looked at.
 		const copies = known.length > 0 ? redactLines(lines, { lines: known }) : [];
 		if (copies.length === 0) return false;
+		await closeFile?.();
 		await redactionFile.withLock(async () => {
 			await redactionFile.add(copies);
 			await finishInterrupted(local.file, redactionFile, this.#options.call);
