@@ -70,10 +70,15 @@ function makeClone(dir, modules) {
 	for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name))))
 		cpSync(join(root, file), join(dir, file));
 	symlinkSync(modules, join(dir, "node_modules"));
-	// The package of stores loads this clone, not the checkout that npm has linked into the packages.
-	const own = join(dir, "packages/sync/node_modules");
-	mkdirSync(own);
-	symlinkSync(dir, join(own, "pi-session-native"));
+	// The package of stores loads this clone, not the checkout that npm has linked into the packages. A link would be
+	// another path under wine, which does not resolve it, and the addon would be loaded twice.
+	const own = join(dir, "packages/sync/node_modules/pi-session-native");
+	mkdirSync(own, { recursive: true });
+	const [main, module] = ["index.js", "index.mjs"].map((file) => JSON.stringify(`../../../../${file}`));
+	writeFileSync(join(own, "index.js"), `module.exports = require(${main});\n`);
+	writeFileSync(join(own, "index.mjs"), `export * from ${module};\nexport { default } from ${module};\n`);
+	const exports = { ".": { import: "./index.mjs", default: "./index.js" }, "./package.json": "./package.json" };
+	writeFileSync(join(own, "package.json"), JSON.stringify({ name: "pi-session-native", exports }));
 	for (const name of ["node_modules", "pi", "pi-1.5.2", "pi-packages"])
 		symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
 }
