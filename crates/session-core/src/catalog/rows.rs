@@ -79,6 +79,14 @@ pub(crate) fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String
     rows.collect()
 }
 
+/// The sizes at which the files in a directory were read, and when the sessions were modified by their lines, by the files' names.
+pub(crate) fn times_in(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, (i64, f64)>> {
+    let query = "SELECT name, size, modified FROM session WHERE dir = ?1 AND modified IS NOT NULL";
+    let mut statement = db.prepare_cached(query)?;
+    let rows = statement.query_map([dir], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    rows.collect()
+}
+
 /// What the calls of a row's session used; None if the catalog does not have it, or has something else.
 pub(crate) fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
     let mut statement = db.prepare_cached("SELECT usage FROM session WHERE id = ?1")?;
@@ -89,6 +97,8 @@ pub(crate) fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<Sessio
 /// What a row has of a file that was read, packed.
 #[derive(Debug)]
 pub(crate) struct PackedFile {
+    size: i64,
+    modified: Option<f64>,
     file: Vec<u8>,
     usage: Vec<u8>,
 }
@@ -108,7 +118,11 @@ impl PackedFile {
         progress: &SummaryProgress,
     ) -> memory::Result<Self> {
         let file = pack(&(fingerprint, seen, head_tail_hash, progress))?;
-        Ok(Self { file, usage: pack(&progress.usage)? })
+        let modified = match &progress.kind {
+            FileKind::Session(_, summary) => summary.modified(),
+            FileKind::Undetermined | FileKind::NotASession => None,
+        };
+        Ok(Self { size: fingerprint.size as i64, modified, file, usage: pack(&progress.usage)? })
     }
 
     /// Whether it is small enough to be kept. A larger file is read by each list.
@@ -120,10 +134,11 @@ impl PackedFile {
 /// Writes a row in place of the one that was there. If another process read the file later and wrote that, the next list reads it again.
 pub(crate) fn put(transaction: &Transaction<'_>, dir: &str, name: &str, packed: &PackedFile) -> CatalogResult<()> {
     // Another id than before: who has read the row that was there does not take the usage of this one for its.
-    let mut put = transaction
-        .prepare_cached("INSERT OR REPLACE INTO session (dir, name, file, usage) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut put = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO session (dir, name, size, modified, file, usage) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
     let usage = Some(&packed.usage).filter(|usage| usage.len() <= MAX_USAGE_BYTES);
-    put.execute(params![dir, name, packed.file, usage])?;
+    put.execute(params![dir, name, packed.size, packed.modified, packed.file, usage])?;
     Ok(())
 }
 

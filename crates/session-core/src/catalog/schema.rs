@@ -9,15 +9,18 @@ pub(crate) const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it with every change of them: a catalog of an older version is rebuilt, one of a newer version is
 /// left alone.
-pub(crate) const FORMAT_VERSION: i32 = 15;
+pub(crate) const FORMAT_VERSION: i32 = 16;
 
-/// `session` has one row per session file. `file` is what a list shows of it and which state of it that was read from, packed. `usage`
+/// `session` has one row per session file. `size` is the size of the file, and `modified` the time of a session by its lines, in ms since 1970:
+/// the order of a search reads only these. `file` is what a list shows of it and which state of it that was read from, packed. `usage`
 /// is what the calls of a session used, packed, unless it is too large. It is the last column: lists do not read it.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   dir TEXT NOT NULL,
   name TEXT NOT NULL,
+  size INTEGER,
+  modified REAL,
   file BLOB NOT NULL,
   usage BLOB,
   UNIQUE (dir, name)

@@ -228,9 +228,9 @@ impl Update<'_> {
 }
 
 /// The catalog's rows of the listed directories, by the names in each.
-pub(super) type Rows = HashMap<String, HashMap<String, Option<CatalogRow>>>;
+type Rows = HashMap<String, HashMap<String, Option<CatalogRow>>>;
 
-pub(super) fn rows_of(catalog: &Catalog, files: &[Candidate]) -> CatalogResult<Rows> {
+fn rows_of(catalog: &Catalog, files: &[Candidate]) -> CatalogResult<Rows> {
     let mut rows = Rows::new();
     for file in files {
         if !rows.contains_key(&file.dir) {

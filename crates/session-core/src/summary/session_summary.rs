@@ -54,6 +54,18 @@ pub struct SessionSummary {
     pub first_message: Option<Vec<u8>>,
 }
 
+impl SessionSummary {
+    /// When the session was begun, ms since 1970, by its header; None if that says no time, or one that is not ISO.
+    fn created(&self) -> Option<f64> {
+        time(self.created_json.as_ref()?.as_bytes())
+    }
+
+    /// When the session was modified by its lines, ms since 1970: its newest activity, else when it was begun.
+    pub(crate) fn modified(&self) -> Option<f64> {
+        self.active.filter(|active| *active > 0.0).or_else(|| self.created())
+    }
+}
+
 /// A session and the state of the file that it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedSession {
@@ -70,7 +82,7 @@ pub struct ListedSession {
 impl ListedSession {
     /// When the session was begun, ms since 1970, by its header; None if that says no time, or one that is not ISO.
     pub fn created(&self) -> Option<f64> {
-        time(self.summary.created_json.as_ref()?.as_bytes())
+        self.summary.created()
     }
 
     /// When the session was modified, ms since 1970: its newest activity, else when it was begun, else when its file was modified.
