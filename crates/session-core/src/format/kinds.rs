@@ -334,11 +334,6 @@ pub(crate) fn is_name(field: &[u8]) -> bool {
     has(&["type", "role", "id", "parentId", "timestamp"]) || rows().any(|row| has(row.names) || has(row.refers_to))
 }
 
-/// Whether the number or the flag in a field stays in a redaction: it is a size, a time or a state.
-pub(crate) fn is_amount(field: &[u8]) -> bool {
-    rows().any(|row| row.amounts.iter().any(|one| one.as_bytes() == field))
-}
-
 /// The roles of hits: the roles of messages that say something, and the types of other entries that do.
 pub fn search_roles() -> Vec<&'static str> {
     let roles =

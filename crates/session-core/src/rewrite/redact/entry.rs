@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crate::base::memory::{self, copy_of, push_str};
 use crate::base::wtf8::into_string_lossy;
-use crate::format::kinds::{is_amount, is_name};
+use crate::format::kind_facts::{Gives, KindFacts, ModelCall, Says};
+use crate::format::kinds::{EntryKind, Role};
 use crate::json::reader::elements;
 use crate::json::{string_bytes, ObjectText};
 
@@ -14,23 +15,39 @@ pub(super) fn blanked(line: &str, replacement: &str) -> memory::Result<Option<Ve
     blanked_object(line, replacement, true)
 }
 
-/// An entry, or the message of one.
+/// An entry, or the message of one. Of its fields only those of its kind or role stay: the name of another one may say something.
 fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Result<Option<Vec<u8>>> {
     let Some(object) = ObjectText::read(json)? else { return Ok(None) };
+    let name = object.get(if is_entry { "type" } else { "role" }).map_or(Ok(None), string_bytes)?.unwrap_or_default();
+    let (facts, envelope): (&KindFacts, &[&str]) = if is_entry {
+        (EntryKind::from_name(&name).facts(), &["type", "id", "parentId", "timestamp"])
+    } else {
+        (Role::from_name(&name).current().facts(), &["role", "timestamp"])
+    };
+    let has = |fields: &[&str], key: &[u8]| fields.iter().any(|one| one.as_bytes() == key);
+    let says = |key: &[u8]| {
+        let is_said = |field: &str| field.split('.').next().is_some_and(|field| field.as_bytes() == key);
+        facts.says.iter().any(|says| matches!(says, Says::Text(text) if is_said(text.field)))
+    };
     let object = object.with_values(|key, value| {
         Ok(match (key, value.as_bytes().first()) {
-            (b"message", Some(b'{')) if is_entry => {
+            (b"message", Some(b'{')) if is_entry && matches!(facts.gives, Gives::Message) => {
                 let message = blanked_object(&value, replacement, false)?;
                 message.map(into_string_lossy).transpose()?.map(Cow::Owned)
             }
-            (b"content", Some(b'[')) => Some(blank_content(&value, replacement)?.into()),
-            (b"usage", _) => numbers_of_usage(&value)?.map(Cow::Owned),
-            (key, Some(b'"')) if is_name(key) => Some(value),
-            (_, Some(b'"')) => Some(copy_of(replacement)?.into()),
+            (b"usage", _) if facts.call.is_some() => numbers_of_usage(&value)?.map(Cow::Owned),
+            (key, Some(b'[')) if key == b"content" && says(key) => Some(blank_content(&value, replacement)?.into()),
             (_, Some(b'{' | b'[')) => None,
-            (_, Some(b'n')) => Some(value),
-            // A number may be all that an extension's data says.
-            (key, _) => Some(value).filter(|_| is_name(key) || is_amount(key)),
+            // An entry of this kind is not without it.
+            (b"kind", Some(b'"')) if is_entry && facts.call == Some(ModelCall::Model) => {
+                Some(copy_of(replacement)?.into())
+            }
+            (key, _) if has(envelope, key) || has(facts.names, key) || has(facts.refers_to, key) => Some(value),
+            (key, Some(b'"')) if says(key) => Some(copy_of(replacement)?.into()),
+            (key, Some(b'n')) if says(key) => Some(value),
+            // A text in the place of a number says something.
+            (key, Some(first)) if *first != b'"' && has(facts.amounts, key) => Some(value),
+            _ => None,
         })
     })?;
     object.text().map(Some)

@@ -197,7 +197,7 @@ fn an_entry_loses_numbers_and_texts_that_say_something() {
     let expected = [
         HEADER,
         r#"{"type":"custom","customType":"pin","id":"a","parentId":null,"timestamp":"1"}"#,
-        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"x","usage":{"input":1,"cost":{"total":0.5}},"isError":false,"exitCode":1,"timestamp":5}}"#,
+        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"x","usage":{"input":1,"cost":{"total":0.5}},"isError":false,"timestamp":5}}"#,
         r#"{"type":"usage","id":"c","parentId":"b","timestamp":"3","kind":"[redacted]","provider":"p","model":"m"}"#,
         "",
     ];
@@ -258,6 +258,53 @@ fn an_entry_keeps_its_place_and_loses_what_it_says() {
     assert_eq!(fs::read_to_string(&path).expect("read"), expected.join("\n"));
     let backup = fs::read_to_string(dir.path().join("s.jsonl.v1.bak")).expect("read");
     assert_eq!(backup, format!("{HEADER}\n{}\n", old.replace("hunter2", "[redacted]")));
+}
+
+/// Regression: fields that pi does not have kept their names, and entries of extensions what is a name or a number in messages.
+#[test]
+fn an_entry_that_loses_what_it_says_keeps_only_the_fields_of_its_kind() {
+    let head = r#""id":"a","parentId":null,"timestamp":"1""#;
+    let message = |fields: &str| format!("{{\"type\":\"message\",{head},\"message\":{{{fields},\"timestamp\":5}}}}");
+    for (before, after) in [
+        (
+            format!(
+                r#"{{"type":"custom",{head},"customType":"x","exitCode":5,"role":"hunter2","model":"hunter2","hunter2":"y","data":"hunter2"}}"#
+            ),
+            format!(r#"{{"type":"custom",{head},"customType":"x","data":"[redacted]"}}"#),
+        ),
+        (
+            format!(
+                r#"{{"type":"hunter3",{head},"targetId":"hunter2","hunter2":null,"tokensBefore":7,"isError":true}}"#
+            ),
+            format!(r#"{{"type":"hunter3",{head}}}"#),
+        ),
+        (
+            format!(r#"{{"type":"context_edit",{head},"targetId":"b","replacement":null,"hunter2":[]}}"#),
+            format!(r#"{{"type":"context_edit",{head},"targetId":"b","replacement":null}}"#),
+        ),
+        (
+            message(
+                r#""role":"bashExecution","command":"hunter2","output":"hunter2","exitCode":1,"hunter2":1,"model":"hunter2""#,
+            ),
+            message(r#""role":"bashExecution","command":"[redacted]","output":"[redacted]","exitCode":1"#),
+        ),
+        (
+            message(
+                r#""role":"toolResult","toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"hunter2"}],"isError":"hunter2","exitCode":2"#,
+            ),
+            message(
+                r#""role":"toolResult","toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"[redacted]"}]"#,
+            ),
+        ),
+        (
+            message(r#""role":"user","content":"hunter2","provider":"hunter2","usage":{"input":1}"#),
+            message(r#""role":"user","content":"[redacted]""#),
+        ),
+    ] {
+        let (_dir, path) = file(&[&before]);
+        assert_eq!(redact(&path, &entries(&["a"]), false).expect("redacted").left, 0);
+        assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &after, ""].join("\n"));
+    }
 }
 
 #[test]
