@@ -25,7 +25,7 @@ pub(crate) fn sort_newest_first(files: &mut [Candidate], catalog: Option<&Catalo
             let known = row.filter(|(size, _)| *size == fingerprint.size as i64);
             known.map_or_else(|| fingerprint.modified_ms(), |(_, modified)| *modified)
         });
-        // Whole milliseconds, as a list has them.
-        Reverse((ms.map(|ms| ms.floor() as i64), file.path.clone()))
+        // In nanoseconds: several files may be written in one millisecond.
+        Reverse((ms.map(|ms| (ms * 1e6) as i64), file.path.clone()))
     });
 }
