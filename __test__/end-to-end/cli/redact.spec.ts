@@ -1,70 +1,29 @@
 // `pi-sessions redact`.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
-import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
-import { header, message, scratch, user } from "../../support/scratch.js";
+import { bin, good, put, run, world } from "../../support/cli.js";
+import { FORK, ID, redactsEverywhere, SECRET, tellsOfTheCatalog } from "../../support/redaction.js";
+import { header, message, user } from "../../support/scratch.js";
 
-const ID = "0194aaaa-1111-7000-8000-000000000001";
-const FORK = "0194bbbb-1111-7000-8000-000000000002";
-const SECRET = "the password is hunter2";
+const command = {
+	bin,
+	run,
+	good,
+	notReached: "files, backups and catalogs of other machines",
+	nothing: "Nothing to redact in ",
+	catalog: "the catalog may still contain the text",
+};
 
 test("a text leaves the session, its backup and copies of its entries, and the command says what it cannot reach", async () => {
-	const at = world();
-	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
-	const copy = put(at, FORK, [
-		message("a", null, user("hello")),
-		message("b", "a", user(SECRET)),
-		message("c", "b", user("hunter2 here, too")),
-	]);
-	copyFileSync(file, `${file}.bak`);
-	const before = [file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"));
-	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"])).toMatch(
-		/would redact {2}\S+: 1 line, 1 backup\n/,
-	);
-	expect([file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"))).toEqual(before);
-	const { out: said } = await runProgram(process.execPath, [bin, "redact", "0194aaaa", "--text", "-"], {
-		cwd: at.cwd,
-		env: at.env as NodeJS.ProcessEnv,
-		input: "hunter2\n",
-	});
-	expect(said).toContain("Not reached:\n  files, backups and catalogs of other machines");
-	expect(said).toContain("a pi that has the session open");
-	for (const path of [file, `${file}.bak`]) expect(readFileSync(path, "utf8")).not.toContain("hunter2");
-	// Of another session only the copied entry: the rest was not asked for.
-	expect(
-		readFileSync(copy, "utf8")
-			.split("\n")
-			.filter((line) => line.includes("hunter2")),
-	).toEqual([expect.stringContaining("hunter2 here, too")]);
-	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("Nothing to redact in ");
-	const { files, notReached } = JSON.parse(await good(at, ["redact", FORK, "--entry", "c", "--json"]));
-	expect(files).toMatchObject([{ file: copy, lines: 1, left: 0, isCatalogClean: true }]);
-	expect(notReached.length).toBeGreaterThan(2);
-	expect(readFileSync(copy, "utf8")).not.toContain("hunter2");
-	expect(await good(at, ["show", FORK])).toContain("[redacted]");
-	expect((await run(at, ["redact", "0194aaaa"])).code).toBe(2);
-	expect((await run(at, ["redact", "0194aaaa", "--text", ""])).code).toBe(2);
-	expect((await run(at, ["redact", "0194aaaa", "--entry", "zzz"])).code).toBe(1);
+	await redactsEverywhere(command);
 });
 
 // Regression: the exit code was 0, and the second run said that nothing of it was left.
 test("as long as the catalog may still hold it the exit code is 1, also of a run that finds nothing more in the files", async () => {
-	const at = world();
-	put(at, ID, [message("a", null, user(SECRET))]);
-	const named = { ...at, env: { ...at.env, PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") } };
-	const page = Buffer.alloc(4096);
-	page.write("SQLite format 3\0", "latin1");
-	page.writeInt32BE(1_000_000, 60);
-	page.writeInt32BE(0x7069_7363, 68);
-	writeFileSync(named.env.PI_SESSION_NATIVE_CATALOG, page);
-	for (const lines of ["1 line", "0 lines"]) {
-		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
-		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
-		expect(out).toContain("the catalog may still contain the text");
-	}
+	await tellsOfTheCatalog(command);
 });
 
 // Regression: only those beside the redacted session went, and the command said that nothing was left; later, only those

@@ -4,42 +4,14 @@ import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type LineStore, loadAll, PostgresStore, StoreError } from "../../lib/index.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { loadAll, PostgresStore } from "../../lib/index.js";
 import { good, run, world } from "../support/cli.js";
 import { append, emptyDirectory, entries, entry, ids, SESSION } from "../support/lines.js";
-import { freePort, PASSWORD, type Postgres, startPostgres } from "../support/servers.js";
+import { admin, safeFailure as failure, newSchema, open, server, withPostgres } from "../support/postgres.js";
+import { freePort, PASSWORD, startPostgres } from "../support/servers.js";
 
-let server: Postgres;
-let admin: pg.Client;
-beforeAll(async () => {
-	server = await startPostgres();
-	admin = new pg.Client(server.url());
-	await admin.connect();
-});
-afterAll(async () => {
-	await admin?.end();
-	await server?.stop();
-});
-
-let schemas = 0;
-const newSchema = (): string => `s${++schemas}`;
-const opened = <T extends LineStore>(store: T): T => {
-	onTestFinished(() => store.close());
-	return store;
-};
-const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) =>
-	opened(new PostgresStore({ url, host, schema, timeout }));
-const failure = async (work: Promise<unknown>): Promise<StoreError> => {
-	const error = await work.then(
-		() => undefined,
-		(thrown) => thrown,
-	);
-	expect(error).toBeInstanceOf(StoreError);
-	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
-	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(encodeURIComponent(PASSWORD));
-	return error as StoreError;
-};
+withPostgres();
 
 test("twenty hosts that start at the same time make the tables once", async () => {
 	const schema = newSchema();

@@ -2,46 +2,17 @@
 
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync } from "node:fs";
-import { inspect } from "node:util";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type LineStore, loadAll, openStore, PostgresStore, SessionSync, StoreError } from "../../lib/index.js";
+import { loadAll, openStore, PostgresStore, SessionSync, type StoreError } from "../../lib/index.js";
 import { conformanceCases } from "../support/conformance.js";
 import { crowd } from "../support/crowd.js";
 import { append, emptyDirectory, entries, entry, header, ids, SESSION } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
-import { PASSWORD, type Postgres, startPostgres, startProxy, type TcpProxy } from "../support/servers.js";
+import { admin, safeFailure as failure, newSchema, open, opened, server, withPostgres } from "../support/postgres.js";
+import { startProxy, type TcpProxy } from "../support/servers.js";
 
-let server: Postgres;
-let admin: pg.Client;
-beforeAll(async () => {
-	server = await startPostgres();
-	admin = new pg.Client(server.url());
-	await admin.connect();
-});
-afterAll(async () => {
-	await admin?.end();
-	await server?.stop();
-});
-
-let schemas = 0;
-const newSchema = (): string => `s${++schemas}`;
-const opened = <T extends LineStore>(store: T): T => {
-	onTestFinished(() => store.close());
-	return store;
-};
-const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) =>
-	opened(new PostgresStore({ url, host, schema, timeout }));
-const failure = async (work: Promise<unknown>): Promise<StoreError> => {
-	const error = await work.then(
-		() => undefined,
-		(thrown) => thrown,
-	);
-	expect(error).toBeInstanceOf(StoreError);
-	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
-	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(encodeURIComponent(PASSWORD));
-	return error as StoreError;
-};
+withPostgres();
 
 test.each(conformanceCases)("a store at a URL: $name", async ({ run }) => {
 	const schema = newSchema();

@@ -1,7 +1,6 @@
 // `pi-sync redact`, `delete`, `status` and `move`.
 import {
 	appendFileSync,
-	copyFileSync,
 	existsSync,
 	mkdirSync,
 	readdirSync,
@@ -14,15 +13,20 @@ import {
 import { dirname, join } from "node:path";
 import { SessionManager } from "pi-session-native";
 import { expect, test } from "vitest";
-import { runProgram } from "../../../../__test__/support/cli.js";
+import { FORK, ID, redactsEverywhere, SECRET, tellsOfTheCatalog } from "../../../../__test__/support/redaction.js";
 import { message, scratch, user } from "../../../../__test__/support/scratch.js";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
 import { good, piSync, put, run, world } from "../support/cli.js";
 import { entry, header as storedHeader } from "../support/lines.js";
 
-const ID = "0194aaaa-1111-7000-8000-000000000001";
-const FORK = "0194bbbb-1111-7000-8000-000000000002";
-const SECRET = "the password is hunter2";
+const command = {
+	bin: piSync,
+	run,
+	good,
+	notReached: "stores: none is named",
+	nothing: "Nothing of it is in ",
+	catalog: "the catalog may still hold it",
+};
 
 /** Two machines, the same project on both, and a store. */
 function team() {
@@ -35,39 +39,7 @@ function team() {
 }
 
 test("a text leaves the session, its backup and copies of its entries, and the command says what it cannot reach", async () => {
-	const at = world();
-	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
-	const copy = put(at, FORK, [
-		message("a", null, user("hello")),
-		message("b", "a", user(SECRET)),
-		message("c", "b", user("hunter2 here, too")),
-	]);
-	copyFileSync(file, `${file}.bak`);
-	const before = [file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"));
-	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"])).toMatch(
-		/would redact {2}\S+: 1 line, 1 backup\n/,
-	);
-	expect([file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"))).toEqual(before);
-	const { out: said } = await runProgram(process.execPath, [piSync, "redact", "0194aaaa", "--text", "-"], {
-		cwd: at.cwd,
-		env: at.env as NodeJS.ProcessEnv,
-		input: "hunter2\n",
-	});
-	expect(said).toContain("Not reached:\n  stores: none is named");
-	expect(said).toContain("a pi that has the session open");
-	for (const path of [file, `${file}.bak`]) expect(readFileSync(path, "utf8")).not.toContain("hunter2");
-	// Of another session only the copied entry: the rest was not asked for.
-	expect(
-		readFileSync(copy, "utf8")
-			.split("\n")
-			.filter((line) => line.includes("hunter2")),
-	).toEqual([expect.stringContaining("hunter2 here, too")]);
-	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("Nothing of it is in ");
-	const { files, notReached } = JSON.parse(await good(at, ["redact", FORK, "--entry", "c", "--json"]));
-	expect(files).toMatchObject([{ file: copy, lines: 1, left: 0, isCatalogClean: true }]);
-	expect(notReached.length).toBeGreaterThan(2);
-	expect(readFileSync(copy, "utf8")).not.toContain("hunter2");
-	expect(await good(at, ["show", FORK])).toContain("[redacted]");
+	const { at, file } = await redactsEverywhere(command);
 	// Regression: it did not say what is wrong with the replacement.
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "[redacted]", "--replacement", "hunter2"]);
 	expect([code, out]).toEqual([
@@ -77,26 +49,11 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 		),
 	]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
-	expect((await run(at, ["redact", "0194aaaa"])).code).toBe(2);
-	expect((await run(at, ["redact", "0194aaaa", "--text", ""])).code).toBe(2);
-	expect((await run(at, ["redact", "0194aaaa", "--entry", "zzz"])).code).toBe(1);
 });
 
 // Regression: the exit code was 0, and the second run said that nothing of it was left.
 test("as long as the catalog may still hold it the exit code is 1, also of a run that finds nothing more in the files", async () => {
-	const at = world();
-	put(at, ID, [message("a", null, user(SECRET))]);
-	const named = { ...at, env: { ...at.env, PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") } };
-	const page = Buffer.alloc(4096);
-	page.write("SQLite format 3\0", "latin1");
-	page.writeInt32BE(1_000_000, 60);
-	page.writeInt32BE(0x7069_7363, 68);
-	writeFileSync(named.env.PI_SESSION_NATIVE_CATALOG, page);
-	for (const lines of ["1 line", "0 lines"]) {
-		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
-		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
-		expect(out).toContain("the catalog may still hold it");
-	}
+	await tellsOfTheCatalog(command);
 });
 
 // Regression: each of these files was a failure, with exit code 1, and the temporary file stayed.
