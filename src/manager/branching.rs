@@ -54,10 +54,9 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     swap(state, js, (session, cache))?;
     if writes {
         // Bodies that were not read yet are in the new file now.
-        if let Some(source) = source(state, js)? {
-            let list = state.borrow().cache.list(js)?;
-            factory::call(js, FactoryFn::MoveTo, &[list, source])?;
-        }
+        let source = source(state, js)?;
+        let list = state.borrow().cache.list(js)?;
+        factory::call(js, FactoryFn::MoveTo, &[list, source])?;
     }
     Ok(file.filter(|_| on_disk))
 }

@@ -23,8 +23,8 @@ pub struct EntryMaker<'a, 'env> {
     pub session: &'a Session,
     /// The entries come into this list, at their rows.
     pub list: JsVal<'env>,
-    /// What their bodies are read from; None if they are made whole.
-    pub source: Option<JsVal<'env>>,
+    /// What their bodies are read from.
+    pub source: JsVal<'env>,
 }
 
 /// A JSON list of lines.
@@ -52,10 +52,7 @@ impl<'env> EntryMaker<'_, 'env> {
         let index = self.session.index();
         let mut size = 0;
         let fitting = rows.iter().take_while(|&&row| {
-            size += 1 + match self.source {
-                Some(_) => index.length_without_bodies(row),
-                None => index.line_span(row).map_or(0, |span| span.len as usize),
-            };
+            size += 1 + index.length_without_bodies(row);
             size <= BATCH_BYTES
         });
         fitting.count().clamp(1, rows.len())
@@ -81,14 +78,10 @@ impl<'env> EntryMaker<'_, 'env> {
     /// engine parses more slowly.
     fn lines(&self, rows: &[RowNo]) -> CoreResult<[JoinedLines; 2]> {
         let (mut latin1, mut others) = (JoinedLines::default(), JoinedLines::default());
-        let mut take = |row, line: &str, omitted| {
+        self.session.lines_without_bodies(rows, &mut |row, line: &str, omitted| {
             let lines = if is_utf8_latin1(line.as_bytes()) { &mut latin1 } else { &mut others };
             Ok(lines.add(row, line, omitted)?)
-        };
-        match self.source {
-            Some(_) => self.session.lines_without_bodies(rows, &mut take),
-            None => self.session.lines(rows, &mut |row, line| take(row, line, 0)),
-        }?;
+        })?;
         latin1.text.push(b']');
         others.text.push(b']');
         Ok([latin1, others])
@@ -103,7 +96,7 @@ impl<'env> EntryMaker<'_, 'env> {
         }
         let (rows, omitted) = (js.u32s(&lines.rows)?, js.u8s(&lines.omitted)?);
         let (text, ids) = (js.string(&lines.text)?, js.string(&ids)?);
-        let args = [self.list, rows, omitted, self.source(js)?, text, ids];
+        let args = [self.list, rows, omitted, self.source, text, ids];
         let is_made = factory::call(js, FactoryFn::Fill, &args).or_else(|error| self.unreadable(js, error))?;
         js.is_truthy(is_made)
     }
@@ -129,7 +122,7 @@ impl<'env> EntryMaker<'_, 'env> {
             None | Some(0) => entry,
             Some(&omitted) => {
                 let [row, omitted] = [js.number(f64::from(row))?, js.number(f64::from(omitted))?];
-                factory::call(js, FactoryFn::Defer, &[entry, row, omitted, self.source(js)?])?
+                factory::call(js, FactoryFn::Defer, &[entry, row, omitted, self.source])?
             }
         };
         js.set_at(self.list, row, entry)
@@ -146,10 +139,6 @@ impl<'env> EntryMaker<'_, 'env> {
         };
         self.session.mark_suspect();
         Err(CoreError::changed(self.path(), format!("an entry cannot be read ({reason})"))).or_throw(js)
-    }
-
-    fn source(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
-        self.source.map_or_else(|| js.undefined(), Ok)
     }
 
     fn path(&self) -> &str {

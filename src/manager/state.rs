@@ -10,7 +10,6 @@ use super::config::ManagerConfig;
 use super::gc::{self, Collectable};
 use super::identity_cache::IdentityCache;
 use crate::engine::{JsEnv, JsVal, Persistent};
-use crate::factory::{self, FactoryFn};
 use pi_session_core::addon::SessionUsage;
 use pi_session_core::{Persistence, RowNo, RowRemap, Session};
 
@@ -28,8 +27,6 @@ pub struct ManagerState {
     pub bodies: Option<Bodies>,
     /// Whether somebody listens to appends.
     pub listens: bool,
-    /// Whether bodies are read on first access; None until it matters.
-    pub lazy: Option<bool>,
     me: Weak<RefCell<ManagerState>>,
 }
 
@@ -45,7 +42,6 @@ impl ManagerState {
                 usage: None,
                 bodies: None,
                 listens: false,
-                lazy: None,
                 me: me.clone(),
             })
         })
@@ -82,7 +78,6 @@ impl ManagerState {
         // Its entries may live long, and nothing is written to it any more.
         session.release_lock();
         self.generation += 1;
-        self.lazy = None;
         match self.bodies.take() {
             Some(bodies) => bodies.leave(js, session),
             None => Ok(()),
@@ -109,9 +104,6 @@ pub struct CollectedUsage {
     pub rows: RowNo,
     pub last: Vec<u8>,
 }
-
-/// The environment variable that turns laziness off.
-const SWITCH: &str = "PI_SESSION_NATIVE_LAZY_BODIES";
 
 /// Finds a session as long as an entry may read its bodies.
 pub struct BodyReader {
@@ -140,16 +132,11 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Makes the reader of a manager's session; None if laziness is turned off.
-    pub fn of(js: JsEnv<'_>, manager: Weak<RefCell<ManagerState>>, generation: u64) -> Result<Option<Self>> {
-        let value = factory::call(js, FactoryFn::Env, &[js.string(SWITCH.as_bytes())?])?;
-        let switch = js.text(value)?.unwrap_or_default();
-        if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
-            return Ok(None);
-        }
+    /// Makes the reader of a manager's session.
+    pub fn of(js: JsEnv<'_>, manager: Weak<RefCell<ManagerState>>, generation: u64) -> Result<Self> {
         let reader = Rc::new(BodyReader { manager, generation, left: RefCell::default() });
         let external = js.external(reader.clone())?;
-        Ok(Some(Self { reader, external: js.keep(external)? }))
+        Ok(Self { reader, external: js.keep(external)? })
     }
 
     /// The reader as JavaScript holds it.
@@ -179,22 +166,17 @@ pub fn swap(
     state.replace(js, session)
 }
 
-/// What JavaScript reads bodies of this session from; None if laziness is turned off.
-pub fn source<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
-    let (lazy, me, generation) = {
+/// What JavaScript reads bodies of this session from.
+pub fn source<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    let (me, generation) = {
         let state = state.borrow();
         if let Some(bodies) = &state.bodies {
-            return bodies.external(js).map(Some);
+            return bodies.external(js);
         }
-        (state.lazy, state.me.clone(), state.generation)
+        (state.me.clone(), state.generation)
     };
-    if lazy == Some(false) {
-        return Ok(None);
-    }
     let bodies = Bodies::of(js, me, generation)?;
-    let external = bodies.as_ref().map(|bodies| bodies.external(js)).transpose()?;
-    let mut state = state.borrow_mut();
-    state.lazy = Some(bodies.is_some());
-    state.bodies = bodies;
+    let external = bodies.external(js)?;
+    state.borrow_mut().bodies = Some(bodies);
     Ok(external)
 }

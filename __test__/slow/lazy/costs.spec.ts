@@ -177,38 +177,6 @@ const MEMORY = `
 	const rss = () => process.memoryUsage.rss();
 	const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;`;
 
-test("with laziness turned off large bodies are read in batches, not as one text", () => {
-	const size = 200_000;
-	const lines = Array.from({ length: 400 }, (_, at) =>
-		// Half of them numbers: little is left of their text.
-		message(`m${at}`, at ? `m${at - 1}` : null, {
-			...user(""),
-			content: at % 2 ? "x".repeat(size) : [`${"1,".repeat(size / 2)}`],
-		}),
-	);
-	const file = writeSession(scratch(), [header(), ...lines]);
-	const { whole, grown, count } = measured(
-		`${MEMORY}
-		SessionManager.inMemory("/work").appendMessage({ role: "user", content: "warm", timestamp: 1 });
-		const before = rss();
-		const manager = SessionManager.open(${JSON.stringify(file)});
-		let [whole, count] = [0, 0];
-		for (const { message } of manager.getEntries()) {
-			whole += String(message.content).length;
-			count++;
-		}
-		return { whole, grown: peak() - before, count };`,
-		{ PI_SESSION_NATIVE_LAZY_BODIES: "off" },
-		// The engine keeps up to 64 MB of texts that it no longer needs: they are collected here before each text is
-		// parsed.
-		"const { parse } = JSON; JSON.parse = (...args) => (gc(), parse(...args));",
-	);
-	expect(count).toBe(400);
-	expect(whole).toBe(400 * size);
-	// The values take 80 MB, and a batch a few. All lines as one text, read and given to the engine, are 160 besides.
-	expect(grown).toBeLessThan(120e6);
-});
-
 /** A session of very many small entries: its index is as large as its file. */
 function indexed(count: number): string {
 	const lines = Array.from({ length: count }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user("x")));

@@ -15,7 +15,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import { long, openLazy, openPlain, Reference, sampleFile, samples, waiting, withoutLaziness } from "./support.js";
+import { long, openLazy, Reference, sampleFile, samples, waiting } from "./support.js";
 
 const ALL = [
 	...["message.content", "message.content", "message.content", "message.content message.details", "message.details"],
@@ -102,34 +102,6 @@ test("an edit of the context reads only the entry that is edited", () => {
 	expect(messages[0]).toMatchObject({ role: "user", content: "instead" });
 	expect(messages).toHaveLength(7);
 	expect(stillWait(manager).slice(1, ALL.length)).toEqual(ALL.slice(1));
-});
-
-test("with the switch off every value is there at once", () => {
-	for (const value of ["off", "0", "false"]) {
-		const manager = openLazy(sampleFile());
-		process.env.PI_SESSION_NATIVE_LAZY_BODIES = value;
-		try {
-			expect(stillWait(manager).join("")).toBe("");
-		} finally {
-			delete process.env.PI_SESSION_NATIVE_LAZY_BODIES;
-		}
-	}
-	expect(stillWait(openPlain(sampleFile())).join("")).toBe("");
-	expect(stillWait(openLazy(sampleFile()))).toEqual(ALL);
-});
-
-test("the switch is read per session: one that began with lazy values goes on with them", () => {
-	const file = writeSession(scratch(), [header(), ...samples()]);
-	const manager = openLazy(file);
-	expect(waiting(manager.getEntry("e0")).join("")).toBe("message.content");
-	withoutLaziness(() => {
-		expect(waiting(manager.getEntry("e1")).join("")).toBe("message.content");
-		manager.setSessionFile(file);
-		expect(waiting(manager.getEntry("e0")).join("")).toBe("");
-	});
-	expect(waiting(manager.getEntry("e1")).join("")).toBe("");
-	manager.setSessionFile(file);
-	expect(stillWait(manager)).toEqual(ALL);
 });
 
 test("values are large from 512 bytes of JSON on, whatever the number of characters", () => {
