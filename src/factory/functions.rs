@@ -68,7 +68,7 @@ factory! {
     NewestFirst = c"newestFirst",
     NewestTime = c"newestTime",
     LocalDays = c"localDays",
-    SortFiles = c"sortFiles",
+    ByName = c"byName",
     InsertNewest = c"insertNewest",
     Slices = c"slices",
     UnreadTexts = c"unreadTexts",

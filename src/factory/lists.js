@@ -8,7 +8,6 @@
 	const { max } = Math;
 	const { isNaN } = Number;
 	const localeCompare = unbound(String.prototype.localeCompare);
-	const filter = unbound(Array.prototype.filter);
 	const sort = unbound(Array.prototype.sort);
 	const splice = unbound(Array.prototype.splice);
 	const getDate = unbound(Date.prototype.getDate);
@@ -114,15 +113,14 @@
 			}
 			return unread;
 		},
-		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was
-		// not a session, are left out.
-		newestFirst(infos) {
-			const whole = filter(infos, () => true);
-			return sort(whole, (a, b) => getTime(b.modified) - getTime(a.modified));
+		// For invalid times (a date too far away): only the engine's own sort gives the same order.
+		newestFirst: (infos) => sort(infos, (a, b) => getTime(b.modified) - getTime(a.modified)),
+		// The positions of names in the order of the engine's language, the last first; of equal ones as they are.
+		byName(names) {
+			const order = [];
+			for (let next = 0; next < names.length; next++) order[next] = next;
+			return sort(order, (a, b) => localeCompare(names[b], names[a]) || a - b);
 		},
-		// Positions of files, the newest first, those of one time by name, the last first.
-		sortFiles: (order, times, names) =>
-			sort(order, (a, b) => times[b] - times[a] || localeCompare(names[b], names[a]) || a - b),
 		// Inserts an info into a sorted array, after those of the same time.
 		insertNewest(infos, info) {
 			const at = getTime(info.modified);

@@ -57,7 +57,7 @@ struct Listed<'a> {
 }
 
 fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Result<(JsVal<'env>, f64)> {
-    let ListedFile { path, file, listed } = session;
+    let ListedFile { path, file, listed, .. } = session;
     let summary = &listed.summary;
     let created_json = summary.created_json.as_deref();
     let modified = listed.modified_ms(|| {

@@ -159,7 +159,7 @@ pub mod addon {
     pub use crate::index::read_entries::{TakeBody, BODY_PLACEHOLDER};
     pub use crate::json::quote::push_quoted;
     pub use crate::json::{is_json, Value};
-    pub use crate::listing::list::{list_events, received, ListEvent, SortRequest};
+    pub use crate::listing::list::{list_events, received, ListEvent};
     pub use crate::locks::file_mutex::FileMutex;
     pub use crate::locks::held_lock_files::release_all as release_all_locks;
     pub use crate::locks::lock_file::held as lock_holder;

@@ -1,14 +1,11 @@
 //! A list of sessions from its beginning: files are found, sorted and read, and the caller gets an event for each.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use super::candidates::Candidate;
-#[doc(hidden)]
-pub(crate) use super::locale_sort::SortKey;
-use super::locale_sort::{sort, Order};
 use super::read_all::read_all;
 use super::scope::ListScope;
 use crate::base::error::Result;
@@ -60,6 +57,12 @@ pub struct ListedFile {
     pub path: String,
     /// That path, made absolute.
     pub file: String,
+    /// The name of the file.
+    pub name: String,
+    /// When the file changed, in ms since 1970, if the list sorts files by that: if its scope is several directories. Otherwise 0.
+    pub file_time: f64,
+    /// Its place among the files as they were found: those of one directory in the order of their names' bytes.
+    pub found_at: u32,
     /// What is known of it. Its `summary` has the session's name and times.
     pub listed: ListedSession,
 }
@@ -67,10 +70,6 @@ pub struct ListedFile {
 /// An event of a list.
 #[derive(Debug)]
 pub enum ListEvent {
-    /// Neighbouring names first differ in something other than digits, so that their order depends on a language. The list waits
-    /// until the request is answered, dropped, or cancelled.
-    #[doc(hidden)]
-    Sort(SortRequest),
     /// How many files there are.
     Found(usize),
     /// A date of the file at this position that only JavaScript can parse, as JSON. It comes before the file itself.
@@ -78,18 +77,6 @@ pub enum ListEvent {
     Date(usize, String),
     /// The file at this position was read; None if it is not a session.
     Read(usize, Option<Box<ListedFile>>),
-}
-
-/// Files to be sorted by JavaScript.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct SortRequest {
-    /// What the files are sorted by.
-    pub keys: Vec<SortKey>,
-    /// Their positions, in the order of the names' bytes.
-    pub order: Vec<u32>,
-    /// Takes the sorted positions. If it is dropped, the order of the names' bytes is taken.
-    pub answer: Sender<Vec<u32>>,
 }
 
 /// The sessions of a scope: the newest file first if the scope is several directories, then by name, descending, in the order of the names'
@@ -133,49 +120,42 @@ pub fn list_events(
     cancelled: &AtomicBool,
     send: &(dyn Fn(ListEvent) + Sync),
 ) -> Result<()> {
-    let candidates = scope.find(cwd)?;
-    if candidates.is_empty() {
+    let mut found: Vec<(u32, Candidate)> = (0..).zip(scope.find(cwd)?).collect();
+    if found.is_empty() {
         // The catalog may still have the sessions that were here.
         read_all(&[], location, None, cancelled, &|_, _| {})?;
     }
-    let Some(order) = order_of(scope, &candidates, cancelled, send) else { return Ok(()) };
-    send(ListEvent::Found(candidates.len()));
-    if candidates.is_empty() {
+    found.sort_by(|(_, left), (_, right)| {
+        file_time(scope, right).total_cmp(&file_time(scope, left)).then_with(|| right.name.cmp(&left.name))
+    });
+    let (places, files): (Vec<u32>, Vec<Candidate>) = found.into_iter().unzip();
+    send(ListEvent::Found(files.len()));
+    if files.is_empty() {
         return Ok(());
     }
-    let mut candidates: Vec<_> = candidates.into_iter().map(Some).collect();
-    let files: Vec<Candidate> =
-        order.into_iter().filter_map(|at| candidates.get_mut(at as usize).and_then(Option::take)).collect();
     let each = |at: usize, listed: Option<ListedSession>| {
-        let read = listed.zip(files.get(at)).map(|(mut listed, file)| {
+        let read = listed.zip(files.get(at)).zip(places.get(at)).map(|((mut listed, file), found_at)| {
             let dates = std::mem::take(&mut listed.summary.unparsed_dates);
             dates.into_iter().for_each(|date| send(ListEvent::Date(at, date)));
-            Box::new(ListedFile { path: file.path.clone(), file: join(&file.dir, &file.name), listed })
+            Box::new(ListedFile {
+                path: file.path.clone(),
+                file: join(&file.dir, &file.name),
+                name: file.name.clone(),
+                file_time: file_time(scope, file),
+                found_at: *found_at,
+                listed,
+            })
         });
         send(ListEvent::Read(at, read));
     };
     read_all(&files, location, None, cancelled, &each)
 }
 
-/// The files' positions in the order in which they are read. None if the list was cancelled.
-fn order_of(
-    scope: &ListScope,
-    files: &[Candidate],
-    cancelled: &AtomicBool,
-    send: &(dyn Fn(ListEvent) + Sync),
-) -> Option<Vec<u32>> {
-    let time = |file: &Candidate| match scope.is_all() {
+/// The time by which a list of several directories sorts a file, in ms; 0 in a list of one directory.
+fn file_time(scope: &ListScope, file: &Candidate) -> f64 {
+    match scope.is_all() {
         true => file.fingerprint.map_or(f64::NEG_INFINITY, |fingerprint| fingerprint.modified_ms()),
         false => 0.0,
-    };
-    let keys: Vec<_> = files.iter().map(|file| SortKey { time: time(file), name: file.name.clone() }).collect();
-    match sort(&keys) {
-        Order::Final(order) => Some(order),
-        Order::ByBytes(order) => {
-            let (answer, sorted) = channel();
-            send(ListEvent::Sort(SortRequest { keys, order: order.clone(), answer }));
-            received(&sorted, cancelled).or_else(|| Some(order).filter(|_| !cancelled.load(Ordering::Relaxed)))
-        }
     }
 }
 
@@ -225,23 +205,6 @@ mod tests {
             list(&scope, None).expect("listed").len()
         };
         assert_eq!([listed("/"), listed("/other")], [3, 0]);
-    }
-
-    #[test]
-    fn a_dropped_request_for_an_order_ends_no_list() {
-        let dir = unordered_dir();
-        let scope = ListScope::dir(dir.path().to_string_lossy().into_owned(), None);
-        let (asked, read) = (Mutex::new(0), Mutex::new(Vec::new()));
-        let send = |event: ListEvent| match event {
-            ListEvent::Sort(_) => *locked(&asked) += 1,
-            ListEvent::Read(at, Some(file)) => locked(&read).push((at, file.listed.summary.id.clone())),
-            _ => {}
-        };
-        list_events(&scope, "", None, &AtomicBool::new(false), &send).expect("listed");
-        let mut read = into_inner(read);
-        read.sort_unstable();
-        let want: Vec<_> = [b"c", b"a", b"B"].into_iter().map(|id| id.to_vec()).enumerate().collect();
-        assert_eq!((into_inner(asked), read), (1, want));
     }
 
     #[test]

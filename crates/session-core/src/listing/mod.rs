@@ -5,7 +5,6 @@ pub(crate) mod configured_dir;
 pub(crate) mod find_session;
 #[cfg(feature = "lists")]
 pub(crate) mod list;
-pub(crate) mod locale_sort;
 #[cfg(feature = "lists")]
 pub(crate) mod newest_first;
 #[cfg(feature = "lists")]
