@@ -1,14 +1,13 @@
 //! The statics of `SessionManager`: making, opening, finding and listing sessions.
 
 use std::ffi::CStr;
-use std::path::Path;
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::convert::args::{self, Options};
-use crate::convert::errors::{thrown, OrThrow};
+use crate::convert::errors::OrThrow;
 use crate::convert::paths::{on_paths, resolved};
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::process::now;
@@ -20,13 +19,13 @@ use crate::manager::identity_cache::IdentityCache;
 use crate::manager::open;
 use crate::manager::session_dir::{self, search_scope, session_file};
 use crate::manager::state::ManagerState;
-use pi_session_core::addon::header_of;
+use pi_session_core::addon::cwd_in_header;
 use pi_session_core::paths::Process as _;
 use pi_session_core::time::timestamp;
 use pi_session_core::wtf8::{into_string_lossy, to_string_lossy};
 use pi_session_core::{
-    find_session, make_session_dir, paths, Durability, Error as CoreError, ForkSource, ListScope, NewHeader,
-    Persistence, SessionFileOptions,
+    find_session, make_session_dir, paths, Durability, ForkSource, ListScope, NewHeader, Persistence,
+    SessionFileOptions,
 };
 
 /// How a session's file is written.
@@ -87,14 +86,7 @@ impl SessionManager {
         };
         let read_only = options.boolean(c"readonly")?;
         let file_options = config::options(js, &options)?;
-        let mut from_header = None;
-        if js.is_undefined(cwd)? {
-            match header_of(Path::new(&file)) {
-                Ok(header) => from_header = header.and_then(|header| header.cwd),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),
-            }
-        }
+        let from_header = if js.is_undefined(cwd)? { cwd_in_header(&file).or_throw(js)? } else { None };
         let cwd = match from_header {
             Some(cwd) => into_string_lossy(cwd).or_throw(js)?,
             None if js.is_nullish(cwd)? => on_paths(js, |process| process.cwd())?,

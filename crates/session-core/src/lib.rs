@@ -166,9 +166,9 @@ pub mod addon {
     pub use crate::search::scope::hit_role;
     pub use crate::session::body_text::{BodyPlace, MissingBody};
     pub use crate::session::branch::{plan as plan_branch, BranchLabel, BranchLines, BranchPlan, BranchStep};
+    pub use crate::session::open::cwd_in_header;
     pub use crate::session::{AppendPlan, TextNeed};
     pub use crate::storage::file::FileStorage;
-    pub use crate::summary::header_scan::header_of;
     pub use crate::summary::line_scanner::ScannedLine;
     pub use crate::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
     pub use crate::tree::ancestors::path_to;

@@ -1,11 +1,12 @@
 //! Opening a session from its file, or a new one.
 
+use std::io;
 use std::path::Path;
 
 use super::session::{Persistence, Session};
-use crate::base::error::{part, Error, Result};
+use crate::base::error::{part, Error, Result, WithCall};
 use crate::base::memory::{copy_of_bytes, MemoryWriter};
-use crate::base::options::SessionFileOptions;
+use crate::base::options::{Lock, SessionFileOptions};
 use crate::base::paths::absolute_text;
 use crate::format::header::{NewHeader, Version};
 use crate::index::load::{load, Loaded};
@@ -15,7 +16,7 @@ use crate::rewrite::replace::{retried, Backup, Rewrite};
 use crate::storage::file::FileStorage;
 use crate::storage::memory::MemoryStorage;
 use crate::storage::storage::{read_into, Storage};
-use crate::summary::header_scan::first_header;
+use crate::summary::header_scan::{first_header, header_of};
 
 /// What is at the path of a session, where what is no session yet is not an error.
 #[doc(hidden)]
@@ -27,6 +28,15 @@ pub enum OpenResult {
     Empty,
     /// A session.
     Session(Box<Session>),
+}
+
+/// The working directory in the header of the session file at a path, WTF-8; None if nothing is there, or no session, or its header has
+/// none.
+pub fn cwd_in_header(path: &str) -> Result<Option<Vec<u8>>> {
+    match header_of(Path::new(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        header => Ok(header.with_call("read", path)?.and_then(|header| header.cwd)),
+    }
 }
 
 impl Session {
@@ -91,15 +101,18 @@ impl Session {
         if storage.size()? == 0 && persistence != Persistence::ReadOnly {
             return Ok(OpenResult::Empty);
         }
-        if first_header(&storage)?.is_none() {
-            return Err(Error::not_a_session(path));
-        }
+        let mut header = first_header(&storage)?.ok_or_else(|| Error::not_a_session(path))?;
         // The lock is held before the file is read, so that nobody writes between that and our own writes.
         let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
         // Another file may have got the name before the lock was held.
-        let storage = if storage.has_its_name()? { storage } else { FileStorage::open(path)? };
+        let has_its_name = storage.has_its_name()?;
+        let storage = if has_its_name { storage } else { FileStorage::open(path)? };
         let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
-        let version = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?.version;
+        if options.lock != Lock::None || !has_its_name {
+            // It may have waited for the lock, and pi migrates a file in place.
+            header = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?;
+        }
+        let version = header.version;
         if version != Version::Current || persistence == Persistence::Memory {
             storage = session.migrated(path, storage, version)?;
         }

@@ -23,7 +23,7 @@ pub(crate) fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
 }
 
 /// The header of the file at `path`, however long its line is.
-pub fn header_of(path: &Path) -> io::Result<Option<Header>> {
+pub(crate) fn header_of(path: &Path) -> io::Result<Option<Header>> {
     header_in(open::regular(path, Access::Read)?)
 }
 
