@@ -179,6 +179,11 @@ impl Error {
     /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
     /// what took all memory may be freed only after it is made.
     pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
+        // One of ours comes through as it is.
+        let source = match source.downcast::<Self>() {
+            Ok(own) => return own,
+            Err(source) => source,
+        };
         let path = copy_of(path).ok().map(String::into_boxed_str);
         Self { cause: Cause::Io(syscall, source), path, text: Box::default() }
     }

@@ -184,11 +184,9 @@ impl Index {
     }
 
     /// The large values of an entry, in their order in its line.
-    pub(crate) fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+    pub(crate) fn bodies(&self, row: RowNo) -> impl Iterator<Item = &Body> {
         let from = self.bodies.partition_point(|(of, _)| *of < row);
-        let rest = self.bodies.get(from..).unwrap_or_default();
-        let count = rest.iter().take_while(|(of, _)| *of == row).count();
-        rest.get(..count).unwrap_or_default()
+        self.bodies.iter().skip(from).take_while(move |(of, _)| *of == row).map(|(_, body)| body)
     }
 
     /// The lines that are not entries.

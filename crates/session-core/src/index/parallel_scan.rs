@@ -211,7 +211,7 @@ fn scan_segment(
         let offset = read_from + at as u64;
         match memchr::memchr(b'\n', rest) {
             Some(length) => {
-                let bytes = rest.get(..length).unwrap_or_default();
+                let bytes = part(rest, 0..length, "a chunk")?;
                 let line = RawLine { offset, bytes, is_terminated: true, skipped: None };
                 with_indexed_line(line, |line, bodies| lines.push(line, bodies))?;
                 at += length + 1;

@@ -95,7 +95,7 @@ impl Index {
         for &row in rows {
             let Some(LineSpan { offset, len }) = self.line_span(row) else { continue };
             let mut from = 0;
-            for (_, body) in self.bodies(row) {
+            for body in self.bodies(row) {
                 let span = LineSpan { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
                 push(&mut parts, LinePart { row, span, before: Some(body.of as u8) })?;
                 from = body.end();
@@ -109,14 +109,14 @@ impl Index {
     /// How long an entry's line is without its bodies, in bytes; 0 if it is not in the storage.
     #[doc(hidden)]
     pub fn length_without_bodies(&self, row: RowNo) -> usize {
-        let bodies: u64 = self.bodies(row).iter().map(|(_, body)| u64::from(body.len)).sum();
+        let bodies: u64 = self.bodies(row).map(|body| u64::from(body.len)).sum();
         self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)
     }
 
     /// Hands on the text of a body, read where the index has it. The rest of the line must be the entry's. False if it is not, or if
     /// `take` returns that the body is not JSON: it must be looked for in the whole line then.
     pub(crate) fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf, take: &mut TakeBody<'_>) -> Result<bool> {
-        let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
+        let body = self.bodies(row).find(|body| body.of == of).copied();
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(false);
         };
@@ -142,7 +142,7 @@ impl Index {
     fn is_entry_outside_bodies(&self, row: RowNo, line: &[u8]) -> memory::Result<bool> {
         let mut joined = Vec::new();
         let mut from = 0;
-        for (_, body) in self.bodies(row) {
+        for body in self.bodies(row) {
             let Some(before) = line.get(from..body.from as usize) else { return Ok(false) };
             append(&mut joined, before)?;
             append(&mut joined, &[b'0' + BODY_PLACEHOLDER])?;

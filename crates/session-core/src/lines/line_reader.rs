@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memchr::{memchr, memrchr};
 
 use super::file_window::FileWindow;
+use crate::base::error::part;
 use crate::base::memory::{self, push_str};
 use crate::format::entry::Damage;
 use crate::io::fs::At;
@@ -168,7 +169,7 @@ impl<R: Read> LineReader<R> {
         let (from, offset) = (self.start, self.position());
         self.start += length + usize::from(is_terminated);
         (self.searched, self.without_zero) = (0, 0);
-        let bytes = self.window.bytes().get(from..from + length).unwrap_or_default();
+        let bytes = part(self.window.bytes(), from..from + length, "a window").map_err(io::Error::other)?;
         Ok(Some(RawLine { offset, bytes, is_terminated, skipped: None }))
     }
 

@@ -13,7 +13,7 @@ use crate::format::header::Header;
 use crate::io::open::{self, is_exhausted, Access};
 use crate::summary::header_scan::header_among_others;
 
-/// How many headers a thread reads at once.
+/// How many files a thread takes at a time to read their headers: each takes some 10 µs, far more than to ask for the next files.
 const HEADERS_PER_TASK: usize = 16;
 
 /// A session that was found by its id.
@@ -46,8 +46,11 @@ fn header_if_session(path: &Path) -> Result<Option<Header>> {
     }
 }
 
-/// The most recently modified session file of a scope. As in pi, what cannot be read has no sessions, be it a file, a dangling link,
-/// or the directory itself.
+/// The session file of a scope that was modified last: that of the session with the newest activity only because whatever else writes
+/// to session files keeps their times. A migration, a repair and a redaction give the new file the time of the old one
+/// (`Rewrite::keeps_time`), `pi-sync pull` sets the time of the last stored message, and `pi-sessions rename` sets the time back.
+///
+/// As in pi, what cannot be read has no sessions, be it a file, a dangling link, or the directory itself.
 pub fn most_recent(scope: &ListScope, process: &dyn Process) -> Option<String> {
     let files = scope.find("").ok()?;
     let mut files: Vec<_> =

@@ -31,7 +31,9 @@ use crate::storage::storage::{copy_bytes, Storage};
 /// How often, and at what interval, a file that another process replaces is tried again: ten seconds in all.
 const HOLD_TRIES: u32 = 5000;
 const HOLD_PAUSE: Duration = Duration::from_millis(2);
-/// How often appended lines are carried over before the rename happens even though more may come.
+/// How often appended lines are carried over before the rename happens even though more may come. Each round takes one sync and copies
+/// what was appended during the sync before it, so only a program that appends all the time leaves lines to the third. Further ones are
+/// carried over after the rename.
 const CARRY_ROUNDS: u32 = 3;
 /// The old file is no longer watched after this many pauses in a row without an appended line, and after `CHECKS` at the latest: for
 /// programs that do not know the end mark. pi opens the file by its name for each line and writes some 50 µs later; one that was interrupted

@@ -69,7 +69,7 @@ impl Session {
     }
 
     fn body_len(&self, row: RowNo, of: BodyOf) -> Option<usize> {
-        self.index.bodies(row).iter().find(|(_, body)| body.of == of).map(|(_, body)| body.len as usize)
+        self.index.bodies(row).find(|body| body.of == of).map(|body| body.len as usize)
     }
 
     /// Hands on the text of a body, found in the entry's line as it is now.
@@ -88,7 +88,9 @@ impl Session {
             bodies.and_then(|bodies| bodies.iter().find(|body| body.of == of).copied())
         })?;
         let body = found.ok_or_else(|| changed(&format!("has no {} any more", of.name())))?;
-        let text = line.get(body.from as usize..body.end() as usize).unwrap_or_default();
+        let text = line.get(body.from as usize..body.end() as usize).ok_or_else(|| {
+            Error::internal(format_args!("{} of entry {} is not in its line", of.name(), shown(self.tree().id_of(row))))
+        })?;
         if take(text) {
             Ok(())
         } else {

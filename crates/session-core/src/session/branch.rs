@@ -218,7 +218,7 @@ impl Session {
                 let Some(step) = steps.next() else { return Ok(()) };
                 let row = copied.lines.len() as RowNo - 1;
                 if step.is_unchanged {
-                    extend(&mut copied.bodies, self.index.bodies(step.row).iter().map(|(_, body)| (row, *body)))?;
+                    extend(&mut copied.bodies, self.index.bodies(step.row).map(|body| (row, *body)))?;
                     copied.lines.push(Some(file.line(line)?));
                     return Ok(());
                 }

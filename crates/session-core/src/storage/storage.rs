@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
 
-use crate::base::error::{Result, WithCall};
+use crate::base::error::{part, Result, WithCall};
 use crate::base::memory::resize;
 use crate::io::file_fingerprint::Nanos;
 use crate::lines::file_window::read_some;
@@ -40,7 +40,7 @@ pub(crate) fn copy_bytes(
     resize(&mut buffer, chunk)?;
     loop {
         let size = read_some(&mut reader, &mut buffer).with_call("read", storage.name())?;
-        let bytes = buffer.get(..size).unwrap_or_default();
+        let bytes = part(&buffer, 0..size, "a buffer")?;
         if bytes.is_empty() {
             return Ok(());
         }
