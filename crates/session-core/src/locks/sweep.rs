@@ -41,7 +41,7 @@ pub(crate) fn sweep(dir: &Path) {
 
 /// The temporary files in a directory that no living process is known to write.
 pub(crate) fn abandoned(dir: &Path) -> Vec<PathBuf> {
-    let files = fs::list(dir).into_iter().flatten().filter(is_temporary).map(|entry| entry.path());
+    let files = fs::list(dir).into_iter().flatten().filter(is_temporary).map(|entry| dir.join(entry.file_name()));
     files.filter(|path| !matches!(hold(path), Ok(None)) && fs::exists(path)).collect()
 }
 
