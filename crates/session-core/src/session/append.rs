@@ -100,7 +100,7 @@ impl<'a> NewEntry<'a> {
     /// The same of a value. `OwnFields` that are [`Other`](OwnFields::Other) have the kind that their `type` names.
     ///
     /// ```
-    /// # use pi_session_core::{format::header::NewHeader, session::{NewEntry, Session}};
+    /// # use pi_session_core::{NewEntry, NewHeader, Session};
     /// use pi_session_core::session_entry::SessionInfoEntry;
     /// # let header = NewHeader { id: "s", cwd: "/", parent: None, time: 0.0 };
     /// # let mut session = Session::create(None, &header, Default::default())?;

@@ -133,8 +133,7 @@ impl Session {
     /// A branch begins at an earlier entry, kept by its id: rows may have other numbers after an append, see [`RowNo`].
     ///
     /// ```
-    /// # use pi_session_core::format::{entry::EntryKind::Custom, header::NewHeader};
-    /// # use pi_session_core::{base::error::Result, session::*};
+    /// # use pi_session_core::{EntryKind::Custom, NewEntry, NewHeader, Result, Session};
     /// # fn branches(session: &mut Session) -> Result<()> {
     /// let asked = session.append(&NewEntry::new(Custom, br#"{"customType":"question"}"#, 0.0))?;
     /// let asked = session.tree().id_of(asked).to_vec();

@@ -62,7 +62,7 @@ impl Session {
     /// Appends a message below the leaf, at a time in milliseconds since 1970; returns the row of its entry.
     ///
     /// ```
-    /// # use pi_session_core::{format::header::NewHeader, session::Session};
+    /// # use pi_session_core::{NewHeader, Session};
     /// use pi_session_core::agent_message::AgentMessage;
     /// # let header = NewHeader { id: "s", cwd: "/", parent: None, time: 0.0 };
     /// # let mut session = Session::create(None, &header, Default::default())?;
