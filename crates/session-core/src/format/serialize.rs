@@ -29,7 +29,7 @@ pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>>
     Ok(line)
 }
 
-/// Appends an entry's line without its newline, see [`line`].
+/// Appends an entry's line without its newline, see [`line()`].
 pub(crate) fn push_line(out: &mut Vec<u8>, kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<()> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
     let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?.trim_ascii();
