@@ -188,7 +188,7 @@ async function storedHere() {
 				return done;
 			};
 			const dir = folder(name);
-			const manager = SessionManager.create(dir, dir, { ids: "long" });
+			const manager = SessionManager.create(dir, dir);
 			const say = (n) =>
 				begun.set(manager.appendMessage({ role: "user", content: `words ${n}`, timestamp: n }), performance.now());
 			// An entry may be stored before its id is returned.

@@ -42,9 +42,7 @@ while (!isHere()) {
 	await sync.pull({ session }).catch(() => {});
 	await pause(20);
 }
-// Some processes know of no store, and give short ids.
-const ids = random() < 0.7 ? "long" : "short";
-const manager = SessionManager.open(file, { ids });
+const manager = SessionManager.open(file);
 const local = [{ session, file }];
 /** Stores what is appended, again and again. */
 const following = (async () => {
