@@ -213,8 +213,14 @@ fn writes(mut session: Session, work: impl FnOnce(&mut Session) -> Result<Vec<St
     })
 }
 
-fn rewrites(work: impl FnOnce(&str) -> Result<()> + Send + 'static) -> Work {
-    Box::new(move |path| work(path).map(|()| (Acknowledged::default(), None)))
+/// Tries again where the other side has the session lock: on a busy machine it may have it for longer than a call waits.
+fn rewrites(work: impl Fn(&str) -> Result<()> + Send + 'static) -> Work {
+    Box::new(move |path| loop {
+        match work(path) {
+            Err(error) if error.code() == ErrorCode::SessionLocked => {}
+            done => break done.map(|()| (Acknowledged::default(), None)),
+        }
+    })
 }
 
 /// A session with an entry that the file lacks, because an older copy took its name.
