@@ -23,4 +23,7 @@ export function killLoop(options: {
 	progress?: (total: KillTotal) => void;
 }): Promise<KillTotal>;
 
+/** What the loop itself writes as a damaged line. */
+export const DAMAGE: string;
+
 export function isCut(text: string): boolean;

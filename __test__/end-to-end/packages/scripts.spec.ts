@@ -105,7 +105,7 @@ test("an option that a script does not have is refused in a line", () => {
 interface Report {
 	reported(start: (reporters: string[]) => Promise<number>, how?: { env: Record<string, string> }): Promise<object>;
 	reportedByCargo(code: number, output: string, env: Record<string, string>): object;
-	compared(results: object[], known: string[], isWhole?: boolean): object;
+	compared(results: object[], known: string[], isWhole?: boolean, occasional?: string[]): object;
 }
 const report = (): Promise<Report> => import(pathToFileURL(join(root, "scripts/report.mjs")).href) as Promise<Report>;
 

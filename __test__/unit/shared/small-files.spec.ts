@@ -1,17 +1,13 @@
 // Files that are read as a whole, and names in them that are shown.
 import { execFileSync } from "node:child_process";
 import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 // @ts-expect-error: JavaScript without declarations
 import { readExtensionSettings } from "../../../lib/extension/settings.mjs";
+// @ts-expect-error: JavaScript without declarations
+import { readSmall } from "../../../lib/shared/read-small.mjs";
 import { scratch } from "../../support/scratch.js";
-
-const require = createRequire(__filename);
-const { readSmall } = require("../../../lib/shared/read-small.js") as {
-	readSmall: (path: string, limit?: number) => Buffer;
-};
 
 test("a file of at most the limit is read", () => {
 	const path = join(scratch(), "file");
