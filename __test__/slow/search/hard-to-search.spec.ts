@@ -276,7 +276,9 @@ test("ten thousand sessions are searched, the newest first", async () => {
 	const at = agentDir(0);
 	for (let n = 0; n < 10_000; n++) {
 		const said = n % 1_000 === 7 ? `the needle ${n}` : `nothing ${n}`;
-		const path = writeSession(at.dir, [header({ id: `s-${n}` }), message(`m${n}`, null, user(said))], `${n}.jsonl`);
+		// Lists sort by the time of the message, and a search does after the list.
+		const asked = { ...user(said), timestamp: 1_000_000_000_000 + n };
+		const path = writeSession(at.dir, [header({ id: `s-${n}` }), message(`m${n}`, null, asked)], `${n}.jsonl`);
 		utimesSync(path, 1_000_000 + n, 1_000_000 + n);
 	}
 	const want = Array.from({ length: 10 }, (_, n) => `s-${(9 - n) * 1_000 + 7}`);
