@@ -13,7 +13,7 @@ use crate::format::header::Header;
 use crate::io::open::{self, is_exhausted, Access};
 use crate::summary::header_scan::header_among_others;
 
-/// How many files a thread takes at a time to read their headers: each takes some 10 µs, far more than to ask for the next files.
+/// How many files a thread takes at a time to read their headers, so that threads seldom ask for the next ones.
 const HEADERS_PER_TASK: usize = 16;
 
 /// A session that was found by its id.
