@@ -21,10 +21,10 @@ const SPECS = below(["unit/", "stress/", "slow/"]);
 /** The tests of a quick run. */
 const QUICK = below(["unit/", "stress/"]);
 /**
- * The Nodes between the oldest, which runs all tests, and the newest; Deno, which has Node's engine; and their tests in
- * a quick run. The other tests depend more on the core, on our JavaScript and on the file system than on the engine.
+ * The Nodes after the oldest, which runs all tests, and Deno, which has Node's engine; and their tests in a quick run.
+ * The other tests depend more on the core, on our JavaScript and on the file system than on the engine.
  */
-const IN_SHORT = ["node22", "node24", "deno"];
+const IN_SHORT = ["node22", "node24", "node26", "deno"];
 const OF_THE_ENGINE = [
 	...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]),
 	...ofStores(["unit/conformance.spec.ts"]),

@@ -38,10 +38,8 @@ test("pi install adds the package to an unchanged pi, pi remove takes it away", 
 test("the packed package works with the package of its platform, and says what is missing without it", async () => {
 	const at = await world();
 	put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
-	const tarball = execFileSync(process.execPath, [join(root, "scripts/pack.mjs"), at.root], { encoding: "utf8" })
-		.trim()
-		.split("\n")
-		.at(-1) as string;
+	const packed = execFileSync(process.execPath, [join(root, "scripts/pack.mjs"), at.root], { encoding: "utf8" });
+	const tarball = packed.split("\n").find((line) => /pi-session-native-[^/]*\.tgz$/.test(line)) as string;
 	execFileSync("tar", ["-xzf", tarball, "-C", at.root]);
 	const installed = join(at.root, "node_modules/pi-session-native");
 	mkdirSync(join(at.root, "node_modules"));

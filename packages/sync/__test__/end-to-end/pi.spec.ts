@@ -21,6 +21,9 @@ const filesIn = (dir: string) =>
 				.map((name) => join(dir, name))
 		: [];
 const LONG = { timeout: 300_000, interval: 50 };
+// A busy machine may need more than the two seconds that pi waits at its end. Then pi says so, and the process beside
+// it goes on.
+const STORED = expect.stringMatching(/^(|pi-sync: not all of this session is stored yet;.*\n)$/);
 
 test.each(WAYS)("what was said on one machine goes on on another, on %s", async (_, options) => {
 	const address = join(emptyDirectory(), "store");
@@ -31,12 +34,14 @@ test.each(WAYS)("what was said on one machine goes on on another, on %s", async 
 	expect(await print(laptop, "Hello", { ...options, env: laptop.env })).toMatchObject({
 		code: 0,
 		stdout: "Hello from the model\n",
-		stderr: "",
+		stderr: STORED,
 	});
 	const [file] = filesIn(laptop.here) as [string];
 	const [head, ...entries] = entriesOf(file);
-	// All that was appended is stored by pi's end.
-	expect((await loadAll(reader(address), head.id)).lines.map(({ line }) => JSON.parse(String(line)))).toEqual(entries);
+	// All that was appended is stored.
+	const stored = async () =>
+		(await loadAll(reader(address), head.id)).lines.map(({ line }) => JSON.parse(String(line)));
+	await vi.waitFor(async () => expect(await stored()).toEqual(entries), LONG);
 	expect((await reader(address).list()).sessions).toMatchObject([
 		{ session: head.id, project: "shop", hosts: ["laptop"] },
 	]);
@@ -154,8 +159,11 @@ test.each([
 	const store = await start();
 	const at = await machine(join(emptyDirectory(), "unused"), [{ text: "One" }]);
 	writeFileSync(at.settings, JSON.stringify({ projects: { [at.work]: "shop" } }), { mode: 0o600 });
-	expect(
-		await print(at, "a", { extension, env: { ...at.env, ...store.env, PI_SYNC_STORE: store.address } }),
-	).toMatchObject({ code: 0, stdout: "One\n", stderr: "" });
-	expect((await store.open("reader").list()).sessions).toMatchObject([{ project: "shop", hosts: ["laptop"] }]);
+	const env = { ...at.env, ...store.env, PI_SYNC_STORE: store.address };
+	expect(await print(at, "a", { extension, env })).toMatchObject({ code: 0, stdout: "One\n", stderr: STORED });
+	await vi.waitFor(
+		async () =>
+			expect((await store.open("reader").list()).sessions).toMatchObject([{ project: "shop", hosts: ["laptop"] }]),
+		LONG,
+	);
 });
