@@ -6,26 +6,26 @@
 //! | append to it | [`Session::append_message`], [`Session::append`] |
 //! | walk its entries | [`Session::tree`], [`Tree::path`] |
 //! | read an entry, a message, a line | [`Session::entry`], [`Session::message`], [`Session::line`] |
-//! | go on from an earlier entry | [`Session::set_leaf`], [`ParentChoice`] |
+//! | continue from an earlier entry | [`Session::set_leaf`], [`ParentChoice`] |
 //! | see what the model sees | [`Session::context`], [`projection::project`] |
 //! | fork a session | [`ForkSource`] |
 //! | know what entries and messages contain | [`file_format`], [`session_entry`], [`agent_message`] |
-//! | take in what other processes wrote | [`Session::refresh`], [`Session::take_remap`] |
-//! | find a session, list, add up, search | [`find_session`], `list`, `usage`, `Search` |
+//! | read the changes of other processes | [`Session::refresh`], [`Session::take_remap`] |
+//! | find, list and search sessions, add up their usage | [`find_session`], `list`, `usage`, `Search` |
 //! | verify, repair, redact | [`verify()`], [`repair()`], [`redact()`] |
-//! | know why a call failed | [`Error`] |
+//! | find out why a call failed | [`Error`] |
 //!
-//! What serde makes of public types is the form of the addon's reports and of the catalog: it may change at any time.
+//! The serde form of public types is the format of the addon's reports and of the catalog. It may change at any time.
 
 #![cfg_attr(not(test), warn(missing_docs))]
-// With all features and without tests everything that is public is so for somebody.
+// Only with all features and without tests is each public item used by somebody.
 #![cfg_attr(all(feature = "lists", feature = "search", not(test)), warn(unreachable_pub))]
-// A room may have the name of its main file.
+// A room may have the same name as its main file.
 #![allow(clippy::module_inception)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
-// What only the tests of Unix use is unused elsewhere.
+// Some helpers are used only by tests that run on Unix.
 #![cfg_attr(all(test, not(unix)), allow(dead_code, unused_imports))]
-// Lists, search and the addon use more.
+// Only lists, search and the addon use some items.
 #![cfg_attr(not(all(feature = "lists", feature = "search")), allow(dead_code, unused_imports))]
 
 mod base;

@@ -1,5 +1,6 @@
-//! The error of the core: what a program can act on is its [`code`](Error::code), and for [`ErrorCode::System`] the error that
-//! [`as_io`](Error::as_io) gives; what users read is its message. The texts are pi's wherever pi has one.
+//! The error of the core. Programs decide by its [`code`](Error::code) and, for [`ErrorCode::System`], by the operating
+//! system's error ([`as_io`](Error::as_io)). Users read its message. Where pi has a text for an error, the message is
+//! pi's.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -11,56 +12,56 @@ use super::named::named;
 /// The application's name in messages about session files.
 pub(crate) const APP_NAME: &str = "pi";
 
-/// A result whose error is [`Error`] unless another is named.
+/// A result. Its error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 named! {
-    /// What kind of failure an [`Error`] is. The name is the `code` of the JavaScript error, but for [`ErrorCode::System`]: that has
-    /// Node's, as `ENOENT`.
+    /// The kind of failure of an [`Error`]. Each name is the `code` of the JavaScript error, except
+    /// [`ErrorCode::System`]: its JavaScript error has Node's code, such as `ENOENT`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum ErrorCode {
-        /// The operating system refused a call. [`Error::as_io`] gives its error.
+        /// The operating system refused a call. [`Error::as_io`] returns its error.
         System = "ERR_SYSTEM",
-        /// An argument, or what a call needs of the caller's objects, cannot be used.
+        /// An argument, or an object or process state that the call needs from the caller, cannot be used.
         InvalidArgument = "ERR_INVALID_ARGUMENT",
-        /// A file is not a session, or cannot be used as one.
+        /// A file is not a session, or cannot be used as a session.
         SessionInvalid = "ERR_SESSION_INVALID",
-        /// A session file is not what it was when it was read, and what it is now cannot be taken in; or other processes kept changing it
-        /// during the call, which may succeed if it is made again.
+        /// A session file differs from what was read, and its new content cannot be read into the open session. Or
+        /// other processes kept changing it during the call: the caller may repeat the call.
         SessionChanged = "ERR_SESSION_CHANGED",
-        /// A session file was deleted or emptied, and what it held cannot be read any more.
+        /// A session file was deleted or emptied, and its lines can no longer be read.
         SessionDeleted = "ERR_SESSION_DELETED",
-        /// Another session or process holds the lock of a session.
+        /// Another session or process has locked the session.
         SessionLocked = "ERR_SESSION_LOCKED",
-        /// A session was opened read-only, and a call would change it.
+        /// The session was opened read-only, and the call would change it.
         SessionReadOnly = "ERR_SESSION_READ_ONLY",
-        /// No entry has the id that was given.
+        /// No entry has the given id.
         EntryNotFound = "ERR_ENTRY_NOT_FOUND",
-        /// A context edit cannot apply to its target.
+        /// A context edit cannot be applied to its target.
         EntryNotEditable = "ERR_ENTRY_NOT_EDITABLE",
-        /// A line or a value is longer than a file or a JavaScript string may hold.
+        /// A line or a value is longer than the limit of a file or of a JavaScript string.
         TooLong = "ERR_TOO_LONG",
-        /// What this crate relies on does not hold: a bug in it.
+        /// A bug: something that this crate relies on is not true.
         Internal = "ERR_INTERNAL",
     }
 }
 
-/// An error of the core. `Display` gives the text that users see.
+/// An error of the core. `Display` writes the text that users see.
 #[derive(Debug)]
 pub struct Error {
     cause: Cause,
-    /// The file or directory that it is about.
+    /// The file or directory that the error is about.
     path: Option<Box<str>>,
     /// Empty for [`Cause::Io`].
     text: Box<str>,
 }
 
-/// The code of an error, and what the core itself does about it.
+/// The code of an error, and the cases that the core itself distinguishes.
 #[derive(Debug)]
 enum Cause {
     Io(&'static str, io::Error),
-    /// The text names the application.
+    /// The text contains the application's name.
     NotASession,
     /// The path leads to another file than the open one.
     Elsewhere,
@@ -69,17 +70,16 @@ enum Cause {
 }
 
 impl Error {
-    /// An error with this text.
     pub(crate) fn new(code: ErrorCode, text: impl Into<String>) -> Self {
         Self { cause: Cause::Other(code), path: None, text: Into::<String>::into(text).into() }
     }
 
-    /// An error about the file at `path`, which follows `text` in the message.
+    /// An error about the file at `path`. The message is `text`, then the path.
     pub(crate) fn of_file(code: ErrorCode, text: impl fmt::Display, path: &str) -> Self {
         Self { path: Some(path.into()), ..Self::new(code, format!("{text}: {path}")) }
     }
 
-    /// Adds the path of the session's file to an error of refused memory, which has none where memory is asked for.
+    /// Adds the session file's path to an out-of-memory error, because the place that allocates does not know it.
     pub(crate) fn with_path(mut self, path: Option<&str>) -> Self {
         if self.is_out_of_memory() && self.path.is_none() {
             self.path = path.and_then(|path| copy_of(path).ok()).map(String::into_boxed_str);
@@ -92,13 +92,13 @@ impl Error {
         Self { cause: Cause::NotASession, path: Some(path.into()), text: not_a_session(APP_NAME, path).into() }
     }
 
-    /// The file at `path` is not a session, but `words` say what it is.
+    /// The file at `path` is not a session. `words` name its format.
     pub(crate) fn other_format(path: &str, words: &str) -> Self {
         let text = format_args!("Session file is not a valid {APP_NAME} session but {words}");
         Self::of_file(ErrorCode::SessionInvalid, text, path)
     }
 
-    /// The message with another application's name, which renamed builds of pi use.
+    /// The message with the name of another application, for renamed builds of pi.
     pub fn text_for(&self, app: &str) -> String {
         match (&self.cause, &self.path) {
             (Cause::NotASession, Some(path)) => not_a_session(app, path),
@@ -106,30 +106,30 @@ impl Error {
         }
     }
 
-    /// The path leads to another file than the one that is open.
+    /// The path leads to another file than the open one.
     pub(crate) fn elsewhere(path: &str) -> Self {
         Self { cause: Cause::Elsewhere, ..Self::changed(path, "the path leads to another file") }
     }
 
-    /// The file was deleted or emptied, and what it held cannot be read any more.
+    /// The file was deleted or emptied, and its lines can no longer be read.
     pub(crate) fn lost(path: &str) -> Self {
         let text = "Session file was deleted or emptied, and can no longer be read";
         Self::of_file(ErrorCode::SessionDeleted, text, path)
     }
 
-    /// Another process, or another session in this one, has the lock of the file at `path`.
+    /// Another process, or another session in this process, has locked the file at `path`.
     pub(crate) fn locked(path: &str, holder: Option<u32>) -> Self {
         let holder = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         Self::of_file(ErrorCode::SessionLocked, format_args!("Session file is locked by {holder}"), path)
     }
 
-    /// An [`ErrorCode::InvalidArgument`] with this text: for what implements [`Process`](super::paths::Process), and for callbacks. In JavaScript
-    /// it is an `Error`, as pi throws it.
+    /// An [`ErrorCode::InvalidArgument`] with this text, for callbacks and implementations of
+    /// [`Process`](super::paths::Process). In JavaScript it is an `Error`, because pi throws an `Error`.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, text)
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub fn code(&self) -> ErrorCode {
         match &self.cause {
             Cause::Io(..) => ErrorCode::System,
@@ -140,32 +140,33 @@ impl Error {
         }
     }
 
-    /// The file or directory that it is about, if it is about one.
+    /// The file or directory that the error is about; None if it is about none.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// Whether the file was deleted or emptied, and what it held cannot be read any more.
+    /// Whether the file was deleted or emptied, and its lines can no longer be read.
     pub(crate) fn is_lost(&self) -> bool {
         self.code() == ErrorCode::SessionDeleted
     }
 
-    /// Whether the file is not what the index says.
+    /// Whether the file differs from the index.
     pub(crate) fn is_changed(&self) -> bool {
         self.code() == ErrorCode::SessionChanged
     }
 
-    /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
+    /// Whether the path has led to another file, or to none, since the last check. Then the call has changed nothing,
+    /// and the session must refresh.
     pub(crate) fn needs_file_check(&self) -> bool {
         matches!(self.cause, Cause::Elsewhere) || self.is_missing()
     }
 
-    /// Whether a file was not there.
+    /// Whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// The call of an operating-system error, and its cause.
+    /// The system call that failed, and the operating system's error; None for other errors.
     pub fn as_io(&self) -> Option<(&'static str, &io::Error)> {
         match &self.cause {
             Cause::Io(syscall, source) => Some((syscall, source)),
@@ -176,10 +177,10 @@ impl Error {
 
 #[doc(hidden)]
 impl Error {
-    /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
-    /// what took all memory may be freed only after it is made.
+    /// An operating-system error of `syscall` on `path`. Only the path is allocated; if that allocation fails, the
+    /// error has no path, because the memory may be released only after the error is created.
     pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
-        // One of ours comes through as it is.
+        // An error of the core inside an `io::Error` is returned unchanged.
         let source = match source.downcast::<Self>() {
             Ok(own) => return own,
             Err(source) => source,
@@ -188,7 +189,7 @@ impl Error {
         Self { cause: Cause::Io(syscall, source), path, text: Box::default() }
     }
 
-    /// No entry has this id; `shown` is the id as JavaScript prints it.
+    /// No entry has this id. `shown` is the id as JavaScript prints it.
     pub fn entry_not_found(shown: impl fmt::Display) -> Self {
         Self::new(ErrorCode::EntryNotFound, format!("Entry {shown} not found"))
     }
@@ -198,34 +199,35 @@ impl Error {
         Self::invalid("Context edit replacement must be null or contain string/array content")
     }
 
-    /// The file differs from the index; `what` says how.
+    /// The file differs from the index. `what` names the difference.
     pub fn changed(path: &str, what: impl fmt::Display) -> Self {
         Self::of_file(ErrorCode::SessionChanged, format_args!("Session file changed underneath: {what}"), path)
     }
 
-    /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
+    /// `what` of the entry `id` has `size` bytes of JSON, which is more than a JavaScript string can contain.
     pub fn value_too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
         let value = format_args!("{what} of entry {id} has {size} bytes of JSON");
         let text = format_args!("{value}, which is more than a JavaScript string can hold");
         Self::of_file(ErrorCode::TooLong, text, path)
     }
 
-    /// What this crate relies on does not hold; `what` says what was found instead.
+    /// A bug: something that this crate relies on is not true. `what` describes what was found.
     pub fn internal(what: impl fmt::Display) -> Self {
         Self::new(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
     }
 
-    /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
+    /// A `TypeError` in JavaScript: an argument cannot be used, or an object or process state that the call needs from
+    /// the caller is wrong.
     pub fn argument(text: impl Into<String>) -> Self {
         Self { cause: Cause::WrongType, ..Self::invalid(text) }
     }
 
-    /// Whether JavaScript's error is a `TypeError`.
+    /// Whether the JavaScript error is a `TypeError`.
     pub fn is_type_error(&self) -> bool {
         matches!(self.cause, Cause::WrongType)
     }
 
-    /// Whether the system refused memory.
+    /// Whether the operating system refused memory.
     pub(crate) fn is_out_of_memory(&self) -> bool {
         self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::OutOfMemory)
     }
@@ -246,9 +248,9 @@ fn not_a_session(app: &str, path: &str) -> String {
     format!("Session file is not a valid {app} session: {path}")
 }
 
-/// What a call of the system returned.
+/// The result of a system call.
 pub(crate) trait WithCall<T> {
-    /// The value; an error says which call it was, and what it was about.
+    /// The value, or an [`Error`] with the name of the call and the path.
     fn with_call(self, syscall: &'static str, path: &str) -> Result<T>;
 }
 
@@ -276,7 +278,8 @@ impl std::error::Error for Error {
     }
 }
 
-/// The part of `bytes` that the crate's own numbers say is there, or an internal error that names `what` it is of.
+/// The bytes of `range`. Fails with an internal error, which names `what` the bytes are, if the range is not inside:
+/// all ranges come from this crate.
 #[doc(hidden)]
 pub(crate) fn part<'a>(bytes: &'a [u8], range: std::ops::Range<usize>, what: &'static str) -> Result<&'a [u8]> {
     let (start, end) = (range.start, range.end);
@@ -284,7 +287,7 @@ pub(crate) fn part<'a>(bytes: &'a [u8], range: std::ops::Range<usize>, what: &'s
     bytes.get(range).ok_or_else(|| Error::internal(format_args!("bytes {start} to {end} of {what}, which has {len}")))
 }
 
-/// Windows' own numbers, as Node translates them.
+/// Windows' error numbers, as Node translates them.
 #[cfg(any(windows, test))]
 const WINDOWS: &[(i32, &str, &str)] = &[
     (1, "EISDIR", "illegal operation on a directory"),
@@ -306,13 +309,14 @@ const WINDOWS: &[(i32, &str, &str)] = &[
     (1921, "ELOOP", "too many symbolic links encountered"),
 ];
 
-/// Whether one of Windows' error numbers says that a name leads to nothing: no file can have it, or a file is where a directory should be.
+/// Whether an error number of Windows means that the path leads to nothing: no file can have this name, or a file is in
+/// the place of a directory.
 #[cfg(any(windows, test))]
 pub(crate) fn is_name_of_nothing(code: i32) -> bool {
     WINDOWS.iter().any(|(number, name, _)| (*number, *name) == (code, "ENOENT"))
 }
 
-/// The symbolic name of an operating-system error and the words Node uses for it, for the codes that calls on files return.
+/// The symbolic name of an operating-system error and Node's words for it, for the codes that file calls return.
 #[doc(hidden)]
 pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
     #[cfg(unix)]

@@ -1,7 +1,8 @@
-//! Terminal escape sequences (ECMA-48): colours, cursor movements, links. They are no part of a text, because a reader does not see them.
+//! Terminal escape sequences (ECMA-48): colours, cursor movements, links. They are not part of a text, because a reader
+//! does not see them.
 //!
-//! Only sequences that begin with U+001B are known. Their one-character forms (U+009B) mean something else where text is UTF-8. A
-//! sequence that is not complete is text.
+//! Only sequences that begin with U+001B are recognized. Their one-character forms (U+009B) are ignored, because they
+//! mean something else in UTF-8 text. An incomplete sequence is text.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,7 @@ use super::memory;
 /// The character that begins a sequence.
 pub(crate) const ESC: u8 = 0x1b;
 
-/// Where the sequence that begins a text ends; None if the text does not begin with a sequence.
+/// The end of the escape sequence at the start of a text; None if the text does not begin with a sequence.
 pub(crate) fn sequence_end(text: &[u8]) -> Option<usize> {
     let mut rest = text.iter().copied().enumerate();
     let mut next = || rest.next().unwrap_or((0, 0));
@@ -27,7 +28,7 @@ pub(crate) fn sequence_end(text: &[u8]) -> Option<usize> {
                 _ => break None,
             }
         },
-        // A command to the operating system, such as a link or the window's title, and strings for the device.
+        // A command to the operating system (such as a link or the window's title), or a string for the device.
         (_, b']' | b'P' | b'X' | b'^' | b'_') => loop {
             match next() {
                 (at, 0x07) => break Some(at + 1),
@@ -39,7 +40,7 @@ pub(crate) fn sequence_end(text: &[u8]) -> Option<usize> {
                 _ => {}
             }
         },
-        // A character set.
+        // A choice of a character set.
         (_, b'(' | b')' | b'*' | b'+' | b'#' | b'%') => match next() {
             (at, b'0'..=b'9' | b'A'..=b'Z' | b'@') => Some(at + 1),
             _ => None,

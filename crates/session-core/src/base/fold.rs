@@ -1,8 +1,8 @@
 //! Case folding: Unicode's simple folding, which maps each character to one character.
 //!
-//! `ſ` and `s`, `K` (the Kelvin sign) and `k`, `ς` and `σ` are the same letter; `ß` and `ss` are not, because that is more
-//! than one character, and neither are Turkish `ı` and `İ` the same as `i`. It is what `(?i)` means in a regular expression of
-//! `regex-syntax`, which the search relies on.
+//! `ſ` and `s`, `K` (the Kelvin sign) and `k`, `ς` and `σ` are the same letter. `ß` and `ss` are not, because `ss` is
+//! more than one character. Turkish `ı` and `İ` are not the same as `i`. The search relies on `regex-syntax`, where
+//! `(?i)` means the same folding.
 
 use super::memory::{self, push_str};
 
@@ -10,9 +10,9 @@ use super::memory::{self, push_str};
 pub(crate) fn fold(c: char) -> char {
     match c {
         '\0'..='\u{7f}' => c.to_ascii_lowercase(),
-        // Punctuation, and scripts of Asia that have no cases: most of what is not in an alphabet.
+        // Punctuation, and Asian scripts without cases: most characters that belong to no alphabet.
         '\u{2000}'..='\u{20ff}' | '\u{2e80}'..='\u{a63f}' | '\u{ac00}'..='\u{d7ff}' | '\u{1f000}'..='\u{1ffff}' => c,
-        // Their simple folding is none, or not the small letter of their capital.
+        // Unicode's simple folding maps these to themselves, or not to the small letter of their capital.
         '\u{130}' | '\u{131}' => c,
         '\u{1fd3}' => '\u{390}',
         '\u{1fe3}' => '\u{3b0}',
@@ -22,7 +22,7 @@ pub(crate) fn fold(c: char) -> char {
     }
 }
 
-/// The character of an iterator that has one; else `c`.
+/// The character of an iterator that has exactly one; else `c`.
 fn one_or(c: char, mut all: impl Iterator<Item = char>) -> char {
     match (all.next(), all.next()) {
         (Some(one), None) => one,

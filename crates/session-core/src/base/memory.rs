@@ -1,5 +1,5 @@
-//! Memory of a size that a file decides. A collection that grows by itself ends the process if the system refuses the memory; here
-//! that is [`OutOfMemory`], which `?` makes an error of what the caller returns: `ENOMEM` in messages.
+//! Allocations whose size depends on a file. Rust's collections abort the process if an allocation fails. The functions
+//! here fail with [`OutOfMemory`] instead; `?` converts it into the caller's error (`ENOMEM` in messages).
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -42,12 +42,12 @@ impl From<hashbrown::TryReserveError> for OutOfMemory {
     }
 }
 
-/// Makes room for so many elements more.
+/// Reserves memory for `more` more elements.
 pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     Ok(list.try_reserve(more)?)
 }
 
-/// Makes a list so long, with default values where it was shorter.
+/// Resizes a list. New elements have the default value.
 pub fn resize<T: Clone + Default>(list: &mut Vec<T>, len: usize) -> Result<()> {
     let more = len.saturating_sub(list.len());
     list.try_reserve_exact(more)?;
@@ -68,33 +68,33 @@ pub(crate) fn extend<T>(list: &mut Vec<T>, elements: impl IntoIterator<Item = T>
     elements.try_for_each(|element| push(list, element))
 }
 
-/// The list of these elements.
+/// Collects the elements into a list.
 pub fn collect<T>(elements: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let mut list = Vec::new();
     extend(&mut list, elements)?;
     Ok(list)
 }
 
-/// Adds a value to a map; the one that was there.
+/// Inserts a value into a map. Returns the value that the key had before.
 pub(crate) fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, key: K, value: V) -> Result<Option<V>> {
     map.try_reserve(1)?;
     Ok(map.insert(key, value))
 }
 
-/// Adds a value to a set. Whether it was not there.
+/// Inserts a value into a set. Returns whether it is new.
 pub(crate) fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> Result<bool> {
     set.try_reserve(1)?;
     Ok(set.insert(value))
 }
 
-/// Adds bytes to others.
+/// Appends bytes.
 pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     reserve(out, bytes.len())?;
     out.extend_from_slice(bytes);
     Ok(())
 }
 
-/// Bytes, one after the other, with others between them.
+/// Joins parts, with `between` between them.
 pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for (at, part) in parts.iter().enumerate() {
@@ -104,17 +104,18 @@ pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// An empty list with room for so many elements.
+/// An empty list with memory for `capacity` elements.
 pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     reserve(&mut list, capacity)?;
     Ok(list)
 }
 
-/// How many bytes a buffer has at most that is kept for its next use: page faults of fresh memory cost more than what it is used for.
+/// The largest buffer, in bytes, that is kept for its next use. Buffers are kept because the page faults of fresh
+/// memory cost more than the work in it.
 const KEPT: usize = 8 << 20;
 
-/// Keeps a buffer of this thread for its next use, unless it is large. It is taken by `buffer.take()`.
+/// Keeps a buffer for the next use by this thread, unless it is large. The next use gets it by `buffer.take()`.
 pub fn keep<T>(buffer: &'static LocalKey<Cell<Vec<T>>>, mut list: Vec<T>) {
     list.clear();
     if size_of::<T>() * list.capacity() <= KEPT {
@@ -122,7 +123,7 @@ pub fn keep<T>(buffer: &'static LocalKey<Cell<Vec<T>>>, mut list: Vec<T>) {
     }
 }
 
-/// A list of so many times one value.
+/// A list with `len` copies of one value.
 pub(crate) fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     let mut list = with_capacity(len)?;
     list.resize(len, value);
@@ -135,7 +136,7 @@ pub(crate) fn push_str(out: &mut String, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Bytes in memory as the end of a writer. `Vec<u8>`, which is a writer, too, ends the process if it gets no memory.
+/// A writer into memory. `Vec<u8>`, which is a writer too, aborts the process if an allocation fails.
 #[derive(Default)]
 pub(crate) struct MemoryWriter(pub Vec<u8>);
 
@@ -157,7 +158,7 @@ pub fn copy_of_bytes(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(copy)
 }
 
-/// Bytes as a list of their own, copied only if they are borrowed.
+/// The bytes as an owned list. Copies them only if they are borrowed.
 pub(crate) fn owned(bytes: Cow<'_, [u8]>) -> Result<Vec<u8>> {
     match bytes {
         Cow::Borrowed(bytes) => copy_of_bytes(bytes),

@@ -1,4 +1,4 @@
-//! Values without I/O: errors, options, enums with names, paths, text and times as JavaScript has them, threads.
+//! Values without I/O: errors, options, enums with names, file paths, text and times as in JavaScript, threads.
 
 pub(crate) mod error;
 pub(crate) mod escape_sequences;

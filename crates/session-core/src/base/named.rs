@@ -1,6 +1,7 @@
-//! Enums whose values have names: in files, in options or as codes of errors.
+//! Enums whose values have names: in files, in options, or as codes of errors.
 
-/// Defines an enum in which each value stands beside its name. After a `;` there may be a last value that stands for all other names.
+/// Defines an enum: each value is written beside its name. After a `;` there may be a last value, which represents all
+/// other names.
 macro_rules! named {
     ($(#[$attribute:meta])* $vis:vis enum $enum:ident {
         $($(#[$doc:meta])* $value:ident = $name:literal),+ $(,)?
@@ -12,10 +13,10 @@ macro_rules! named {
             $($(#[$other_doc])* $other,)?
         }
 
-        // Not each enum needs all of it.
+        // Not each enum uses all of it.
         #[allow(dead_code, unreachable_pub)]
         impl $enum {
-            /// Every value that has a name, with it.
+            /// Each value that has a name, with its name.
             pub const NAMED: [(Self, &'static str); [$($name),+].len()] = [$((Self::$value, $name)),+];
 
             /// The value with a name.
@@ -27,7 +28,7 @@ macro_rules! named {
                 }
             }
 
-            /// Its name; empty for the value without one.
+            /// The value's name; empty for the value without a name.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$value => $name,)+

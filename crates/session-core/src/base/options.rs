@@ -1,34 +1,37 @@
 //! The options of a session's file.
 
-/// Who may write to a session's file. Only [`Persistence::File`](crate::session::Persistence::File) takes the lock or looks for it.
+/// Who may write to a session's file. Only [`Persistence::File`](crate::session::Persistence::File) takes or checks the
+/// lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lock {
-    /// Every process, at the same time. An append waits up to 250 ms for another session's lock, then fails: `SessionLocked`.
+    /// Every process, at the same time. If another session has the lock, an append waits up to 250 ms, then fails with
+    /// `SessionLocked`.
     #[default]
     None,
-    /// Only this session, among programs that take the lock. pi takes none. What another session was writing when the lock was taken, and
-    /// takes longer than some milliseconds for, is taken in like what another program writes.
+    /// Only this session, among programs that take the lock (pi takes none). If another session is in the middle of an
+    /// append when the lock is taken, and needs longer than some milliseconds, its line is read as a change of another
+    /// program.
     Exclusive,
-    /// The sessions of this process that have this option: the process holds the lock, and they share it. It is for programs that open
-    /// a session twice.
+    /// All sessions of this process that have this option: the process has the lock, and they share it. Use it in a
+    /// program that opens a session twice.
     ExclusiveProcess,
 }
 
 /// How durable a line is when its append returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The operating system has it: it survives the end of this process, but not a power failure.
+    /// The operating system has the line: it survives the end of this process, but not a power failure.
     #[default]
     Os,
-    /// The disk has it.
+    /// The disk has the line.
     Fsync,
 }
 
 /// How a session's file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionFileOptions {
-    /// When an append returns.
+    /// What an append waits for before it returns.
     pub durability: Durability,
-    /// Who may write.
+    /// Who may write to the file.
     pub lock: Lock,
 }

@@ -1,5 +1,5 @@
-//! Values as bytes, for the catalog. What a value has of them is copied into memory that can be refused: serde's own lists and texts end
-//! the process then, and read bytes one by one.
+//! Values as bytes, for the catalog. Bytes, texts and lists are copied by allocations that can fail, because serde's
+//! own lists and texts abort the process if an allocation fails, and read bytes one by one.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,21 +10,21 @@ use serde::Serialize;
 
 use super::memory::{self, copy_of, copy_of_bytes, push, MemoryWriter, OutOfMemory};
 
-/// A value as bytes.
+/// Packs a value into bytes.
 pub(crate) fn pack(value: &impl Serialize) -> memory::Result<Vec<u8>> {
-    // Nothing but a lack of memory makes it fail.
+    // Packing fails only if an allocation fails.
     let packed = postcard::to_io(value, MemoryWriter::default());
     packed.map(|packed| packed.0).map_err(|_| OutOfMemory)
 }
 
-/// What was packed. None if the bytes are not what [`pack`] makes of such a value, or if its memory is refused: postcard's errors do
-/// not tell which.
+/// Unpacks a value. None if the bytes are not a packed value of this type, or if an allocation fails: postcard's errors
+/// do not distinguish the two.
 pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
     rest.is_empty().then_some(value)
 }
 
-/// A copy of what a field borrows from the packed bytes.
+/// Copies the part of the packed bytes that a field borrows.
 fn copied<'de, D: Deserializer<'de>, B: Deserialize<'de>, T>(
     deserializer: D,
     copy: impl FnOnce(B) -> memory::Result<T>,
@@ -52,7 +52,7 @@ pub(crate) fn maybe_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<O
     copied(deserializer, |text: Option<&str>| text.map(copy_of).transpose())
 }
 
-/// A list of values without memory of their own, or that ask for it themselves.
+/// A list whose elements need no allocation, or allocate by functions of this module.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     list_of(deserializer, Ok)
 }
@@ -71,7 +71,7 @@ pub(crate) fn set_of_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     Ok(set)
 }
 
-/// A list of what `make` makes of each element.
+/// A list. `make` converts each element.
 fn list_of<'de, D: Deserializer<'de>, B: Deserialize<'de>, T>(
     deserializer: D,
     make: impl Fn(B) -> memory::Result<T>,
@@ -84,7 +84,8 @@ fn list_of<'de, D: Deserializer<'de>, B: Deserialize<'de>, T>(
         }
         fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
             let mut list = Vec::new();
-            // Lists are kept: none has room that it does not need. Postcard gives no length that the bytes cannot have.
+            // Lists are kept for long, so they are allocated exactly. Postcard's size hint is never more than the bytes
+            // can contain.
             list.try_reserve_exact(elements.size_hint().unwrap_or_default()).map_err(A::Error::custom)?;
             while let Some(element) = elements.next_element()? {
                 let element = (self.0)(element).map_err(A::Error::custom)?;

@@ -1,5 +1,5 @@
-//! How paths are written: as Node's `path.posix` and `path.win32` read them. What Node's newer versions do with relative paths that
-//! hold a colon is left out: no session has such a path.
+//! The syntax of file paths, as Node's `path.posix` and `path.win32` read them. Newer versions of Node treat relative
+//! paths with a colon differently; we ignore that, because no session has such a path.
 
 /// The syntax of paths on one kind of system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,9 +8,9 @@ pub(crate) enum PathSyntax {
     Windows,
 }
 
-/// A path in two parts.
+/// A path, split into its device and its tail.
 struct PathParts<'a> {
-    /// `C:`, `\\server\share` or `\\?`; empty if there is none.
+    /// `C:`, `\\server\share` or `\\?`; empty if the path has none.
     device: String,
     is_absolute: bool,
     /// What follows the device.
@@ -18,10 +18,10 @@ struct PathParts<'a> {
 }
 
 impl PathSyntax {
-    /// That of this system.
+    /// The syntax of this system.
     pub(crate) const HERE: Self = if cfg!(windows) { Self::Windows } else { Self::Posix };
 
-    /// The separator of paths that are made here.
+    /// The separator in new paths.
     pub(crate) fn separator(self) -> char {
         match self {
             Self::Posix => '/',
@@ -47,7 +47,7 @@ impl PathSyntax {
         PathParts { device, is_absolute, tail }
     }
 
-    /// The server and share that a path begins with, or the prefix of a device's path, and what follows it.
+    /// Splits a path after its server and share, or after the prefix of a device path. None if it begins with neither.
     fn share_of(self, path: &str) -> Option<(String, &str)> {
         let is_separator = |c| self.is_separator(c);
         let rest = path.strip_prefix(is_separator)?.strip_prefix(is_separator)?;
@@ -61,24 +61,24 @@ impl PathSyntax {
         })
     }
 
-    /// Whether a path needs no working directory to be understood, except for its drive.
+    /// Whether a path is independent of the working directory, except for its drive.
     pub(crate) fn is_absolute(self, path: &str) -> bool {
         self.parts(path).is_absolute
     }
 
-    /// Whether a path says all that there is to say, its drive or share as well.
+    /// Whether a path is independent of the working directory and of the current drive.
     pub(crate) fn is_complete(self, path: &str) -> bool {
         let PathParts { device, is_absolute, .. } = self.parts(path);
         is_absolute && (self == Self::Posix || !device.is_empty())
     }
 
-    /// Whether a path without `.` and `..` is taken as it is by calls that clean paths first, as SQLite does. On Windows those drop dots
-    /// and spaces at the ends of names.
+    /// Whether a path without `.` and `..` stays the same in calls that clean paths first, as SQLite does. On Windows
+    /// such calls remove dots and spaces from the ends of names.
     pub(crate) fn is_kept_by_cleaning(self, path: &str) -> bool {
         self == Self::Posix || !path.split(|c| self.is_separator(c)).any(|name| name.ends_with(['.', ' ']))
     }
 
-    /// The names in a path without `.`, `..` and repeated separators.
+    /// The names in a path, without `.`, `..` and repeated separators.
     fn cleaned(self, path: &str, is_absolute: bool) -> String {
         let mut names: Vec<&str> = Vec::new();
         for name in path.split(|c| self.is_separator(c)) {
@@ -99,8 +99,8 @@ impl PathSyntax {
         Some(format!("{device}{root}{names}")).filter(|path| !path.is_empty()).unwrap_or_else(|| ".".into())
     }
 
-    /// The paths one after the other, as `cd` would read them: a later one that is absolute replaces those before it, and one with
-    /// another drive as well. Without `.`, `..`, and repeated separators. It is relative if all of them are.
+    /// Resolves the paths one after the other, as `cd` does: an absolute path replaces those before it, and so does a
+    /// path with another drive. Removes `.`, `..` and repeated separators. The result is relative if all paths are.
     pub(crate) fn resolve(self, paths: &[&str]) -> String {
         let (mut device, mut tail, mut is_absolute) = (String::new(), String::new(), false);
         for path in paths.iter().rev().filter(|path| !path.is_empty()) {
@@ -119,13 +119,13 @@ impl PathSyntax {
                 break;
             }
         }
-        // On a drive whose working directory is not known it is in the root.
+        // A path with a drive is absolute in the drive's root, because the working directory of the drive is not known.
         let is_absolute = is_absolute || !device.is_empty();
         let names = self.cleaned(&tail, is_absolute);
         self.rebuilt(&device, is_absolute, &names)
     }
 
-    /// Two paths, one after the other, even if the second is absolute. Keeps a trailing separator.
+    /// Joins two paths, even if the second is absolute. Keeps a trailing separator.
     pub(crate) fn join(self, dir: &str, name: &str) -> String {
         let is_separator = |c| self.is_separator(c);
         let mut both = match (dir, name) {
@@ -133,7 +133,7 @@ impl PathSyntax {
             (dir, "") => dir.to_owned(),
             (dir, name) => format!("{dir}{}{name}", self.separator()),
         };
-        // Only two separators before a name begin a share.
+        // A share begins with exactly two separators before a name.
         let first = if dir.is_empty() { name } else { dir };
         let after = first.trim_start_matches(is_separator);
         if self == Self::Windows && (first.len() - after.len() != 2 || after.is_empty()) {
@@ -156,7 +156,7 @@ impl PathSyntax {
         path.rsplit(|c| self.is_separator(c)).next().unwrap_or(path)
     }
 
-    /// A path as shells on Windows write it (`/c/x`, `/mnt/c/x`, `/cygdrive/c/x`) as the system takes it.
+    /// Converts a path that a shell on Windows writes (`/c/x`, `/mnt/c/x`, `/cygdrive/c/x`) into a path of Windows.
     pub(crate) fn of_shell(self, path: &str) -> Option<String> {
         let rest = path.strip_prefix('/').filter(|_| self == Self::Windows && !path.contains('\\'))?;
         let stem = ["mnt/", "cygdrive/"]
@@ -169,12 +169,12 @@ impl PathSyntax {
     }
 }
 
-/// The drive that a Windows path begins with.
+/// The drive at the start of a Windows path.
 pub(crate) fn drive_of(path: &str) -> Option<&str> {
     path.get(..2).filter(|drive| drive.ends_with(':') && drive.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// A path as users write it, if it is one that Windows takes as it is (`\\?\C:\x`, `\\?\UNC\server\share`).
+/// Converts a verbatim path of Windows (`\\?\C:\x`, `\\?\UNC\server\share`) into the form that users write.
 pub(crate) fn without_verbatim(path: &str) -> Option<String> {
     let rest = path.strip_prefix(r"\\?\")?;
     match rest.strip_prefix(r"UNC\") {
@@ -183,8 +183,8 @@ pub(crate) fn without_verbatim(path: &str) -> Option<String> {
     }
 }
 
-/// A complete path of Windows in the form that it takes as it is, which is how Node hands on every path: there `nul`, and names that end
-/// with a dot or a space, are those of files. None if it has that form already.
+/// Converts a complete path of Windows into its verbatim form (`\\?\`), as Node does for every path: in this form
+/// `nul`, and names that end with a dot or a space, are names of files. None if the path is verbatim already.
 #[cfg(any(windows, test))]
 pub(crate) fn with_verbatim(path: &str) -> Option<String> {
     let path = Some(path).filter(|path| PathSyntax::Windows.is_complete(path))?;

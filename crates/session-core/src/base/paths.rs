@@ -1,5 +1,5 @@
-//! Paths as pi reads them: `~`, `file://`, relative paths against the working directory, and the directory of a working
-//! directory's sessions. Nothing here calls the file system.
+//! File paths as pi reads them: `~`, `file://`, paths relative to the working directory, and the session directory of a
+//! working directory. Nothing here calls the file system.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::error::{Error, Result, WithCall};
 use super::memory::copy_of;
 use super::path_syntax::{drive_of, PathSyntax};
 
-/// The process's state as the calling thread sees it: [`StdProcess`], or what JavaScript knows.
+/// The state of the process that paths depend on: [`StdProcess`], or the state that JavaScript sees.
 pub trait Process {
     /// The working directory.
     fn cwd(&self) -> Result<String>;
@@ -17,9 +17,9 @@ pub trait Process {
     fn home(&self) -> Result<String>;
     /// An environment variable.
     fn env(&self, name: &str) -> Result<Option<String>>;
-    /// The path that a `file://` URL names.
+    /// Converts a `file://` URL into a path.
     fn file_url(&self, url: &str) -> Result<String>;
-    /// The agent's directory, where the process has a rule of its own for it (a renamed build of pi).
+    /// The agent's directory, if the process has its own rule for it (a renamed build of pi); else None.
     fn agent_dir(&self) -> Result<Option<String>> {
         Ok(None)
     }
@@ -28,7 +28,8 @@ pub trait Process {
     fn discard_error(&self) {}
 }
 
-/// The process as Rust's standard library sees it. A variable that is not Unicode counts as not set; such a directory is an error.
+/// The process as Rust's standard library sees it. A variable that is not Unicode counts as not set; a directory that
+/// is not Unicode is an error.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StdProcess;
 
@@ -52,30 +53,31 @@ impl Process for StdProcess {
     }
 }
 
-/// Names the agent's directory.
+/// The environment variable with the agent's directory.
 pub(crate) const AGENT_DIR_VARIABLE: &str = "PI_CODING_AGENT_DIR";
 
-/// The longest path in bytes, far more than any system takes. A header may name a working directory of any length.
+/// The longest path in bytes, far above the limit of any system. It exists because a header may contain a working
+/// directory of any length.
 pub(crate) const MAX_PATH: usize = 1 << 20;
 
-/// The longest file name that file systems take, in bytes.
+/// The longest name of a file in file systems, in bytes.
 const MAX_NAME: usize = 255;
 
 const HERE: PathSyntax = PathSyntax::HERE;
 
-/// A path as text; an error if it is not Unicode.
+/// A path as text. Fails if it is not Unicode.
 pub(crate) fn path_text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| Error::invalid(format!("The path must be Unicode: {}", path.display())))
 }
 
-/// A path as text, which stays the same when the working directory changes: a relative one is made absolute.
+/// An absolute path as text, so that it stays valid if the working directory changes.
 pub(crate) fn absolute_text(path: &Path) -> Result<String> {
-    // Windows' own call would take dots off the ends of names.
+    // Windows' own call would remove dots from the ends of names.
     let absolute = if path.is_absolute() { Ok(path.to_owned()) } else { std::path::absolute(path) };
     path_text(&absolute.with_call("getcwd", path_text(path)?)?).map(str::to_owned)
 }
 
-/// Whether a path needs no working directory to be understood, except for its drive.
+/// Whether a path is independent of the working directory, except for its drive.
 pub(crate) fn is_absolute(path: &str) -> bool {
     HERE.is_absolute(path)
 }
@@ -85,27 +87,27 @@ pub(crate) fn clean(path: &str) -> String {
     HERE.resolve(&[path])
 }
 
-/// Two paths, one after the other, cleaned. Keeps a trailing separator as `path.join` does.
+/// Joins and cleans two paths. Keeps a trailing separator, as `path.join` does.
 pub fn join(dir: &str, name: &str) -> String {
     HERE.join(dir, name)
 }
 
-/// A path made absolute by the directory that it starts from if it is relative.
+/// Makes a path absolute: a relative path starts from `dir`.
 pub(crate) fn resolve_from(dir: &str, path: &str) -> String {
     HERE.resolve(&[dir, path])
 }
 
-/// The directory a path is in.
+/// The directory that contains a path.
 pub fn parent(path: &str) -> String {
     HERE.resolve(&[path, ".."])
 }
 
-/// The last part of a path.
+/// The last name of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     HERE.file_name(path)
 }
 
-/// A path with `~` and `file://` resolved. A relative path stays relative.
+/// Replaces `~`, a `file://` URL and a shell's drive in a path. A relative path stays relative.
 pub fn normalize(path: &str, process: &dyn Process) -> Result<String> {
     if let Some(path) = HERE.of_shell(path) {
         return Ok(path);
@@ -123,7 +125,7 @@ pub fn normalize(path: &str, process: &dyn Process) -> Result<String> {
     Ok(path.to_owned())
 }
 
-/// A path made absolute and clean; a text that is too long for a path stays as it is.
+/// Makes a path absolute and clean. A text that is too long for a path stays unchanged.
 pub fn resolve(path: &str, process: &dyn Process) -> Result<String> {
     if path.len() > MAX_PATH {
         return Ok(copy_of(path)?);
@@ -142,18 +144,18 @@ fn absolute(path: &str, process: &dyn Process) -> Result<String> {
     Ok(HERE.resolve(&[&of_drive.unwrap_or_default(), &process.cwd()?, path]))
 }
 
-/// Whether two paths are equal once they are resolved. Links are not followed.
+/// Whether two paths are equal after they are resolved. Links are not followed.
 pub fn is_same_path(left: &str, right: &str, process: &dyn Process) -> Result<bool> {
     let (left, right) = (absolute(left, process)?, absolute(right, process)?);
     Ok(if cfg!(windows) { left.to_lowercase() == right.to_lowercase() } else { left == right })
 }
 
-/// Whether a path is a directory, or in it. Both are absolute, and links are not followed.
+/// Whether a path is a directory, or is in it. Both are absolute, and links are not followed.
 pub(crate) fn is_in(path: &str, dir: &str) -> bool {
     place_in(&clean(path), &clean(dir)).is_some()
 }
 
-/// What follows a directory in a path; None if the path is elsewhere. Both are clean.
+/// The part of a path after a directory; None if the path is not in it. Both are clean.
 fn place_in<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
     let (start, rest) = path.split_at_checked(dir.len())?;
     let is_same = if cfg!(windows) { start.to_lowercase() == dir.to_lowercase() } else { start == dir };
@@ -161,15 +163,15 @@ fn place_in<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
     Some(rest).filter(|_| is_same && is_below)
 }
 
-/// The path that a file or directory has after the directory `from`, which it is or is in, became `to`; None if it is elsewhere. The paths
-/// are absolute.
+/// The new path of a file or directory after the directory `from` was moved to `to`; None if it is neither `from` nor
+/// in it. The paths are absolute.
 pub(crate) fn moved_path(path: &str, from: &str, to: &str) -> Option<String> {
     let path = clean(path);
     let rest = place_in(&path, &clean(from))?;
     Some(if rest.is_empty() { clean(to) } else { join(to, rest) })
 }
 
-/// The agent's directory: the process's own rule, else the environment's, else `~/.pi/agent`.
+/// The agent's directory: by the process's own rule, else by the environment variable, else `~/.pi/agent`.
 pub fn agent_dir(process: &dyn Process) -> Result<String> {
     if let Some(dir) = process.agent_dir()? {
         return Ok(dir);
@@ -180,12 +182,12 @@ pub fn agent_dir(process: &dyn Process) -> Result<String> {
     }
 }
 
-/// The directory that holds the session directories of all working directories.
+/// The directory that contains the session directories of all working directories.
 pub fn sessions_dir(process: &dyn Process) -> Result<String> {
     Ok(join(&agent_dir(process)?, "sessions"))
 }
 
-/// The directory of a working directory's sessions under an agent directory (None: the process's).
+/// The session directory of a working directory, in the agent directory `agent` (None: the process's).
 pub fn default_session_dir(cwd: &str, agent: Option<&str>, process: &dyn Process) -> Result<String> {
     let agent = match agent {
         Some(agent) => agent.to_owned(),
@@ -195,7 +197,8 @@ pub fn default_session_dir(cwd: &str, agent: Option<&str>, process: &dyn Process
     Ok(join(&sessions, &dir_name(&resolve(cwd, process)?)))
 }
 
-/// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps it unique.
+/// The name of a working directory's session directory. A name that is too long for a file system is truncated, and
+/// ends with a hash to keep it unique.
 pub(super) fn dir_name(cwd: &str) -> String {
     let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
     let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);

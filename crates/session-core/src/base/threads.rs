@@ -1,4 +1,4 @@
-//! Threads: work that is spread over the processor's cores.
+//! Spreads work over the processor's cores.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,19 +7,19 @@ use std::thread;
 
 use super::error::Error;
 
-/// How many threads run at once. The system is asked once: it reads several files for the answer, which takes longer than
-/// opening a small session.
+/// How many threads run at once. The system is asked only once, because its answer takes longer than opening a small
+/// session: it reads several files.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
 }
 
-/// Locks a mutex, even one whose holder panicked.
+/// Locks a mutex, even if its last owner panicked.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The value of a mutex that is not needed any more.
+/// Unwraps a mutex that is no longer needed.
 pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
@@ -40,14 +40,14 @@ pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) 
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(jobs) {
-            // If no more threads can be created, the existing ones do the work.
+            // If no more threads can be created, the existing threads do the work.
             let _ = thread::Builder::new().spawn_scoped(scope, run);
         }
         run();
     });
 }
 
-/// Runs jobs that can fail on several threads: after an error no more jobs begin. Returns one of the errors.
+/// Runs jobs that can fail on several threads. No job starts after an error. Returns one of the errors.
 pub(crate) fn try_on_threads<S: Default, E: Send>(
     jobs: usize,
     work: impl Fn(&mut S, usize) -> Result<(), E> + Sync,
@@ -63,7 +63,7 @@ pub(crate) fn try_on_threads<S: Default, E: Send>(
     into_inner(failed).map_or(Ok(()), Err)
 }
 
-/// The error of a task that panicked, with the panic's message if it is a text.
+/// The error of a task that panicked. It contains the panic's message if that is a text.
 pub fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
     let literal = panic.downcast_ref::<&str>().copied();
     Error::internal(match literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {

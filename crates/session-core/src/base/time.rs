@@ -1,4 +1,4 @@
-//! Timestamps: milliseconds since 1970 as JavaScript counts them, and the ISO form that entries have.
+//! Times: milliseconds since 1970 as in JavaScript, and the ISO form in entries.
 
 use chrono::{DateTime, Datelike, NaiveDate, Timelike};
 
@@ -13,7 +13,7 @@ pub enum Time {
     Unparsed,
 }
 
-/// The largest distance from 1970 that a JavaScript date may have, in ms.
+/// The largest distance from 1970 of a JavaScript date, in ms.
 const MAX_DATE: f64 = 8.64e15;
 
 /// Days from the year 0 to 1970, as chrono counts them.
@@ -66,12 +66,12 @@ fn parse_iso(text: &[u8]) -> Option<i64> {
     Some((minutes * 60 + second) * 1000 + ms)
 }
 
-/// The number of these digits; None if one is none.
+/// The number that these digits form; None if one of them is not a digit.
 fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0')))
 }
 
-/// `new Date(ms).toISOString()`: UTC, three digits of milliseconds, `Z`. None where JavaScript throws.
+/// `new Date(ms).toISOString()`: UTC, three digits of milliseconds, `Z`. None if JavaScript throws.
 pub fn iso(ms: f64) -> Option<String> {
     let Time::At(ms) = Time::from_number(ms) else {
         return None;
@@ -79,12 +79,12 @@ pub fn iso(ms: f64) -> Option<String> {
     if ms.is_nan() {
         return None;
     }
-    // JavaScript's dates reach further than chrono's; the calendar repeats every 400 years.
+    // JavaScript's dates reach further than chrono's. The calendar repeats every 400 years.
     let cycles = (ms / CYCLE).floor();
-    // Without a zone, or each of its parts is asked for in that of UTC.
+    // A date without a zone, because with one chrono converts the date again for each part.
     let date = DateTime::from_timestamp_millis((ms - cycles * CYCLE) as i64)?.naive_utc();
     let year = date.year() + 400 * cycles as i32;
-    // `format!` takes a tenth of the time of an append in memory.
+    // Without `format!`, which takes a tenth of the time of an append to a session in memory.
     let mut text = String::with_capacity(27);
     if (0..=9999).contains(&year) {
         push_digits(&mut text, year.unsigned_abs(), 4);
@@ -108,14 +108,14 @@ pub fn iso(ms: f64) -> Option<String> {
     Some(text)
 }
 
-/// Appends so many digits of a number, the last ones.
+/// Appends the last `digits` digits of a number.
 fn push_digits(text: &mut String, number: u32, digits: u32) {
     for power in (0..digits).rev() {
         text.push(char::from(b'0' + (number / 10u32.pow(power) % 10) as u8));
     }
 }
 
-/// As [`iso`]; JavaScript's error where that throws.
+/// As [`iso`]. Fails with JavaScript's error if it throws.
 pub fn timestamp(ms: f64) -> Result<String> {
     iso(ms).ok_or_else(|| Error::argument("Invalid time value"))
 }

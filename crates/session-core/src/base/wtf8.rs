@@ -1,12 +1,12 @@
-//! Text as JavaScript has it. A JavaScript string is any sequence of UTF-16 units, so it may hold a lone surrogate (often
-//! one that a tool left when it cut its output), which Rust's strings cannot. It is kept as WTF-8: UTF-8 in which a lone
-//! surrogate takes three bytes. Text without lone surrogates is plain UTF-8.
+//! Text as in JavaScript. A JavaScript string is any sequence of UTF-16 units, so it may contain a lone surrogate
+//! (often left by a tool that truncated its output). Rust's strings cannot contain one. We store text as WTF-8: UTF-8
+//! in which a lone surrogate occupies three bytes. Text without lone surrogates is plain UTF-8.
 
 use std::borrow::Cow;
 
 use super::memory::{self, append, copy_of_bytes, push_str, reserve, with_capacity, OutOfMemory};
 
-/// The WTF-8 of UTF-16 units. Paired surrogates become one character.
+/// Converts UTF-16 units to WTF-8. Paired surrogates become one character.
 pub fn from_utf16(units: &[u16]) -> Result<Vec<u8>, OutOfMemory> {
     let mut out = Vec::new();
     push_utf16(&mut out, units)?;
@@ -15,14 +15,14 @@ pub fn from_utf16(units: &[u16]) -> Result<Vec<u8>, OutOfMemory> {
 
 /// Appends the WTF-8 of UTF-16 units.
 pub(crate) fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMemory> {
-    // The compiler makes vector instructions of both loops.
+    // The compiler vectorizes both loops.
     if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
         reserve(out, units.len())?;
         out.extend(units.iter().map(|&unit| unit as u8));
         return Ok(());
     }
     let start = out.len();
-    // One byte more, because each character is written as four bytes.
+    // Each write is four bytes wide and at most three of them count, so the last one needs one byte more.
     let most = 3 * units.len() + 1;
     reserve(out, most)?;
     out.resize(start + most, 0);
@@ -44,17 +44,17 @@ pub(crate) fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMe
     Ok(())
 }
 
-/// How many units are converted at once. Of a block of characters that take three bytes each, as Chinese and Japanese ones, the compiler
-/// makes code that is four times as fast as the loop for any characters. Together they take 23 µs for 10,000 units of Japanese, 25 of
-/// Cyrillic and 15 of German, where `encoding_rs` takes 46, 29 and 17.
+/// How many units are converted at once. If all units of a block need three bytes, as in Chinese and Japanese, the
+/// compiler's code is four times as fast as the loop for any characters. 10,000 units take 23 µs in Japanese, 25 in
+/// Cyrillic and 15 in German, where `encoding_rs` takes 46, 29 and 17.
 const BLOCK: usize = 8;
 
-/// Whether each of these units is a character that takes three bytes.
+/// Whether each of these units needs three bytes in UTF-8.
 fn takes_three_bytes(block: &[u16; BLOCK]) -> bool {
     block.iter().fold(true, |all, unit| all & (*unit >= 0x800) & ((*unit & 0xF800) != 0xD800))
 }
 
-/// The UTF-8 of units that take three bytes each.
+/// The UTF-8 of units that need three bytes each.
 fn three_bytes_each(block: &[u16; BLOCK]) -> [u8; 3 * BLOCK] {
     let [a, b, c, d, e, f, g, h] = block.map(|unit| {
         let unit = u64::from(unit);
@@ -68,8 +68,8 @@ fn three_bytes_each(block: &[u16; BLOCK]) -> [u8; 3 * BLOCK] {
     bytes
 }
 
-/// Writes the WTF-8 of a block of any units, up to a surrogate or with one. Returns how many units were read and how many bytes were
-/// written.
+/// Writes the WTF-8 of a block of any units. Stops before a surrogate; if the block begins with one, writes it alone.
+/// Returns how many units were read and how many bytes were written.
 fn write_any(units: &[u16], bytes: &mut [u8]) -> (usize, usize) {
     if let (Some(block), Some(bytes)) = (units.first_chunk::<BLOCK>(), bytes.first_chunk_mut()) {
         if block.iter().fold(0, |all, unit| all | unit) < 0x80 {
@@ -97,7 +97,7 @@ fn write_any(units: &[u16], bytes: &mut [u8]) -> (usize, usize) {
     }
 }
 
-/// As `write_any`, of a character with a surrogate.
+/// As `write_any`, for a character that begins with a surrogate.
 fn write_surrogate(units: &[u16], bytes: &mut [u8; 4]) -> (usize, usize) {
     let decoded = char::decode_utf16(units.iter().copied()).next();
     match decoded {
@@ -107,7 +107,7 @@ fn write_surrogate(units: &[u16], bytes: &mut [u8; 4]) -> (usize, usize) {
     }
 }
 
-/// The UTF-16 units of WTF-8 bytes. Bytes that are not WTF-8 become U+FFFD.
+/// Converts WTF-8 to UTF-16 units. Bytes that are not WTF-8 become U+FFFD.
 pub fn to_utf16(bytes: &[u8]) -> Result<Vec<u16>, OutOfMemory> {
     // No character has more units than bytes.
     let mut out = with_capacity(bytes.len())?;
@@ -118,11 +118,12 @@ pub fn to_utf16(bytes: &[u8]) -> Result<Vec<u16>, OutOfMemory> {
     Ok(out)
 }
 
-/// WTF-8 taken apart: text, and the unit after it, which is a lone surrogate, or U+FFFD for bytes that are not WTF-8.
+/// Splits WTF-8 into pieces of text, each with the unit after it: a lone surrogate, or U+FFFD for bytes that are not
+/// WTF-8.
 fn pieces(bytes: &[u8]) -> impl Iterator<Item = (&str, Option<u16>)> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
-        // Bytes of a surrogate are not UTF-8: they end the first chunk.
+        // A surrogate's bytes are not UTF-8, so they end the first chunk.
         let chunk = rest.utf8_chunks().next()?;
         let tail = rest.get(chunk.valid().len()..).unwrap_or_default();
         let (unit, taken) = match surrogate_at(tail) {
@@ -134,7 +135,7 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = (&str, Option<u16>)> {
     })
 }
 
-/// The lone surrogate that these WTF-8 bytes begin with.
+/// The lone surrogate at the start of these WTF-8 bytes.
 pub(crate) fn surrogate_at(bytes: &[u8]) -> Option<u16> {
     match bytes {
         [0xED, b @ 0xA0..=0xBF, c @ 0x80..=0xBF, ..] => Some(0xD000 | (u16::from(b & 0x3F) << 6) | u16::from(c & 0x3F)),
@@ -142,7 +143,7 @@ pub(crate) fn surrogate_at(bytes: &[u8]) -> Option<u16> {
     }
 }
 
-/// The text for a message or a file name: lone surrogates become U+FFFD.
+/// The text for a message or a file name. Lone surrogates become U+FFFD.
 pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -153,7 +154,7 @@ pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The start of an id, for a message: an id of a file may be of any length.
+/// The start of an id, for a message, because an id in a file may have any length.
 pub fn shown(id: &[u8]) -> Cow<'_, str> {
     const LONGEST: usize = 256;
     match id.get(..LONGEST) {
@@ -164,12 +165,13 @@ pub fn shown(id: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text in memory that can be refused.
+/// A copy as text; lone surrogates become U+FFFD. Fails if the allocation fails.
 pub(crate) fn copy_lossy(bytes: &[u8]) -> memory::Result<String> {
     into_string_lossy(copy_of_bytes(bytes)?)
 }
 
-/// The text of bytes that are no longer needed: what is not UTF-8 becomes U+FFFD. Its memory can be refused.
+/// Converts bytes into text without a copy if they are UTF-8. Other bytes become U+FFFD. Fails with `OutOfMemory` if
+/// the allocation fails.
 pub fn into_string_lossy(bytes: Vec<u8>) -> Result<String, OutOfMemory> {
     String::from_utf8(bytes).or_else(|error| {
         let mut out = String::new();
@@ -181,7 +183,7 @@ pub fn into_string_lossy(bytes: Vec<u8>) -> Result<String, OutOfMemory> {
     })
 }
 
-/// The WTF-8 of a code point, which may be a surrogate, in a buffer.
+/// Writes the WTF-8 of a code point, which may be a surrogate, into a buffer.
 pub(crate) fn encode_wtf8(code_point: u32, buffer: &mut [u8; 4]) -> &[u8] {
     if let Some(c) = char::from_u32(code_point) {
         return c.encode_utf8(buffer).as_bytes();
@@ -192,7 +194,7 @@ pub(crate) fn encode_wtf8(code_point: u32, buffer: &mut [u8; 4]) -> &[u8] {
     start
 }
 
-/// What JavaScript's `trim` removes: its white space and line ends, U+FEFF among them.
+/// Whether JavaScript's `trim` removes the character: white space, line ends, U+FEFF.
 fn is_js_space(c: char) -> bool {
     matches!(c, '\t'..='\r' | ' ' | '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{2028}' | '\u{2029}'
         | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{FEFF}')
@@ -210,7 +212,8 @@ pub fn trim(bytes: &[u8]) -> &[u8] {
     rest.get(..rest.len() - cut).unwrap_or_default()
 }
 
-/// A session name as it is stored: runs of carriage returns and line feeds become one space, then trimmed.
+/// The form in which a session name is stored: runs of carriage returns and line feeds become one space; then it is
+/// trimmed.
 pub fn one_line(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {
     let mut out = with_capacity(bytes.len())?;
     let mut in_run = false;
@@ -226,16 +229,16 @@ pub fn one_line(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {
     copy_of_bytes(trim(&out))
 }
 
-/// Appends a JSON string as `JSON.stringify` writes it: only what must be escaped is, lone surrogates included.
+/// Appends a JSON string as `JSON.stringify` writes it: escapes only what must be escaped, and lone surrogates.
 pub(crate) fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), OutOfMemory> {
     append(out, b"\"")?;
     push_escaped(out, bytes)?;
     append(out, b"\"")
 }
 
-/// Appends what stands between the quotes of a JSON string as `JSON.stringify` writes it, see [`push_json_string`].
+/// Appends the inside of a JSON string, without its quotes, as `JSON.stringify` writes it. See [`push_json_string`].
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
-    // With room for the escapes of the last piece, text that has few of them is written without growing again.
+    // Includes memory for the escapes of the last piece, so that text with few escapes causes no second allocation.
     reserve(out, bytes.len() + 5 * bytes.len().min(PIECE) + 66)?;
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return push_escaped_text(out, text);
@@ -249,19 +252,19 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()
     Ok(())
 }
 
-/// How much is escaped at once, in bytes: the library asks for as much memory as there can be escapes.
+/// How many bytes are escaped at once. The library reserves memory for the most escapes that a piece can have.
 const PIECE: usize = 1 << 14;
 
 fn push_escaped_text(out: &mut Vec<u8>, text: &str) -> memory::Result<()> {
     let mut rest = text;
     while !rest.is_empty() {
         let (piece, later) = rest.split_at_checked(rest.floor_char_boundary(PIECE)).unwrap_or((rest, ""));
-        // And for one of its blocks.
+        // 64 bytes more for one block of the library.
         reserve(out, 6 * piece.len() + 64)?;
         let last = out.pop();
         let seam = out.len();
         escape_simd::json::escape_into(piece, out);
-        // It writes quotes. The first has the place of the last byte before.
+        // The library writes quotes. The opening quote overwrites the byte before it, which is restored here.
         out.pop();
         match (last, out.get_mut(seam)) {
             (Some(last), Some(quote)) => *quote = last,
