@@ -1,8 +1,8 @@
 //! Structs of named fields, read from a JSON object. serde's derived structs reject repeated keys, which `JSON.parse` accepts.
 
-/// Defines a struct of optional fields that is read from a JSON object: keys in any order, unknown ones skipped, the last of a
-/// repeated key kept. Each type parameter is the type that a field's value is read as; a caller may fill the struct with another,
-/// values of JavaScript for example.
+/// Defines a struct of optional fields that is read from a JSON object. Keys may be in any order, unknown keys are
+/// skipped, and a repeated key has its last value. Each type parameter is the type into which a field's value is read.
+/// A caller may choose other types, such as values of JavaScript.
 macro_rules! fields {
     ($(#[$doc:meta])* $vis:vis struct $name:ident<$($param:ident),+> {
         $($(#[$field_doc:meta])* $field:ident: $kind:ident = $key:literal,)+

@@ -1,8 +1,9 @@
-//! JSON text as `JSON.parse` accepts it, read without building values: a field of an object is a span of its text, a string
-//! is WTF-8, and an edit of an object's own keys keeps the texts of its other values.
+//! JSON text as `JSON.parse` accepts it, read without building values. A field of an object is a span of its text, a
+//! string is WTF-8, and an edit of an object's own keys keeps the texts of its other values.
 //!
-//! One `scanner` checks and skips values, in any `Input`; `reader` reads raw values and the structs of `fields!` with it. serde's derived
-//! structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse` accepts.
+//! `scanner` checks and skips values in any `Input`. With it `reader` reads raw values and the structs of `fields!`. We
+//! do not use serde's derived structs, because they reject repeated keys, nor its strings, because they reject lone
+//! surrogates: `JSON.parse` accepts both.
 
 pub(crate) mod fields;
 pub(crate) mod object_text;

@@ -1,5 +1,6 @@
-//! Edits of an object's own keys. The texts of the other values stay byte by byte, and so does the order of the keys. What is lost says
-//! nothing to a reader of JSON: white space between members, earlier values of a repeated key, and escapes in keys that need none.
+//! Edits of an object's own keys. The texts of the other values stay the same byte by byte, and so does the order of
+//! the keys. An edit loses only what has no meaning in JSON: white space between members, earlier values of a repeated
+//! key, and unnecessary escapes in keys.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -21,7 +22,7 @@ struct Member<'a> {
 }
 
 impl<'a> ObjectText<'a> {
-    /// Reads a text that must be a JSON object; None if it is not. Without memory for its members it is an error.
+    /// Reads a text as a JSON object; None if it is not one. Fails with `OutOfMemory` if the allocation fails.
     pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
         let mut object = Self(with_capacity(8)?);
         match object.add_members(text) {
@@ -79,12 +80,12 @@ impl<'a> ObjectText<'a> {
         Ok(())
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub(crate) fn remove(&mut self, key: &str) {
         self.0.retain(|member| *member.key != *key.as_bytes());
     }
 
-    /// The object with the values that `each` makes of its own. A key that gets none goes.
+    /// Replaces each value by the result of `each`. Removes the keys for which `each` returns None.
     pub(crate) fn with_values(
         self,
         mut each: impl FnMut(&[u8], Cow<'a, str>) -> memory::Result<Option<Cow<'a, str>>>,
@@ -99,7 +100,7 @@ impl<'a> ObjectText<'a> {
     /// The object's text, without white space between its members.
     pub(crate) fn text(&self) -> memory::Result<Vec<u8>> {
         let mut out = Vec::new();
-        // A member has quotes, a colon and a comma besides.
+        // Each member has two quotes, a colon and a comma.
         reserve(&mut out, 2 + self.0.iter().map(|member| member.key.len() + member.value.len() + 4).sum::<usize>())?;
         out.push(b'{');
         for (at, member) in self.0.iter().enumerate() {

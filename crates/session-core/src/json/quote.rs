@@ -1,11 +1,11 @@
-//! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest.
+//! JSON strings from UTF-16 units: in this form a JavaScript engine returns its strings fastest.
 
 use std::cell::Cell;
 
 use crate::base::memory::{self, append, keep};
 use crate::base::wtf8::{push_escaped, push_utf16};
 
-/// How many units are converted at once: they stay in the processor's cache from one step to the next.
+/// How many units are converted at once: few enough that they stay in the processor's cache between two steps.
 const PIECE: usize = 1 << 14;
 
 thread_local! {
@@ -28,7 +28,7 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
     append(out, b"\"")
 }
 
-/// The length of the next piece. It does not end between the two halves of a character.
+/// The length of the next piece. It does not end between the two surrogates of a character.
 fn piece_length(units: &[u16]) -> usize {
     match units.get(PIECE - 1) {
         Some(0xD800..=0xDBFF) => PIECE - 1,

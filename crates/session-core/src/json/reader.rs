@@ -1,6 +1,6 @@
-//! Reads what the core needs of a JSON text: named fields, while everything else is skipped by the [`Scanner`].
+//! Reads named fields of a JSON text; the [`Scanner`] skips everything else.
 //!
-//! It accepts what `JSON.parse` accepts. Values are not built: a field is a [`Raw`] span.
+//! It accepts what `JSON.parse` accepts. It builds no values: a field is a [`Raw`] span.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::scanner::{ScanError, ScanResult, Scanner};
 use super::string_bytes;
 use crate::base::memory::{self, push, with_capacity};
 
-/// The text of a JSON value, checked to be one.
+/// The text of a JSON value that has been checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raw<'a>(&'a str);
 
@@ -19,9 +19,9 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// What a JSON value is read as.
+/// A type that can be read from a JSON value.
 pub(crate) trait FromJson<'a>: Sized {
-    /// Takes the value that comes next.
+    /// Reads the next value.
     fn take(scanner: &mut Scanner<&'a str>) -> ScanResult<Self, &'a str>;
 }
 
@@ -31,7 +31,7 @@ impl<'a> FromJson<'a> for Raw<'a> {
     }
 }
 
-/// Reads a whole text as one value; None if it is not JSON, or not what was asked for.
+/// Reads a whole text as one value; None if it is not JSON, or not a value of type `T`.
 pub(crate) fn read<'a, T: FromJson<'a>>(text: &'a str) -> Option<T> {
     let mut scanner = Scanner::new(text);
     let value = T::take(&mut scanner).ok()?;
@@ -43,7 +43,7 @@ pub fn is_json(text: &str) -> bool {
     read::<Raw<'_>>(text).is_some()
 }
 
-/// The elements of a JSON text that is a list. They are not collected: a line may have millions.
+/// The elements of a JSON text that is an array. An iterator, because a line may have millions of them.
 pub(crate) fn elements(json: &str) -> impl Iterator<Item = &str> {
     let mut scanner = Scanner::new(json);
     let is_list = scanner.take(b'[') == Ok(true);
@@ -56,11 +56,12 @@ pub(crate) fn elements(json: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The members of an object whose keys are known only when it is read. Where a struct of `fields!` knows them, that is faster.
+/// The members of an object whose keys are known only at run time. If they are known before, a struct of `fields!` is
+/// faster.
 pub(crate) struct Members<'a>(Vec<(Cow<'a, [u8]>, Raw<'a>)>);
 
 impl<'a> Members<'a> {
-    /// Reads a text as an object; None if it is not. Fails if there is no memory for its members.
+    /// Reads a text as an object; None if it is not one. Fails with `OutOfMemory` if the allocation fails.
     pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
         let mut members = Self(with_capacity(12)?);
         match members.take(text) {

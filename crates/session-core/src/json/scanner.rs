@@ -1,7 +1,8 @@
 //! The JSON scanner: checks and skips values by the rules of `JSON.parse`, without building them.
 //!
-//! It reads from an [`Input`]: text in memory, or a window that moves over a file (`lines/file_window.rs`). A value of any size and any depth
-//! is skipped in the memory that the input has. Only a value that the caller asks for is kept in one piece, up to a limit.
+//! It reads from an [`Input`]: text in memory, or a window that moves over a file (`lines/file_window.rs`). It skips
+//! values of any size and depth without further memory. It keeps a value in one piece only if the caller asks for that
+//! value, up to a limit.
 
 use std::io;
 
@@ -9,7 +10,7 @@ use super::simd::{short_end, skip_string, Skipped};
 use super::string::unescape;
 use crate::base::memory::{self, OutOfMemory};
 
-/// A longer key is not one that anything looks for.
+/// The longest key that is compared, in bytes. No key that a caller looks for is longer.
 const LONGEST_KEY: usize = 1 << 10;
 
 /// The bytes that a scanner reads.
@@ -22,8 +23,8 @@ pub(crate) trait Input {
     /// The bytes in memory.
     fn bytes(&self) -> &[u8];
 
-    /// Reads more bytes after those in memory, and may drop those before `keep`. Gives how many were dropped, or None at
-    /// the end of the input.
+    /// Reads more bytes after those in memory, and may drop the bytes before `keep`. Returns how many were dropped, or
+    /// None at the end of the input.
     fn read_more(&mut self, keep: usize) -> Result<Option<usize>, Self::Error>;
 }
 
@@ -43,17 +44,17 @@ impl<T: AsRef<[u8]>> Input for T {
     }
 }
 
-/// Why a value was not scanned to its end. The scanner's position is then the first byte that does not fit.
+/// Why a value was not scanned to its end. The scanner is then at the first byte that it could not scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScanError<E> {
-    /// It is not JSON.
+    /// The text is not JSON.
     Malformed,
-    /// It could not be read or kept.
+    /// The input could not be read, or an allocation failed.
     Input(E),
 }
 
 impl<E> ScanError<E> {
-    /// Why it could not be read or kept; None if it is not JSON.
+    /// The error of the input; None if the text is not JSON.
     pub(crate) fn cause(self) -> Option<E> {
         match self {
             ScanError::Malformed => None,
@@ -76,18 +77,18 @@ impl From<OutOfMemory> for ScanError<io::Error> {
 
 pub(crate) type ScanResult<T, I> = Result<T, ScanError<<I as Input>::Error>>;
 
-/// A position in an input.
+/// Scans an input from a position.
 #[derive(Debug)]
 pub(crate) struct Scanner<I> {
     pub input: I,
-    /// The next byte, counted from the first one in memory.
+    /// The index in memory of the next byte.
     at: usize,
-    /// The start of the value that is kept, and its limit.
+    /// The index of the kept value's first byte, and the limit of its length.
     kept: Option<(usize, usize)>,
     containers: Containers,
 }
 
-/// Open containers, each a bit: whether it is an object. Sixty-four of them need no allocation.
+/// The open containers, one bit each: 1 for an object. Up to 64 need no allocation.
 #[derive(Debug, Default)]
 struct Containers {
     bits: u64,
@@ -119,7 +120,7 @@ impl Containers {
 }
 
 impl<'a> Scanner<&'a str> {
-    /// Takes what comes next, which is what `skip` skips, and gives its part of the text.
+    /// Skips by `skip`, and returns the skipped part of the text.
     pub(crate) fn span(
         &mut self,
         skip: impl FnOnce(&mut Self) -> ScanResult<(), &'a str>,
@@ -142,23 +143,23 @@ impl<I: Input> Scanner<I> {
         Self { at, ..Self::new(input) }
     }
 
-    /// Drops the state of a scan that failed. The position stays.
+    /// Resets the scanner after a failed scan. The position stays.
     pub(crate) fn forget_failure(&mut self) {
         self.kept = None;
         self.containers = Containers::default();
     }
 
-    /// The position, counted from the first byte in memory.
+    /// The index in memory of the next byte.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// Takes the next byte, which was seen.
+    /// Skips the next byte, which the caller has peeked.
     pub(crate) fn skip_byte(&mut self) {
         self.at += 1;
     }
 
-    /// The next byte, or None at the end. It is not taken.
+    /// The next byte, or None at the end. Does not skip it.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<u8>, I::Error> {
         match self.input.bytes().get(self.at) {
@@ -176,7 +177,7 @@ impl<I: Input> Scanner<I> {
         }
     }
 
-    /// The next byte that is not white space, or None at the end. It is not taken.
+    /// Skips white space and returns the next byte, or None at the end. Does not skip that byte.
     #[inline]
     pub(crate) fn next_token(&mut self) -> Result<Option<u8>, I::Error> {
         loop {
@@ -188,7 +189,7 @@ impl<I: Input> Scanner<I> {
         }
     }
 
-    /// Takes the token if it comes next.
+    /// Skips white space, and the token if it is next. Returns whether it was.
     #[inline]
     pub(crate) fn take(&mut self, token: u8) -> Result<bool, I::Error> {
         let is_next = self.next_token()? == Some(token);
@@ -196,7 +197,7 @@ impl<I: Input> Scanner<I> {
         Ok(is_next)
     }
 
-    /// Takes the token, which must come next.
+    /// Skips white space and the token. Fails if another byte is next.
     #[inline]
     pub(crate) fn expect(&mut self, token: u8) -> ScanResult<(), I> {
         if self.take(token)? {
@@ -206,8 +207,8 @@ impl<I: Input> Scanner<I> {
         }
     }
 
-    /// Moves to the next element of a container, or the next key of an object, whose opening bracket was taken. False at
-    /// the closing bracket, which is not taken. `first` is true before the first call.
+    /// Moves to the next element of an array, or the next key of an object, after its opening bracket was skipped.
+    /// Returns false at the closing bracket, and does not skip it. `first` is true before the first call.
     pub(crate) fn next_element(&mut self, first: &mut bool, close: u8) -> ScanResult<bool, I> {
         let is_first = std::mem::replace(first, false);
         match self.next_token()? {
@@ -221,8 +222,8 @@ impl<I: Input> Scanner<I> {
         }
     }
 
-    /// Takes an object and calls `member` for each of its members, at the value, with what `find` gives for the key. A key that has
-    /// escapes is given to `find` without them.
+    /// Reads an object. Calls `member` for each member, at its value, with the result of `find` for its key. `find`
+    /// receives keys without escapes.
     pub(crate) fn members<K>(
         &mut self,
         find: impl Fn(&[u8]) -> Option<K>,
@@ -246,13 +247,13 @@ impl<I: Input> Scanner<I> {
         self.expect(b'}')
     }
 
-    /// Takes a value and gives its text, without white space around it; None if that is longer than `limit`.
+    /// Reads a value and returns its text without white space around it; None if the text is longer than `limit`.
     pub(crate) fn value(&mut self, limit: usize) -> ScanResult<Option<&[u8]>, I> {
         self.next_token()?;
         self.keep(limit, Self::skip_value)
     }
 
-    /// Keeps what is skipped in memory, unless it is longer than `limit`.
+    /// Keeps the bytes that `skip` skips in memory, unless they are longer than `limit`.
     #[inline]
     fn keep(
         &mut self,
@@ -267,7 +268,7 @@ impl<I: Input> Scanner<I> {
         Ok(bytes.filter(|bytes| bytes.len() <= limit))
     }
 
-    /// Drops what was scanned and is not kept, and reads on. False at the end.
+    /// Drops the scanned bytes that are not kept, and reads more. False at the end.
     fn read_more(&mut self) -> Result<bool, I::Error> {
         self.kept = self.kept.filter(|(from, limit)| self.at - from < *limit);
         let keep = self.kept.map_or(self.at, |(from, _)| from);
@@ -277,8 +278,8 @@ impl<I: Input> Scanner<I> {
         Ok(true)
     }
 
-    /// Skips everything up to a byte, and the byte. False at the end of the input, or if `should_continue` returns false when the
-    /// bytes in memory do not contain it.
+    /// Skips everything up to and including a byte. False if the input ends before it, or if `should_continue` returns
+    /// false when the bytes in memory do not contain it.
     pub(crate) fn skip_past(
         &mut self,
         byte: u8,
@@ -301,7 +302,7 @@ impl<I: Input> Scanner<I> {
     pub(crate) fn skip_value(&mut self) -> ScanResult<(), I> {
         let depth = self.containers.depth;
         loop {
-            // A value comes here.
+            // A value is next.
             match self.next_token()? {
                 Some(b'"') => self.skip_string()?,
                 Some(b'{') => {
@@ -325,7 +326,7 @@ impl<I: Input> Scanner<I> {
                 Some(b'-' | b'0'..=b'9') => self.skip_number()?,
                 _ => return Err(ScanError::Malformed),
             }
-            // A value was skipped: it ends its container, or another follows.
+            // After a value: its container ends, or another element follows.
             loop {
                 if self.containers.depth == depth {
                     return Ok(());
@@ -351,7 +352,7 @@ impl<I: Input> Scanner<I> {
         self.expect(b':')
     }
 
-    /// Skips a string whose opening quote comes next.
+    /// Skips a string. Its opening quote is next.
     pub(crate) fn skip_string(&mut self) -> ScanResult<(), I> {
         self.at += 1;
         if let Some(end) = short_end(self.input.bytes(), self.at) {
@@ -409,7 +410,7 @@ impl<I: Input> Scanner<I> {
         Ok(is_next)
     }
 
-    /// Skips one digit or more.
+    /// Skips one or more digits.
     fn skip_digits(&mut self) -> ScanResult<(), I> {
         if !self.peek()?.is_some_and(|byte| byte.is_ascii_digit()) {
             return Err(ScanError::Malformed);

@@ -1,21 +1,22 @@
-//! Skipping the inside of a JSON string, 64 bytes at once.
+//! Skips the inside of a JSON string, 64 bytes at once.
 //!
-//! Most of a session is long strings of which only the end matters. For each block of 64 bytes three masks are made (quotes, backslashes,
-//! control characters), one bit for each byte. They say where the string ends and whether it is valid without a branch for each byte. A
-//! string is valid if `JSON.parse` accepts it. Bytes beyond ASCII are not examined: none of them ends a string.
+//! Most of a session is long strings of which only the end matters. For each block of 64 bytes we compute three masks
+//! (quotes, backslashes, control characters) with one bit for each byte. They show where the string ends and whether it
+//! is valid, without a branch for each byte. A string is valid if `JSON.parse` accepts it. Bytes beyond ASCII are not
+//! examined, because none of them ends a string.
 //!
-//! Opening a session of 128 MB took 195 ms with serde_json, 82 ms with a search for the next quote or backslash, and 44 ms
-//! with masks made by AVX2. The vectors here are those that every processor of a target has, so that nothing asks which one
-//! it is, and no code is `unsafe`. That costs some 5 ms of these.
+//! Opening a session of 128 MB took 195 ms with serde_json, 82 ms with a search for the next quote or backslash, and 44
+//! ms with masks computed by AVX2. We use only the vector instructions that every processor of a target has. So the
+//! code need not find out which processor it runs on, and none of it is `unsafe`. That costs some 5 ms more.
 
 use wide::{u8x16, u8x64};
 
 /// How far a string was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Skipped {
-    /// Its closing quote is just before this position.
+    /// The string is closed: its closing quote is just before this position.
     Closed(usize),
-    /// The bytes end before it does; with more of them it goes on from this position.
+    /// The bytes end before the string does. With more bytes, skipping continues at this position.
     Open(usize),
     /// The byte at this position makes it invalid.
     Bad(usize),
@@ -23,7 +24,7 @@ pub(super) enum Skipped {
 
 const BLOCK_BYTES: usize = 64;
 
-/// Skips a string.
+/// Skips the inside of a string.
 pub(super) fn skip_string(bytes: &[u8], from: usize) -> Skipped {
     let mut at = from;
     loop {
@@ -40,7 +41,7 @@ pub(super) fn skip_string(bytes: &[u8], from: usize) -> Skipped {
     }
 }
 
-/// The end of a string without escapes that is shorter than sixteen bytes; None if it may be anything else.
+/// The end of a string without escapes that is shorter than sixteen bytes; None if it is any other string.
 #[inline]
 pub(super) fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
     let start = u8x16::new(*bytes.get(from..)?.first_chunk()?);
@@ -51,7 +52,8 @@ pub(super) fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
     (quotes != 0 && others & before == 0).then(|| from + quotes.trailing_zeros() as usize + 1)
 }
 
-/// Checks the last bytes of a text, which are too few for a block. The loop over whole blocks is faster without it.
+/// Checks the last bytes of a text, which are too few for a block. It is a function of its own, because the loop over
+/// whole blocks is faster without it.
 #[inline(never)]
 fn check_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
     let mut padded = [b' '; BLOCK_BYTES];
@@ -61,8 +63,8 @@ fn check_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
     check_block(bytes, at, &padded, rest.len().min(BLOCK_BYTES))
 }
 
-/// Checks the first `len` bytes of the block at position `at`. `Open` gives where the next block starts, or `at` itself if
-/// more bytes are needed.
+/// Checks the first `len` bytes of the block at position `at`. `Open` contains the start of the next block, or `at`
+/// itself if more bytes are needed.
 #[inline(always)]
 fn check_block(bytes: &[u8], at: usize, block: &[u8; BLOCK_BYTES], len: usize) -> Skipped {
     let block = u8x64::from(*block);
@@ -75,13 +77,14 @@ fn check_block(bytes: &[u8], at: usize, block: &[u8; BLOCK_BYTES], len: usize) -
     if slashes != 0 {
         escaped = after_odd_runs(slashes);
         stops &= !escaped;
-        // A backslash at the end escapes the next byte, so that the next block starts with that backslash. A rare
-        // branch to a cold function lets the processor start the next block before the masks are known.
+        // A backslash at the end of the block escapes the next byte, so the next block must start with that backslash.
+        // This is a rare branch to a cold function, so that the processor can start the next block before the masks are
+        // computed.
         if slashes >> (len - 1) != 0 {
             step -= unpaired_at_end(slashes, len);
         }
     }
-    // The bits below the first stop; all of them if there is none.
+    // The bits below the first stop; all bits if there is none.
     let inside = stops.wrapping_sub(1) & !stops;
     if controls & inside != 0 {
         return bad(bytes, at);
@@ -99,7 +102,7 @@ fn check_block(bytes: &[u8], at: usize, block: &[u8; BLOCK_BYTES], len: usize) -
             match bytes.get(u + 1..u + 5) {
                 Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => {}
                 Some(_) => return bad(bytes, at),
-                // Its backslash is in this block, for no block starts with an escaped byte.
+                // The escape's backslash is in this block, because no block starts with an escaped byte.
                 None => return Skipped::Open(u - 1),
             }
             unicode &= unicode - 1;
@@ -111,14 +114,14 @@ fn check_block(bytes: &[u8], at: usize, block: &[u8; BLOCK_BYTES], len: usize) -
     }
 }
 
-/// The first byte of a block at `at` that makes the string invalid. Nothing before the block does.
+/// The first byte of a block at `at` that makes the string invalid. Everything before the block is valid.
 #[cold]
 #[inline(never)]
 fn bad(bytes: &[u8], at: usize) -> Skipped {
     bytewise(bytes, at)
 }
 
-/// Skips a string byte by byte, as the grammar has it.
+/// Skips a string byte by byte, by the grammar of JSON.
 fn bytewise(bytes: &[u8], from: usize) -> Skipped {
     let mut at = from;
     loop {
@@ -155,7 +158,7 @@ fn after_odd_runs(slashes: u64) -> u64 {
         return follows;
     }
     // Adding a run's first bit carries to the bit after the run. A run of odd length that starts at an even position
-    // ends at an odd one, and the other way round.
+    // ends just before an odd one, and vice versa.
     let starts = slashes & !follows;
     let after_even = slashes.wrapping_add(starts & EVEN) & !slashes;
     let after_odd = slashes.wrapping_add(starts & !EVEN) & !slashes;

@@ -7,10 +7,11 @@ use serde::Serialize;
 use crate::base::memory::{self, append, owned, reserve, MemoryWriter, OutOfMemory};
 use crate::base::wtf8::{encode_wtf8, into_string_lossy, push_json_string};
 
-/// How much memory, in bytes, is asked for before a string is read, at most.
+/// How many bytes are reserved at most before a string is read.
 const MAX_RESERVED: usize = 1 << 20;
 
-/// The WTF-8 of a JSON string's text, quotes included; None if it is not a string. Without memory for it it is an error.
+/// The text of a JSON string, as WTF-8; None if `raw` is not a string with its quotes. Fails with `OutOfMemory` if the
+/// allocation fails.
 pub(crate) fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
     let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map(str::as_bytes);
     match inner {
@@ -19,15 +20,15 @@ pub(crate) fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
     }
 }
 
-/// The WTF-8 of a JSON string's text, quotes included, in memory of its own; None if it is not a string.
+/// As [`string_bytes`], as an owned list.
 pub(crate) fn owned_string(raw: &str) -> memory::Result<Option<Vec<u8>>> {
     string_bytes(raw)?.map(owned).transpose()
 }
 
-/// The WTF-8 of the text between a JSON string's quotes; None if an escape in it is not valid.
+/// Decodes the text between a JSON string's quotes into WTF-8; None if an escape in it is not valid.
 pub(crate) fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
-    // What an escape stands for is shorter than the escape: a text of many takes less.
+    // An escape is longer than its character, so a text with many escapes needs less.
     reserve(&mut text, string.len().min(MAX_RESERVED))?;
     let mut rest = string;
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -41,8 +42,8 @@ pub(crate) fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
     Ok(Some(text))
 }
 
-/// The code point of the escape that the bytes begin with, and how many bytes it takes; two escapes that are the halves of a character
-/// are one. None if there is no valid escape.
+/// The code point of the escape at the start of the bytes, and the length of the escape. Two escapes that are the two
+/// surrogates of a character count as one. None if the bytes do not start with a valid escape.
 pub(crate) fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
     let character = match bytes {
         [b'\\', b'u', ..] => {
@@ -64,7 +65,7 @@ pub(crate) fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((u32::from(character), 2))
 }
 
-/// JSON text with U+FFFD for each lone surrogate, which is an escape of the same length.
+/// Replaces each lone surrogate in a JSON text by the escape of U+FFFD, which has the same length.
 pub(crate) fn without_lone_surrogates(json: String) -> Vec<u8> {
     let mut json = json.into_bytes();
     let mut from = 0;
@@ -80,24 +81,24 @@ pub(crate) fn without_lone_surrogates(json: String) -> Vec<u8> {
     json
 }
 
-/// The unit of an escape like `\u65e5`, which the bytes begin with.
+/// The UTF-16 unit of an escape like `\u65e5` at the start of the bytes.
 fn unit_of(bytes: &[u8]) -> Option<u32> {
     let digits = bytes.strip_prefix(b"\\u")?.first_chunk::<4>()?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)?))
 }
 
-/// The JSON text of a string. Without memory for it it is an error.
+/// The JSON text of a string. Fails with `OutOfMemory` if the allocation fails.
 pub(crate) fn quoted(text: &[u8]) -> memory::Result<String> {
     let mut out = Vec::new();
     push_json_string(&mut out, text)?;
-    // What push_json_string writes of WTF-8 is UTF-8: lone surrogates are escaped.
+    // push_json_string writes UTF-8 only, because it escapes lone surrogates.
     into_string_lossy(out)
 }
 
-/// The JSON text of a value. Without memory for it it is an error.
+/// The JSON text of a value. Fails with `OutOfMemory` if the allocation fails.
 pub(crate) fn json_of(value: &impl Serialize) -> memory::Result<String> {
     let mut json = MemoryWriter::default();
-    // Nothing but a lack of memory makes it fail.
+    // Serializing fails only if an allocation fails.
     serde_json::to_writer(&mut json, value).map_err(|_| OutOfMemory)?;
     into_string_lossy(json.0)
 }

@@ -1,4 +1,4 @@
-//! Values as the core reads them, whether from JSON text or from JavaScript objects.
+//! Values from JSON text or from JavaScript objects, as the core reads them.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,9 @@ use super::reader::Raw;
 use super::string::string_bytes;
 use crate::base::memory;
 
-/// A value from JSON text or from JavaScript. Nothing is decoded before a method asks for it.
+/// A value from JSON text or from JavaScript. It is decoded only when a method asks for it.
 pub trait Value {
-    /// The string as WTF-8; None if it is not a string. Without memory for it it is an error.
+    /// The string as WTF-8; None if it is not a string. Fails with `OutOfMemory` if the allocation fails.
     fn text(&self) -> memory::Result<Option<Cow<'_, [u8]>>>;
     /// The number; None if it is not a number.
     fn number(&self) -> Option<f64>;
@@ -50,6 +50,6 @@ impl Value for Raw<'_> {
 }
 
 fn number(raw: &str) -> Option<f64> {
-    // Rust reads a JSON number to the nearest double, `1e999` to infinity and `-0` to -0, as JavaScript does.
+    // Rust parses a JSON number as JavaScript does: to the nearest double, `1e999` to infinity and `-0` to -0.
     raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| raw.parse().ok()).flatten()
 }

@@ -4,10 +4,11 @@ use super::scanner::Scanner;
 use super::string::string_bytes;
 use crate::base::memory::{self, append};
 
-/// Appends `String(value)` of a JSON value. It takes one pass, however deep the value is. Without memory for it it is an error.
+/// Appends `String(value)` of a JSON value, in one pass for any depth. Fails with `OutOfMemory` if the allocation
+/// fails.
 pub(crate) fn push_to_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
     let mut scanner = Scanner::new(json);
-    // Arrays in arrays are joined by commas as well, so that only values and commas count.
+    // Nested arrays are joined by commas too, so brackets can be ignored: only values and commas count.
     while let Ok(Some(byte)) = scanner.next_token() {
         if matches!(byte, b'[' | b']' | b',') {
             append(out, if byte == b',' { b"," } else { b"" })?;
