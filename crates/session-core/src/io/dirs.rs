@@ -1,4 +1,4 @@
-//! Directories: creating them, and waiting until the names in them are on disk.
+//! Creates directories, and waits until the names in them are on disk.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::open::{self, Access};
 use crate::base::error::{Result, WithCall};
 use crate::base::options::Durability;
 
-/// Waits until the names in the directory of `path` are on disk. Some file systems have no call for that.
+/// Waits until the names in the directory of `path` are on disk, if the file system has a call for it.
 pub(crate) fn sync_dir_of(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -25,8 +25,8 @@ pub(crate) fn sync_dir_of(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory that is not there, and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
-/// when this returns.
+/// Creates a directory and its missing parents, for their owner only. With [`Durability::Fsync`] their names are on
+/// disk when this returns.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
     if fs::exists(Path::new(path)) {
         return Ok(());
@@ -34,7 +34,8 @@ pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
     make_dirs(Path::new(path), durability == Durability::Fsync).with_call("mkdir", path)
 }
 
-/// Creates a directory and those above it, for their owner only. `synced`: the names of new ones are on disk when this returns.
+/// Creates a directory and its missing parents, for their owner only. If `synced`, the names of the new directories are
+/// on disk when this returns.
 pub(crate) fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
     let mut made = Vec::new();
     for dir in path.ancestors().filter(|_| synced) {
@@ -44,13 +45,13 @@ pub(crate) fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
         made.push(dir);
     }
     fs::create_dirs(path).map_err(|error| match error.kind() {
-        // Windows says it of a file where one of the directories should be.
+        // Windows reports a file in the place of a parent directory as `AlreadyExists`.
         io::ErrorKind::AlreadyExists if !fs::exists(path) => io::ErrorKind::NotADirectory.into(),
         _ => error,
     })?;
     let synced = made.iter().rev().try_for_each(|dir| sync_dir_of(dir));
     if synced.is_err() {
-        // The next try must find them missing, or it would not sync their names.
+        // Removed, because the next try syncs only the names of directories that it creates.
         for dir in made {
             let _ = fs::remove_dir(dir);
         }

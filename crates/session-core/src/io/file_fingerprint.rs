@@ -1,4 +1,4 @@
-//! Fingerprints of files: which state of which file something was read from.
+//! Fingerprints of files: they identify a file and its state, so that a later change is noticed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A time in ns since 1970.
 pub(crate) type Nanos = i64;
 
-/// Which file a path or handle leads to: its device and inode, on Windows volume and file index.
+/// The identity of a file: its device and inode, on Windows its volume and file index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileId {
     pub device: u64,
@@ -19,38 +19,38 @@ pub(crate) struct FileId {
 pub(crate) struct FileFingerprint {
     pub file_id: FileId,
     pub size: u64,
-    /// When its content changed. Programs can set this time.
+    /// When the file's content changed. Programs can set this time.
     pub modified: Nanos,
-    /// When its content or attributes changed, which no program can set; where that is not known, the same as `modified`.
+    /// When the file's content or attributes changed; no program can set this time. Equal to `modified` where the
+    /// system does not record it.
     pub changed: Nanos,
 }
 
-/// File systems take times from a clock that ticks: how far apart two changes with the same time may be, ns.
+/// In ns, how far apart two changes with the same time may be: file systems take times from a clock that ticks.
 pub(crate) const TICK: Nanos = 20_000_000;
-/// How far apart two changes with one time may be on file systems whose times are in steps of 1 or 2 s.
+/// As [`TICK`], for file systems whose times are in steps of 1 or 2 s.
 const COARSE_TICK: Nanos = 2_000_000_000;
 pub(super) const SECOND: Nanos = 1_000_000_000;
 
-/// The time now.
 pub(crate) fn now() -> Nanos {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Whether a file that was seen with the change time `changed` gets another one if it changes after `at`. If the two are too
-/// close, it may get the same: file systems take their times from a clock that ticks.
+/// Whether a change after `at` would change the file's change time, which is now `changed`. It may not if the two are
+/// close together, because file systems take times from a clock that ticks.
 pub(crate) fn would_show_change(changed: Nanos, at: Nanos) -> bool {
     let tick = if changed % SECOND == 0 { COARSE_TICK } else { TICK };
     changed < at.saturating_sub(tick)
 }
 
 impl FileFingerprint {
-    /// Whether a file that was seen with this fingerprint gets another one if it changes after `at`.
+    /// Whether a change of the file after `at` would change this fingerprint.
     pub(crate) fn would_show_change(&self, at: Nanos) -> bool {
         would_show_change(self.changed, at)
     }
 
-    /// The modification time in ms since 1970, in the precision that JavaScript sees.
+    /// The modification time in ms since 1970, as precise as JavaScript shows it.
     pub(crate) fn modified_ms(&self) -> f64 {
         (self.modified / SECOND) as f64 * 1e3 + (self.modified % SECOND) as f64 / 1e6
     }

@@ -1,5 +1,5 @@
-//! The calls to the file system, one function each. Everything that the core does to a session file goes through
-//! here, so that tests can make each call fail in turn (`faults`).
+//! The calls to the file system, one function each. The core reads and changes files only through these functions, so
+//! that tests can make each call fail (`faults`).
 
 use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
@@ -27,7 +27,7 @@ pub(crate) use self::system::{copy_xattrs, set_like};
 #[cfg(windows)]
 pub(crate) use self::system::{OPENS_DIRS, OPENS_LINKS};
 
-/// How much is copied at once.
+/// How many bytes are copied at once.
 const COPIED: usize = 1 << 18;
 
 /// The kind of a call, for injected faults.
@@ -62,14 +62,14 @@ fn inject(_call: FsCall) -> io::Result<()> {
 #[cfg(test)]
 use self::faults::inject;
 
-/// A path as the file system has it.
+/// The path that is passed to the file system: unchanged.
 #[cfg(not(any(test, windows)))]
 #[inline(always)]
 fn named(path: &Path) -> &Path {
     path
 }
 
-/// A path as the file system has it.
+/// The path that is passed to the file system: verbatim on Windows, and folded where a test simulates that.
 #[cfg(any(test, windows))]
 fn named(path: &Path) -> PathBuf {
     #[cfg(test)]
@@ -84,7 +84,8 @@ pub(crate) struct Stat {
     pub is_dir: bool,
     pub size: u64,
     pub file_id: FileId,
-    /// Whether no name seems to lead to the file any more; only its path tells for sure.
+    /// Whether the file has no name any more. It is only a hint, because some file systems count no names: check the
+    /// path.
     pub deleted: bool,
     /// As in [`FileFingerprint`].
     pub modified: Nanos,
@@ -92,14 +93,13 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// The fingerprint of the file.
     pub(crate) fn fingerprint(&self) -> FileFingerprint {
         let Self { file_id, size, modified, changed, .. } = *self;
         FileFingerprint { file_id, size, modified, changed }
     }
 }
 
-/// Opens a file as `options` say.
+/// Opens a file with `options`.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     inject(FsCall::Open)?;
     #[cfg(test)]
@@ -118,7 +118,7 @@ pub(crate) fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
     fs::read_dir(named(dir))?.collect()
 }
 
-/// Creates a directory and those above it that are missing, for their owner only.
+/// Creates a directory and its missing parents, for their owner only.
 pub(crate) fn create_dirs(path: &Path) -> io::Result<()> {
     inject(FsCall::Mkdir)?;
     let mut builder = fs::DirBuilder::new();
@@ -128,12 +128,12 @@ pub(crate) fn create_dirs(path: &Path) -> io::Result<()> {
     builder.create(named(path))
 }
 
-/// Removes an empty directory. It undoes what a failed call began, and tests do not make it fail.
+/// Removes an empty directory, to undo a call that failed. Tests do not make it fail.
 pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
     fs::remove_dir(named(path))
 }
 
-/// Whether a path leads to something. Tests do not make it fail.
+/// Whether a path leads to a file or directory. Tests do not make it fail.
 pub(crate) fn exists(path: &Path) -> bool {
     named(path).exists()
 }
@@ -145,8 +145,8 @@ pub(crate) fn stat(file: &File) -> io::Result<Stat> {
     stat_of(file)
 }
 
-/// The size of an open file, and whether it was deleted. Asking for the times, too, would double the cost of the next
-/// write on kernels with multigrain timestamps, which then has to write the inode.
+/// The size of an open file, and whether it was deleted. We do not ask for the times, because on kernels with
+/// multigrain timestamps that doubles the cost of the next write, which then writes the inode.
 #[inline]
 pub(crate) fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
     #[cfg(target_os = "linux")]
@@ -157,13 +157,13 @@ pub(crate) fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
         if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
             return Ok((found.stx_size, system::has_no_link(found.stx_nlink.into())));
         }
-        // Sandboxes may refuse this call; `fstat` tells the same.
+        // Sandboxes may refuse this call; `fstat` returns the same.
     }
     let stat = stat(file)?;
     Ok((stat.size, stat.deleted))
 }
 
-/// The status of what a path leads to; None if that is nothing.
+/// The status of the file or directory at a path, links followed; None if there is none.
 pub(crate) fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(FsCall::Stat)?;
     match stat_at(named(path)).map_err(as_missing) {
@@ -173,13 +173,13 @@ pub(crate) fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Whether a path leads to this very file.
+/// Whether a path leads to this open file.
 pub(crate) fn is_at(path: &Path, file: &File) -> io::Result<bool> {
     let file_id = stat(file)?.file_id;
     Ok(stat_path(path)?.is_some_and(|now| now.file_id == file_id))
 }
 
-/// The attributes of what is at a path, links not followed; None if nothing is there.
+/// The attributes of the file, directory or link at a path, links not followed; None if there is none.
 pub(crate) fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     inject(FsCall::Stat)?;
     match fs::symlink_metadata(named(path)).map_err(as_missing) {
@@ -189,14 +189,14 @@ pub(crate) fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     }
 }
 
-/// Lets nobody but the file's user read and write what a path leads to.
+/// Allows only the owner to read and write the file at a path.
 #[cfg(unix)]
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     inject(FsCall::Attributes)?;
     fs::set_permissions(named(path), std::os::unix::fs::PermissionsExt::from_mode(0o600))
 }
 
-/// Mode, owner and size of what a path leads to.
+/// Mode, owner and size of the file at a path, links followed.
 pub(crate) fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     inject(FsCall::Stat)?;
     fs::metadata(named(path)).map_err(as_missing)
@@ -208,44 +208,45 @@ pub(crate) fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
     file.metadata()
 }
 
-/// Gives a file the time of the last change of another. If the file system or the process's rights do not allow it, it has its own.
+/// Sets the modification time of `to` to that of `from`. Ignores an error, because the file system or the process's
+/// rights may not allow it.
 pub(crate) fn copy_time(from: &File, to: &File) {
     let set = || inject(FsCall::Attributes).and_then(|()| to.set_modified(metadata_of(from)?.modified()?));
     let _ = set();
 }
 
-/// The path without links in it, in the form in which users write it.
+/// The path with links resolved, in the form that users write.
 pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
     inject(FsCall::Stat)?;
     let path = fs::canonicalize(named(path)).map_err(as_missing)?;
-    // Windows gives `\\?\C:\x`.
+    // Windows returns `\\?\C:\x`.
     Ok(path.to_str().and_then(without_verbatim).map_or(path, PathBuf::from))
 }
 
 /// How many links are followed before they count as a loop.
 const MAX_LINKS: usize = 40;
 
-/// Where a path leads through symbolic links, whether or not anything is there.
+/// The path after following symbolic links, whether or not anything exists there.
 pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     inject(FsCall::Stat)?;
     let mut at = path.to_owned();
     for _ in 0..MAX_LINKS {
         match fs::read_link(named(&at)) {
             Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
-            // It is not a link, or nothing is there.
+            // The path is not a link, or nothing exists there.
             Err(_) => return Ok(at),
         }
     }
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Writes at the handle's position, which for a handle that appends is the end; tells how much.
+/// Writes at the handle's position (for a handle that appends, the end). Returns how many bytes were written.
 #[inline]
 pub(crate) fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     file.write(inject_write(file, bytes)?)
 }
 
-/// What is written of these bytes: all of them, except for a fault.
+/// The part of these bytes that is written: all of them, unless a test injects a fault.
 #[inline(always)]
 fn inject_write<'a>(_file: &File, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
     inject(FsCall::Write)?;
@@ -256,7 +257,7 @@ fn inject_write<'a>(_file: &File, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
     Ok(bytes)
 }
 
-/// An open file to write to, at the handle's position.
+/// Writes to an open file at the handle's position.
 pub(crate) struct Writer<'a>(pub &'a File);
 
 impl Write for Writer<'_> {
@@ -270,7 +271,7 @@ impl Write for Writer<'_> {
     }
 }
 
-/// An open file to read from an offset on, or to write over; not with a handle that appends.
+/// Reads or overwrites an open file from an offset on. Not for a handle that appends.
 pub(crate) struct At<F> {
     pub file: F,
     pub offset: u64,
@@ -296,7 +297,7 @@ impl<F: Deref<Target = File>> Write for At<F> {
     }
 }
 
-/// Reads from `offset`; tells how much.
+/// Reads from `offset`. Returns how many bytes were read.
 pub(crate) fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     inject(FsCall::Read)?;
     #[cfg(test)]
@@ -307,31 +308,33 @@ pub(crate) fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<u
     read_in(file, into, offset)
 }
 
-/// Fills `into` from `offset`; an error if the file ends before.
+/// Fills `into` from `offset`. Fails if the file ends before.
 pub(crate) fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
     At { file, offset }.read_exact(into)
 }
 
-/// The handle's position. After a write at the end of a file it is where that write ended, wherever others had moved the end.
+/// The handle's position. After a write at the end of a file it is the end of that write, even if others have written
+/// since.
 #[inline]
 pub(crate) fn position(mut file: &File) -> io::Result<u64> {
     inject(FsCall::Seek)?;
     io::Seek::stream_position(&mut file)
 }
 
-/// Takes the lock of a file; false if another handle has it. It ends with the last duplicate of this handle.
+/// Locks a file; false if another handle has locked it. The lock ends when the last duplicate of this handle is closed.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     inject(FsCall::Lock)?;
     taken(file.try_lock())
 }
 
-/// Takes a shared lock of a file; false if another handle has an exclusive one. It ends with the last duplicate of this handle.
+/// Locks a file for sharing; false if another handle has an exclusive lock. The lock ends when the last duplicate of
+/// this handle is closed.
 pub(crate) fn try_lock_shared(file: &File) -> io::Result<bool> {
     inject(FsCall::Lock)?;
     taken(file.try_lock_shared())
 }
 
-/// Ends the lock. Closing the file does so, too. No system lets this fail while the file is open.
+/// Unlocks a file. Closing the file unlocks it too. No system lets this fail while the file is open.
 pub(crate) fn unlock(file: &File) -> io::Result<()> {
     file.unlock()
 }
@@ -355,7 +358,7 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
     sync_by(File::sync_all, file)
 }
 
-/// Waits until the file is on disk, its times perhaps not: for a line that was appended.
+/// Waits until the file's content is on disk, but not necessarily its times. For appended lines.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     sync_by(File::sync_data, file)
 }
@@ -367,7 +370,7 @@ fn sync_by(call: fn(&File) -> io::Result<()>, file: &File) -> io::Result<()> {
     #[cfg(test)]
     let call = |file: &File| faults::full_sync(file).and_then(|()| call(file));
     match call(file) {
-        // macOS also flushes the drive's cache, for which SMB and FUSE have no call.
+        // macOS also flushes the drive's cache; SMB and FUSE have no call for that.
         #[cfg(unix)]
         Err(error) if lacks_sync(&error) => {
             #[cfg(test)]
@@ -378,13 +381,13 @@ fn sync_by(call: fn(&File) -> io::Result<()>, file: &File) -> io::Result<()> {
     }
 }
 
-/// Gives a file a second name; an error if that is taken.
+/// Creates a second name for a file. Fails if that name exists.
 pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
     inject(FsCall::Link)?;
     fs::hard_link(named(from), named(to))
 }
 
-/// Copies the first `end` bytes of an open file to another, with its attributes, and waits until they are on disk.
+/// Copies the first `end` bytes and the attributes of an open file to another, and waits until they are on disk.
 pub(crate) fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
     let mut writer = BufWriter::with_capacity(COPIED, Writer(out));
     let size = io::copy(&mut At { file: from, offset: 0 }.take(end), &mut writer)?;
@@ -397,20 +400,20 @@ pub(crate) fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
     sync(out)
 }
 
-/// Renames a file over whatever has the new name.
+/// Renames a file, and replaces a file that has the new name.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     inject(FsCall::Rename)?;
     fs::rename(named(from), named(to))
 }
 
-/// Whether a rename failed because a file is open: where a system has no POSIX rename, an open file keeps its name.
+/// Whether a rename failed because the file is open. On systems without POSIX rename an open file cannot be renamed.
 pub(crate) fn is_in_use(error: &io::Error) -> bool {
     // Windows: access denied, sharing violation.
     let codes = if cfg!(windows) { &[5, 32][..] } else { &[] };
     error.kind() == io::ErrorKind::ResourceBusy || error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
-/// Renames a file to a name that nothing has; an error if something has it.
+/// Renames a file. Fails if the new name exists.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
@@ -418,7 +421,8 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         use rustix::io::Errno;
         inject(FsCall::Rename)?;
         match renameat_with(CWD, named(from), CWD, named(to), RenameFlags::NOREPLACE) {
-            // Some file systems and sandboxes have no such call. There, another program may take the name between the check and the rename.
+            // Some file systems and sandboxes do not have this call. There another program may create the name between
+            // the check and the rename.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => {}
             result => return Ok(result?),
         }
@@ -429,7 +433,7 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a name.
+/// Removes a file's name.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     inject(FsCall::Remove)?;
     fs::remove_file(named(path))

@@ -1,4 +1,4 @@
-//! Every call to the file system, and what needs nothing but those calls.
+//! All calls to the file system, and helpers that need only those calls.
 
 pub(crate) mod dirs;
 pub(crate) mod file_fingerprint;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::fs;
 
-/// What a file is opened for.
+/// The purpose for which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -17,37 +17,38 @@ pub(crate) enum Access {
     Overwrite,
 }
 
-/// Opens a file that must be there.
+/// Opens an existing file.
 pub(crate) fn existing(path: &Path, access: Access) -> io::Result<File> {
     let options = options(access);
     fs::open(path, &options)
 }
 
-/// Opens a file, but no pipe, socket or device, which may block or have no end. Directories fail when they are read.
+/// Opens a file. Fails for pipes, sockets and devices, which may block or never end. A directory opens, and fails when
+/// it is read.
 pub(crate) fn regular(path: &Path, access: Access) -> io::Result<File> {
     let mut options = options(access);
-    // The open file is checked, not the path: another file may have the name by then.
+    // We check the open file instead of the path, because another file may get the path's name at any time.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
     #[cfg(windows)]
     std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, fs::OPENS_DIRS);
     let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     let file = match open_when_released(path, &options) {
-        // A socket (on macOS the second), or a pipe that nobody reads.
+        // A socket (on macOS the second code), or a pipe without a reader.
         #[cfg(unix)]
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::EOPNOTSUPP)) => return Err(not_regular()),
         file => file?,
     };
     match fs::stat(&file)? {
-        // Reading would not fail on Windows, where a directory has a size of 0.
+        // On Windows reading a directory does not fail, because its size is 0.
         stat if stat.is_dir && (cfg!(windows) || access != Access::Read) => Err(io::ErrorKind::IsADirectory.into()),
         stat if stat.is_file || stat.is_dir => Ok(file),
         _ => Err(not_regular()),
     }
 }
 
-/// The whole of a regular file, of at most `limit` bytes. The limit counts what is read: a file of the system's may state a size of 0 and
-/// have no end, and a sparse one may take all memory.
+/// Reads a whole regular file of at most `limit` bytes. The limit applies to the bytes read, not to the file's size: a
+/// system's file may report a size of 0 and never end, and a sparse file may exhaust memory.
 pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     regular(path, Access::Read)?.take(limit + 1).read_to_end(&mut bytes)?;
@@ -57,12 +58,12 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// How often, and at which interval, a file is opened that another process has a lease on.
+/// How often, and at which interval, we try to open a file on which another process has a lease.
 const LEASE_TRIES: u32 = 400;
 const LEASE_PAUSE: Duration = Duration::from_millis(5);
 
-/// Opens a file without blocking. A lease, which file servers take, ends when the file is opened, but not at once: a blocking
-/// open would wait for its end.
+/// Opens a file without blocking. File servers take leases. Opening the file ends the lease, but not at once, and a
+/// blocking open would wait.
 fn open_when_released(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut tries = 0;
     loop {
@@ -86,12 +87,12 @@ fn options(access: Access) -> OpenOptions {
     options
 }
 
-/// Opens a lock file that is there, for reading, or for writing as well. No link is followed, nothing blocks.
+/// Opens an existing lock file for reading, or also for writing. Follows no link and does not block.
 pub(crate) fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
     unfollowed(path, OpenOptions::new().read(true).write(writes))
 }
 
-/// Opens a lock file that is not removed, and makes it, for its owner only, if it is not there. No link is followed, nothing blocks.
+/// Opens a lock file that is never removed, or creates it for its owner only. Follows no link and does not block.
 pub(crate) fn kept_lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -113,7 +114,7 @@ fn unfollowed(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     open_when_released(path, options)
 }
 
-/// Whether an error says that there is no file descriptor left, or no memory for one. It says nothing of the file, which must
+/// Whether an error means that no file descriptor is left, or no memory for one. It is no error of the file, which must
 /// not count as unreadable.
 pub(crate) fn is_exhausted(error: &io::Error) -> bool {
     #[cfg(unix)]
@@ -126,7 +127,7 @@ pub(crate) fn is_exhausted(error: &io::Error) -> bool {
     }
 }
 
-/// Creates a file for its owner only; an error if something is there already.
+/// Creates a file for its owner only. Fails if the name exists.
 pub(crate) fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);

@@ -1,9 +1,9 @@
-//! Who owns a file: a file that another user has put somewhere is not treated as ours.
+//! Owners of files. A file that another user created is not treated as ours.
 
 use std::fs::Metadata;
 
-/// Whether a file belongs to this process's user, or to the administrator, who may change every file anyway. Elsewhere than on
-/// Unix the system's access lists tell, not the owner.
+/// Whether a file belongs to this process's user, or to the administrator, who may change every file anyway. On systems
+/// other than Unix it is always true, because there access lists decide, not the owner.
 #[cfg(unix)]
 pub(crate) fn is_trusted(meta: &Metadata) -> bool {
     let owner = owner(meta);

@@ -1,4 +1,4 @@
-//! The files in a directory that have the name of a session file.
+//! The session files of a directory, by their names.
 
 use std::fs::DirEntry;
 use std::io;
@@ -6,10 +6,11 @@ use std::path::Path;
 
 use super::fs;
 
-/// How every session file's name ends.
+/// The end of every session file's name.
 pub(crate) const ENDING: &str = ".jsonl";
 
-/// The name of a directory's entry; None if it does not end as session files do, or is not Unicode: then it cannot be given to the API.
+/// The name of a directory's entry. None if it does not end with [`ENDING`], or is not Unicode: the API has no such
+/// paths.
 pub(crate) fn session_file_name(entry: &DirEntry) -> Option<String> {
     entry.file_name().into_string().ok().filter(|name| name.ends_with(ENDING))
 }

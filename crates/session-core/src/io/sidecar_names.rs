@@ -1,4 +1,4 @@
-//! Names of files beside a session file: its name and a suffix.
+//! Names of files beside a session file: the session file's name and a suffix.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::session_files::ENDING;
 
-/// The longest name that file systems take, in bytes.
+/// The longest name of a file in file systems, in bytes.
 const MAX_FILE_NAME_BYTES: usize = 255;
 
-/// The name of `path` with `suffix`. If that is too long for a name, the end of the session's name is replaced by a
-/// hash of the whole, so that no two sessions get the same name.
+/// The path of `path` with `suffix`. If the name becomes too long, a hash of the whole name replaces its end, so that
+/// no two sessions get the same name.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let Some(name) = path.file_name().filter(|name| name.len() + suffix.len() > MAX_FILE_NAME_BYTES) else {
         let mut name = path.as_os_str().to_owned();

@@ -1,7 +1,7 @@
-//! Temporary files: a session file is written under another name first, and gets its own when it is complete.
+//! Temporary files: a session file is first written under another name, and gets its own name when it is complete.
 //!
-//! The name ends in `.tmp`, so no program takes it for a session. The file is locked while it is written; an unlocked
-//! one was left by a dead process, and the next process that writes in the directory removes it.
+//! The name ends in `.tmp`, so that no program reads it as a session. The file is locked while it is written. An
+//! unlocked one was left by a dead process; the next process that writes in the directory removes it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use super::fs;
 use super::open;
 
-/// How the name of every temporary file begins and ends.
+/// The start and the end of each temporary file's name.
 pub(crate) const PREFIX: &str = ".pi-session-";
 pub(crate) const SUFFIX: &str = ".tmp";
 
-/// How often a temporary file is created that another process removes at once.
+/// How often we create a temporary file that another process removes at once.
 const TRIES: usize = 100;
 
-/// A file beside a target that is removed unless it takes a name of its own.
+/// A temporary file beside a target. It is removed on drop, unless it was renamed.
 pub(crate) struct Temporary {
     path: PathBuf,
     pub file: File,
@@ -25,15 +25,15 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    /// Creates the file, for its owner only, in the directory of `target`.
+    /// Creates the file in the directory of `target`, for its owner only.
     pub(crate) fn beside(target: &Path) -> io::Result<Self> {
         for _ in 0..TRIES {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = open::new_private(&path)?;
             let temporary = Self { path, file, named: false };
-            // Where files have no locks none is swept.
+            // Where files cannot be locked, temporary files are never swept.
             let is_ours = fs::try_lock(&temporary.file).unwrap_or(true);
-            // Another process may have swept it away before it was locked.
+            // Another process may have swept the file before we locked it.
             if is_ours && fs::is_at(&temporary.path, &temporary.file)? {
                 return Ok(temporary);
             }
@@ -41,17 +41,17 @@ impl Temporary {
         Err(io::Error::other("temporary files are removed as soon as they are made"))
     }
 
-    /// Puts the file in the place of whatever is at `target`.
+    /// Renames the file to `target`, and replaces a file there.
     pub(crate) fn replace(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.named = true;
         Ok(())
     }
 
-    /// Gives the file the name `target`; an error if something has it already. Then it can be tried with another name.
+    /// Names the file `target`. Fails if that name exists; then the caller may try another name.
     pub(crate) fn name(&mut self, target: &Path) -> io::Result<()> {
         match fs::link(&self.path, target) {
-            // The second name is removed when this value goes.
+            // The temporary name is removed when this value is dropped.
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             // Not every file system has hard links.
@@ -77,13 +77,13 @@ impl Write for Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.named {
-            // Either the file has its own name by now, or a failure is being reported that made it useless.
+            // Either the file has its own name now, or it is useless after a failure that is being reported.
             let _ = fs::remove(&self.path);
         }
     }
 }
 
-/// The error of a name that something has already.
+/// The error for a name that exists already.
 pub(crate) fn taken() -> io::Error {
     #[cfg(unix)]
     return io::Error::from_raw_os_error(libc::EEXIST);
@@ -91,7 +91,7 @@ pub(crate) fn taken() -> io::Error {
     return io::ErrorKind::AlreadyExists.into();
 }
 
-// Without hard links only Linux gives a name without replacing what has it.
+// Without hard links only Linux can rename a file without replacing another.
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::fs;

@@ -1,4 +1,4 @@
-//! Injected faults: a plan per thread says which call fails, and how.
+//! Injected faults: each thread has a plan of which call fails, and how.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{File, OpenOptions};
@@ -10,11 +10,11 @@ use super::{FileId, FsCall};
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedFault {
-    /// It fails with this error number, and every later one too.
+    /// This call and all later ones fail with this error number.
     Always(i32),
     /// Only this call fails, with this error number.
     Once(i32),
-    /// A read or write moves half of its bytes. Other calls are not touched.
+    /// A read or write moves half of its bytes. Other calls work.
     Short,
     /// A write moves half of its bytes; every write after it fails with this error number.
     ShortThen(i32),
@@ -23,12 +23,12 @@ pub enum InjectedFault {
 #[derive(Default)]
 struct State {
     plan: Option<(usize, InjectedFault)>,
-    /// The next call of this kind is the one of the plan.
+    /// If set, the plan begins at the next call of this kind.
     awaited: Option<FsCall>,
     made: Vec<FsCall>,
-    /// The files of the calls that have one, by the call's number.
+    /// The number of each call that is about a file, and the file.
     files: Vec<(usize, FileId)>,
-    /// Whether the write or read that is being made is to be cut short.
+    /// Whether the current write or read is to be cut short.
     cut: bool,
     hit: bool,
 }
@@ -37,14 +37,14 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// What is done before the next call of a kind, or of any.
+/// Code that runs before the next call of a kind, or of any kind.
 type Meddling = Option<(Option<FsCall>, Box<dyn FnOnce()>)>;
 
 thread_local! {
     static MEDDLING: RefCell<Meddling> = const { RefCell::new(None) };
 }
 
-/// Runs `meddle` right before the next call of this kind: what another process does in the moment between two calls.
+/// Runs `meddle` right before the next call of this kind, to simulate another process between two calls.
 pub fn before_next(call: FsCall, meddle: impl FnOnce() + 'static) {
     MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((Some(call), Box::new(meddle))));
 }
@@ -66,25 +66,24 @@ pub fn before_nth(number: u32, call: FsCall, meddle: impl FnOnce() + 'static) {
     });
 }
 
-/// What happened under a plan.
+/// The calls that were made under a plan.
 #[derive(Debug)]
 pub struct Made {
-    /// The calls that were made.
     pub calls: Vec<FsCall>,
     files: Vec<(usize, FileId)>,
-    /// Whether the fault came.
+    /// Whether the fault was injected.
     pub hit: bool,
 }
 
 impl Made {
-    /// The numbers of the writes to a file, and of the calls that wait for it.
+    /// The numbers of the calls of this kind on a file.
     pub fn of(&self, call: FsCall, file: FileId) -> Vec<usize> {
         let is_it = |(at, of): &(usize, FileId)| (self.calls.get(*at) == Some(&call) && *of == file).then_some(*at);
         self.files.iter().filter_map(is_it).collect()
     }
 }
 
-/// Notes which file the call is about that was just asked for.
+/// Records which file the current call is about.
 pub(crate) fn about(file: &File) {
     STATE.with(|state| {
         let mut state = state.borrow_mut();
@@ -95,13 +94,13 @@ pub(crate) fn about(file: &File) {
     });
 }
 
-/// Runs work in which call number `at` (from 0) goes wrong.
+/// Runs work in which call number `at` (from 0) fails.
 pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T, Made) {
     under(State { plan: Some((at, fault)), ..State::default() }, work)
 }
 
-/// Runs work in which its first call of a kind goes wrong. How many calls come before it may depend on the time: a path check is
-/// due every few milliseconds.
+/// Runs work in which the first call of a kind fails. We do not count calls here, because their number may depend on
+/// the time: a path check is due every few milliseconds.
 pub fn with_first<T>(call: FsCall, fault: InjectedFault, work: impl FnOnce() -> T) -> (T, Made) {
     under(State { plan: Some((usize::MAX, fault)), awaited: Some(call), ..State::default() }, work)
 }
@@ -110,22 +109,22 @@ fn under<T>(plan: State, work: impl FnOnce() -> T) -> (T, Made) {
     STATE.with(|state| *state.borrow_mut() = plan);
     let result = work();
     let state = STATE.with(|state| state.take());
-    // Drops what was to happen before a call that was not made.
+    // Drops code that waits for a call that was never made.
     MEDDLING.with(|meddling| meddling.take());
     (result, Made { calls: state.made, files: state.files, hit: state.hit })
 }
 
-/// What a file system lacks, or does in its own way.
+/// The peculiarities of a file system.
 #[derive(Debug, Clone, Copy)]
 pub struct FileSystem {
-    /// The calls that it refuses, and the error numbers.
+    /// The calls that the file system refuses, and the error numbers.
     pub refused: &'static [(FsCall, i32)],
-    /// The error number of creating a file, and of opening one for writing.
+    /// The error number of creating a file; below, of opening a file for writing.
     pub create: Option<i32>,
     pub open_for_writing: Option<i32>,
-    /// The error number of waiting for the drive's own cache, as macOS gives it where there is none.
+    /// The error number of flushing the drive's cache, which macOS returns where there is none.
     pub full_sync: Option<i32>,
-    /// The error number of waiting for a directory.
+    /// The error number of syncing a directory.
     pub sync_dir: Option<i32>,
     /// It reports a link count of 0 for every file, as some network and overlay file systems do.
     pub counts_no_links: bool,
@@ -133,12 +132,12 @@ pub struct FileSystem {
     pub has_coarse_times: bool,
     /// A name in other letters' case, or with accents written in another way, is the same name.
     pub folds_case: bool,
-    /// Every file belongs to this user.
+    /// The user who owns every file.
     pub owner: Option<u32>,
 }
 
 impl FileSystem {
-    /// A usual one.
+    /// A file system without peculiarities.
     pub const PLAIN: Self = Self {
         refused: &[],
         create: None,
@@ -169,17 +168,16 @@ pub fn without_link_counts<T>(work: impl FnOnce() -> T) -> T {
     on_file_system(FileSystem { counts_no_links: true, ..FileSystem::PLAIN }, work)
 }
 
-/// Whether every file is said to have no link.
 pub(crate) fn counts_no_links() -> bool {
     FILE_SYSTEM.get().counts_no_links
 }
 
-/// Who every file belongs to, if that is set.
+/// The user who owns every file, if one is set.
 pub(crate) fn owner() -> Option<u32> {
     FILE_SYSTEM.get().owner
 }
 
-/// A time in ns as the file system keeps it.
+/// The time in ns that the file system records.
 pub(crate) fn kept_time(time: i64) -> i64 {
     if FILE_SYSTEM.get().has_coarse_times {
         time - time.rem_euclid(2_000_000_000)
@@ -188,7 +186,7 @@ pub(crate) fn kept_time(time: i64) -> i64 {
     }
 }
 
-/// A path as the file system has it.
+/// The path as the file system compares it.
 pub(crate) fn folded(path: &Path) -> PathBuf {
     match path.file_name().and_then(|name| name.to_str()).filter(|_| FILE_SYSTEM.get().folds_case && !path.is_dir()) {
         Some(name) => path.with_file_name(name.to_lowercase().replace("e\u{301}", "é")),
@@ -202,7 +200,7 @@ fn refuse(code: Option<i32>) -> io::Result<()> {
 
 /// Refuses to open a file for writing, or to create one.
 pub(crate) fn open(options: &OpenOptions) -> io::Result<()> {
-    // The options can be read in no other way.
+    // `OpenOptions` has no getters, so we parse its debug text.
     let options = format!("{options:?}");
     let has = |option: &str| options.contains(&format!("{option}: true"));
     let FileSystem { create, open_for_writing, .. } = FILE_SYSTEM.get();
@@ -210,18 +208,18 @@ pub(crate) fn open(options: &OpenOptions) -> io::Result<()> {
     refuse(open_for_writing.filter(|_| has("write") || has("append")))
 }
 
-/// Refuses to wait for the drive's own cache, or for a directory.
+/// Refuses to flush the drive's cache, or to sync a directory.
 pub(crate) fn full_sync(file: &File) -> io::Result<()> {
     refuse(FILE_SYSTEM.get().full_sync)?;
     sync(file)
 }
 
-/// Refuses to wait for a directory.
+/// Refuses to sync a directory.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     refuse(FILE_SYSTEM.get().sync_dir.filter(|_| file.metadata().is_ok_and(|meta| meta.is_dir())))
 }
 
-/// Runs work without the plan that is under way.
+/// Runs work without the current plan.
 pub fn without_faults<T>(work: impl FnOnce() -> T) -> T {
     let state = STATE.with(|state| state.take());
     let result = work();

@@ -1,4 +1,4 @@
-//! What Unix tells of a file, and how its attributes are set.
+//! The status of files on Unix, and setting their attributes.
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 use std::ffi::CStr;
@@ -12,13 +12,13 @@ use super::faults;
 use super::{inject, metadata_of, FileId, FsCall, Stat};
 use crate::io::file_fingerprint::SECOND;
 
-/// Every path is taken as it is.
+/// Paths need no conversion.
 #[cfg(test)]
 pub(crate) fn literal(path: &Path) -> std::path::PathBuf {
     path.to_owned()
 }
 
-/// Every name that a program can give may be one of a file.
+/// Unix has no error for names that no file can have.
 pub(super) fn as_missing(error: io::Error) -> io::Error {
     error
 }
@@ -28,7 +28,7 @@ pub(super) fn stat_of(file: &File) -> io::Result<Stat> {
     file.metadata().map(|meta| status(&meta))
 }
 
-/// The status of what a path leads to.
+/// The status of the file or directory that a path leads to.
 pub(super) fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     fs::metadata(path).map(|meta| status(&meta))
 }
@@ -43,7 +43,7 @@ fn status(meta: &Metadata) -> Stat {
     Stat { is_file, is_dir, size: meta.len(), file_id, deleted, modified, changed }
 }
 
-/// Whether a link count says that no name leads to a file. Some file systems say so of every file.
+/// Whether a link count means that a file has no name any more. Some file systems report 0 for every file.
 pub(super) fn has_no_link(count: u64) -> bool {
     #[cfg(test)]
     let count = if faults::counts_no_links() { 0 } else { count };
@@ -60,12 +60,12 @@ pub(super) fn write_in(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
     file.write_at(bytes, offset)
 }
 
-/// Gives a file another's mode, and its owner where that is allowed. Some file systems refuse to set modes: then the file
-/// keeps its own, which is an error only if it lets more users in than the other's.
+/// Sets a file's mode to another's, and its owner if that is allowed. Some file systems refuse to set modes. Then the
+/// file keeps its mode; that is an error only if the mode lets more users in than the other's.
 pub(crate) fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
     let now = metadata_of(file)?;
     if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
-        // Only a privileged process may give files away; another one's copy is its own.
+        // Only a privileged process may change the owner; for others the copy belongs to the process's user.
         let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
     }
     if now.mode() & 0o7777 == meta.mode() & 0o7777 {
@@ -80,15 +80,15 @@ pub(crate) fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Gives a file the extended attributes of another; on Linux access lists are among them. What the file system or the process's
-/// rights do not allow is left out, and on macOS a value of more than 64 KB.
+/// Copies the extended attributes of a file, on Linux with its access lists. Skips those that the file system or the
+/// process's rights do not allow, and on macOS values of more than 64 KB.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 pub(crate) fn copy_xattrs(from: &File, to: &File) {
     use rustix::fs::{fgetxattr, flistxattr, fsetxattr, XattrFlags};
     if inject(FsCall::Xattrs).is_err() {
         return;
     }
-    // Linux has no longer list and no longer value.
+    // The largest list and value that Linux allows.
     let (mut names, mut value) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let size = flistxattr(from, &mut names[..]).unwrap_or_default();
     names.truncate(size);
@@ -100,11 +100,11 @@ pub(crate) fn copy_xattrs(from: &File, to: &File) {
     }
 }
 
-/// Gives a file the extended attributes of another, where that is known how.
+/// Does nothing: we do not know how to copy extended attributes on this system.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub(crate) fn copy_xattrs(_from: &File, _to: &File) {}
 
-/// Whether an error says that the file system has no call to wait for the disk.
+/// Whether an error means that the file system has no call to wait for the disk.
 pub(crate) fn lacks_sync(error: &io::Error) -> bool {
     let codes = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::ENOTTY, libc::EBADF];
     error.raw_os_error().is_some_and(|code| codes.contains(&code))

@@ -1,4 +1,4 @@
-//! What Windows tells of a file only through its handle.
+//! The status of files on Windows, which needs their handle.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -17,12 +17,12 @@ use crate::base::path_syntax::with_verbatim;
 
 use super::{inject, FileId, FsCall, Nanos, Stat};
 
-/// A flag that opens directories, too.
+/// A flag with which directories can be opened, too.
 pub(crate) const OPENS_DIRS: u32 = FILE_FLAG_BACKUP_SEMANTICS;
-/// A flag that opens a link itself.
+/// A flag with which a link is opened instead of its target.
 pub(crate) const OPENS_LINKS: u32 = FILE_FLAG_OPEN_REPARSE_POINT;
 
-/// A path in the form that the system takes as it is.
+/// A path in its verbatim form (`\\?\`), which Windows does not change.
 pub(crate) fn literal(path: &Path) -> PathBuf {
     path.to_str().and_then(with_verbatim).map_or_else(|| path.to_owned(), PathBuf::from)
 }
@@ -35,9 +35,9 @@ pub(crate) fn as_missing(error: io::Error) -> io::Error {
     }
 }
 
-/// The status of what a path leads to.
+/// The status of the file or directory that a path leads to.
 pub(crate) fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
-    // No access is asked for, so that nothing can keep it open against us.
+    // Opened without access rights, so that no sharing mode of another program can refuse it.
     stat_of(&OpenOptions::new().access_mode(0).custom_flags(OPENS_DIRS).open(path)?)
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
     file.set_permissions(meta.permissions())
 }
 
-/// Files have no extended attributes that programs use.
+/// Does nothing: programs do not use extended attributes on Windows.
 pub(crate) fn copy_xattrs(_from: &File, _to: &File) {}
 
 /// The status of an open file.
@@ -69,7 +69,7 @@ pub(crate) fn stat_of(file: &File) -> io::Result<Stat> {
         return Ok(Stat { is_file, is_dir, size: 0, file_id, deleted, modified: 0, changed: 0 });
     }
     let mut by_handle = BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the handle is open for as long as `file` is borrowed, and `by_handle` is what the call fills.
+    // SAFETY: the handle is open for as long as `file` is borrowed, and the call fills `by_handle`.
     if unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut by_handle) } == 0 {
         return Err(io::Error::last_os_error());
     }
@@ -90,7 +90,7 @@ pub(crate) fn stat_of(file: &File) -> io::Result<Stat> {
     })
 }
 
-/// A structure that the system fills, and the class of information that it is for.
+/// A structure that Windows fills, and its class of information.
 trait Information: Default {
     const CLASS: FILE_INFO_BY_HANDLE_CLASS;
 }
@@ -103,7 +103,7 @@ impl Information for FILE_STANDARD_INFO {
     const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileStandardInfo;
 }
 
-/// What the system knows of an open file.
+/// Information about an open file.
 fn info<T: Information>(file: &File) -> io::Result<T> {
     let mut into = T::default();
     let size = size_of::<T>() as u32;
@@ -114,7 +114,7 @@ fn info<T: Information>(file: &File) -> io::Result<T> {
     }
 }
 
-/// A time of Windows, in steps of 100 ns since 1601.
+/// Converts a time of Windows, in steps of 100 ns since 1601.
 fn since_1970(time: i64) -> Nanos {
     const BETWEEN: i64 = 116_444_736_000_000_000;
     time.saturating_sub(BETWEEN).saturating_mul(100)
