@@ -1,5 +1,5 @@
-//! A mutex that processes share: a lock on a file that stays, for what one process at a time is to do. The session lock, whose file
-//! goes with it, is in `lock_file`.
+//! A mutex between processes: a lock on a file that is never removed, so that one process at a time does something. The
+//! session lock, whose file is removed with it, is in `lock_file`.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,15 +7,16 @@ use std::path::Path;
 use crate::base::error::{Result, WithCall};
 use crate::io::{fs, open};
 
-/// A mutex that is locked. The operating system ends the lock with this value, or with the process, however that ends.
+/// A locked mutex. The operating system ends the lock when this value is dropped, or when the process ends in any way.
 #[derive(Debug)]
 pub struct FileMutex(File);
 
 impl FileMutex {
-    /// Locks the file at `path` without waiting, and makes it, for its owner only, if it is not there. None if it is locked
-    /// already, in whatever process, this one too.
+    /// Locks the file at `path` without waiting. Creates it, for its owner only, if it does not exist. None if another
+    /// process, or this one, has locked it.
     ///
-    /// Nobody may remove or replace the file while a process may hold the lock: who comes later would lock another file.
+    /// Nobody may remove or replace the file while a process may have the lock, because the next process would lock
+    /// another file.
     ///
     /// ```
     /// use pi_session_core::addon::FileMutex;
@@ -35,7 +36,7 @@ impl FileMutex {
                 return Ok(None);
             }
             let lock = Self(file);
-            // It may have been removed between the two calls: then its lock excludes nobody.
+            // Somebody may have removed the file between the two calls. Then the lock on it excludes nobody.
             if fs::is_at(Path::new(path), &lock.0).with_call("lock", path)? {
                 return Ok(Some(lock));
             }
@@ -45,7 +46,8 @@ impl FileMutex {
 
 impl Drop for FileMutex {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child that is being started has a duplicate until it runs its program.
+        // Closing the file is not enough, because a child process that is being started has a duplicate of the handle
+        // until it runs its program.
         let _ = fs::unlock(&self.0);
     }
 }

@@ -1,5 +1,5 @@
-//! The lock files that this process holds: shared by its sessions, and released when a thread ends without dropping its locks. A process
-//! that ends leaves its files, locked by nobody, to the next that looks.
+//! The lock files that this process has locked. Its sessions share them. They are released when a thread ends without
+//! dropping its locks. If the process ends, its files stay unlocked, and the next process that finds one removes it.
 
 use std::fs::File;
 use std::io;
@@ -11,11 +11,11 @@ use crate::base::error::{Result, WithCall};
 use crate::base::threads::locked;
 use crate::io::fs;
 
-/// A locked lock file and its name. The lock ends, and the file goes, when this value does.
+/// A locked lock file and its path. Dropping it removes the file and ends the lock.
 #[derive(Debug)]
 struct LockFile {
     path: PathBuf,
-    /// Whether others in this process may have it, too.
+    /// Whether other sessions of this process may share the lock.
     is_shared: bool,
     file: Mutex<Option<File>>,
 }
@@ -39,16 +39,16 @@ impl LockFile {
         let file = locked(&self.file).take();
         if let Some(file) = file.filter(|file| fs::is_at(&self.path, file).unwrap_or(false)) {
             let _ = fs::remove(&self.path);
-            // Only now may others lock a file of that name: it is another one.
+            // Not before the file is removed: others must lock a new file of that name.
             drop(file);
         }
     }
 }
 
-/// The locks that are held, each as often as a thread has it.
+/// The locks of this process, once for each thread that has the lock and each time it took it.
 static TAKEN: Mutex<Vec<(ThreadId, Arc<LockFile>)>> = Mutex::new(Vec::new());
 
-/// The lock of one session, which a thread has. It ends when this value goes, or the last that shares it.
+/// A thread's share of the lock of one session. The lock ends when its last share is dropped.
 #[derive(Debug)]
 pub(crate) struct SessionLockGuard {
     lock: Arc<LockFile>,
@@ -56,7 +56,7 @@ pub(crate) struct SessionLockGuard {
 }
 
 impl SessionLockGuard {
-    /// The lock whose file is at `path`, and locked. `is_shared`: others in this process may have it, too.
+    /// The lock whose locked file is at `path`. `is_shared`: whether other sessions of this process may share it.
     pub(crate) fn new(path: PathBuf, file: File, is_shared: bool) -> Self {
         Self::of(Arc::new(LockFile { path, is_shared, file: Mutex::new(Some(file)) }))
     }
@@ -67,14 +67,14 @@ impl SessionLockGuard {
         Self { lock, thread }
     }
 
-    /// The lock whose file is at `path`, if this process has it as a shared one. This thread then has it, too.
+    /// A share of the lock whose file is at `path`, if this process has that lock and shares it. None otherwise.
     pub(crate) fn shared(path: &Path) -> Option<Self> {
         let is_it = |lock: &&Arc<LockFile>| lock.is_shared && lock.path == path;
         let lock = locked(&TAKEN).iter().map(|(_, lock)| lock).find(is_it)?.clone();
         lock.is_in_place().unwrap_or(false).then(|| Self::of(lock))
     }
 
-    /// Whether the lock file still has its name: other processes find it.
+    /// Whether the lock file still has its name, so that other processes find it.
     pub(crate) fn is_in_place(&self) -> Result<bool> {
         self.lock.is_in_place().with_call("lock", &self.lock.path.to_string_lossy())
     }
@@ -90,7 +90,7 @@ impl Drop for SessionLockGuard {
     }
 }
 
-/// Releases every lock that only this thread has, because its environment ends.
+/// Releases every lock that only this thread has, when its JavaScript environment ends.
 pub fn release_all() {
     let me = thread::current().id();
     let mine: Vec<_> = locked(&TAKEN).extract_if(.., |(thread, _)| *thread == me).collect();

@@ -1,16 +1,17 @@
-//! The session lock: a file beside the session's, named after it and locked as long as its holder lives. An exclusive session
-//! holds it while it is open; a repair, a merge and a redaction hold it while they run.
+//! The session lock: a locked file beside the session's file, named after it. An exclusive session has the lock while
+//! it is open; a repair, a merge and a redaction have it while they run.
 //!
-//! The lock is not on the session's own file, so that programs that know nothing of locks, pi above all, read and write it
-//! as ever. The lock is the operating system's and ends with the process that has it, however it ends; a lock file
-//! without a holder means nothing and is removed by the next process that finds it.
+//! The session's own file is not locked, so that programs without this lock, above all pi, can read and write it. The
+//! lock is an operating-system lock, which ends with its process in any way. An unlocked lock file means nothing; the
+//! next process that finds it removes it.
 //!
-//! A lock on the session's file itself would end with any `close` of that file in the process (POSIX), name no process
-//! (`flock`), or keep pi out (Windows).
+//! We do not use a lock on the session's own file, because `close` of any handle of the file in the process would end
+//! it (POSIX), or because it would not name a process (`flock`), or because it would keep pi out (Windows).
 //!
-//! A lock file is a regular file that holds a mark (`LOCK_PREFIX`) and its holder's process. It is written and locked before it gets its
-//! name, and never changed. Anything else with that name belongs to another tool (some lock by the presence of a file, empty or with a
-//! number in it): it is neither written to nor removed, it locks nothing, and taking the lock is an error.
+//! A lock file is a regular file that contains a mark (`LOCK_PREFIX`) and the process of its owner. It is written and
+//! locked before it gets its name, and never changed. Any other file with that name belongs to another tool. (Some
+//! tools lock by the mere presence of a file, empty or with a number in it.) Such a file is neither written nor removed
+//! and locks nothing, and taking the lock fails.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -24,30 +25,30 @@ use crate::io::open;
 use crate::io::sidecar_names::beside;
 use crate::io::temporary::Temporary;
 
-/// How often, and at what interval, a lock is tried for before it is refused, a quarter of a second in all. Most repairs
-/// hold it for less, and so does a process that only checks it.
+/// How often, and at which interval, we try to lock before we fail: a quarter of a second in all. Most repairs, and
+/// processes that only check the lock, release it earlier.
 const TRIES: u32 = 125;
 const PAUSE: Duration = Duration::from_millis(2);
-/// What a lock file begins with; the process follows.
+/// The start of a lock file. The process id follows.
 const LOCK_PREFIX: &str = "pi-session-native ";
-/// More bytes than a lock file ever holds.
+/// More bytes than any lock file contains.
 const MAX_LOCK_BYTES: u64 = 64;
 
-/// The process that has a lock; None where it is not known, because a locked file cannot be read (Windows).
+/// The process that has a lock; None if it is not known, because a locked file cannot be read on Windows.
 pub(crate) type Holder = Option<u32>;
 
-/// What has the name of a lock file.
+/// The state of a lock file's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Nothing,
-    /// A lock file that nobody holds.
+    /// A lock file that nobody has locked.
     Stale,
     Held(Holder),
     /// A file of another tool, a directory or a link.
     Foreign,
 }
 
-/// The lock file of a session file: one, whatever symbolic links lead to it.
+/// The path of a session file's lock file. It is the same for all symbolic links to the session file.
 pub(crate) fn path_of(session: &str) -> PathBuf {
     let path = Path::new(session);
     let real = fs::real_path(path).ok().or_else(|| {
@@ -58,23 +59,24 @@ pub(crate) fn path_of(session: &str) -> PathBuf {
 }
 
 impl SessionLockGuard {
-    /// Takes the lock of the session file at `session`; an error naming the holder's process if there is one.
+    /// Takes the lock of the session file at `session`. Fails with an error that names the process that has the lock.
     pub(crate) fn take(session: &str) -> Result<Self> {
         Self::take_for(session, false)
     }
 
-    /// The lock, shared with all in this process who take it so. Tells whether it was not held before.
+    /// Takes the lock and shares it with all sessions in this process that take it so. Returns whether the lock is new.
     pub(crate) fn share(session: &str) -> Result<(Self, bool)> {
         let path = path_of(session);
         let shared = || Self::shared(&path).map(|lock| (lock, false));
         match shared() {
             Some(known) => Ok(known),
-            // Another thread may have taken it meanwhile.
+            // Another thread may have taken the lock since.
             None => Self::take_for(session, true).map(|lock| (lock, true)).or_else(|error| shared().ok_or(error)),
         }
     }
 
-    /// The lock, alone, or with those in this process who share it: their sessions take in what is done to the file.
+    /// Takes the lock, or a share of it if sessions in this process share it: they read the changes of others to the
+    /// file.
     pub(crate) fn join(session: &str) -> Result<Self> {
         Self::shared(&path_of(session)).map_or_else(|| Self::take(session), Ok)
     }
@@ -105,14 +107,14 @@ impl SessionLockGuard {
     }
 }
 
-/// Who has the lock of the session file at `session`; None if nobody has.
+/// Which process has the lock of the session file at `session`; None if nobody has it.
 pub fn held(session: &str) -> Result<Option<Holder>> {
     let path = path_of(session);
     holder_at(&path).with_call("lock", &path.to_string_lossy())
 }
 
-/// Waits until nobody has the lock of the session file at `session`. Returns whether somebody had it; an error that names
-/// the holder's process if it keeps the lock. A lock file that cannot be read or locked counts as held by nobody.
+/// Waits until nobody has the lock of the session file at `session`. Returns whether somebody had it. Fails with an
+/// error that names the process if it keeps the lock. A lock file that cannot be read or locked counts as unlocked.
 pub(crate) fn wait_until_free(session: &str) -> Result<bool> {
     use io::ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     let path = path_of(session);
@@ -134,7 +136,7 @@ pub(crate) fn wait_until_free(session: &str) -> Result<bool> {
 fn holder_at(path: &Path) -> io::Result<Option<Holder>> {
     match status(path)? {
         Status::Held(holder) => return Ok(Some(holder)),
-        // One that cannot be removed locks nothing, and is tried again by the next who finds it.
+        // If it cannot be removed, it locks nothing, and the next process that finds it tries again.
         Status::Stale => drop(remove_stale(path)),
         Status::Nothing | Status::Foreign => {}
     }
@@ -142,7 +144,7 @@ fn holder_at(path: &Path) -> io::Result<Option<Holder>> {
 }
 
 fn status(path: &Path) -> io::Result<Status> {
-    // Reading is enough: the file may be another user's, or on a read-only disk.
+    // Opened for reading only, because the file may belong to another user or be on a read-only disk.
     let file = match open::lock_file(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Status::Nothing),
         #[cfg(unix)]
@@ -158,7 +160,7 @@ fn status(path: &Path) -> io::Result<Status> {
     })
 }
 
-/// Removes a lock file that nobody holds.
+/// Removes a lock file that nobody has locked.
 pub(crate) fn remove_stale(path: &Path) -> io::Result<()> {
     let file = match open::lock_file(path, true) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -171,14 +173,14 @@ pub(crate) fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the lock file at `path`, locked and whole; None if something has its name.
+/// Creates the lock file at `path`, complete and locked; None if that name exists.
 fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
     let mut temporary = Temporary::beside(path)?;
-    // It is locked already, or files have no locks here.
+    // The temporary file is locked already. This call fails where files cannot be locked.
     fs::try_lock(&temporary.file)?;
     write!(temporary, "{LOCK_PREFIX}{}", std::process::id())?;
     match fs::metadata(Path::new(session)) {
-        // Who may read the session may see that it is locked, where the file system knows modes.
+        // Whoever may read the session may see that it is locked, on file systems with modes.
         Ok(meta) => drop(fs::set_like(&temporary.file, &meta)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -190,7 +192,7 @@ fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
     }
 }
 
-/// What a lock file says; None if it is not one of ours.
+/// The process id in a lock file; None if the file is not one of ours.
 fn read_holder(file: &File) -> io::Result<Option<Holder>> {
     if !fs::metadata_of(file)?.is_file() {
         return Ok(None);
@@ -198,7 +200,7 @@ fn read_holder(file: &File) -> io::Result<Option<Holder>> {
     let mut text = String::new();
     match (At { file, offset: 0 }).take(MAX_LOCK_BYTES).read_to_string(&mut text) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
-        // Elsewhere than on Unix a file that is locked cannot be read.
+        // On systems other than Unix a locked file cannot be read.
         Err(_) if cfg!(not(unix)) => return Ok(Some(None)),
         read => read?,
     };

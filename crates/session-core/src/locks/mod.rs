@@ -1,4 +1,4 @@
-//! Locks by files beside the ones that they protect, and the removal of lock files and temporary files that dead processes left.
+//! Locks by files beside the files that they protect. Removes lock files and temporary files of dead processes.
 
 pub(crate) mod file_mutex;
 pub(crate) mod held_lock_files;

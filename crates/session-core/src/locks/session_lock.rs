@@ -1,9 +1,9 @@
-//! Who may write: an exclusive session holds the session lock, other sessions make sure that nobody holds it.
+//! Who may write: an exclusive session has the session lock, other sessions check that nobody has it.
 //!
-//! They check before their first line, and again after every path check (`storage/path_check.rs`), which is made
-//! every ten milliseconds at most, so that most appends cost nothing more. A session that takes the lock waits that long before
-//! it reads the file. From then on no other session of this package writes. A write that takes longer from its check to its end is taken in
-//! like that of another program.
+//! They check before their first line, and again after each path check (`storage/path_check.rs`). That is at most every
+//! ten milliseconds, so most appends cost nothing more. A session that takes the lock waits that long before it reads
+//! the file. From then on no other session of this package writes. If a write takes longer than [`MARGIN`] after its
+//! check, its lines are read as changes of another program.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,21 +13,21 @@ use crate::base::options::Lock;
 use crate::io::fs;
 use crate::locks::lock_file::{wait_until_free, SessionLockGuard};
 
-/// How long a writer relies on its last check: of who has the lock, and of what the path of its file leads to.
+/// How long a writer relies on its last check of the lock and of the file that its path leads to.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(10);
-/// How long a write may take from its check to its end. One that takes longer is taken in like that of another program.
+/// How long a write may take after its check. The lines of a slower write are read as changes of another program.
 const MARGIN: Duration = Duration::from_millis(2);
 
-/// The lock of one session's file, held here or checked for.
+/// The lock of one session's file: its guard, or the time of its last check.
 #[derive(Default)]
 pub(crate) struct SessionLock {
     held: Option<SessionLockGuard>,
-    /// Whether it was checked since the last path check of the storage.
+    /// Whether the lock was checked since the last path check of the storage.
     is_checked: bool,
 }
 
 impl SessionLock {
-    /// Takes the lock that `lock` asks for, if it is not held.
+    /// Takes the lock by the option `lock`, unless this session has it.
     pub(crate) fn take(&mut self, file: &str, lock: Lock) -> Result<()> {
         if self.held.is_some() {
             return Ok(());
@@ -44,19 +44,19 @@ impl SessionLock {
         Ok(())
     }
 
-    /// The next append checks again who has the lock.
+    /// Makes the next append check the lock again.
     pub(crate) fn recheck(&mut self) {
         self.is_checked = false;
     }
 
-    /// Makes sure that nobody else has the lock, unless that was done since the last path check of the storage. True if
-    /// somebody had it meanwhile: the file may be another one.
+    /// Checks that nobody else has the lock, unless that was done since the last path check of the storage. True if
+    /// somebody had it in the meantime, so that the path may lead to another file.
     pub(crate) fn check(&mut self, file: &str, lock: Lock) -> Result<bool> {
         if self.is_checked {
             return Ok(false);
         }
         let waited = match &self.held {
-            // Somebody removed the lock file: another session may hold the lock now.
+            // Somebody removed the lock file, so another session may have the lock now.
             Some(held) if !held.is_in_place()? => {
                 self.held = None;
                 self.take(file, lock)?;

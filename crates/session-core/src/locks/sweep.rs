@@ -1,5 +1,6 @@
-//! Removes what dead processes left in a directory: temporary files and lock files that nobody holds. A process does so once for each
-//! directory that it writes in; a redaction does so each time, because what they left may hold what is to be taken out.
+//! Removes the temporary files and lock files of dead processes from a directory. A process does so once for each
+//! directory in which it writes. A redaction does so each time, because these files may contain the text that it
+//! removes.
 
 use std::collections::HashSet;
 use std::fs::{DirEntry, File};
@@ -13,10 +14,10 @@ use crate::io::fs;
 use crate::io::open::{self, Access};
 use crate::io::temporary::{PREFIX, SUFFIX};
 
-/// The directories that this process swept.
+/// The directories that this process has swept.
 static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 
-/// Sweeps the directory of a file that is to be written, if this process did not do so before.
+/// Sweeps the directory of a file that will be written, unless this process has swept it before.
 pub(crate) fn sweep_if_due(target: &Path) {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut swept = locked(&SWEPT);
@@ -27,8 +28,8 @@ pub(crate) fn sweep_if_due(target: &Path) {
     }
 }
 
-/// Removes temporary files and lock files that dead processes left. One that cannot be removed does no harm and stays,
-/// as does any other file with such a name.
+/// Removes temporary files and lock files of dead processes. A file that cannot be removed does no harm and stays.
+/// Other files with such a name stay too.
 pub(crate) fn sweep(dir: &Path) {
     for entry in fs::list(dir).into_iter().flatten() {
         if entry.file_name().to_str().is_some_and(|name| name.ends_with(".jsonl.lock")) {
@@ -39,7 +40,7 @@ pub(crate) fn sweep(dir: &Path) {
     }
 }
 
-/// The temporary files in a directory that no living process is known to write.
+/// The temporary files in a directory, except those that a living process is known to write.
 pub(crate) fn abandoned(dir: &Path) -> Vec<PathBuf> {
     let files = fs::list(dir).into_iter().flatten().filter(is_temporary).map(|entry| dir.join(entry.file_name()));
     files.filter(|path| !matches!(hold(path), Ok(None)) && fs::exists(path)).collect()
@@ -50,7 +51,7 @@ fn is_temporary(entry: &DirEntry) -> bool {
     entry.file_name().to_str().is_some_and(has_name) && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
-/// Removes a temporary file. False if a living process writes it; an error also where there are no locks that tell.
+/// Removes a temporary file. False if a living process writes it. Fails also where files cannot be locked.
 pub(crate) fn remove_abandoned(path: &Path) -> io::Result<bool> {
     match hold(path)? {
         Some(_locked) => fs::remove(path).map(|()| true),
@@ -58,9 +59,9 @@ pub(crate) fn remove_abandoned(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// A temporary file that nobody else has locked. None if somebody has.
+/// Opens and locks a temporary file. None if a living process has locked it.
 fn hold(path: &Path) -> io::Result<Option<File>> {
-    // Opened for writing: some systems do not lock a file that is open only for reading.
+    // Opened for writing, because some systems cannot lock a file that is open only for reading.
     let file = open::existing(path, Access::Overwrite)?;
     Ok(fs::try_lock(&file)?.then_some(file))
 }
