@@ -1,7 +1,7 @@
-//! Messages: what the `message` of an entry holds, by its role.
+//! Messages: the `message` of an entry as a Rust value, by its role.
 //!
-//! Names and units are those of the declarations of pi 1.6.0. [`Session::message`](crate::session::Session::message) reads one,
-//! [`Session::append_message`](crate::session::Session::append_message) appends one.
+//! Names and units are those of the declarations of pi 1.6.0. [`Session::message`](crate::session::Session::message)
+//! reads one, [`Session::append_message`](crate::session::Session::append_message) appends one.
 //!
 //! ```
 //! use pi_session_core::agent_message::{AgentMessage, Content, UserMessage};
@@ -15,17 +15,20 @@
 //!
 //! # What a typed value does not keep
 //!
-//! A message of any role can be read: one whose fields are not as its role declares them is [`AgentMessage::Other`], and fields that are
-//! not declared here are in `extra`. Not kept are
+//! A message of any role can be read. If its fields do not have the types that its role declares, it is
+//! [`AgentMessage::Other`]. Fields that are not declared here are in `extra`. A typed value does not keep
 //!
-//! - the order of keys (fields come in the order of the declaration, those of `extra` and of JSON values sorted, unless the feature
-//!   `preserve_order` of `serde_json` is on),
+//! - the order of keys (fields are in the order of the declaration; those of `extra` and of JSON values are sorted,
+//!   unless
+//! the feature `preserve_order` of `serde_json` is on),
 //! - the texts of numbers (`1.50` becomes `1.5`; integers beyond 2^64 become the nearest `f64`),
-//! - repeated keys, of which the last counts,
+//! - repeated keys (the last one counts),
 //! - lone surrogates (`"\ud83d"`), which become U+FFFD,
-//! - an optional field that is null, which becomes one that is missing; and a missing or null `content`, which becomes an empty one.
+//! - an optional field that is null (it becomes a missing one), and a `content` that is missing or null (it becomes an
+//!   empty
+//! one).
 //!
-//! [`Session::line`](crate::session::Session::line) returns the line as it is in the file.
+//! [`Session::line`](crate::session::Session::line) returns the line unchanged.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,30 +45,31 @@ read_by_name!(
     HookMessage, Other
 );
 
-/// A message, by its `role`.
+/// A message. The variant is its `role`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 #[non_exhaustive]
-// Patterns cannot look into a box, and most messages are those of the largest kind.
+// We box no variant, because patterns cannot look into a box, and because most messages have the largest variant.
 #[allow(clippy::large_enum_variant)]
 pub enum AgentMessage {
-    /// What the user wrote.
+    /// A message that the user wrote.
     User(UserMessage),
-    /// What the model answered.
+    /// An answer of the model.
     Assistant(AssistantMessage),
-    /// What a tool call returned.
+    /// The result of a tool call.
     ToolResult(ToolResultMessage),
     /// Instructions and tools.
     System(SystemMessage),
     /// A command that the user ran.
     BashExecution(BashExecutionMessage),
-    /// What an extension wrote for the model.
+    /// A message of an extension to the model.
     Custom(CustomMessage),
-    /// A branch that was left. No entry holds it: the context makes it of an entry of the kind `branch_summary`.
+    /// The summary of a branch that was left. No entry contains it: the context makes it from a `branch_summary` entry.
     BranchSummary(BranchSummaryMessage),
-    /// Everything before a compaction. No entry holds it: the context makes it of an entry of the kind `compaction`.
+    /// The summary of everything before a compaction. No entry contains it: the context makes it from a `compaction`
+    /// entry.
     CompactionSummary(CompactionSummaryMessage),
-    /// A message of another role, or one whose fields are not as its role declares them: its JSON value.
+    /// The JSON value of a message with another role, or whose fields do not have the types that its role declares.
     #[serde(untagged)]
     Other(Value),
 }
@@ -77,7 +81,7 @@ impl AgentMessage {
         Self::User(UserMessage { content, timestamp: Some(timestamp), ..UserMessage::default() })
     }
 
-    /// Its role.
+    /// The message's role.
     pub fn role(&self) -> Role {
         match self {
             Self::User(_) => Role::User,
@@ -96,7 +100,7 @@ impl AgentMessage {
     }
 }
 
-/// The content of a message: a text, or a list of blocks.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -126,7 +130,7 @@ impl From<Vec<ContentBlock>> for Content {
 }
 
 impl Content {
-    /// Its texts: itself, or those of its text blocks.
+    /// The text itself, or the texts of its text blocks.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let (text, blocks) = match self {
             Self::Text(text) => (Some(text.as_str()), [].as_slice()),
@@ -144,14 +148,14 @@ fn texts_of(blocks: &[ContentBlock]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What the user wrote.
+/// A message that the user wrote.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
     /// A text, or blocks of text and images.
     #[serde(default, deserialize_with = "or_default")]
     pub content: Content,
-    /// Milliseconds since 1970. Hand-edited files may lack it.
+    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub timestamp: Option<f64>,
     /// Fields that are not declared here.
@@ -159,35 +163,36 @@ pub struct UserMessage {
     pub extra: Extra,
 }
 
-/// What the model answered.
+/// An answer of the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     /// Blocks of text, thinking and tool calls.
     #[serde(default, deserialize_with = "or_default")]
     pub content: Vec<ContentBlock>,
-    /// The interface that was spoken.
+    /// The name of the provider's programming interface.
     #[serde(default)]
     pub api: String,
-    /// Who runs the model.
+    /// The provider of the model.
     #[serde(default)]
     pub provider: String,
-    /// The model that was asked.
+    /// The model that pi requested.
     #[serde(default)]
     pub model: String,
-    /// The model that the answer names, if it is another one.
+    /// The model that the provider names in its answer, if it differs from `model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_model: Option<String>,
     /// The provider's id of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// How hard the model was to think, in the provider's words.
+    /// The thinking level that was requested, in the provider's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_thinking_level: Option<String>,
-    /// The thinking level of pi that was asked for: `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
+    /// The thinking level that was requested, in pi's words: `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or
+    /// `max`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// Troubles on the way.
+    /// Problems during the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Vec<Diagnostic>>,
     /// The tokens of the call and their price.
@@ -196,19 +201,19 @@ pub struct AssistantMessage {
     /// Why the answer ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    /// Where the answer will be; with the reason `deferred`.
+    /// Where to fetch the answer later; only with the reason `deferred`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred: Option<DeferredHandle>,
-    /// What went wrong; with the reason `error` or `aborted`.
+    /// The error; only with the reasons `error` and `aborted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// Why the answer ended, in the provider's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,
-    /// Whether the model itself said that its turn is over.
+    /// Whether the model itself ended its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_turn: Option<bool>,
-    /// When the request began, in milliseconds since 1970. Hand-edited files may lack it.
+    /// When the request began, in milliseconds since 1970. May be missing in a file that was edited by hand.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub timestamp: Option<f64>,
     /// Milliseconds from `timestamp` until the answer ended.
@@ -226,11 +231,11 @@ impl AssistantMessage {
     }
 }
 
-/// What a tool call returned.
+/// The result of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
-    /// The `id` of the tool call that it answers.
+    /// The `id` of the tool call.
     #[serde(default)]
     pub tool_call_id: String,
     /// The name of the tool.
@@ -239,19 +244,19 @@ pub struct ToolResultMessage {
     /// Blocks of text and images.
     #[serde(default, deserialize_with = "or_default")]
     pub content: Vec<ContentBlock>,
-    /// Data for the display, which no model sees.
+    /// Data for the display. Models do not see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// The tokens that the tool itself spent on models.
+    /// The model calls that the tool itself made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The calls that the tool made to other tools, which no model sees.
+    /// The calls of the tool to other tools. Models do not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nested_calls: Option<NestedToolCalls>,
-    /// Whether the tool failed; `content` tells how.
+    /// Whether the tool failed. `content` describes the error.
     #[serde(default)]
     pub is_error: bool,
-    /// Milliseconds since 1970. Hand-edited files may lack it.
+    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub timestamp: Option<f64>,
     /// How long the tool ran, in milliseconds.
@@ -269,23 +274,24 @@ impl ToolResultMessage {
     }
 }
 
-/// Instructions and tools from one point of the conversation on. The first message is the system prompt; each later one changes it.
+/// Instructions and tools, valid from this point of the conversation. The first message is the system prompt; each
+/// later one changes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemMessage {
-    /// Instructions: a text, or blocks of text. A later message adds its own.
+    /// Instructions: a text, or blocks of text. A later message adds to them.
     #[serde(default, deserialize_with = "or_default")]
     pub content: Content,
     /// Named parts of the prompt. A later message replaces a part by its name; `None` removes the part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sections: Option<Sections>,
-    /// Tools that models may use from here on.
+    /// Tools that the model may use from here on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools_added: Option<Vec<Tool>>,
-    /// Tools that models may not use any more.
+    /// Tools that the model may no longer use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools_removed: Option<Vec<ToolReference>>,
-    /// Milliseconds since 1970. Hand-edited files may lack it.
+    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub timestamp: Option<f64>,
     /// Fields that are not declared here.
@@ -293,7 +299,7 @@ pub struct SystemMessage {
     pub extra: Extra,
 }
 
-/// Named parts of a prompt: texts, or null for a part that is removed.
+/// Named parts of a prompt: texts, or null to remove a part.
 pub type Sections = serde_json::Map<String, Value>;
 
 /// A command that the user ran with `!`.
@@ -303,25 +309,25 @@ pub struct BashExecutionMessage {
     /// The command.
     #[serde(default)]
     pub command: String,
-    /// What it printed, both streams, cut if `truncated`.
+    /// The output of both streams, truncated if `truncated`.
     #[serde(default)]
     pub output: String,
-    /// None if it was stopped.
+    /// The exit code; None if the command was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// Whether the user stopped it.
     #[serde(default)]
     pub cancelled: bool,
-    /// Whether `output` was cut.
+    /// Whether `output` was truncated.
     #[serde(default)]
     pub truncated: bool,
-    /// The file with the whole output, where `output` was cut.
+    /// The file with the whole output, if `output` was truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
-    /// Milliseconds since 1970. Hand-edited files may lack it.
+    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub timestamp: Option<f64>,
-    /// Whether the command was run with `!!`: models do not see it.
+    /// Whether the command was run with `!!`, so that models do not see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude_from_context: Option<bool>,
     /// Fields that are not declared here.
@@ -329,23 +335,23 @@ pub struct BashExecutionMessage {
     pub extra: Extra,
 }
 
-/// What an extension wrote for the model.
+/// A message of an extension to the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
-    /// The extension, or a kind of data of it.
+    /// The name of the extension, or of a kind of its data.
     #[serde(default)]
     pub custom_type: String,
     /// A text, or blocks of text and images.
     #[serde(default, deserialize_with = "or_default")]
     pub content: Content,
-    /// Whether the user sees it; models do in any case.
+    /// Whether the user sees it. Models see it in any case.
     #[serde(default)]
     pub display: bool,
-    /// Data of the extension, which no model sees.
+    /// Data of the extension. Models do not see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// Milliseconds since 1970. Hand-edited files may lack it.
+    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub timestamp: Option<f64>,
     /// Fields that are not declared here.
@@ -353,11 +359,11 @@ pub struct CustomMessage {
     pub extra: Extra,
 }
 
-/// A branch that was left, in the context.
+/// The summary of a branch that was left, in the context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummaryMessage {
-    /// What happened on it.
+    /// The summary.
     pub summary: String,
     /// The id of the leaf that was left, or `root`.
     #[serde(default)]
@@ -370,13 +376,13 @@ pub struct BranchSummaryMessage {
     pub extra: Extra,
 }
 
-/// Everything before a compaction, in the context.
+/// The summary of everything before a compaction, in the context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummaryMessage {
     /// The summary.
     pub summary: String,
-    /// The size of the context before, in tokens.
+    /// The size of the context before the compaction, in tokens.
     #[serde(default, serialize_with = "plain_numbers")]
     pub tokens_before: f64,
     /// Milliseconds since 1970; None if the entry's timestamp is not ISO.

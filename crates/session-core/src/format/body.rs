@@ -1,13 +1,13 @@
-//! Bodies: the large values of an entry, which are read on first access.
+//! Bodies: the large values of an entry, which are read at their first use.
 //!
-//! The index keeps where each body is in its line, and the rest of the line is read without them.
+//! For an entry, the index finds the span of each body in its line. The rest of the line is read without them.
 
 use crate::json::reader::Raw;
 
-/// The least length of a body, in bytes of JSON text.
+/// The smallest size of a body, in bytes of JSON text.
 pub(crate) const LARGE_BODY: usize = 512;
 
-/// Which value of its entry a body is. The boundary calls it by these codes.
+/// The value of its entry that a body is. The boundary uses these codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BodyOf {
@@ -30,7 +30,7 @@ impl BodyOf {
         all.into_iter().find(|of| *of as u8 == code)
     }
 
-    /// Its name in error messages.
+    /// The name in error messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::MessageContent => "message.content",
@@ -51,18 +51,18 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Where it ends.
+    /// The end of the span.
     pub(crate) fn end(&self) -> u32 {
         self.from.saturating_add(self.len)
     }
 
-    /// The body of a value of a line; None if the value is missing or shorter than `least` bytes.
+    /// The body for a value of a line; None if the value is missing or shorter than `least` bytes.
     pub(crate) fn of(of: BodyOf, line: &str, value: Option<Raw<'_>>, least: usize) -> Option<Self> {
         let text = value?.get();
         if text.len() < least {
             return None;
         }
-        // A raw value is a part of its line.
+        // A raw value borrows from its line, so the difference of the addresses is its position.
         let from = (text.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
         Some(Self { of, from: u32::try_from(from).ok()?, len: u32::try_from(text.len()).ok()? })
     }

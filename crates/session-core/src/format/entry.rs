@@ -1,4 +1,4 @@
-//! Entries: the classes of lines, and the head of an entry that goes into the index.
+//! Entries: the classes of lines, and the part of an entry that the index stores.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::json::{fields, Value};
 pub use super::kinds::EntryKind;
 
 fields! {
-    /// The fields of an entry that the index reads, and the values that may be bodies. `M` is the type that the message is read as.
+    /// The fields of an entry that the index reads, and the values that may be bodies. `M` is the type of the message.
     #[doc(hidden)]
     pub struct EntryFields<V, M> {
         kind: V = "type",
@@ -32,11 +32,11 @@ fields! {
     }
 }
 
-/// The fields of an entry's line.
+/// The fields of an entry, read from its line.
 pub(crate) type LineFields<'a> = EntryFields<Raw<'a>, EntryMessage<'a>>;
 
 impl LineFields<'_> {
-    /// What the index keeps of the message.
+    /// The part of the message that the index stores.
     pub fn message_head(&self) -> memory::Result<Option<MessageHead>> {
         let message = self.message.as_ref().and_then(|message| message.0.as_ref());
         message.map(|message| message.head()).transpose()
@@ -47,25 +47,25 @@ impl LineFields<'_> {
 #[doc(hidden)]
 pub type Parent<'a> = ParentAs<Cow<'a, [u8]>>;
 
-/// An entry's `parentId` with a `T` for its text.
+/// An entry's `parentId`, with `T` as the type of an id.
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParentAs<T> {
-    /// The key is not there.
+    /// There is no such key.
     Missing,
     Null,
     Id(T),
-    /// A number. `getChildren` finds such entries by that number.
+    /// A number. `getChildren` finds such entries by this number.
     Number(f64),
-    /// Any other value: the entry is not a child of any.
+    /// Any other value. The entry has no parent.
     Other,
 }
 
-/// What the index takes from one entry.
+/// The part of an entry that the index stores.
 #[doc(hidden)]
 pub type EntryHead<'a> = HeadAs<Cow<'a, [u8]>>;
 
-/// What the index takes from one entry, with a `T` for each text.
+/// As [`EntryHead`], with `T` as the type of texts.
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadAs<T> {
@@ -73,13 +73,13 @@ pub struct HeadAs<T> {
     pub id: T,
     pub parent: ParentAs<T>,
     pub time: Time,
-    /// For a message entry whose `message` is an object.
+    /// Set for a message entry whose `message` is an object.
     pub message: Option<MessageHead>,
-    /// A compaction's first kept entry; the entry that a label or a context edit is about.
+    /// The first kept entry of a compaction, or the target of a label or a context edit.
     pub target: Option<T>,
-    /// Whether a label entry sets a label; otherwise it clears one.
+    /// Whether a label entry sets a label; otherwise it removes one.
     pub sets_label: bool,
-    /// Whether there is a summary that is not empty.
+    /// Whether the entry has a summary that is not empty.
     pub has_summary: bool,
 }
 
@@ -87,26 +87,26 @@ pub struct HeadAs<T> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Line<'a> {
     Entry(EntryHead<'a>),
-    /// A later header, which is neither an entry nor damage.
+    /// A second header: neither an entry nor damage.
     Header,
     /// White space.
     Blank,
     Damaged(Damage),
 }
 
-/// Why a line is not an entry.
+/// The reason why a line is not an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
-    /// It is not JSON.
+    /// The line is not JSON.
     NotJson,
-    /// It is JSON, but not an object.
+    /// The line is JSON, but not an object.
     NotAnObject,
-    /// It has no `id`, or one that is not a string.
+    /// The entry has no `id`, or its `id` is not a string.
     NoId,
-    /// It is longer than any line that is read.
+    /// The line is longer than the longest line that is read.
     TooLong,
-    /// It is a header, and not in the first line.
+    /// The line is a header, but not the first line.
     LateHeader,
 }
 
@@ -129,12 +129,13 @@ impl Serialize for Damage {
     }
 }
 
-/// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as damaged lines.
+/// Reads a line of a file of version 2 or later, and calls `then` with its class. Entries of version 1 have no id, so
+/// they count as damaged lines.
 pub(crate) fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> memory::Result<T> {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }
 
-/// Reads a line as [`read_line`] does, and hands on its bodies of at least `least` bytes, too, in their order in the line.
+/// As [`read_line`]. Also passes the bodies of at least `least` bytes, in their order in the line.
 pub(crate) fn read_line_and_bodies<T>(
     line: &str,
     least: usize,
@@ -177,7 +178,7 @@ fn bodies_in(line: &str, fields: &LineFields<'_>, least: usize) -> memory::Resul
     Ok(bodies)
 }
 
-/// Whether a line holds nothing but JSON's white space.
+/// Whether a line contains only white space of JSON.
 pub(crate) fn is_blank(line: &str) -> bool {
     line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
 }
@@ -192,7 +193,7 @@ fn of_fields<'a>(fields: &'a LineFields<'_>) -> memory::Result<Line<'a>> {
     })
 }
 
-/// The head of an entry with these fields, from a line or from an object.
+/// The head of an entry with these fields, which come from a line or from an object.
 #[doc(hidden)]
 pub fn head_of<'a, V: Value, M>(
     fields: &'a EntryFields<V, M>,
@@ -221,8 +222,9 @@ fn text_of<V: Value>(value: &Option<V>) -> memory::Result<Option<Cow<'_, [u8]>>>
     value.as_ref().map_or(Ok(None), V::text)
 }
 
-/// The key of a label: its target's id. A target that is not a string becomes a key that no string has, since 0xFF is never
-/// the first byte of WTF-8. None for an object: no label can be looked up by one.
+/// The key under which a label is stored: its target's id. For a target that is not a string we make a key that no
+/// string has: it begins with 0xFF, which is never the first byte of WTF-8. None for an object, because nobody can look
+/// up a label by an object.
 #[doc(hidden)]
 pub fn target_key<V: Value>(target: Option<&V>) -> Result<Option<Cow<'_, [u8]>>, OutOfMemory> {
     let odd = |key: String| {
@@ -235,7 +237,7 @@ pub fn target_key<V: Value>(target: Option<&V>) -> Result<Option<Cow<'_, [u8]>>,
     };
     match (target.text()?, target.number(), target.boolean()) {
         (Some(id), ..) => Ok(Some(id)),
-        // Adding 0 makes -0 the same key as 0, as in a Map.
+        // Adding 0 makes -0 the same key as 0, as in JavaScript's Map.
         (_, Some(number), _) => odd(format!("{:?}", number + 0.0)),
         (.., Some(flag)) => odd(flag.to_string()),
         _ if target.is_null() => odd("null".into()),
@@ -272,7 +274,7 @@ pub(crate) fn time_of<V: Value>(value: Option<&V>) -> memory::Result<Time> {
 }
 
 impl<T> HeadAs<T> {
-    /// The head with other texts: what `each` makes of these.
+    /// The head with each text converted by `each`.
     pub(crate) fn with_texts<U, E>(self, mut each: impl FnMut(T) -> Result<U, E>) -> Result<HeadAs<U>, E> {
         Ok(HeadAs {
             id: each(self.id)?,

@@ -11,7 +11,7 @@ use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
 use crate::json::{fields, ObjectText, Value};
 
-/// The version of the files that are written.
+/// The version of the files that we write.
 pub const CURRENT_VERSION: u32 = 3;
 
 fields! {
@@ -24,30 +24,30 @@ fields! {
         timestamp: V = "timestamp",
         cwd: V = "cwd",
         parent_session: V = "parentSession",
-        /// The name of `parentSession` in versions 1 and 2.
+        /// `parentSession` in versions 1 and 2.
         branched_from: V = "branchedFrom",
     }
 }
 
-/// A header as it was read.
+/// A header, read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     /// The session's id, WTF-8.
     pub id: Vec<u8>,
-    /// Which migrations the entries need.
+    /// The version, which decides about migrations.
     pub version: Version,
-    /// The working directory, if it is a text.
+    /// The working directory; None if the header's value is not a string.
     pub cwd: Option<Vec<u8>>,
-    /// The creation time's JSON text.
+    /// The creation time, as JSON text.
     pub timestamp_json: Option<String>,
-    /// The path of the session this one was forked or branched from.
+    /// The session that this one was forked or branched from.
     pub parent: Option<ParentSession>,
 }
 
 /// The `parentSession` of a header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ParentSession {
-    /// Its path, WTF-8.
+    /// The parent's path, WTF-8.
     #[serde(deserialize_with = "packed::bytes")]
     Path(Vec<u8>),
     /// The JSON text of a value that is not a string: lists show it unchanged.
@@ -64,19 +64,20 @@ impl ParentSession {
     }
 }
 
-/// The version that a header states, as far as migrations distinguish versions.
+/// The version in a header, as far as migrations distinguish versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Version {
-    /// 1, or none stated: entries have no ids.
+    /// 1 or missing: entries have no ids.
     V1,
-    /// 2: hook messages have their old role name.
+    /// 2: messages of extensions have the role `hookMessage`.
     V2,
-    /// 3, or anything that is not less than 3: nothing is migrated.
+    /// 3 or more, or not a number: nothing is migrated.
     Current,
 }
 
 impl Version {
-    /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is not a number is current.
+    /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is not a number is
+    /// current.
     #[doc(hidden)]
     pub fn of(value: Option<&impl Value>) -> memory::Result<Self> {
         let Some(value) = value.filter(|value| !value.is_null()) else {
@@ -96,7 +97,7 @@ impl Version {
     }
 }
 
-/// The number that JavaScript converts a decimal text to.
+/// Converts a decimal text to a number as JavaScript does.
 fn number_in(text: &[u8]) -> Option<f64> {
     match std::str::from_utf8(crate::base::wtf8::trim(text)) {
         Ok("") => Some(0.0),
@@ -108,7 +109,7 @@ fn number_in(text: &[u8]) -> Option<f64> {
 }
 
 impl Header {
-    /// Reads the first line that parsed. None unless it is a header: an object of type `session` with a string id.
+    /// Reads the first line that is JSON. None if it is not a header: an object of type `session` with a string id.
     pub fn read(line: &str) -> Result<Option<Self>, OutOfMemory> {
         let Some(fields) = read::<HeaderFields<Raw<'_>>>(line) else { return Ok(None) };
         let Some(kind) = fields.kind else { return Ok(None) };
@@ -133,27 +134,27 @@ fn owned_text(value: Option<Raw<'_>>) -> memory::Result<Option<Vec<u8>>> {
     value.map_or(Ok(None), |raw| owned_string(raw.get()))
 }
 
-/// What the header of a new session says.
+/// The fields of a new session's header.
 #[derive(Debug, Clone, Copy)]
 pub struct NewHeader<'a> {
-    /// The session's id, which becomes part of file names: [`session_id`](super::ids::session_id) makes one.
+    /// The session's id, which becomes part of file names. [`session_id`](super::ids::session_id) makes one.
     pub id: &'a str,
     /// The working directory.
     pub cwd: &'a str,
-    /// The path of the session that this one continues, if there is one.
+    /// The path of the session that this one continues, if any.
     pub parent: Option<&'a str>,
-    /// Its time, ms since 1970.
+    /// The creation time, ms since 1970.
     pub time: f64,
 }
 
 impl NewHeader<'_> {
-    /// The name that pi gives to the session's file. An error if the id or the time cannot be used.
+    /// The name that pi gives to the session's file. Fails if the id or the time cannot be used.
     pub fn file_name(&self) -> Result<String> {
         check_session_id(self.id.as_bytes())?;
         Ok(new_file_name(&timestamp(self.time)?, self.id.as_bytes()))
     }
 
-    /// Its line without a newline. An error if the id or the time cannot be used.
+    /// The header's line without its newline. Fails if the id or the time cannot be used.
     pub(crate) fn line(&self) -> Result<Vec<u8>> {
         check_session_id(self.id.as_bytes())?;
         Ok(new_header_line(self.id, &timestamp(self.time)?, self.cwd, self.parent)?)
@@ -166,7 +167,7 @@ pub fn new_file_name(timestamp: &str, id: &[u8]) -> String {
     format!("{}_{}.jsonl", timestamp.replace([':', '.'], "-"), String::from_utf8_lossy(id))
 }
 
-/// The line of a new header without a newline, with the keys in pi's order.
+/// The line of a new header without its newline. The keys are in pi's order.
 pub(crate) fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> memory::Result<Vec<u8>> {
     let quoted = |text: &str| crate::json::quoted(text.as_bytes());
     let mut line = ObjectText::default();

@@ -1,4 +1,4 @@
-//! Ids: eight hex digits for entries, UUIDv7 or the caller's own for sessions.
+//! Ids: of entries eight hex digits; of sessions a UUIDv7 or the caller's own id.
 
 use std::sync::Mutex;
 
@@ -8,15 +8,15 @@ use uuid::{Timestamp, Uuid};
 use crate::base::error::{Error, Result};
 use crate::base::threads::locked;
 
-/// How often a short id is tried before a full UUID is taken.
+/// How many short ids are tried before a full UUID is used.
 const SHORT_TRIES: usize = 100;
 
-/// The id of an entry of version 1 that is only shown, where entries have none: its number in the file, from 1 on.
+/// The id of an entry of version 1 that is only displayed: its number in the file, from 1 on. Such entries have no id.
 pub(crate) fn numbered_id(number: usize) -> String {
     format!("{number:08}")
 }
 
-/// A new entry id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
+/// A new entry id: the first 8 hex digits of a v4 UUID that are not `taken`, or after 100 collisions a full UUID.
 pub(crate) fn short_entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     #[cfg(test)]
     if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {
@@ -32,10 +32,10 @@ pub(crate) fn short_entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     Uuid::new_v4().hyphenated().to_string()
 }
 
-/// Keeps session ids ascending within one millisecond, and after the clock was set back.
+/// Keeps new session ids ascending within one millisecond, and after the clock was set back.
 static SESSION_IDS: Mutex<Option<ContextV7>> = Mutex::new(None);
 
-/// A new session id: a UUIDv7 of the time `ms`. Ids made later sort later.
+/// A new session id: a UUIDv7 of the time `ms`. Later ids sort after it.
 pub fn session_id(ms: f64) -> String {
     let ms = if ms.is_finite() { ms.clamp(0.0, 281_474_976_710_655.0) as u64 } else { 0 };
     let mut guard = locked(&SESSION_IDS);
@@ -44,7 +44,7 @@ pub fn session_id(ms: f64) -> String {
     Uuid::new_v7(timestamp).hyphenated().to_string()
 }
 
-/// Rejects a session id that is not `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?`: it becomes part of a file name.
+/// Rejects a session id that is not `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?`, because it becomes part of a file name.
 pub fn check_session_id(id: &[u8]) -> Result<()> {
     let ends_well = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
@@ -67,7 +67,7 @@ pub mod tests {
         static CHOSEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     }
 
-    /// Makes these the next ids of this thread, the last first, instead of random ones.
+    /// Uses these as the next ids of this thread, from the last to the first, instead of random ones.
     pub(crate) fn choose(ids: &[&str]) {
         CHOSEN.with(|chosen| *chosen.borrow_mut() = ids.iter().map(|id| (*id).to_owned()).collect());
     }

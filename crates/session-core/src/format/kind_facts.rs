@@ -1,4 +1,5 @@
-//! The columns of the table of kinds (`kinds.rs`): what its rows can say of a kind of entry, a role or a type of blocks.
+//! The columns of the table of kinds (`kinds.rs`): the facts that a row states of a kind of entry, a role, or a type of
+//! content block.
 
 use serde::{Serialize, Serializer};
 
@@ -8,9 +9,9 @@ named! {
     /// A kind of text that a search can be limited to.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum TextScope {
-        /// What users said.
+        /// Messages of the user.
         User = "user",
-        /// What assistants said, and why a call of theirs failed.
+        /// Answers of the assistant, and the errors of its failed calls.
         Assistant = "assistant",
         /// Names of sessions, and labels.
         Name = "name",
@@ -18,43 +19,43 @@ named! {
         Summary = "summary",
         /// Tool calls and their results, commands of the user's shell and their output.
         Tool = "tool",
-        /// What assistants thought.
+        /// The assistant's thinking.
         Thinking = "thinking",
-        /// What extensions wrote, and what the model sees in place of an entry's content.
+        /// Messages of extensions, and contents that the model sees in place of an entry's content.
         Custom = "custom",
     }
 }
 
 impl TextScope {
-    /// The scopes of a search that names none: what was said, and what tells sessions apart.
+    /// The default scopes of a search: the conversation, and the texts that distinguish sessions.
     pub const DEFAULT: [Self; 4] = [Self::User, Self::Assistant, Self::Name, Self::Summary];
 }
 
-/// One row of the table. A field that a row leaves out is as in [`KindFacts::NONE`].
+/// One row of the table. A field that a row does not set has its value in [`KindFacts::NONE`].
 #[derive(Debug, Clone, Copy)]
 pub struct KindFacts {
-    /// What people are shown as the speaker; empty if that is the name of the kind or role.
+    /// The speaker that people are shown; empty if it is the name of the kind or role.
     pub speaker: &'static str,
-    /// The fields that contain ids of other entries, besides `parentId`.
+    /// The fields besides `parentId` that contain ids of other entries.
     pub refers_to: &'static [&'static str],
-    /// What a reader is shown, in this order, and what a search reads.
+    /// The texts that a reader is shown, in this order, and the texts that a search reads.
     pub says: &'static [Says],
     /// The fields whose texts a redaction keeps, because they name a tool, a model or a kind of data.
     pub names: &'static [&'static str],
-    /// The fields whose numbers and flags a redaction keeps, because they are sizes, times and states.
+    /// The fields whose numbers and flags a redaction keeps, because they are sizes, times or states.
     pub amounts: &'static [&'static str],
-    /// Of a kind of entry: what it gives to the model.
+    /// For a kind of entry: its message for the model.
     pub gives: Gives,
-    /// Of a role: what its content may be, and what a context edit does to it.
+    /// For a role: the type of its content, and the effect of a context edit on it.
     pub content: ContentRule,
-    /// The model call that its `usage` belongs to, if it has one.
+    /// The kind of model call that its `usage` belongs to, if it has a usage.
     pub call: Option<ModelCall>,
     /// Whether a new line has `id`, `parentId` and `timestamp` after the kind's own fields, as pi writes it.
     pub is_envelope_last: bool,
 }
 
 impl KindFacts {
-    /// A kind that nothing is known of.
+    /// The facts of an unknown kind.
     pub const NONE: Self = Self {
         speaker: "",
         refers_to: &[],
@@ -67,7 +68,7 @@ impl KindFacts {
         is_envelope_last: false,
     };
 
-    /// The texts that it says.
+    /// The texts among [`says`](Self::says).
     pub fn texts(&self) -> impl Iterator<Item = &'static SaidText> {
         self.says.iter().filter_map(|says| match says {
             Says::Text(text) => Some(text),
@@ -75,57 +76,60 @@ impl KindFacts {
         })
     }
 
-    /// Those that a search reads, each with its scope.
+    /// The texts that a search reads, each with its scope.
     pub fn searched(&self) -> impl Iterator<Item = (TextScope, &'static SaidText)> {
         self.texts().filter_map(|text| text.scope.map(|scope| (scope, text)))
     }
 }
 
-/// What an entry gives to the model.
+/// The message that an entry adds to the model's context.
 #[derive(Debug, Clone, Copy)]
 pub enum Gives {
     /// No message.
     Nothing,
-    /// Its `message`.
+    /// The entry's `message`.
     Message,
-    /// A message that is made of its fields.
+    /// A message that is made from the entry's fields.
     Made(MadeMessage),
 }
 
-/// A message that is made of an entry: its role, these fields of the entry in this order, and the entry's time as `timestamp`.
+/// A message that is made from an entry: its role, these fields of the entry in this order, and the entry's time as
+/// `timestamp`.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MadeMessage {
-    /// The name of its role.
+    /// The role's name.
     pub role: &'static str,
     /// The fields. A missing `content` becomes an empty list.
     pub fields: &'static [&'static str],
-    /// Whether the entry gives no message while its `summary` is empty.
+    /// Whether the entry makes no message if its `summary` is empty.
     pub needs_summary: bool,
-    /// The field with a message that comes before the made one, if the entry has it.
+    /// The field with a message that precedes the made one, if the entry has that field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<&'static str>,
 }
 
-/// What the content of a role's messages may be.
+/// The content that messages of a role may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentRule {
-    /// Whatever is stored. A context edit does not change it.
+    /// Any value. A context edit does not change it.
     Fixed,
-    /// A text or blocks; the model gets an empty text if it is missing. A context edit does not change it.
+    /// A text or blocks; the model receives an empty text if it is missing. A context edit does not change it.
     Prompt,
-    /// A text or blocks; the model gets an empty list if it is missing. A context edit replaces it.
+    /// A text or blocks; the model receives an empty list if it is missing. A context edit replaces it.
     TextOrBlocks,
-    /// Blocks alone; the model gets an empty list if it is missing. A context edit replaces it, by one text block if it has a text.
+    /// Blocks only; the model receives an empty list if it is missing. A context edit replaces it; a replacement that
+    /// is a text becomes one text block.
     Blocks,
-    /// A text or blocks. A context edit replaces it only in the message that an entry makes, not in one that an entry contains.
+    /// A text or blocks. A context edit replaces it only in a message that is made from an entry, not in a stored
+    /// message.
     Made,
 }
 
-/// What usage was spent by.
+/// The call that a usage belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelCall {
-    /// A call that is counted even if it has no `usage`.
+    /// A call of the model. It is counted even if it has no `usage`.
     Model,
     /// Calls that a tool made.
     Tool,
@@ -133,11 +137,11 @@ pub enum ModelCall {
     Summary,
 }
 
-/// Something that an entry, a message or a block says.
+/// A text or a sentence of an entry, a message or a block.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(untagged)]
 pub enum Says {
-    /// Texts in a field.
+    /// The texts in a field.
     Text(SaidText),
     /// A sentence about the entry.
     Sentence(Sentence),
@@ -146,41 +150,42 @@ pub enum Says {
 /// The texts in a field.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct SaidText {
-    /// The field; in a field of a field with a dot between them.
+    /// The field. A dot separates the name of a field in a field.
     pub field: &'static str,
-    /// Where in the value the texts are.
+    /// Where the texts are in the value.
     pub form: TextForm,
-    /// The scope in which a search finds them. None: no search reads them; of a block: they have the scope of its content.
+    /// The scope in which a search finds the texts. None: no search reads them, but the texts of a block have the scope
+    /// of the content that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<TextScope>,
-    /// How a reader is shown them. None: a sentence contains them.
+    /// How a reader is shown the texts. None: a sentence contains them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<PartKind>,
-    /// What names an output, a call or a list of tools; `{field}` stands for the text of a field.
+    /// The title of an output, a call or a list of tools. `{field}` is replaced by the text of that field.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub title: &'static str,
-    /// The field that tells, by a value which is true for JavaScript, that the part is of a failure.
+    /// The field that marks the part as a failure, if its value is truthy in JavaScript.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub failed: &'static str,
 }
 
 named! {
-    /// Where in a field's value the texts are.
+    /// Where the texts are in a field's value.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum TextForm {
         /// The value is a text. A search ignores any other value.
         Text = "text",
-        /// Every string in the value, keys left out.
+        /// Every string in the value, except keys.
         Json = "json",
-        /// A text, or blocks: of these the texts of text blocks.
+        /// A text, or blocks: the texts of the text blocks.
         Content = "content",
         /// A text, or the blocks of an assistant: texts, thinking and tool calls.
         Answer = "answer",
-        /// `calls`, a list of the calls that a tool made: `name`, `arguments`, `error`.
+        /// `calls`, a list of the calls that a tool made, with `name`, `arguments` and `error`.
         Calls = "calls",
         /// An object of named texts.
         Sections = "sections",
-        /// A list of tools, of which the names are shown.
+        /// A list of tools, whose names are shown.
         Tools = "tools",
     }
 }
@@ -189,35 +194,35 @@ named! {
     /// How a reader is shown a text.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum PartKind {
-        /// As what was said.
+        /// As conversation.
         Text = "text",
         /// As a call of a tool or a command.
         Call = "call",
-        /// As what a tool or a command returned.
+        /// As the output of a tool or a command.
         Output = "output",
         /// As a remark.
         Note = "note",
     }
 }
 
-/// A sentence about an entry, in which `{field}` stands for the text of a field. A part in brackets is left out if one of its fields is
-/// empty.
+/// A sentence about an entry. `{field}` is replaced by the text of that field. A part in brackets is left out if one of
+/// its fields is empty.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Sentence {
     /// The sentence.
     pub sentence: &'static str,
-    /// The field that decides whether it is shown; without one it always is.
+    /// The field that decides whether the sentence is shown. None: it is always shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<&'static str>,
-    /// The values of `on` with which it is shown; without them every value that is true for JavaScript.
+    /// The values of `on` with which the sentence is shown. If empty, each value that is truthy in JavaScript.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub values: &'static [&'static str],
-    /// The sentence that is shown in its place otherwise.
+    /// The sentence that is shown otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<&'static str>,
 }
 
-/// Texts that are shown as what was said.
+/// Texts that are shown as conversation.
 pub(super) const fn texts(form: TextForm, field: &'static str, scope: Option<TextScope>) -> Says {
     Says::Text(SaidText { field, form, scope, part: Some(PartKind::Text), title: "", failed: "" })
 }

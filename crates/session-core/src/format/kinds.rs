@@ -1,9 +1,11 @@
-//! The table of kinds: one row for each kind of entry, each role of a message and each type of a content block. A row names the fields that
-//! refer to other entries, the texts and their search scope, the message that the model gets, and what a reader is shown.
+//! The table of kinds: one row for each kind of entry, each role of a message and each type of a content block. A row
+//! states which fields refer to other entries, the texts and their search scope, the message for the model, and what a
+//! reader is shown.
 //!
-//! The context, search, usage, redaction and repair ask this table. JavaScript gets it from `entryKinds()`: `lib/shared/entries.mjs` shows
-//! entries by it. A kind that is not in the table is kept, and shown as JSON. What a kind changes in the tree (labels, names, the first kept
-//! entry) is not in the table but in `tree`, `session` and `index`.
+//! The context, search, usage, redaction and repair ask this table. JavaScript reads it by `entryKinds()`, and
+//! `lib/shared/entries.mjs` shows entries by it. A kind that is not in the table is kept, and shown as JSON. The
+//! effects of a kind on the tree (labels, names, the first kept entry) are not in the table but in `tree`, `session`
+//! and `index`.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -14,7 +16,7 @@ use super::kind_facts::{
 };
 use crate::base::named::named;
 
-/// Defines an enum of names as [`named!`] does, each with its row of the table.
+/// Defines an enum of names as [`named!`] does. Each name has its row of the table.
 macro_rules! table {
     ($(#[$attribute:meta])* $vis:vis enum $enum:ident {
         $($(#[$doc:meta])* $kind:ident = $name:literal { $($fact:ident: $value:expr),* $(,)? })+
@@ -33,7 +35,7 @@ macro_rules! table {
                 Self::named(name).unwrap_or(Self::$other)
             }
 
-            /// Its row of the table.
+            /// The row of the table.
             $vis fn facts(self) -> &'static KindFacts {
                 match self {
                     $(Self::$kind => const { &KindFacts { $($fact: $value,)* ..KindFacts::NONE } },)+
@@ -45,30 +47,32 @@ macro_rules! table {
 }
 
 table! {
-    /// The kind of an entry, by its `type`, with the fields that it must have: [`file_format`](crate::file_format) says what is in them.
-    /// Entries of unknown types are kept and handed out unchanged.
+    /// The kind of an entry: its `type`. Each variant lists the fields that it must have;
+    /// [`file_format`](crate::file_format) describes them. Entries of unknown types are kept and returned unchanged.
     pub enum EntryKind {
-        /// A message of the user, the model or a tool: `message`, an object with `role`, `content`, `timestamp` and what its role needs.
+        /// A message of the user, the model or a tool: `message`, an object with `role`, `content`, `timestamp` and the
+        /// fields of its role.
         Message = "message" {
             gives: Gives::Message,
         }
-        /// Another thinking level: `thinkingLevel`.
+        /// A change of the thinking level: `thinkingLevel`.
         ThinkingLevelChange = "thinking_level_change" {
             says: &[sentence("thinking level {thinkingLevel}")],
             names: &["thinkingLevel"],
         }
-        /// Another model: `provider`, `modelId`.
+        /// A change of the model: `provider`, `modelId`.
         ModelChange = "model_change" {
             says: &[sentence("model {provider}/{modelId}")],
             names: &["provider", "modelId"],
         }
-        /// Usage that no message has: `kind`, `provider`, `model`, `usage`.
+        /// Usage of a call that has no message: `kind`, `provider`, `model`, `usage`.
         Usage = "usage" {
             says: &[sentence("{kind}: {provider}/{model}[, {note}]")],
             names: &["provider", "model"],
             call: Some(ModelCall::Model),
         }
-        /// A summary in place of what came before its first kept entry: `summary`, `firstKeptEntryId`, `tokensBefore`.
+        /// A summary that replaces everything before its first kept entry: `summary`, `firstKeptEntryId`,
+        /// `tokensBefore`.
         Compaction = "compaction" {
             speaker: "summary",
             refers_to: &["firstKeptEntryId"],
@@ -119,7 +123,7 @@ table! {
             }),
             is_envelope_last: true,
         }
-        /// What the model sees of an earlier entry: `targetId`, and `replacement`, which is null or has `content`.
+        /// A change of an earlier entry in the context: `targetId`, and `replacement`, which is null or has `content`.
         ContextEdit = "context_edit" {
             speaker: "edit",
             refers_to: &["targetId"],
@@ -132,7 +136,7 @@ table! {
                 content("replacement.content", TextScope::Custom),
             ],
         }
-        /// A label of an entry, or without `label` its removal: `targetId`.
+        /// A label of an entry: `targetId`, `label`. Without `label` it removes the label.
         Label = "label" {
             refers_to: &["targetId"],
             says: &[
@@ -154,14 +158,14 @@ table! {
 }
 
 table! {
-    /// The role of a message. A role that is not listed here is kept in the file and reaches the caller unchanged.
+    /// The role of a message. Messages with a role that is not listed here are kept and returned unchanged.
     pub enum Role {
-        /// What the user wrote.
+        /// A message that the user wrote.
         User = "user" {
             says: &[content("content", TextScope::User)],
             content: ContentRule::TextOrBlocks,
         }
-        /// What the model wrote.
+        /// An answer of the model.
         Assistant = "assistant" {
             says: &[
                 texts(TextForm::Answer, "content", Some(TextScope::Assistant)),
@@ -209,7 +213,7 @@ table! {
             ],
             amounts: &["exitCode", "cancelled", "truncated", "excludeFromContext"],
         }
-        /// What an extension wrote for the model.
+        /// A message of an extension to the model.
         Custom = "custom" {
             says: &[content("content", TextScope::Custom)],
             names: &["customType"],
@@ -221,12 +225,12 @@ table! {
             speaker: "summary",
             says: &[texts(TextForm::Text, "summary", None)],
         }
-        /// The summary of what a compaction replaced.
+        /// The summary of everything before a compaction.
         CompactionSummary = "compactionSummary" {
             speaker: "summary",
             says: &[texts(TextForm::Text, "summary", None)],
         }
-        /// What version 2 files called [`Role::Custom`].
+        /// The name of [`Role::Custom`] in files of version 2.
         HookMessage = "hookMessage" {
             speaker: "custom",
             says: &[content("content", TextScope::Custom)],
@@ -243,7 +247,7 @@ table! {
         Text = "text" {
             says: &[texts(TextForm::Text, "text", None)],
         }
-        /// An image, of which no search reads anything.
+        /// An image. Searches ignore it.
         Image = "image" {
             names: &["mimeType"],
         }
@@ -273,7 +277,8 @@ impl EntryKind {
         }
     }
 
-    /// Whether an entry of this kind has a message whose role this is, if it contains one, that a context edit may target.
+    /// Whether a context edit may target an entry of this kind. `message` is the role of the message that it contains,
+    /// if any.
     pub(crate) fn is_editable(self, message: Option<Role>) -> bool {
         match self.facts().gives {
             Gives::Nothing => false,
@@ -284,14 +289,15 @@ impl EntryKind {
 }
 
 impl MadeMessage {
-    /// Its role.
+    /// The role, as a [`Role`].
     pub fn role(&self) -> Role {
         Role::from_name(self.role.as_bytes())
     }
 }
 
 impl Role {
-    /// Whether a message of this role is conversation: it makes a new session's file, and counts as activity.
+    /// Whether a message of this role is conversation: the first one creates a new session's file, and each counts as
+    /// activity.
     pub fn is_conversation(self) -> bool {
         matches!(self, Role::User | Role::Assistant)
     }
@@ -301,7 +307,7 @@ impl Role {
         matches!(self.facts().content, ContentRule::TextOrBlocks | ContentRule::Blocks)
     }
 
-    /// The role that version 3 has for it.
+    /// The role's name in version 3.
     pub(crate) fn current(self) -> Self {
         match self {
             Role::HookMessage => Role::Custom,
@@ -328,13 +334,13 @@ pub(crate) fn reference_fields() -> Vec<&'static str> {
     fields
 }
 
-/// Whether the text in a field stays in a redaction: it keeps the session together, or names a kind, a tool or a model.
+/// Whether a redaction keeps the text of a field, because it links entries, or names a kind, a tool or a model.
 pub(crate) fn is_name(field: &[u8]) -> bool {
     let has = |fields: &[&str]| fields.iter().any(|one| one.as_bytes() == field);
     has(&["type", "role", "id", "parentId", "timestamp"]) || rows().any(|row| has(row.names) || has(row.refers_to))
 }
 
-/// The roles of hits: the roles of messages that say something, and the types of other entries that do.
+/// The roles that hits can have: roles of messages with searched texts, and types of other entries with such texts.
 pub fn search_roles() -> Vec<&'static str> {
     let roles =
         Role::NAMED.iter().filter(|(role, _)| role.current() == *role).map(|(role, name)| (role.facts(), *name));
@@ -348,7 +354,7 @@ pub fn search_roles() -> Vec<&'static str> {
     found
 }
 
-/// The whole table, as JavaScript gets it from `entryKinds()`.
+/// The whole table, as `entryKinds()` returns it to JavaScript.
 #[doc(hidden)]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -375,11 +381,11 @@ impl EntryKinds {
     }
 }
 
-/// Rows by their names, in their order.
+/// Rows with their names, in the table's order.
 #[derive(Debug)]
 struct Rows(Vec<(&'static str, &'static KindFacts)>);
 
-/// What JavaScript gets of a row.
+/// The part of a row that JavaScript sees.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownFacts {

@@ -1,9 +1,10 @@
-//! What the index reads of a message: its role, and whether it has content.
+//! The part of a message that the index reads: its role, and whether it has content.
 //!
-//! That is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from those bytes
-//! or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and repeated keys therefore
-//! survive. A lone surrogate (`"\ud83d"`, left where a tool's output was cut) cannot be in a Rust string: a text that is decoded
-//! becomes WTF-8 bytes, see [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
+//! It is never the stored form. The file stores the line's bytes, and JavaScript sees the values parsed from those
+//! bytes, or the object that the caller passed. So unknown fields, the order of keys, number texts such as `1.50` and
+//! repeated keys survive. Rust strings cannot contain a lone surrogate (`"\ud83d"`, left where a tool's output was
+//! truncated), so decoded texts are WTF-8 bytes (see [`wtf8`](crate::base::wtf8)), and a lone surrogate is written as
+//! an escape again.
 
 use super::agent_message::Role;
 use crate::base::memory::OutOfMemory;
@@ -15,16 +16,16 @@ fields! {
     /// The fields of a message that the core reads from a line.
     #[doc(hidden)]
     pub(crate) struct MessageFields<V> {
-        /// The name of its [`Role`].
+        /// The name of a [`Role`].
         role: V = "role",
         /// A string or an array of content blocks.
         content: V = "content",
-        /// What a tool adds to its result for the one who shows it.
+        /// Data that a tool adds to its result for the display.
         details: V = "details",
     }
 }
 
-/// The value of an entry's `message` field: a message if it is an object. A list is one without fields.
+/// The value of an entry's `message` field: a message if the value is an object or an array. An array has no fields.
 pub(crate) struct EntryMessage<'a>(pub Option<MessageFields<Raw<'a>>>);
 
 impl<'a> FromJson<'a> for EntryMessage<'a> {
@@ -39,7 +40,7 @@ impl<'a> FromJson<'a> for EntryMessage<'a> {
     }
 }
 
-/// What the index keeps of a message.
+/// The part of a message that the index stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageHead {
     /// Its role.

@@ -1,17 +1,17 @@
-//! Parts of messages: content blocks, usage, and what else a message holds. Names and units are those of pi's declarations.
+//! Parts of messages: content blocks, usage and others. Names and units are those of pi's declarations.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::kinds::BlockType;
 
-/// Fields that a type does not declare, by their names.
+/// Fields that a type does not declare.
 pub type Extra = Map<String, Value>;
 
-/// The least integer that `f64` does not have, 2^53, and so the least that JavaScript writes in another way than an `i64`.
+/// 2^53. From here on `f64` does not have every integer, and JavaScript may write one in other digits than an `i64`.
 const UNSAFE_INTEGER: f64 = 9_007_199_254_740_992.0;
 
-/// Writes a number as JavaScript does: a whole one without a fraction.
+/// Writes a number as JavaScript does: an integer without a fraction.
 pub(super) fn plain_numbers<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if number.fract() == 0.0 && number.abs() < UNSAFE_INTEGER {
         serializer.serialize_i64(*number as i64)
@@ -20,7 +20,7 @@ pub(super) fn plain_numbers<S: Serializer>(number: &f64, serializer: S) -> Resul
     }
 }
 
-/// As [`plain_numbers`], of a number that may be missing.
+/// As [`plain_numbers`], for a number that may be missing.
 pub(super) fn plain_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match number {
         Some(number) => plain_numbers(number, serializer),
@@ -28,16 +28,17 @@ pub(super) fn plain_number<S: Serializer>(number: &Option<f64>, serializer: S) -
     }
 }
 
-/// Reads null as the default value, as pi does of content.
+/// Reads null as the default value, as pi does for content.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads an enum of structs by the name in one of its fields, `$tag`: a name of the table of kinds. Any JSON value can be read: one of
-/// another name, or whose fields are not as its name declares them, is `Other`. serde's own derived reader takes a number for the position
-/// of a variant. Each name of the table is listed, those after `;` as names without a struct.
+/// Reads an enum of structs by the name in the field `$tag`, which is a name of the table of kinds. Any JSON value can
+/// be read: with another name, or with fields that do not have the declared types, it becomes `Other`. We do not use
+/// serde's derived reader, because it reads a number as the position of a variant. Each name of the table is listed;
+/// names after `;` have no struct.
 macro_rules! read_by_name {
     ($enum:ident by $tag:literal, a $names:ident: $($variant:ident),+; $($other:ident),+) => {
         impl From<Value> for $enum {
@@ -68,7 +69,7 @@ pub(super) use read_by_name;
 
 read_by_name!(ContentBlock by "type", a BlockType: Text, Image, Thinking, ToolCall; Other);
 
-/// A block of a message's content, by its `type`.
+/// A block of a message's content. The variant is its `type`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 #[non_exhaustive]
@@ -81,7 +82,7 @@ pub enum ContentBlock {
     Thinking(ThinkingContent),
     /// The model's request to run a tool.
     ToolCall(ToolCall),
-    /// A block of another type, or one whose fields are not as its type declares them: its JSON value.
+    /// The JSON value of a block of another type, or whose fields do not have the types that its type declares.
     #[serde(untagged)]
     Other(Value),
 }
@@ -93,13 +94,13 @@ impl ContentBlock {
     }
 }
 
-/// A text.
+/// A text block.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextContent {
     /// The text.
     pub text: String,
-    /// Opaque proof by which a provider recognises its own text in a later request.
+    /// An opaque signature by which a provider recognises its own text in a later request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_signature: Option<String>,
     /// Fields that are not declared here.
@@ -113,10 +114,11 @@ pub struct TextContent {
 pub struct ThinkingContent {
     /// The reasoning.
     pub thinking: String,
-    /// Opaque proof by which a provider recognises its own reasoning in a later request.
+    /// An opaque signature by which a provider recognises its own reasoning in a later request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
-    /// Whether the provider withheld the reasoning; what it wants back is in `thinking_signature`.
+    /// Whether the provider withheld the reasoning. `thinking_signature` then contains the data that the provider
+    /// expects back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacted: Option<bool>,
     /// Fields that are not declared here.
@@ -128,9 +130,9 @@ pub struct ThinkingContent {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageContent {
-    /// The picture's bytes in base64.
+    /// The image's bytes in base64.
     pub data: String,
-    /// `image/png`, for example.
+    /// The media type, for example `image/png`.
     #[serde(default)]
     pub mime_type: String,
     /// Fields that are not declared here.
@@ -142,20 +144,21 @@ pub struct ImageContent {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// The result names it as `toolCallId`.
+    /// The call's id, to which the result refers by `toolCallId`.
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// As the model gave them.
+    /// The arguments, as the model wrote them.
     #[serde(default)]
     pub arguments: Map<String, Value>,
-    /// Opaque proof by which a provider recognises the thought that led here.
+    /// An opaque signature by which a provider recognises the thought that led to the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thought_signature: Option<String>,
-    /// The group that the tool was offered under, for providers that group tools.
+    /// The group of the tool, for providers that group tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Why the model's arguments were no JSON object, and their text. `arguments` are empty then, and the call fails.
+    /// The error if the model's arguments were not a JSON object, and their text. Then `arguments` are empty and the
+    /// call fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments_error: Option<String>,
     /// Fields that are not declared here.
@@ -163,32 +166,32 @@ pub struct ToolCall {
     pub extra: Extra,
 }
 
-/// Tokens of one or more model calls, and their price. pi counts in numbers of JavaScript, and so do these.
+/// Tokens of one or more model calls, and their price. The numbers are `f64`, because pi counts in JavaScript numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Tokens sent that no cache had.
+    /// Input tokens that were not in the provider's cache.
     #[serde(default, serialize_with = "plain_numbers")]
     pub input: f64,
-    /// Tokens that the model wrote, its reasoning among them.
+    /// Output tokens, including reasoning.
     #[serde(default, serialize_with = "plain_numbers")]
     pub output: f64,
-    /// Tokens read from the provider's cache.
+    /// Input tokens that were read from the provider's cache.
     #[serde(default, serialize_with = "plain_numbers")]
     pub cache_read: f64,
-    /// Tokens written to the provider's cache.
+    /// Input tokens that were written to the provider's cache.
     #[serde(default, serialize_with = "plain_numbers")]
     pub cache_write: f64,
-    /// Tokens of `cache_write` that are kept for an hour, where the provider tells.
+    /// The part of `cache_write` that is cached for an hour, if the provider reports it.
     #[serde(rename = "cacheWrite1h", skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub cache_write_1h: Option<f64>,
-    /// Tokens of `output` spent on reasoning, where the provider tells.
+    /// The part of `output` that is reasoning, if the provider reports it.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub reasoning: Option<f64>,
-    /// Tokens of all four together. Old files may lack it.
+    /// The sum of the four numbers of tokens. May be missing in old files.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub total_tokens: Option<f64>,
-    /// US dollars. Old files may lack it.
+    /// The price in US dollars. May be missing in old files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Fields that are not declared here.
@@ -196,26 +199,26 @@ pub struct Usage {
     pub extra: Extra,
 }
 
-/// The price of model calls in US dollars. All but `total` are computed from the prices of pi's catalog.
+/// The price of model calls in US dollars. All but `total` are computed from the prices in pi's catalog.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
-    /// Of the tokens sent that no cache had.
+    /// The price of `Usage::input`.
     #[serde(default, serialize_with = "plain_numbers")]
     pub input: f64,
-    /// Of the tokens that the model wrote.
+    /// The price of `Usage::output`.
     #[serde(default, serialize_with = "plain_numbers")]
     pub output: f64,
-    /// Of the tokens read from the provider's cache.
+    /// The price of `Usage::cache_read`.
     #[serde(default, serialize_with = "plain_numbers")]
     pub cache_read: f64,
-    /// Of the tokens written to the provider's cache.
+    /// The price of `Usage::cache_write`.
     #[serde(default, serialize_with = "plain_numbers")]
     pub cache_write: f64,
-    /// Of all: as the provider billed it, or else the sum of the others.
+    /// The whole price: as billed by the provider, else the sum of the others.
     #[serde(default, serialize_with = "plain_numbers")]
     pub total: f64,
-    /// Whether the provider billed `total`; if absent, it is computed.
+    /// Whether the provider billed `total`. If missing, `total` is computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_from_provider: Option<bool>,
     /// Fields that are not declared here.
@@ -228,17 +231,17 @@ pub struct Cost {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It has not ended.
+    /// The answer has not ended.
     Pending,
-    /// The model was done.
+    /// The model finished.
     Stop,
-    /// The answer reached the limit of its length.
+    /// The answer reached its maximal length.
     Length,
     /// The model waits for the results of tools.
     ToolUse,
     /// The call failed.
     Error,
-    /// The user stopped it.
+    /// The user stopped the answer.
     Aborted,
     /// The provider will have the answer later.
     Deferred,
@@ -247,25 +250,25 @@ pub enum StopReason {
     Other(String),
 }
 
-/// Where to fetch an answer that the provider will have ready later.
+/// Where to fetch an answer that the provider finishes later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeferredHandle {
-    /// Who runs the model.
+    /// The provider of the model.
     pub provider: String,
-    /// The model that was asked.
+    /// The model that pi requested.
     pub model_id: String,
-    /// The interface that was spoken.
+    /// The name of the provider's programming interface.
     pub api: String,
     /// The provider's own token for the answer.
     pub id: String,
-    /// When the provider forgets the answer, in milliseconds since 1970.
+    /// When the provider deletes the answer, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub expires_at: Option<f64>,
-    /// Milliseconds to wait before asking for it.
+    /// Milliseconds to wait before the next request for the answer.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub poll_after_ms: Option<f64>,
-    /// What is needed to make a message of the answer.
+    /// The data that is needed to convert the answer into a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Fields that are not declared here.
@@ -273,20 +276,20 @@ pub struct DeferredHandle {
     pub extra: Extra,
 }
 
-/// A note about trouble during a model call.
+/// A problem during a model call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// The kind of trouble, a word that the writer chooses.
+    /// The kind of problem; the writer chooses the word.
     #[serde(rename = "type")]
     pub kind: String,
     /// Milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub timestamp: Option<f64>,
-    /// What was thrown: `message`, and `name`, `stack` and `code` where they are known.
+    /// The error that was thrown: `message`, and `name`, `stack` and `code` if they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
-    /// Whatever else is worth knowing.
+    /// Further data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Fields that are not declared here.
@@ -300,7 +303,7 @@ pub struct Diagnostic {
 pub struct NestedToolCalls {
     /// The calls.
     pub calls: Vec<NestedToolCall>,
-    /// False if calls or arguments are left out, or a call had not finished.
+    /// False if calls or arguments are omitted, or if a call had not finished.
     pub complete: bool,
     /// Fields that are not declared here.
     #[serde(flatten)]
@@ -311,22 +314,22 @@ pub struct NestedToolCalls {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NestedToolCall {
-    /// Its id.
+    /// The call's id.
     pub id: String,
     /// The name of the tool that was called.
     pub name: String,
-    /// Its arguments; left out if they are too large.
+    /// The arguments; missing if they are too large.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// The size of the arguments as JSON, in bytes of UTF-8, where they are left out.
+    /// The size of the arguments as JSON, in bytes of UTF-8, if they are missing.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub arguments_bytes: Option<f64>,
-    /// `ok`, `error`, or `unfinished` if it still ran when the calling tool was done.
+    /// `ok`, `error`, or `unfinished` if it was still running when the calling tool ended.
     pub status: String,
     /// How long it ran, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
     pub duration_ms: Option<f64>,
-    /// What went wrong, cut.
+    /// The error, truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Fields that are not declared here.
@@ -334,20 +337,20 @@ pub struct NestedToolCall {
     pub extra: Extra,
 }
 
-/// A tool as it is offered to a model.
+/// A tool that is offered to a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
-    /// What it does.
+    /// What the tool does.
     #[serde(default)]
     pub description: String,
     /// The JSON schema of its arguments.
     #[serde(default)]
     pub parameters: Value,
-    /// How strictly the provider should hold the model to the schema: false, or
-    /// `{ type: "json_schema", strict: "prefer" | "require" }`, or `{ type: "grammar", variants }`.
+    /// How strictly the provider should enforce the schema: false, or `{ type: "json_schema", strict: "prefer" |
+    /// "require" }`, or `{ type: "grammar", variants }`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constrained_sampling: Option<Value>,
     /// Fields that are not declared here.

@@ -1,4 +1,5 @@
-//! What a line of a session file is: header, entry, message, body. Unknown fields are kept. `kinds.rs` is the table of kinds and roles.
+//! The content of a line of a session file: header, entry, message, body. Unknown fields are kept. `kinds.rs` is the
+//! table of kinds and roles.
 
 pub mod agent_message;
 pub(crate) mod body;

@@ -1,4 +1,4 @@
-//! Files that lie where sessions are and are not pi's: which program wrote one, by a line of it.
+//! Recognizes files of other programs in session directories, by one of their lines.
 
 use serde::{Serialize, Serializer};
 
@@ -6,26 +6,26 @@ use crate::base::memory;
 use crate::json::reader::{read, Raw};
 use crate::json::{fields, Value};
 
-/// What a file is that is not a session of pi.
+/// The format of a file that is not a session of pi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OtherFormat {
-    /// Nothing but white space is in it.
+    /// Only white space.
     Empty,
-    /// A session of pi-agent-core from 0.84 on: each line after the header is a list, one transaction.
+    /// A session of pi-agent-core from 0.84 on: each line after the header is an array, one transaction.
     PiAgentCore,
-    /// A session of oh-my-pi: a line with the title comes before a header that is like pi's.
+    /// A session of oh-my-pi: a line with the title precedes a header that is like pi's.
     OhMyPi,
-    /// A transcript of Claude Code, or of a program that writes its format, as packages of subagents do.
+    /// A transcript of Claude Code, or of a program that writes its format, such as packages of subagents.
     ClaudeCode,
-    /// What `pi --mode json` prints: pi's header, and then events in place of entries.
+    /// The output of `pi --mode json`: pi's header, then events instead of entries.
     Events,
-    /// No header and no entry of pi's is in it.
+    /// A file without a header or an entry of pi's.
     Unknown,
 }
 
 impl OtherFormat {
-    /// What the file is, in words that may follow "it is".
+    /// A description that may follow "it is".
     pub const fn words(self) -> &'static str {
         match self {
             Self::Empty => "an empty file",
@@ -37,7 +37,7 @@ impl OtherFormat {
         }
     }
 
-    /// What a file is whose first line of JSON is this one, if that line alone tells.
+    /// The format of a file by its first line that is JSON. None if this line alone does not decide.
     pub(crate) fn of_first_line(line: &str) -> memory::Result<Option<Self>> {
         let Some(fields) = read::<TellingFields<Raw<'_>>>(line) else { return Ok(None) };
         let has_number = |value: &Option<Raw<'_>>| value.as_ref().is_some_and(|value| value.number().is_some());
@@ -48,7 +48,7 @@ impl OtherFormat {
         })
     }
 
-    /// What a file is that has this line, if it is otherwise not a session. The line is not an entry of pi's.
+    /// The format of a file by one of its lines, if the file is not a session. The line is not an entry of pi's.
     pub(crate) fn of_line(line: &str) -> memory::Result<Option<Self>> {
         let Some(fields) = read::<TellingFields<Raw<'_>>>(line) else { return Ok(None) };
         Ok(if fields.is_sidechain.is_some() || fields.parent_uuid.is_some() || fields.leaf_uuid.is_some() {
@@ -68,7 +68,7 @@ impl Serialize for OtherFormat {
 }
 
 fields! {
-    /// The fields that tell one program's lines from another's.
+    /// The fields by which the programs' lines differ.
     struct TellingFields<V> {
         kind: V = "type",
         v: V = "v",
@@ -80,7 +80,8 @@ fields! {
     }
 }
 
-/// Whether a type is that of an event of a model's run. A recording may begin or break off anywhere.
+/// Whether a type belongs to an event of a model's run. All events count, because a recording may begin or end
+/// anywhere.
 fn is_event(kind: &Option<Raw<'_>>) -> memory::Result<bool> {
     let kind = kind.as_ref().map_or(Ok(None), Value::text)?;
     let events = ["agent_", "turn_", "message_", "tool_execution_"];

@@ -10,30 +10,31 @@ use crate::base::time::Time;
 use crate::base::wtf8::push_json_string;
 use crate::json::reader::read;
 
-/// The envelope of an entry that is being appended.
+/// The envelope of a new entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
     pub id: String,
-    /// The leaf's id, WTF-8; None for a root.
+    /// The id of the leaf, WTF-8; None for a root.
     pub parent: Option<Vec<u8>>,
-    /// Its time, ms since 1970.
+    /// The entry's time, ms since 1970.
     pub time: f64,
-    /// Its time in ISO 8601 with milliseconds and `Z`.
+    /// The entry's time in ISO 8601, with milliseconds and `Z`.
     pub timestamp: String,
 }
 
-/// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields; an internal error if it is not one.
+/// The line of an entry without its newline. `own` is the JSON text of an object with its own fields. Fails with an
+/// internal error if it is not one.
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     push_line(&mut line, kind, envelope, own)?;
     Ok(line)
 }
 
-/// Appends an entry's line without its newline, see [`line()`].
+/// Appends the line of an entry without its newline, see [`line()`].
 pub(crate) fn push_line(out: &mut Vec<u8>, kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<()> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
     let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?.trim_ascii();
-    // What is escaped asks for six times its length.
+    // Enough memory for most lines: escaping reserves six times the length of a text.
     reserve(out, own.len() + 512)?;
     out.extend_from_slice(b"{\"type\":");
     push_json_string(out, kind.name().as_bytes())?;
@@ -64,23 +65,23 @@ fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) -> memory::Result<()> {
     push_json_string(out, envelope.timestamp.as_bytes())
 }
 
-/// What the index keeps of a new entry besides its envelope. It must agree with the own fields, or the tree is another one after the
-/// file is opened again: [`NewHead::of`] makes it of them.
+/// The part of a new entry that the index stores, without its envelope. It must agree with the own fields; otherwise
+/// the tree differs after the file is opened again. [`NewHead::of`] reads it from the own fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewHead {
-    /// Of a message entry whose message is an object.
+    /// Set for a message entry whose message is an object.
     pub message: Option<MessageHead>,
-    /// A compaction's first kept entry, or the target of a label or context edit.
+    /// The first kept entry of a compaction, or the target of a label or a context edit.
     pub target: Option<Vec<u8>>,
-    /// Of a label entry: whether it sets one.
+    /// Whether a label entry sets a label.
     pub sets_label: bool,
-    /// Whether its summary is not empty.
+    /// Whether the entry's summary is not empty.
     pub has_summary: bool,
 }
 
 impl NewHead {
-    /// The head of an entry with these own fields, which come from a caller: an error unless they are one line with the JSON of an
-    /// object that has no key of the envelope.
+    /// The head of an entry with these own fields, which come from a caller. Fails unless they are one line with the
+    /// JSON of an object without a key of the envelope.
     pub fn of(kind: EntryKind, own: &[u8]) -> Result<Self> {
         let wrong = |what: &str| Error::invalid(format!("The own fields of an entry {what}"));
         if kind == EntryKind::Unknown {

@@ -1,7 +1,8 @@
-//! Entries as values: the envelope, and what each kind has besides it.
+//! Entries as Rust values: the envelope, and the own fields of each kind.
 //!
-//! [`Session::entry`](crate::session::Session::entry) reads one. What such a value does not keep of a line is said at
-//! [`agent_message`](super::agent_message#what-a-typed-value-does-not-keep).
+//! [`Session::entry`](crate::session::Session::entry) reads one.
+//! [`agent_message`](super::agent_message#what-a-typed-value-does-not-keep) lists the parts of a line that such a value
+//! does not keep.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,19 +17,19 @@ use crate::json::json_of;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "Value")]
 pub struct SessionEntry {
-    /// Its id, which no other entry of the session has.
+    /// The entry's id, which is unique in the session.
     pub id: String,
-    /// The id of its parent; None for a root.
+    /// The id of the parent; None for a root.
     pub parent_id: Option<String>,
-    /// Its time as the file has it, ISO 8601. A damaged entry may lack it.
+    /// The entry's time as text of the file, ISO 8601. May be missing in a damaged entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// What its kind has besides.
+    /// The own fields of its kind.
     #[serde(flatten)]
     pub fields: OwnFields,
 }
 
-/// Any JSON value is an entry: what is not as it should be is in [`OwnFields::Other`].
+/// Any JSON value is an entry: unexpected values are in [`OwnFields::Other`].
 impl From<Value> for SessionEntry {
     fn from(value: Value) -> Self {
         let mut all = match value {
@@ -37,7 +38,7 @@ impl From<Value> for SessionEntry {
         };
         let mut text = |key: &str| match all.remove(key) {
             Some(Value::String(text)) => Some(text),
-            // An odd value stays among the fields that are not declared.
+            // A value of another type stays among the fields that are not declared.
             Some(odd) if !odd.is_null() => {
                 all.insert(key.to_owned(), odd);
                 None
@@ -53,21 +54,22 @@ macro_rules! own_fields {
     ($($(#[$doc:meta])* $kind:ident($fields:ident),)+) => {
         read_by_name!(OwnFields by "type", a EntryKind: $($kind),+; Unknown);
 
-        /// What an entry has besides its envelope, by its kind.
+        /// The own fields of an entry, by its kind.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(tag = "type", rename_all = "snake_case")]
         #[non_exhaustive]
-        // As for messages: patterns cannot look into a box.
+        // We box no variant, because patterns cannot look into a box.
         #[allow(clippy::large_enum_variant)]
         pub enum OwnFields {
             $($(#[$doc])* $kind($fields),)+
-            /// Those of an entry of another kind, or of one whose fields are not as its kind declares them.
+            /// The own fields of an entry of another kind, or of one whose fields do not have the types that its kind
+            /// declares.
             #[serde(untagged)]
             Other(Value),
         }
 
         impl OwnFields {
-            /// The kind of their entry.
+            /// The kind of the entry.
             pub fn kind(&self) -> EntryKind {
                 match self {
                     $(Self::$kind(_) => EntryKind::$kind,)+
@@ -78,7 +80,7 @@ macro_rules! own_fields {
                 }
             }
 
-            /// Their JSON, without `type`.
+            /// The JSON of the fields, without `type`.
             pub(crate) fn to_json(&self) -> memory::Result<String> {
                 match self {
                     $(Self::$kind(fields) => json_of(fields),)+
@@ -102,13 +104,13 @@ macro_rules! own_fields {
 own_fields! {
     /// A message of the user, the model or a tool.
     Message(MessageEntry),
-    /// Another thinking level.
+    /// A change of the thinking level.
     ThinkingLevelChange(ThinkingLevelChangeEntry),
-    /// Another model.
+    /// A change of the model.
     ModelChange(ModelChangeEntry),
-    /// Usage that no message has.
+    /// Usage of a call that has no message.
     Usage(UsageEntry),
-    /// A summary in place of what came before its first kept entry.
+    /// A summary that replaces everything before its first kept entry.
     Compaction(CompactionEntry),
     /// A summary of a branch that was left.
     BranchSummary(BranchSummaryEntry),
@@ -116,7 +118,7 @@ own_fields! {
     Custom(CustomEntry),
     /// An extension's message to the model.
     CustomMessage(CustomMessageEntry),
-    /// What the model sees of an earlier entry.
+    /// A change of an earlier entry in the context.
     ContextEdit(ContextEditEntry),
     /// A label of an entry, or its removal.
     Label(LabelEntry),
@@ -140,22 +142,22 @@ impl From<AgentMessage> for MessageEntry {
     }
 }
 
-/// Another thinking level.
+/// A change of the thinking level.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingLevelChangeEntry {
-    /// `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; readers take any word.
+    /// `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. Readers accept any word.
     pub thinking_level: String,
     /// Fields that are not declared here.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// Another model.
+/// A change of the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelChangeEntry {
-    /// Who runs the model.
+    /// The provider of the model.
     pub provider: String,
     /// The model.
     pub model_id: String,
@@ -164,13 +166,13 @@ pub struct ModelChangeEntry {
     pub extra: Extra,
 }
 
-/// Usage that no message has.
+/// Usage of a call that has no message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageEntry {
-    /// What it was spent on, a word of the writer's: `cache_warm`, for example.
+    /// The purpose of the call; the writer chooses the word, for example `cache_warm`.
     pub kind: String,
-    /// Who runs the model.
+    /// The provider of the model.
     pub provider: String,
     /// The model.
     pub model: String,
@@ -184,27 +186,28 @@ pub struct UsageEntry {
     pub extra: Extra,
 }
 
-/// A summary in place of what came before its first kept entry.
+/// A summary that replaces everything before its first kept entry.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionEntry {
     /// The summary.
     pub summary: String,
-    /// The id of the first entry before the compaction that stays in the context; the compaction's own if none does.
+    /// The id of the first entry before the compaction that stays in the context. If none stays, the compaction's own
+    /// id.
     pub first_kept_entry_id: String,
-    /// The size of the context before, in tokens.
+    /// The size of the context before the compaction, in tokens.
     #[serde(default, serialize_with = "plain_numbers")]
     pub tokens_before: f64,
-    /// Data of whoever wrote the summary.
+    /// Data of the summary's author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// What the summary cost.
+    /// The usage of the call that wrote the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Whether an extension wrote the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_hook: Option<bool>,
-    /// The prompt and the tools at this point.
+    /// The system prompt and the tools at this point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_message: Option<AgentMessage>,
     /// Fields that are not declared here.
@@ -218,12 +221,12 @@ pub struct CompactionEntry {
 pub struct BranchSummaryEntry {
     /// The id of the leaf that was left, or `root`.
     pub from_id: String,
-    /// What happened on the branch.
+    /// The summary.
     pub summary: String,
-    /// Data of whoever wrote the summary.
+    /// Data of the summary's author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// What the summary cost.
+    /// The usage of the call that wrote the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Whether an extension wrote the summary.
@@ -234,13 +237,13 @@ pub struct BranchSummaryEntry {
     pub extra: Extra,
 }
 
-/// An extension's own data, which no model sees.
+/// An extension's own data. Models do not see it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomEntry {
-    /// The extension, or a kind of data of it.
+    /// The name of the extension, or of a kind of its data.
     pub custom_type: String,
-    /// Its data.
+    /// The data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Fields that are not declared here.
@@ -252,15 +255,15 @@ pub struct CustomEntry {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessageEntry {
-    /// The extension, or a kind of data of it.
+    /// The name of the extension, or of a kind of its data.
     pub custom_type: String,
     /// A text, or blocks of text and images.
     #[serde(default, deserialize_with = "or_default")]
     pub content: Content,
-    /// Whether the user sees it; models do in any case.
+    /// Whether the user sees it. Models see it in any case.
     #[serde(default)]
     pub display: bool,
-    /// Data of the extension, which no model sees.
+    /// Data of the extension. Models do not see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Fields that are not declared here.
@@ -268,14 +271,14 @@ pub struct CustomMessageEntry {
     pub extra: Extra,
 }
 
-/// What the model sees of an earlier entry.
+/// A change of an earlier entry in the context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextEditEntry {
-    /// The id of that entry.
+    /// The id of the earlier entry.
     pub target_id: String,
-    /// What the model sees in place of its content; None leaves the entry out.
-    // A missing one means something else.
+    /// The content that the model sees instead; None removes the entry from the context.
+    // Without this, serde would read a missing `replacement` as None, which removes the entry.
     #[serde(deserialize_with = "Option::deserialize")]
     pub replacement: Option<Replacement>,
     /// Fields that are not declared here.
@@ -283,7 +286,7 @@ pub struct ContextEditEntry {
     pub extra: Extra,
 }
 
-/// The content that replaces that of an entry.
+/// The content that replaces an entry's content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Replacement {
     /// A text, or blocks.
@@ -297,7 +300,7 @@ pub struct Replacement {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelEntry {
-    /// The id of that entry.
+    /// The id of the labelled entry.
     pub target_id: String,
     /// The label. None, or an empty one, removes the label.
     #[serde(skip_serializing_if = "Option::is_none")]
