@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use crate::base::memory::resize;
 use crate::json::scanner::Input;
 
-/// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
+/// How many bytes are read at once from a file that is read whole. More would not stay in the processor's cache.
 pub(crate) const WHOLE: usize = 1 << 18;
-/// From this size on memory that a file was read into is not used for another.
+/// Buffers larger than this are not reused for another file.
 const LARGEST_REUSED: usize = 4 << 20;
 
 /// The part of a source that is in memory. It grows beyond its usual size only for a value that is kept.
@@ -15,7 +15,7 @@ const LARGEST_REUSED: usize = 4 << 20;
 pub(crate) struct FileWindow<R> {
     source: R,
     buffer: Vec<u8>,
-    /// How large it is made at first.
+    /// The first size of the buffer.
     first: usize,
     /// The bytes in memory are `buffer[..end]`.
     end: usize,
@@ -25,18 +25,18 @@ pub(crate) struct FileWindow<R> {
 }
 
 impl<R: Read> FileWindow<R> {
-    /// A window of the usual size, in memory that an earlier one used, or none yet.
+    /// A window of the usual size. `buffer` is the memory of an earlier window, or empty.
     pub(crate) fn new(source: R, buffer: Box<[u8]>) -> Self {
         let buffer = if buffer.len() < WHOLE { Box::default() } else { buffer };
         Self { source, buffer: buffer.into_vec(), first: WHOLE, end: 0, dropped: 0, at_end: false }
     }
 
-    /// A window that reads `first` bytes at first, and has its usual size if that is not enough.
+    /// A window that reads `first` bytes at first. If they are not enough, it grows to the usual size.
     pub(crate) fn starting_with(source: R, first: usize) -> Self {
         Self { source, buffer: Vec::new(), first, end: 0, dropped: 0, at_end: false }
     }
 
-    /// The memory, for the next file, unless a long value made it large.
+    /// The buffer, for the next file; empty if a long value made it large.
     pub(crate) fn into_buffer(self) -> Box<[u8]> {
         if self.buffer.len() > LARGEST_REUSED {
             return Box::default();
@@ -44,13 +44,12 @@ impl<R: Read> FileWindow<R> {
         self.buffer.into_boxed_slice()
     }
 
-    /// Drops what is in memory, and the memory.
+    /// Drops the bytes in memory, and the buffer.
     pub(crate) fn clear(&mut self) {
         self.dropped += self.end as u64;
         (self.buffer, self.end) = (Vec::new(), 0);
     }
 
-    /// How many bytes of the source were dropped.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -84,7 +83,7 @@ impl<R: Read> Input for FileWindow<R> {
     }
 }
 
-/// Reads once, and again if a signal interrupted that. Gives how many bytes were read, 0 at the end.
+/// Reads once; repeats the call if a signal interrupted it. Returns how many bytes were read, 0 at the end.
 pub(crate) fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match source.read(into) {

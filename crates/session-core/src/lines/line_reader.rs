@@ -15,47 +15,49 @@ use crate::io::fs::At;
 use crate::json::reader::is_json;
 use crate::json::scanner::Input;
 
-/// How many bytes are read at first to find the header.
+/// How many bytes are read first to find the header.
 pub(crate) const HEAD: usize = 4 << 10;
 
-/// The longest line that is read or appended, in bytes: with two newlines what Linux writes at once, and less than a window of 2 GiB holds.
-/// A JavaScript string has at most 2^29 units of at most three bytes of UTF-8, so pi does not write a longer line.
+/// The longest line that is read or appended, in bytes. With two newlines it is the most that Linux writes in one call,
+/// and it is less than a window of 2 GiB. pi writes no longer line, because a JavaScript string has at most 2^29 units,
+/// each at most three bytes of UTF-8.
 pub(crate) const MAX_LINE_BYTES: usize = 0x7fff_f000 - 2;
-/// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in
-/// a power failure, have any number of them.
+/// Lines of this length and more are searched for zero bytes. JSON contains none, but sparse files, and files that lost
+/// data in a power failure, contain any number of them.
 const GIANT: usize = 16 << 20;
 
 /// One line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RawLine<'a> {
-    /// Where it starts, in bytes from the start of the file.
+    /// The position of the first byte in the file.
     pub offset: u64,
-    /// Its bytes, without the newline; none if it was skipped.
+    /// The line's bytes without the newline; empty if the line was skipped.
     pub bytes: &'a [u8],
-    /// Whether a newline ends it; only a file's last line may lack one.
+    /// Whether the line ends with a newline. Only the last line of a file may have none.
     pub is_terminated: bool,
-    /// Why it was skipped without being held in memory, and how many bytes it has; None for a line that was read.
+    /// For a line that was skipped: the reason, and its length in bytes. None for a line that was read.
     pub skipped: Option<(Damage, u64)>,
 }
 
 impl<'a> RawLine<'a> {
-    /// How many bytes it has, without the newline.
+    /// The length in bytes, without the newline.
     pub(crate) fn length(&self) -> u64 {
         self.skipped.map_or(self.bytes.len() as u64, |(_, len)| len)
     }
 
-    /// Where its bytes end, its newline counted if it has one.
+    /// The position in the file after the line and its newline.
     pub(crate) fn end(&self) -> u64 {
         self.offset + self.length() + u64::from(self.is_terminated)
     }
 
-    /// Whether it is torn: no newline ends it, and it is not JSON.
+    /// Whether the line is torn: it has no newline and is not JSON.
     pub(crate) fn is_torn(&self) -> memory::Result<bool> {
         Ok(!self.is_terminated && (self.skipped.is_some() || !is_json(&line_text(self.bytes)?)))
     }
 }
 
-/// The text of a line, which may be as long as memory: invalid UTF-8 becomes U+FFFD.
+/// The text of a line. Invalid UTF-8 becomes U+FFFD. Fails with `OutOfMemory` if the allocation fails, because a line
+/// may be as long as memory.
 pub(crate) fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
     if let Ok(text) = simdutf8::basic::from_utf8(line) {
         return Ok(Cow::Borrowed(text));
@@ -68,20 +70,20 @@ pub(crate) fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
     Ok(Cow::Owned(text))
 }
 
-/// The text of a line that is no longer needed: invalid UTF-8 becomes U+FFFD.
+/// As [`line_text`], for a line that is no longer needed.
 pub(crate) fn owned_text(line: Vec<u8>) -> memory::Result<String> {
     String::from_utf8(line).or_else(|error| line_text(error.as_bytes()).map(Cow::into_owned))
 }
 
-/// Reads a part of a file, independently of other readers of the same handle.
+/// Reads a part of a file. Other readers of the same handle do not affect its position.
 pub(crate) struct Positioned<'a> {
     source: Take<At<&'a File>>,
     stops: &'a [&'a AtomicBool],
 }
 
 impl<'a> Positioned<'a> {
-    /// The file's bytes in `from..end`, as far as there are any. Once one of the flags is set, the next read fails: a line may be
-    /// as long as the file, so a cancellation cannot wait for its end.
+    /// Reads the file's bytes `from..end`, or as many of them as exist. If one of the flags in `stops` is set, the next
+    /// read fails: a cancellation cannot wait for the end of a line, which may be as long as the file.
     pub(crate) fn new(file: &'a File, from: u64, end: u64, stops: &'a [&'a AtomicBool]) -> Self {
         Self { source: At { file, offset: from }.take(end.saturating_sub(from)), stops }
     }
@@ -101,12 +103,12 @@ impl Read for Positioned<'_> {
     }
 }
 
-/// Reads lines from a source, holding at most a window or the longest line that is read.
+/// Reads the lines of a source. At most one window, or the longest allowed line, is in memory.
 pub(crate) struct LineReader<R> {
     window: FileWindow<R>,
-    /// Where the source starts in the file.
+    /// The position of the source's first byte in the file.
     offset: u64,
-    /// The unread bytes are those of the window from `start` on, of which no newline is in the first `searched`.
+    /// The unread bytes are the window's bytes from `start` on. The first `searched` of them contain no newline.
     start: usize,
     searched: usize,
     /// How many of the unread bytes are known not to be zero.
@@ -116,17 +118,17 @@ pub(crate) struct LineReader<R> {
 }
 
 impl<R: Read> LineReader<R> {
-    /// Reads `source`, whose first byte is at `offset` of the file, `chunk` bytes at first.
+    /// Reads `source`, whose first byte is at `offset` in the file. Reads `chunk` bytes at first.
     pub(crate) fn new(source: R, offset: u64, chunk: usize) -> Self {
         Self::of(FileWindow::starting_with(source, chunk), offset)
     }
 
-    /// Reads the lines in a window, whose first byte is at `offset` of the file.
+    /// Reads the lines of a window, whose first byte is at `offset` in the file.
     pub(crate) fn of(window: FileWindow<R>, offset: u64) -> Self {
         Self { window, offset, start: 0, searched: 0, without_zero: 0, longest: MAX_LINE_BYTES, giant: GIANT }
     }
 
-    /// The memory, for the next file.
+    /// The buffer, for the next file.
     pub(crate) fn into_buffer(self) -> Box<[u8]> {
         self.window.into_buffer()
     }
@@ -141,12 +143,12 @@ impl<R: Read> LineReader<R> {
         self.next_to(memchr)
     }
 
-    /// The lines that are in memory, at least one, as one with newlines in it; None at the end.
+    /// The complete lines in memory, at least one, as one line with newlines in it; None at the end.
     pub(crate) fn next_lines(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.next_to(memrchr)
     }
 
-    /// What is before a newline, which `find` finds in the bytes that were just read.
+    /// The bytes before a newline. `find` finds the newline in the bytes that were just read.
     fn next_to(&mut self, find: fn(u8, &[u8]) -> Option<usize>) -> io::Result<Option<RawLine<'_>>> {
         let (length, is_terminated) = loop {
             let unread = self.unread();
@@ -177,7 +179,7 @@ impl<R: Read> LineReader<R> {
         self.window.bytes().get(self.start..).unwrap_or_default()
     }
 
-    /// Where the unread bytes start in the file.
+    /// The position of the first unread byte in the file.
     fn position(&self) -> u64 {
         self.offset + self.window.dropped() + self.start as u64
     }
@@ -189,7 +191,7 @@ impl<R: Read> LineReader<R> {
         Ok(dropped.is_some())
     }
 
-    /// Why the line that all unread bytes are the start of is to be skipped.
+    /// The reason to skip the current line, of which all unread bytes are a part. None if it is to be read.
     fn skip_reason(&mut self) -> Option<Damage> {
         let unread = self.unread();
         let (len, has_zero) = (unread.len(), memchr(0, unread.get(self.without_zero..).unwrap_or_default()).is_some());
@@ -200,7 +202,7 @@ impl<R: Read> LineReader<R> {
         (len > self.longest).then_some(Damage::TooLong)
     }
 
-    /// Skips the line that all unread bytes are the start of, holding no more of it than a window of the usual size.
+    /// Skips the current line, of which all unread bytes are a part. Only a window of the usual size is in memory.
     fn skip(&mut self, why: Damage) -> io::Result<RawLine<'_>> {
         let offset = self.position();
         self.window.clear();

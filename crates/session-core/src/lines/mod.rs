@@ -1,4 +1,4 @@
-//! The lines of a file: where each is, and reading them one after the other.
+//! The lines of a file: their positions, and reading them one after another.
 
 pub(crate) mod file_window;
 pub(crate) mod line_reader;

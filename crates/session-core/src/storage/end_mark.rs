@@ -1,44 +1,50 @@
-//! The end mark, and the rule by which appends and replacements of one file meet without a lock.
+//! The end mark, and the rule by which appends to a file and its replacement do not lose lines, without a lock.
 //!
-//! Whoever replaces a session file ([`crate::rewrite::replace`]) gives the new file the name, and then ends the old one with a blank line,
-//! the end mark. What is before the mark it carries over to the new file. Whoever appends knows where its line must land:
+//! A process that replaces a session file ([`crate::rewrite::replace`]) renames the new file to the session's name.
+//! Then it appends a blank line to the old file: the end mark. It copies all lines before the mark to the new file. A
+//! process that appends knows the position at which its line should be:
 //!
-//! - **The line is where it was expected.** Then it is before any mark, and whoever replaces the file carries it over. Nothing more is
-//!   asked: the `lseek` after each write tells where the line is, so an append costs what it did without the rule.
-//! - **The line is somewhere else**, because another writer, or the mark, came first. Then the writer looks whether the path still leads to
-//!   the file. If not, it takes in the file that has the name now, and begins again: with the same id, because its line may have been
-//!   carried over, as the lines of writers that do not know the rule are.
+//! - **The line is at the expected position.** Then it precedes any mark, so the replacing process copies it. The
+//!   appending process makes no further call. It knows the position by the `lseek` after each write, so the rule costs
+//!   an append nothing.
+//! - **The line is at another position**, because another writer's line or the mark came first. Then the writer checks
+//!   whether the path still leads to the file. If not, it reads the file that has the name now, and appends again. It
+//!   uses the same id, because its line may have been copied: lines of writers that do not know the rule are copied
+//!   too.
 //!
-//! For this the expected place must be from before a mark. So whoever reads what others have added looks at the path *after* that, and
-//! reads no further than the file was long at that look; and whoever took in another file looks again, until a look finds nothing new
-//! (`session::reconcile`).
+//! The rule needs an expected position that precedes any mark. So a process that reads lines of others checks the path
+//! *after* that, and reads only up to the size that the file has at that check. A process that has read another file
+//! checks again, until a check finds nothing new (`session::reconcile`).
 //!
-//! Who replaces a file has the write lock of the old file and of the new one until nothing is carried over any more. So two replacements
-//! follow each other, and who takes in the new file waits for its lock first: what is missing in it by then was not carried over.
+//! A process that replaces a file has the write lock of the old and the new file until it has copied all lines. So
+//! replacements happen one after another. A process that reads the new file first waits for its write lock; any line
+//! that is missing after that was not copied.
 //!
-//! Stopping either side at any moment changes nothing. Three things are left: a writer that ignores the rule, pi above all, whose lines are
-//! carried over as long as they come soon (`replace`); a process that is killed between the rename and the mark, while a writer that
-//! has just been told where its line landed ends without another call; and a mark that cannot be written, because the disk is full. In these
-//! two cases a writer notices by the old file's link count or at the next path check ([`super::path_check`]), and adds its lines then.
+//! Both sides may stop at any moment. Three gaps remain. First, writers that ignore the rule, above all pi: their lines
+//! are copied only if they come soon (`replace`). Second, a process that is killed between the rename and the mark: a
+//! writer may have appended in between, found its line at the expected position, and made no further call. Third, a
+//! mark that cannot be written because the disk is full. In the last two cases the writer notices it by the old file's
+//! link count, or at the next path check ([`super::path_check`]), and then adds its lines.
 //!
-//! The old file of a migration gets no mark: it is the backup by another name, and no session of ours appends to an older version.
+//! The old file of a migration gets no mark, because it becomes the backup, and no session of ours appends to an older
+//! version.
 
 use std::fs::File;
 use std::io;
 
 use crate::io::fs;
 
-/// A blank line: readers of the old file skip it.
+/// A blank line, because readers of the old file skip it.
 const MARK: &[u8] = b"\n";
 
-/// Writes the mark to an old file, opened for appending. Returns where it is.
+/// Appends the mark to an old file that is open for appending. Returns the mark's position.
 pub(crate) fn write(old: &File) -> io::Result<u64> {
     fs::write(old, MARK)?;
     let end = fs::position(old).or_else(|_| fs::stat(old).map(|stat| stat.size))?;
     Ok(end.saturating_sub(MARK.len() as u64))
 }
 
-/// Where lines go on after a mark.
+/// The position after the mark.
 pub(crate) fn end_of(mark: u64) -> u64 {
     mark + MARK.len() as u64
 }

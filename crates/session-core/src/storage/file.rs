@@ -20,21 +20,22 @@ use crate::io::open::{self, Access};
 use crate::lines::line_span::LineSpan;
 use crate::storage::storage::{FileStatus, Storage};
 
-/// How often, and at which interval, an unterminated line is checked again before it counts as one that nobody ends.
+/// How often, and at which interval, an unterminated line is checked again. After that we assume that nobody will end
+/// it.
 const UNTERMINATED_LINE_CHECKS: u32 = 3;
 const UNTERMINATED_LINE_PAUSE: Duration = Duration::from_millis(1);
 
-/// What takes the place of bytes of ours that others wrote behind, in pieces.
+/// Overwrites bytes of ours, piece by piece, if others wrote after them.
 const SPACES: &[u8] = &[b' '; 8 << 10];
 
-/// A file that is open, for reading or for both.
+/// An open file, for reading or also for appending.
 #[derive(Debug, Clone)]
 struct OpenFile {
     file: Arc<File>,
     appends: bool,
 }
 
-/// What opening the file again found.
+/// The result of opening the file again.
 enum Reached {
     OpenFile(OpenFile),
     /// Nothing is at the path.
@@ -47,23 +48,24 @@ enum Reached {
 #[derive(Debug)]
 pub struct FileStorage {
     path: String,
-    /// Where the path led when the file was opened.
+    /// The path with links followed, when the file was opened.
     target: PathBuf,
     file_id: FileId,
-    /// None after [`Storage::close`], until the file is needed again.
+    /// None after [`Storage::close`], until the file is used again.
     handle: Mutex<Option<OpenFile>>,
     is_unterminated: bool,
     shared: bool,
-    /// Whether the caller holds the write lock.
+    /// Whether the caller has the write lock.
     is_locked: bool,
     durability: Durability,
     path_check: LastPathCheck,
-    /// Whether it was opened again since the last check. While it was closed another file may have got its inode.
+    /// Whether the file was opened again since the last check. While it was closed, another file may have got its
+    /// inode.
     reopened: AtomicBool,
 }
 
 impl FileStorage {
-    /// The file at `path`, which must be there. It is opened for reading; the first append opens it for writing.
+    /// Opens the file at `path`, which must exist, for reading. The first append opens it for writing.
     pub fn open(path: &str) -> Result<Self> {
         let file = open::regular(Path::new(path), Access::Read).with_call("open", path)?;
         let stat = fs::stat(&file).with_call("fstat", path)?;
@@ -71,16 +73,17 @@ impl FileStorage {
         Ok(Self::with(path, target, stat.file_id, file, Durability::Os))
     }
 
-    /// A file just written under another name, which `path` will lead to at `target`.
+    /// The storage of a new file that was written under another name, and will be renamed to `target`, to which `path`
+    /// leads.
     pub(crate) fn of_new(path: &str, target: &Path, file: &File, durability: Durability) -> Result<Self> {
         let file_id = fs::stat(file).with_call("open", path)?.file_id;
         Ok(Self::with(path, target.to_owned(), file_id, fs::duplicate(file).with_call("open", path)?, durability))
     }
 
-    /// Unlocks a file that was locked while it was written.
+    /// Ends the lock on the file that it has while it is written.
     pub(crate) fn unlock(&self) {
         if let Some(handle) = self.open_handle() {
-            // Where this fails files have no locks.
+            // This fails only where files cannot be locked.
             let _ = fs::unlock(&handle.file);
         }
     }
@@ -100,25 +103,23 @@ impl FileStorage {
         }
     }
 
-    /// Which file it is.
     pub(crate) fn file_id(&self) -> FileId {
         self.file_id
     }
 
-    /// The storage with another durability.
     pub(crate) fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Whether its path leads to it now. Unlike [`Storage::status`] this is no path check: the next one is as due as before.
+    /// Whether the path leads to this file now. Unlike [`Storage::status`] this does not delay the next path check.
     pub(crate) fn has_its_name(&self) -> Result<bool> {
         let found = fs::stat_path(Path::new(&self.path)).with_call("stat", &self.path)?;
         Ok(found.is_some_and(|found| found.file_id == self.file_id))
     }
 
-    /// Waits until nobody has the write lock, if it is not held for longer than a write takes. Whoever replaces a file has the lock of the
-    /// new one until nothing is carried over to it any more.
+    /// Waits until nobody has the write lock, but no longer than a write takes. A process that replaces a file has the
+    /// lock of the new one until it has copied all lines to it.
     pub(crate) fn wait_until_unlocked(&self) {
         if let Some(handle) = self.open_handle() {
             if lock_briefly(&handle.file) {
@@ -127,7 +128,7 @@ impl FileStorage {
         }
     }
 
-    /// Notes whether the caller holds the write lock: appends do not wait for it then.
+    /// Sets whether the caller has the write lock, so that appends do not wait for it.
     pub(crate) fn set_locked(&mut self, is_locked: bool) {
         self.is_locked = is_locked;
     }
@@ -136,7 +137,7 @@ impl FileStorage {
         locked(&self.handle).clone()
     }
 
-    /// A handle for reading, or for appending as well; the file is opened again if it was closed.
+    /// A handle for reading, or also for appending. Opens the file again if it was closed.
     fn reach(&self, appends: bool) -> Result<Reached> {
         let open = self.open_handle();
         let was_open = open.is_some();
@@ -162,7 +163,7 @@ impl FileStorage {
         Ok(Reached::OpenFile(handle))
     }
 
-    /// Whether a file can be seen at the path.
+    /// Whether the path leads to a file.
     fn has_name(&self) -> bool {
         fs::stat_path(Path::new(&self.path)).is_ok_and(|found| found.is_some())
     }
@@ -175,7 +176,7 @@ impl FileStorage {
         }
     }
 
-    /// Appends all of `bytes` in one write and returns where they are. If that fails, what was written is rolled back.
+    /// Appends all of `bytes` in one write and returns their position. Rolls them back if that fails.
     fn write_at_end(&self, file: &File, bytes: &[u8]) -> Result<u64> {
         let size = loop {
             match fs::write(file, bytes) {
@@ -184,10 +185,10 @@ impl FileStorage {
             }
         };
         let written = bytes.get(..size).unwrap_or(bytes);
-        // A write that appends moves the position to its own end, wherever the end of the file was.
+        // In append mode a write moves the position to its own end, wherever the end of the file was.
         let end = fs::position(file).map_err(|error| {
-            // Where the bytes are is not known. Those at the end are rolled back if they equal ours; else they stay,
-            // and are read like another process's line.
+            // We do not know the position of the bytes. We roll them back if the last bytes of the file equal ours.
+            // Otherwise they stay, and are read like the line of another process.
             if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(size as u64)) {
                 let _ = self.roll_back(file, at, [written, b""]);
             }
@@ -195,15 +196,15 @@ impl FileStorage {
         })?;
         if size < bytes.len() {
             let _ = self.roll_back(file, end - size as u64, [written, b""]);
-            // The disk is full, or the file has reached a limit. Writing the rest would tell which, but the signal of a limit on the
-            // size of files (SIGXFSZ) ends the process.
+            // The disk is full, or the file has reached a limit. Writing the rest would show which, but at a limit on
+            // the size of files the process would get a signal (SIGXFSZ) that ends it.
             return Err(Error::io("write", &self.path, io::ErrorKind::StorageFull.into()));
         }
         Ok(end - size as u64)
     }
 
-    /// Rolls back our own bytes: truncates them if they are the last, else overwrites the first part with spaces. If an append fails and
-    /// this fails, too, what stays is a damaged line.
+    /// Rolls back our own bytes: truncates them if they are the last, else overwrites the first part with spaces. If
+    /// this fails after a failed append, a damaged line stays.
     fn roll_back(&self, file: &File, offset: u64, ours: [&[u8]; 2]) -> io::Result<()> {
         match self.cut(file, offset, ours) {
             Ok(true) => Ok(()),
@@ -213,7 +214,8 @@ impl FileStorage {
 
     /// Truncates our own bytes. False if they are not the last, or not there any more.
     fn cut(&self, file: &File, offset: u64, ours: [&[u8]; 2]) -> io::Result<bool> {
-        // Other writers of ours take the same lock once they know of each other. The caller may hold this lock already.
+        // Our writers use this lock only after they have noticed each other, so we lock here too. The caller may have
+        // it already.
         let locked = !self.is_locked && !self.uses_write_lock() && lock_briefly(file);
         let is_last = || {
             let mut end = offset;
@@ -237,14 +239,14 @@ impl FileStorage {
         done
     }
 
-    /// Whether every write asks for the write lock.
+    /// Whether each write takes the write lock.
     fn uses_write_lock(&self) -> bool {
-        // Elsewhere than on Unix a lock keeps every program from writing.
+        // On systems other than Unix a lock would stop every other program from writing.
         cfg!(unix) && (self.shared || self.is_unterminated) && !self.is_locked
     }
 
-    /// Runs work under the write lock, if others write to the file, too: what is truncated must not be theirs. If somebody keeps the lock,
-    /// the work is done without it.
+    /// Runs work under the write lock if others write to the file too, because their lines must not be truncated. If
+    /// another process keeps the lock, the work runs without it.
     fn under_write_lock<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let locked = self.uses_write_lock() && lock_briefly(file);
         let result = work();
@@ -254,8 +256,8 @@ impl FileStorage {
         result
     }
 
-    /// Whether the file still ends in the middle of a line. A write in progress may be seen half done, and pi takes no
-    /// lock: only a line that stays unterminated for a while is one that nobody will end.
+    /// Whether the file still ends with an unterminated line. It may be a write in progress, and pi takes no lock. So
+    /// only a line that stays unterminated for a while counts.
     fn is_still_unterminated(&self, file: &File) -> bool {
         for _ in 0..UNTERMINATED_LINE_CHECKS {
             let mut last = [b'\n'];
@@ -271,8 +273,8 @@ impl FileStorage {
         true
     }
 
-    /// Overwrites our own bytes with spaces, in the file that they were written to. A newline before them stays, because it ends another
-    /// writer's line.
+    /// Overwrites our own bytes with spaces, if they are still in the file. Keeps a newline before them, because it
+    /// ends another writer's line.
     fn overwrite_with_spaces(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         // A handle that appends cannot overwrite.
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
@@ -284,21 +286,21 @@ impl FileStorage {
                 let mut pieces = line.chunks(SPACES.len()).map(|piece| SPACES.get(..piece.len()).unwrap_or_default());
                 pieces.try_for_each(|spaces| out.write_all(spaces))
             }
-            // The bytes are gone with the file, or were overwritten.
+            // The bytes were overwritten, or the path leads to another file.
             false => Ok(()),
         }
     }
 }
 
-/// Whether a path refuses access because `file`, which it led to, was deleted. On Windows a file without POSIX delete (on exFAT, or
-/// SMB) keeps its name until the last handle is closed, and may be opened by nobody.
+/// Whether access to a path fails because `file`, which it led to, was deleted. On Windows a file system without POSIX
+/// delete (exFAT, SMB) keeps the name until the last handle is closed, and nobody can open it.
 fn is_deleted_by(error: &io::Error, file: &File) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && fs::stat(file).is_ok_and(|stat| stat.deleted)
 }
 
 /// Whether a file has these bytes at an offset.
 fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
-    // Piece by piece: a rollback may be what follows a refusal of memory.
+    // Piece by piece, because a rollback may follow a failed allocation.
     let mut there = [0; 8 << 10];
     let mut at = offset;
     for piece in bytes.chunks(there.len()) {
@@ -357,7 +359,7 @@ impl Storage for FileStorage {
                 return Ok(FileStatus::Open { size });
             }
         }
-        // By path, not by handle: an open file does not show that another has its name.
+        // We check the path, because an open handle does not show whether another file has the name.
         let found = match fs::stat_path(Path::new(&self.path)) {
             Err(error) if is_deleted_by(&error, &handle.file) => None,
             found => found.with_call("stat", &self.path)?,
@@ -379,7 +381,7 @@ impl Storage for FileStorage {
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let len = line.len();
-        // A newline after it, and one before it if the last line lacks its own.
+        // A newline after the line, and one before it if the last line is unterminated.
         reserve(line, 2)?;
         line.push(b'\n');
         let handle = self.handle(true)?;
@@ -403,7 +405,7 @@ impl Storage for FileStorage {
     fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()> {
         let handle = self.handle(true)?;
         self.under_write_lock(&handle.file, || {
-            // The newline stays: the line before may lack its own.
+            // The newline stays, because the line before may be unterminated.
             self.roll_back(&handle.file, span.offset, [line, b"\n"]).with_call("write", &self.path)
         })
     }

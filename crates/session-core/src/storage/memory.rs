@@ -7,7 +7,7 @@ use crate::base::memory::{append, reserve};
 use crate::lines::line_span::LineSpan;
 use crate::storage::storage::Storage;
 
-/// Lines in memory: a session that is read from a file but must not write to it.
+/// Lines in memory, for a session that is read from a file but must not write to it.
 pub(crate) struct MemoryStorage {
     name: String,
     bytes: Vec<u8>,
@@ -15,7 +15,7 @@ pub(crate) struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// Holds these bytes; `name` is its name in messages.
+    /// A storage with these bytes. `name` is its name in messages.
     pub(crate) fn new(name: String, bytes: Vec<u8>) -> Self {
         Self { name, bytes, is_unterminated: false }
     }

@@ -1,6 +1,7 @@
-//! Where the lines of a session are stored: one trait, implemented for files and for memory.
+//! The lines of one session: a trait, implemented for files and for memory.
 //!
-//! Invariants: a line is where `append` said; a failed `append` leaves what was there; reads never change anything.
+//! Invariants: a line is at the position that `append` returned; a failed `append` does not change the lines before;
+//! reads change nothing.
 
 pub(crate) mod end_mark;
 pub(crate) mod file;

@@ -1,4 +1,4 @@
-//! A session file that is written for the first time.
+//! Writes a session file for the first time.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use crate::lines::line_span::LineSpan;
 use crate::locks::sweep::sweep_if_due;
 use crate::storage::storage::Storage;
 
-/// How much is collected before it is written.
+/// How many bytes are collected before they are written.
 const CHUNK: usize = 1 << 16;
 
-/// A file that is being written for the first time. [`NewFile::finish`] gives it its name.
+/// A new session file, under a temporary name. [`NewFile::finish`] renames it.
 pub(crate) struct NewFile {
     path: String,
-    /// Where it will be, links followed.
+    /// The path that the file will have, links followed.
     target: PathBuf,
     out: BufWriter<Temporary>,
     size: u64,
 }
 
 impl NewFile {
-    /// Begins the file, for its owner only; an error if something is there already.
+    /// Creates the file, for its owner only. Fails if the path exists.
     pub(crate) fn create(path: &str) -> Result<Self> {
         Self::at(path, PathBuf::from(path))
     }
 
-    /// Begins the file of a storage that is gone, where it was; an error if something is there. Its directory is made
-    /// again, too. A link is not followed anew, because it may have been planted: the file is made where the link led
-    /// when the storage was opened, or under the link's own name if the link was deleted.
+    /// Creates the file of a storage again, at the path where it was, with its directory. Fails if the path exists. We
+    /// do not follow the link again, because somebody may have planted another one: the file is created where the link
+    /// led when the storage was opened, or under the link's own name if the link was deleted.
     pub(crate) fn again(old: &dyn Storage) -> Result<Self> {
         let path = old.name();
         let target = match fs::entry_at(Path::new(path)).with_call("open", path)? {
@@ -55,7 +55,7 @@ impl NewFile {
         Ok(Self { path: path.to_owned(), target, out: BufWriter::with_capacity(CHUNK, temporary), size: 0 })
     }
 
-    /// Adds a line, given without its newline. Returns where it will be.
+    /// Adds a line, passed without its newline. Returns its position.
     pub(crate) fn line(&mut self, line: &[u8]) -> Result<LineSpan> {
         let span = LineSpan::of(self.size, line.len());
         self.bytes(line)?;
@@ -63,17 +63,17 @@ impl NewFile {
         Ok(span)
     }
 
-    /// Adds bytes as they are.
+    /// Adds bytes unchanged.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).with_call("write", &self.path)
     }
 
-    /// How many bytes it has.
+    /// The size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Gives it the mode of the file that it replaces, and the owner where that is allowed.
+    /// Sets the mode of the file that it replaces, and the owner if that is allowed.
     pub(crate) fn set_like(&self, old: &dyn Storage) -> Result<()> {
         match old.metadata()? {
             Some(meta) => fs::set_like(&self.out.get_ref().file, &meta).with_call("fchmod", &self.path),
@@ -81,7 +81,7 @@ impl NewFile {
         }
     }
 
-    /// Writes what is left, waits for the disk if `durability` says so, and gives the file its name.
+    /// Writes the remaining bytes, syncs if `durability` requires it, and renames the file to its name.
     pub(crate) fn finish(self, durability: Durability) -> Result<FileStorage> {
         let Self { path: name, target, out, size } = self;
         let mut temporary = out.into_inner().map_err(|error| error.into_error()).with_call("write", &name)?;
@@ -97,14 +97,15 @@ impl NewFile {
         storage.unlock();
         if syncs {
             let synced = dirs::sync_dir_of(path).with_call("fsync", &name);
-            // It may not be on disk, so it is removed: a retry must find its name free. What others have put there meanwhile stays.
+            // The name may not be on disk, so we remove the file: a retry must find its name free. A file that others
+            // have put there stays.
             synced.inspect_err(|_| remove_as_made(path, storage.file_id(), size))?;
         }
         Ok(storage)
     }
 }
 
-/// Removes a file that was just made, unless others have put something else there or written to it.
+/// Removes a file that was just created, unless others have replaced it or written to it.
 pub(crate) fn remove_as_made(path: &Path, file_id: FileId, size: u64) {
     let found = fs::stat_path(path).ok().flatten();
     if found.is_some_and(|found| found.file_id == file_id && found.size == size) {

@@ -1,5 +1,5 @@
-//! When it is due to look at what a path leads to. A check of the open file, one `statx` (`fstat` where there is none), is enough for
-//! a few milliseconds after that. The caller gives the time, in ns since 1970.
+//! Decides when the next path check is due. For a few milliseconds after a path check, a check of the open file is
+//! enough; that is one call, `statx` or `fstat`. The caller passes the current time, in ns since 1970.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
@@ -16,13 +16,13 @@ impl Default for LastPathCheck {
 }
 
 impl LastPathCheck {
-    /// Whether one is due at `now`. It is if the clock was set back.
+    /// Whether a path check is due at `now`. It is also due if the clock was set back.
     pub(crate) fn is_due(&self, now: i64) -> bool {
         let interval = 0..CHECK_INTERVAL.as_nanos() as i64;
         !now.checked_sub(self.0.load(Relaxed)).is_some_and(|since| interval.contains(&since))
     }
 
-    /// Notes one that began at `now`.
+    /// Records a path check that began at `now`.
     pub(crate) fn note(&self, now: i64) {
         self.0.store(now, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The trait of storages, and reads that work on any of them.
+//! The trait of storages, and reads that work with any storage.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -13,20 +13,20 @@ use crate::lines::line_span::LineSpan;
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 20;
 
-/// The bytes of a span; an error if there are not that many, or no memory for them.
+/// The bytes of a span. Fails if there are not that many, or if the allocation fails.
 pub(crate) fn bytes_at(storage: &dyn Storage, span: LineSpan) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     read_into(storage, span.offset, span.len as usize, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Makes `bytes` the `len` bytes at `offset`.
+/// Reads the `len` bytes at `offset` into `bytes`, replacing its content.
 pub(crate) fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
     resize(bytes, len)?;
     storage.read_at(offset, bytes)
 }
 
-/// Hands on the bytes `from..to`, as far as there are any, in pieces.
+/// Passes the bytes `from..to`, or as many of them as exist, in pieces.
 pub(crate) fn copy_bytes(
     storage: &dyn Storage,
     from: u64,
@@ -48,59 +48,62 @@ pub(crate) fn copy_bytes(
     }
 }
 
-/// What a check of the storage found.
+/// The result of a check of the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileStatus {
-    /// The open file was not deleted, and has `size` bytes. The path was not looked at.
+    /// The open file was not deleted, and has `size` bytes. The path was not checked.
     Open { size: u64 },
-    /// It has its name, and `size` bytes; other processes may have appended or truncated. `changed`: its change time, if a later
-    /// change would show in it. `reopened`: it was closed meanwhile, so that another file may have got its inode.
+    /// The file has its name, and `size` bytes. Other processes may have appended or truncated. `changed`: its change
+    /// time, if a later change would change it. `reopened`: the file was closed in between, so another file may have
+    /// got its inode.
     Here { size: u64, changed: Option<Nanos>, reopened: bool },
-    /// Nothing has its name. Its content can still be read if `readable`. `deleted`: it seems to have no other name either.
+    /// No file has the name. The content can still be read if `readable`. `deleted`: it seems to have no other name
+    /// either.
     Gone { readable: bool, deleted: bool },
-    /// Another file has its name. Its content can still be read if `readable`.
+    /// Another file has the name. The content can still be read if `readable`.
     Replaced { readable: bool },
 }
 
-/// Stores a session's lines. Methods with a default are about files: only [`crate::storage::file::FileStorage`] overrides them.
+/// Stores a session's lines. Methods with a default are for files; only [`crate::storage::file::FileStorage`] overrides
+/// them.
 pub trait Storage: Send + Sync {
-    /// Fills `into` from `offset`; an error if there are not that many bytes.
+    /// Fills `into` from `offset`. Fails if there are not that many bytes.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
-    /// Reads on from `offset` to the end.
+    /// Reads from `offset` to the end.
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>>;
-    /// How many bytes there are now; others may have added some.
+    /// The size in bytes. Other processes may have added some.
     fn size(&self) -> Result<u64>;
-    /// Checks whether the storage is still what it was. Unless `checks_path`, this is mostly one call, which does not notice a rename;
-    /// every few milliseconds the path is checked all the same.
+    /// Checks whether the storage is unchanged. Unless `checks_path`, this is mostly one call, which does not notice a
+    /// rename; every few milliseconds it checks the path all the same.
     fn status(&self, _checks_path: bool) -> Result<FileStatus> {
         Ok(FileStatus::Open { size: self.size()? })
     }
-    /// Appends a line, given without its newline, in one write. Returns where it is. `line` becomes what was written: a newline is
-    /// added after it, and one before it if the last line lacked its own.
+    /// Appends a line, passed without its newline, in one write. Returns its position. Changes `line` to the bytes that
+    /// were written: with a newline after it, and one before it if the last line was unterminated.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;
     /// Rolls back the line that `append` has just added: truncates it, or overwrites it with spaces if others wrote
-    /// after it. If something else is there by now, that stays.
+    /// after it. Other bytes that are there now stay.
     fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()>;
-    /// Sets whether the last line lacks its newline, which the next append then writes first.
+    /// Sets whether the last line is unterminated; the next append then writes its newline first.
     fn set_unterminated(&mut self, _is_unterminated: bool) {}
-    /// Notes that other processes write here, too: every write and truncation asks for the write lock first.
+    /// Records that other processes write here too. From then on each write and truncation takes the write lock.
     fn set_shared(&mut self) {}
     /// Waits until everything is on disk.
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Mode and owner of the file, which may have no name any more; None where there is no file.
+    /// Mode and owner of the file, even if it has no name any more; None if there is no file.
     fn metadata(&self) -> Result<Option<Metadata>> {
         Ok(None)
     }
-    /// Whether its content can be read even if another file has its name.
+    /// Whether the content can be read even if another file has the name.
     fn is_open(&self) -> bool {
         true
     }
-    /// Closes the file; it is opened again when it is needed.
+    /// Closes the file. It is opened again at its next use.
     fn close(&mut self) {}
-    /// Where the file was when it was opened, links followed; None where there is no file. A file that is gone is written
-    /// again only there: a link that somebody creates later leads elsewhere.
+    /// The path with links followed, when the file was opened; None if there is no file. A file that is gone is created
+    /// again only there, because a link that somebody creates later may lead elsewhere.
     fn target(&self) -> Option<&Path> {
         None
     }

@@ -1,17 +1,18 @@
-//! The write lock: once our writers to one file know of each other, one writes or truncates at a time. It is held for one
-//! write; the session lock ([`crate::locks::lock_file`]) is held for as long as a session is open. Where files have no locks, and while a
-//! holder keeps it for longer than a write takes, as the replacement of a long file does, a writer goes on without it, as pi does.
+//! The write lock: after our writers to one file have noticed each other, only one writes or truncates at a time. A
+//! writer has it for one write; the session lock ([`crate::locks::lock_file`]) is kept while a session is open. A
+//! writer continues without the write lock, as pi does, where files cannot be locked, and if another process keeps it
+//! longer than a write takes, as the replacement of a long file does.
 
 use std::fs::File;
 use std::time::Duration;
 
 use crate::io::fs;
 
-/// How often a writer tries the lock, and how long it waits each time.
+/// How often a writer tries to take the lock, and how long it waits between two tries.
 const LOCK_TRIES: u32 = 2000;
 const LOCK_PAUSE: Duration = Duration::from_micros(50);
 
-/// Locks a file; false if a holder keeps the lock for longer than a write takes, or files have no locks.
+/// Locks a file. False if another process keeps the lock longer than a write takes, or if files cannot be locked.
 pub(crate) fn lock_briefly(file: &File) -> bool {
     if cfg!(not(unix)) {
         return false;
