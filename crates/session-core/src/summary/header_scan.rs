@@ -1,4 +1,4 @@
-//! The header of a session file, read without holding any line in memory, however long.
+//! Reads the header of a session file. A line of any length is read in bounded memory.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,33 +11,33 @@ use crate::io::open::{self, Access};
 use crate::lines::line_reader::line_text;
 use crate::storage::storage::Storage;
 
-/// How many bytes of lines that are not JSON whatever reads many files skips in front of a header.
+/// When many files are read: how many bytes of lines that are not JSON may precede a header.
 pub(crate) const JUNK_BEFORE_HEADER: u64 = 64 << 20;
 
-/// How many bytes a field of a header may have. A line with a longer one is not a header.
+/// The longest field of a header, in bytes. A line with a longer field is not a header.
 const LONGEST_FIELD: usize = 64 << 20;
 
-/// The header in the first line that parses; None if that line is something else, or there is none.
+/// Reads the header from the first line that is JSON. None if that line is not a header, or if no line is JSON.
 pub(crate) fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
     header_before(source, u64::MAX)
 }
 
-/// The header of the file at `path`, however long its line is.
+/// Reads the header of the file at `path`, even if its line is very long.
 pub(crate) fn header_of(path: &Path) -> io::Result<Option<Header>> {
     header_in(open::regular(path, Access::Read)?)
 }
 
-/// The header of one file of many: a very large file without a header is not read to its end and is not a session.
+/// As [`header_in`], for one file of many: a very large file without a header is not read to its end.
 pub(crate) fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
     header_before(source, JUNK_BEFORE_HEADER)
 }
 
-/// The header in the first line of a storage that parses.
+/// Reads the header of a storage, from its first line that is JSON.
 pub(crate) fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
     header_in(storage.reader(0)?).with_call("read", storage.name())
 }
 
-/// The header in the first line that parses, if the lines before it have at most `limit` bytes.
+/// As [`header_in`], if the lines before the header have at most `limit` bytes.
 fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
     let mut lines = LineScanner::for_header(source);
     while !lines.is_done()? {
@@ -57,17 +57,17 @@ fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum HeaderLine {
     Header(Header),
-    /// It is JSON, but not a header.
+    /// The line is JSON, but not a header.
     Other,
-    /// It is not JSON: the header may be in a later one.
+    /// The line is not JSON. A later line may be the header.
     NoJson,
 }
 
 impl<R: Read> LineScanner<R> {
-    /// Looks for a header in a line. The position is still in the same line then.
+    /// Reads a line as a header. The position stays in the line.
     pub(crate) fn header_line(&mut self) -> io::Result<HeaderLine> {
         self.scanner.forget_failure();
-        // The line with nothing but the fields that are read.
+        // The line, reduced to the fields that are read.
         let mut fields = b"{".to_vec();
         let mut is_other = self.scanner.next_token()? != Some(b'{');
         let scanned = if is_other {

@@ -1,8 +1,8 @@
-//! Scanning a session file line by line: one pass in a window of fixed size that checks each line to be JSON and reads only
-//! the fields that lists show and add up.
+//! Scans a session file line by line, in one pass with a window of fixed size. It checks that each line is JSON, and
+//! reads only the fields that lists show and usage adds up.
 //!
-//! Most of a file is tool output and texts that no list shows. They are skipped, whatever their length: a line need not fit into
-//! memory, only a name or a text that is kept.
+//! Most of a file is tool output and texts that no list shows. They are skipped, whatever their length. Only a name or
+//! a text that is kept must fit into memory, not a whole line.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,15 +18,15 @@ use crate::json::value_to_string::push_to_string;
 use crate::lines::file_window::FileWindow;
 use crate::lines::line_reader::{line_text, Positioned, HEAD};
 
-/// A longer type, id, time, role or name of a model or tool counts as missing.
+/// A type, id, time, role, or name of a model or tool that is longer than this counts as missing.
 const LONGEST_SHORT: usize = 64 << 10;
 
-/// The messages whose texts are kept.
+/// Which messages' texts are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptTexts {
     None,
     OfUsers,
-    /// Of users and assistants.
+    /// The texts of users and assistants.
     OfConversation,
     All,
 }
@@ -42,10 +42,10 @@ impl KeptTexts {
     }
 }
 
-/// The fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8, and empty if they are missing.
+/// The fields of a line. Values are JSON texts, as bytes of the file, which may not be UTF-8; empty if missing.
 #[derive(Debug, Default)]
 pub struct ScannedLine {
-    /// Its bytes in the file, the newline included.
+    /// Where the line starts and ends in the file, its newline included.
     pub(crate) span: (u64, u64),
     pub(crate) is_blank: bool,
     pub(crate) is_object: bool,
@@ -54,7 +54,7 @@ pub struct ScannedLine {
     pub(crate) id: Vec<u8>,
     pub(crate) has_text_id: bool,
     pub(crate) timestamp: Vec<u8>,
-    /// The text of the name, WTF-8; None if it is not a text.
+    /// The text of the name, WTF-8; None if it is not a string.
     pub(crate) name: Option<Vec<u8>>,
     pub(crate) call: CallFields,
     pub(crate) message: ScannedMessage,
@@ -68,7 +68,8 @@ pub(crate) struct ScannedMessage {
     pub tool_name: Vec<u8>,
     pub call: CallFields,
     pub has_content: bool,
-    /// The text of the content, WTF-8, if it is kept: the content if it is a text, else its text blocks joined by spaces.
+    /// The text of the content, WTF-8, if it is kept: the content if it is a string, else its text blocks joined by
+    /// spaces.
     pub text: Option<Vec<u8>>,
     /// The sessions that the details of a tool result with usage name, by their files or ids.
     pub named_sessions: Vec<Vec<u8>>,
@@ -79,7 +80,7 @@ pub(crate) struct ScannedMessage {
 pub(crate) struct CallFields {
     pub provider: Vec<u8>,
     pub model: Vec<u8>,
-    /// The model that answered, where it is another than the one that was asked.
+    /// The model that answered, if it is not the requested one.
     pub response_model: Vec<u8>,
     pub usage: Option<(Amounts, CallErrors)>,
 }
@@ -92,18 +93,18 @@ impl ScannedLine {
         let scanned = entry(&mut scanner, KeptTexts::None, &mut line);
         line.is_object = scanned.is_ok() && scanner.next_token() == Ok(None);
         if line.is_object && line.message.is_result_with_usage() {
-            // The line was scanned to its end.
+            // This cannot fail, because the line was scanned to its end before.
             let _ = named_sessions(&mut Scanner::new(json), &mut line.message.named_sessions);
         }
         line
     }
 
-    /// Whether it is an entry, or a later header.
+    /// Whether the line is an entry, or a second header.
     pub(crate) fn is_entry(&self, version: Version) -> bool {
         self.is_object && (version == Version::V1 || self.has_text_id)
     }
 
-    /// The memory of the values is used for the next line.
+    /// Clears the fields, but keeps their memory for the next line.
     fn clear(&mut self) {
         [&mut self.kind, &mut self.id, &mut self.timestamp].into_iter().for_each(Vec::clear);
         (self.has_text_id, self.name) = (false, None);
@@ -113,7 +114,7 @@ impl ScannedLine {
 }
 
 impl ScannedMessage {
-    /// The role; [`Role::Other`] if there is none.
+    /// The role; [`Role::Other`] if missing.
     pub(crate) fn role(&self) -> Role {
         short_text(&self.role).map_or(Role::Other, |name| Role::from_name(&name))
     }
@@ -125,7 +126,7 @@ impl ScannedMessage {
         self.call.clear();
     }
 
-    /// Whether it is the result of a tool that says what its own model calls used.
+    /// Whether the line is a tool result with the usage of the tool's own model calls.
     fn is_result_with_usage(&self) -> bool {
         self.call.usage.is_some() && self.role() == Role::ToolResult
     }
@@ -147,8 +148,8 @@ pub(crate) struct FileLines<'a> {
 }
 
 impl<'a> FileLines<'a> {
-    /// The lines in a file's bytes `from..size`. `buffer` is memory that another scanner used, or none yet. Once a flag in `stops` is
-    /// set, the next read fails.
+    /// The lines in the bytes `from..size` of a file. `buffer` is the memory of an earlier scanner, or empty. If a flag
+    /// in `stops` is set, the next read fails.
     pub(crate) fn new(file: &'a File, from: u64, size: u64, stops: &'a [&'a AtomicBool], buffer: Box<[u8]>) -> Self {
         let scanner = LineScanner::new(Positioned::new(file, from, size, stops), from, buffer);
         Self { file, size, stops, scanner }
@@ -163,13 +164,13 @@ impl<'a> FileLines<'a> {
         line.span = (from, self.scanner.position());
         let message = &line.message;
         if line.is_object && message.has_content && message.text.is_none() && texts.has_that_of(message) {
-            // The role came after the content: only now is it known that the text is kept.
+            // The role came after the content, so the line is read again to keep the text.
             let source = Positioned::new(self.file, from, self.size, self.stops);
             let mut again = LineScanner::new(source, from, Box::default());
             line.is_object = again.line(KeptTexts::All, line)?;
         }
         if line.is_object && line.message.is_result_with_usage() {
-            // Few lines are: the details of all the others are skipped.
+            // A second pass, because only few lines name sessions, and the details of all others are skipped.
             let source = Positioned::new(self.file, from, self.size, self.stops);
             let mut again = LineScanner::new(source, from, Box::default());
             let named = named_sessions(&mut again.scanner, &mut line.message.named_sessions);
@@ -182,22 +183,23 @@ impl<'a> FileLines<'a> {
 /// A source that is scanned line by line.
 pub(crate) struct LineScanner<R> {
     pub(super) scanner: Scanner<FileWindow<R>>,
-    /// Where the source starts in the file.
+    /// The position of the source's first byte in the file.
     offset: u64,
 }
 
 impl<R: Read> LineScanner<R> {
-    /// Scans `source`, whose first byte is at `offset` of the file, in memory that another scanner used, or none yet.
+    /// Scans `source`, whose first byte is at `offset` in the file. `buffer` is the memory of an earlier scanner, or
+    /// empty.
     pub(crate) fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
         Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset }
     }
 
-    /// Scans a file for its header: little of it is read at first.
+    /// Scans a file for its header. Reads only few bytes at first.
     pub(crate) fn for_header(source: R) -> Self {
         Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0 }
     }
 
-    /// The memory, for the next file.
+    /// The buffer, for the next file.
     pub(crate) fn into_buffer(self) -> Box<[u8]> {
         self.scanner.input.into_buffer()
     }
@@ -207,28 +209,28 @@ impl<R: Read> LineScanner<R> {
         self.offset + self.scanner.input.dropped() + self.scanner.at() as u64
     }
 
-    /// Whether everything was scanned.
+    /// Whether the source is at its end.
     pub(crate) fn is_done(&mut self) -> io::Result<bool> {
         Ok(self.scanner.peek()?.is_none())
     }
 
-    /// Skips the rest of the line, its newline included. Gives whether a newline ended it.
+    /// Skips the rest of the line and its newline. Returns whether the line had a newline.
     pub(crate) fn skip_line(&mut self) -> io::Result<bool> {
         self.skip_line_before(u64::MAX)
     }
 
-    /// As [`LineScanner::skip_line`], but stops after a position.
+    /// As [`LineScanner::skip_line`], but stops after the position `limit`.
     pub(crate) fn skip_line_before(&mut self, limit: u64) -> io::Result<bool> {
         let offset = self.offset;
         self.scanner.skip_past(b'\n', |scanner| offset + scanner.input.dropped() + scanner.at() as u64 <= limit)
     }
 
-    /// Whether nothing but white space is left of the line.
+    /// Whether the rest of the line is white space.
     pub(super) fn is_blank(&mut self) -> io::Result<bool> {
         Ok(matches!(self.scanner.next_token()?, None | Some(b'\n')))
     }
 
-    /// Scans a line into `line`. False if it is not a JSON object; the position is still in the same line then.
+    /// Scans a line into `line`. False if it is not a JSON object; then the position is still in the line.
     fn line(&mut self, texts: KeptTexts, line: &mut ScannedLine) -> io::Result<bool> {
         line.clear();
         self.scanner.forget_failure();
@@ -261,7 +263,7 @@ named! {
 }
 
 named! {
-    /// The keys under which packages of subagents name the session of a subagent, in the details of a tool result.
+    /// The keys in the details of a tool result by which packages of subagents name the session of a subagent.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum SessionKey {
         SessionFile = "sessionFile",
@@ -276,7 +278,7 @@ named! {
 }
 
 impl CallFields {
-    /// Takes a value; another key's is skipped.
+    /// Reads the value of `key`. Skips the value of any other key.
     fn take<I: Input>(&mut self, scanner: &mut Scanner<I>, key: Option<ScannedKey>) -> ScanResult<(), I> {
         match key {
             Some(ScannedKey::Provider) => short(scanner, &mut self.provider),
@@ -337,12 +339,12 @@ fn message<I: Input>(scanner: &mut Scanner<I>, texts: KeptTexts, into: &mut Scan
     })
 }
 
-/// How deep in details sessions are named: in a list of results, say.
+/// The deepest level of details at which sessions are found, for example in a list of results.
 const DEEPEST_NAME: usize = 6;
 /// How many sessions one tool result can name.
 const MAX_NAMED_SESSIONS: usize = 1_000;
 
-/// Takes an entry, and adds the sessions that its message's details name.
+/// Reads an entry, and adds the sessions that the details of its message name.
 fn named_sessions<I: Input>(scanner: &mut Scanner<I>, into: &mut Vec<Vec<u8>>) -> ScanResult<(), I> {
     scanner.members(ScannedKey::named, |scanner, key| match (key, scanner.next_token()?) {
         (Some(ScannedKey::Message), Some(b'{')) => scanner.members(ScannedKey::named, |scanner, key| match key {
@@ -356,7 +358,7 @@ fn named_sessions<I: Input>(scanner: &mut Scanner<I>, into: &mut Vec<Vec<u8>>) -
     })
 }
 
-/// Takes a value of details. `is_name` says whether it has a key that names a session.
+/// Reads a value in details. `is_name`: whether its key names a session.
 fn names_in<I: Input>(
     scanner: &mut Scanner<I>,
     is_name: bool,
@@ -384,7 +386,7 @@ fn names_in<I: Input>(
     }
 }
 
-/// Takes a content, and sets `out` to its text.
+/// Reads a content, and sets `out` to its text.
 fn content<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<(), I> {
     match scanner.next_token()? {
         Some(b'"') => return text(scanner, out),
@@ -419,7 +421,7 @@ fn content<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<
     scanner.expect(b']')
 }
 
-/// Takes a value, and sets `out` to what JavaScript shows of it.
+/// Reads a value, and sets `out` to `String(value)`.
 fn text<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<(), I> {
     out.clear();
     let json = scanner.value(usize::MAX)?.unwrap_or_default();
@@ -427,7 +429,7 @@ fn text<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<(),
     Ok(())
 }
 
-/// Takes a short value.
+/// Reads a short value.
 fn short<I: Input>(scanner: &mut Scanner<I>, into: &mut Vec<u8>) -> ScanResult<(), I> {
     into.clear();
     append(into, scanner.value(LONGEST_SHORT)?.unwrap_or_default()).map_err(I::Error::from)?;

@@ -1,4 +1,4 @@
-//! The text of a listed session, read from its file.
+//! Reads the text of a listed session from its file.
 
 use std::io;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::{self, Access};
 
-/// The state of a file when it was listed.
+/// The state that a file had when it was listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedState {
     file_id: FileId,
-    /// The file's size, where its complete lines end, and the hash of the head and the tail up to there.
+    /// The file's size, the position after its complete lines, and the hash of its head and tail up to there.
     size: u64,
     end: u64,
     head_tail_hash: u64,
@@ -31,13 +31,13 @@ impl ListedState {
         Self { file_id, size, end: listed.end, head_tail_hash: listed.head_tail_hash }
     }
 
-    /// As a text that [`ListedState::from_text`] reads.
+    /// A text that [`ListedState::from_text`] reads.
     pub fn to_text(self) -> String {
         let Self { file_id: FileId { device, inode }, size, end, head_tail_hash } = self;
         format!("{device:x} {inode:x} {size:x} {end:x} {head_tail_hash:x}")
     }
 
-    /// What [`ListedState::to_text`] wrote.
+    /// Reads a text of [`ListedState::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
         let mut numbers = text.split(' ').map(|number| u64::from_str_radix(number, 16).ok());
         let mut next = || numbers.next().flatten();
@@ -46,9 +46,9 @@ impl ListedState {
     }
 }
 
-/// Sets `all` to the texts of users and assistants as they were when the file was listed, joined by spaces. It is empty if
-/// the file does not have them any more, there is no memory for them, or a flag in `stops` was set while it was read: a part of the
-/// text must not be given for the whole.
+/// Sets `all` to the texts of users and assistants when the file was listed, joined by spaces. It is empty if the file
+/// has changed since, if the allocation fails, or if a flag in `stops` is set during the read: a part of the text must
+/// not be taken for the whole.
 pub fn text(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u8>) {
     all.clear();
     if !read(path, state, stops, all).unwrap_or(false) {
@@ -56,7 +56,7 @@ pub fn text(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut V
     }
 }
 
-/// False if the file is not what was listed.
+/// False if the file has changed since it was listed.
 fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u8>) -> io::Result<bool> {
     let file = open::regular(path, Access::Read)?;
     let now = fs::stat(&file)?.fingerprint();
@@ -79,7 +79,7 @@ fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u
         };
         lines.next_line(KeptTexts::OfConversation, &mut line)?;
         let is_message = line.is_entry(version) && short_text(&line.kind).as_deref() == Some(b"message");
-        // A text is kept by the role before it; the last role counts.
+        // A text is kept by the role that precedes it, but the last role counts.
         let is_conversation = is_message && line.message.role().is_conversation();
         if let Some(text) = line.message.text.take().filter(|text| is_conversation && !text.is_empty()) {
             append(all, if all.is_empty() { b"" } else { b" " })?;

@@ -1,4 +1,4 @@
-//! One file read once for lists: its list row, usage and the texts of its conversation, in bounded memory.
+//! One pass over a file for lists: its row in a list, its usage and the texts of its conversation, in bounded memory.
 
 pub(crate) mod header_scan;
 pub(crate) mod line_scanner;

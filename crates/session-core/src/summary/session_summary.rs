@@ -1,4 +1,4 @@
-//! What a list shows of a session: one pass over its file that reads the header, names and messages.
+//! The data of a session that a list shows. One pass over its file reads the header, names and messages.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -24,16 +24,16 @@ use crate::io::file_fingerprint::FileFingerprint;
 use crate::json::reader::{read, Raw};
 use crate::lines::line_reader::{is_stopped, line_text};
 
-/// A session as a list shows it, without its path and texts. Strings are WTF-8.
+/// A session in a list, without its path and texts. Strings are WTF-8.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
     /// Its id.
     #[serde(deserialize_with = "packed::bytes")]
     pub id: Vec<u8>,
-    /// Empty for a header without one.
+    /// The working directory; empty if the header has none.
     #[serde(deserialize_with = "packed::bytes")]
     pub cwd: Vec<u8>,
-    /// The newest session_info's name, unless it is empty.
+    /// The name in the newest session_info; None if it is empty.
     #[serde(deserialize_with = "packed::maybe_bytes")]
     pub name: Option<Vec<u8>>,
     /// The session that this one was forked or branched from.
@@ -41,13 +41,13 @@ pub struct SessionSummary {
     /// The JSON text of the header's timestamp.
     #[serde(deserialize_with = "packed::maybe_text")]
     pub created_json: Option<String>,
-    /// The newest user or assistant activity, ms since 1970.
+    /// The time of the newest message of a user or assistant, ms since 1970.
     pub active: Option<f64>,
-    /// The JSON texts of entry timestamps that only JavaScript can parse; the newest of them counts as activity. Empty in what a list
-    /// gives, which sends them apart: `active` does not know them.
+    /// The JSON texts of timestamps that only JavaScript can parse; the newest of them counts as activity too. `active`
+    /// does not include them. Empty in the results of a list, which passes them separately.
     #[serde(deserialize_with = "packed::set_of_texts")]
     pub(crate) unparsed_dates: HashSet<String>,
-    /// Message entries of every role on every branch.
+    /// The number of message entries, of every role and on every branch.
     pub message_count: u64,
     /// The first text of a user.
     #[serde(deserialize_with = "packed::maybe_bytes")]
@@ -55,12 +55,12 @@ pub struct SessionSummary {
 }
 
 impl SessionSummary {
-    /// When the session was begun, ms since 1970, by its header; None if that says no time, or one that is not ISO.
+    /// When the session was created, ms since 1970, by its header. None if the header has no ISO time.
     fn created(&self) -> Option<f64> {
         time(self.created_json.as_ref()?.as_bytes())
     }
 
-    /// When the session was modified by its lines, ms since 1970: its newest activity, else when it was begun.
+    /// When the session was modified, ms since 1970, by its lines: the newest activity, else its creation.
     pub(crate) fn modified(&self) -> Option<f64> {
         self.active.filter(|active| *active > 0.0).or_else(|| self.created())
     }
@@ -69,29 +69,31 @@ impl SessionSummary {
 /// A session and the state of the file that it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedSession {
-    /// What a list shows of it.
+    /// The data that a list shows.
     pub summary: SessionSummary,
     pub(crate) fingerprint: FileFingerprint,
-    /// Where the complete lines end, and the hash of the first and last bytes of the file up to there.
+    /// The position after the complete lines, and the hash of the first and last bytes of the file up to there.
     pub(crate) end: u64,
     pub(crate) head_tail_hash: u64,
-    /// What its calls used; empty if the list was not asked for it.
+    /// The usage of its calls; empty if the list did not ask for it.
     pub(crate) usage: SessionUsage,
 }
 
 impl ListedSession {
-    /// When the session was begun, ms since 1970, by its header; None if that says no time, or one that is not ISO.
+    /// When the session was created, ms since 1970, by its header. None if the header has no ISO time.
     pub fn created(&self) -> Option<f64> {
         self.summary.created()
     }
 
-    /// When the session was modified, ms since 1970: its newest activity, else when it was begun, else when its file was modified.
+    /// When the session was modified, ms since 1970: the newest activity, else its creation, else when its file was
+    /// modified.
     pub fn modified(&self) -> f64 {
         let Ok(modified) = self.modified_ms(|| Ok::<_, Infallible>(self.created()));
         modified
     }
 
-    /// As [`modified`](Self::modified), as a date has it. `header` is asked for the header's time, which may take JavaScript.
+    /// As [`modified`](Self::modified), as a JavaScript date has it. `header` returns the header's time, which may need
+    /// JavaScript's parser.
     #[doc(hidden)]
     pub fn modified_ms<E>(&self, header: impl FnOnce() -> Result<Option<f64>, E>) -> Result<f64, E> {
         let time = match self.summary.active.filter(|active| *active > 0.0) {
@@ -105,12 +107,12 @@ impl ListedSession {
     }
 }
 
-/// What a file is, by its lines.
+/// Whether a file is a session, by its lines.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-// There is one for each file, and nearly all are sessions.
+// We box no variant: there is one value for each file, and nearly all files are sessions.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum FileKind {
-    /// No line is JSON so far.
+    /// No line so far is JSON.
     #[default]
     Undetermined,
     /// The first line that is JSON is not a header.
@@ -128,15 +130,15 @@ impl FileKind {
     }
 }
 
-/// How far a file was read.
+/// How far a file was read, and the result so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SummaryProgress {
-    /// What the complete lines say.
+    /// The result of the complete lines.
     pub kind: FileKind,
-    /// What its calls used, by the complete lines. The catalog has it apart.
+    /// The usage in the complete lines. The catalog stores it separately.
     #[serde(skip)]
     pub usage: SessionUsage,
-    /// Where they end.
+    /// The position after the complete lines.
     pub end: u64,
 }
 
@@ -151,9 +153,9 @@ impl SummaryProgress {
     }
 }
 
-/// Reads a file's bytes `progress.end..size` and continues the summary. An unterminated line counts, too; because another process may
-/// still be writing it, `complete` is called before with what the complete lines say. `buffer` is reused memory. None if a flag in
-/// `stops` was set.
+/// Reads the bytes `progress.end..size` of a file and continues the summary. First calls `complete` with the summary of
+/// all complete lines. Then it adds an unterminated line, which another process may still be writing. `buffer` is
+/// reused memory. None if a flag in `stops` was set.
 pub(crate) fn read_on(
     file: &File,
     size: u64,
@@ -206,7 +208,7 @@ fn read_lines(
     complete(progress)
 }
 
-/// Reads a line that may be the header. Gives what the file is with that line, and whether the line is terminated.
+/// Reads a line that may be the header. Returns the kind of file after that line, and whether the line has a newline.
 fn read_header(lines: &mut FileLines<'_>) -> io::Result<(FileKind, bool)> {
     let scanner = &mut lines.scanner;
     let offset = scanner.position();
@@ -218,7 +220,7 @@ fn read_header(lines: &mut FileLines<'_>) -> io::Result<(FileKind, bool)> {
     Ok(match scanner.skip_line_before(offset.max(JUNK_BEFORE_HEADER))? {
         true => (kind, true),
         false if scanner.is_done()? => (kind, false),
-        // It is too long.
+        // The header is too long.
         false => (FileKind::NotASession, true),
     })
 }
@@ -278,12 +280,12 @@ impl SessionSummary {
     }
 }
 
-/// How many characters of its first message a session without a name is shown by.
+/// For a session without a name: how many characters of its first message are shown.
 const TITLE_CHARS: usize = 200;
 
-/// That beginning of a first message, without escape sequences. Lone surrogates become U+FFFD.
+/// The start of a first message, without escape sequences. Lone surrogates become U+FFFD.
 pub(crate) fn title_of(first_message: &[u8]) -> Vec<u8> {
-    // A character has at most four bytes; the rest leaves room for escape sequences.
+    // A character has at most four bytes; the other bytes are for escape sequences.
     let beginning = first_message.get(..16 * TITLE_CHARS).unwrap_or(first_message);
     let beginning = to_string_lossy(beginning);
     plain_parts(&beginning).flat_map(str::chars).take(TITLE_CHARS).collect::<String>().into_bytes()

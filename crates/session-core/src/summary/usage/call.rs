@@ -1,4 +1,4 @@
-//! One model call: what it used, when, and what is wrong with what the file says of it.
+//! One model call: its usage, its time, and the errors in the file's data about it.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,17 @@ use crate::json::scanner::{Input, ScanResult, Scanner};
 use crate::json::string_bytes;
 use crate::lines::line_reader::line_text;
 
-/// Numbers that are added up: tokens of each kind, and the cost in dollars.
+/// The numbers that usage adds up: tokens of each kind, and the cost in dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Amounts {
-    /// Tokens of the input that no cache had.
+    /// Input tokens that were not in the provider's cache.
     pub input: f64,
-    /// Tokens of the output.
+    /// Output tokens.
     pub output: f64,
-    /// Tokens of the input that were read from a cache.
+    /// Input tokens that were read from the provider's cache.
     pub cache_read: f64,
-    /// Tokens of the input that were written to a cache.
+    /// Input tokens that were written to the provider's cache.
     pub cache_write: f64,
     /// The cost in US dollars.
     pub cost: f64,
@@ -48,12 +48,12 @@ impl Amounts {
     }
 }
 
-/// What is wrong with a call: a set of bits. What is wrong is left out of the sums, never replaced by a guess.
+/// The errors in the data of a call: a set of bits. A wrong amount is left out of the sums, never replaced by a guess.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallErrors(pub u8);
 
 impl CallErrors {
-    /// There is no object with its usage. Nothing of it is in a sum, the number of calls included.
+    /// The call has no object with its usage. It is in no sum, nor in the number of calls.
     pub(crate) const NO_USAGE: CallErrors = CallErrors(1);
     /// An amount is missing or null.
     pub(crate) const MISSING: CallErrors = CallErrors(2);
@@ -61,13 +61,13 @@ impl CallErrors {
     pub(crate) const NOT_A_NUMBER: CallErrors = CallErrors(4);
     /// An amount is below 0.
     pub(crate) const NEGATIVE: CallErrors = CallErrors(8);
-    /// An amount is larger than a double holds, or makes a sum larger.
+    /// An amount is larger than a double, or would make a sum so large.
     pub(crate) const INFINITE: CallErrors = CallErrors(16);
-    /// There is an amount of a kind that this release does not know.
+    /// The usage has a kind of amount that this release does not know.
     pub(crate) const UNKNOWN_KIND: CallErrors = CallErrors(32);
     /// The provider or the model has no name.
     pub(crate) const NO_MODEL: CallErrors = CallErrors(64);
-    /// There is no time.
+    /// The call has no time.
     pub(crate) const NO_TIME: CallErrors = CallErrors(128);
 
     /// Adds the bits of another set.
@@ -81,23 +81,24 @@ impl CallErrors {
     }
 }
 
-/// A model call of a session: an assistant message or a usage entry; and a tool result, compaction or branch summary that has `usage`.
+/// A model call of a session: an assistant message, a usage entry, or a tool result, compaction or branch summary with
+/// `usage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// A hash of what distinguishes it from other calls. The copies of a call in forks have the same.
+    /// A hash that distinguishes the call from other calls. The copies of a call in forks have the same hash.
     #[serde(with = "postcard::fixint::le")]
     pub identity: u64,
-    /// In ms since 1970; NaN if nothing tells it.
+    /// The time in ms since 1970; NaN if it is not known.
     pub time: f64,
-    /// The position of its model in the session's list of models.
+    /// The index of its model in the session's list of models.
     pub model: u32,
-    /// What is wrong with it.
+    /// The errors in its data.
     pub errors: CallErrors,
-    /// What it used.
+    /// Its usage.
     pub amounts: Amounts,
 }
 
-/// A longer number is not one that anything counts.
+/// The longest number that is parsed, in bytes. A longer one is an error.
 const LONGEST_NUMBER: usize = 1 << 10;
 
 named! {
@@ -116,7 +117,7 @@ named! {
     }
 }
 
-/// Takes the value of a `usage` key: what was used, and what is wrong with it. None if it is null.
+/// Reads the value of a `usage` key: the amounts and the errors in them. None if it is null.
 pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Option<(Amounts, CallErrors)>, I> {
     let token = scanner.next_token()?;
     if token != Some(b'{') {
@@ -132,7 +133,7 @@ pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Optio
             Some(UsageKey::CacheRead) => cache_read = amount(scanner)?,
             Some(UsageKey::CacheWrite) => cache_write = amount(scanner)?,
             Some(UsageKey::Cost) => cost = total(scanner)?,
-            // Sums and parts of other amounts are known, and not added.
+            // Sums of other amounts, or parts of them. They are known, and not added.
             Some(UsageKey::TotalTokens | UsageKey::CacheWrite1h | UsageKey::Reasoning) => scanner.skip_value()?,
             Some(UsageKey::Total) | None => {
                 if is_number(scanner.next_token()?) {
@@ -152,7 +153,7 @@ pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Optio
     Ok(Some((Amounts::from_array(amounts), errors)))
 }
 
-/// What is added of an amount, or why nothing is.
+/// An amount, or the error for which it is left out.
 type Amount = Result<f64, CallErrors>;
 
 fn is_number(token: Option<u8>) -> bool {
@@ -172,7 +173,7 @@ fn amount<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
     })
 }
 
-/// Skips a value that is not an amount.
+/// Skips a value that is not an amount, and returns the error.
 fn no_amount<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
     let is_null = scanner.next_token()? == Some(b'n');
     scanner.skip_value()?;
@@ -195,18 +196,19 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
     Ok(found)
 }
 
-/// The text of a short JSON string in any bytes; None if it is not a string, or if there is no memory for so little.
+/// The text of a short JSON string, whose bytes need not be UTF-8. None if it is not a string, or if the small
+/// allocation fails.
 pub(crate) fn short_text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    // Without a way out of the loop it takes many bytes at once.
+    // A fold without early exit, so that the compiler vectorizes it.
     match inner.iter().fold(false, |is_odd, byte| is_odd | (*byte >= 0x80) | (*byte == b'\\')) {
         false => Some(Cow::Borrowed(inner)),
         true => string_bytes(&line_text(json).ok()?).ok()?.map(|text| Cow::Owned(text.into_owned())),
     }
 }
 
-/// The time of an entry or a message by its JSON text: a number of ms or an ISO text. None for anything else, another form of
-/// date included: only JavaScript could parse it.
+/// The time of an entry or message by its JSON text: a number of ms, or an ISO text. None for anything else, even for
+/// other forms of dates, because only JavaScript can parse them.
 pub(crate) fn time(json: &[u8]) -> Option<f64> {
     let time = match short_text(json) {
         Some(text) => Time::from_text(&text),
@@ -218,7 +220,7 @@ pub(crate) fn time(json: &[u8]) -> Option<f64> {
     }
 }
 
-/// The number of a JSON text, if it is one.
+/// The number in a JSON text; None if it is not a number.
 pub(crate) fn number(json: &[u8]) -> Option<f64> {
     is_number(json.first().copied()).then(|| std::str::from_utf8(json).ok()?.parse().ok()).flatten()
 }

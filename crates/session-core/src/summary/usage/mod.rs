@@ -1,4 +1,5 @@
-//! What the model calls of a session used, and what its file is made of. It is collected by the pass that makes the file's list row.
+//! The usage of a session's model calls, and the sizes of its entries. Both are collected in the pass that makes the
+//! row of a list.
 
 pub(crate) mod call;
 pub(crate) mod session_usage;

@@ -1,4 +1,4 @@
-//! What is collected of one session, entry by entry.
+//! Collects the usage of one session, entry by entry.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -17,56 +17,56 @@ use crate::summary::line_scanner::{CallFields, ScannedLine};
 /// How many of a session's largest entries are kept.
 pub const LARGEST_KEPT: usize = 100;
 
-/// How many different models are counted by name in one session.
+/// How many different models of one session are counted by name.
 const MAX_NAMES: usize = 1000;
 const OTHER: &[u8] = b"(other)";
 
 /// A large entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LargeEntry {
-    /// Of its line, the newline included.
+    /// The length of its line in bytes, with the newline.
     pub bytes: u64,
-    /// Where its line starts in the file.
+    /// The position of its line in the file.
     pub offset: u64,
 }
 
 impl LargeEntry {
-    /// Its place among others: the largest first, of two entries of one size the earlier.
+    /// The sort key: the largest first; of two entries with one size the earlier.
     fn rank(&self) -> (Reverse<u64>, u64) {
         (Reverse(self.bytes), self.offset)
     }
 }
 
-/// A session that a tool result names: there are the calls that the result's usage adds up.
+/// A session that a tool result names. It contains the calls whose sum is the usage of the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedSession {
-    /// The position of the tool result in the session's list of calls.
+    /// The index of the tool result in the session's list of calls.
     pub call: u32,
-    /// The path of its file, or its id. WTF-8.
+    /// The path of the session's file, or its id. WTF-8.
     #[serde(deserialize_with = "packed::bytes")]
     pub name: Vec<u8>,
 }
 
-/// What was collected of a session.
+/// The usage that was collected from a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
-    /// In the order of the file.
+    /// The calls, in the order of the file.
     #[serde(deserialize_with = "packed::list")]
     pub calls: Vec<Call>,
     /// The sessions that tool results with usage name, in the order of the file.
     #[serde(deserialize_with = "packed::list")]
     pub named_sessions: Vec<NamedSession>,
-    /// The names of the models that calls refer to. WTF-8.
+    /// The names of the models to which calls refer. WTF-8.
     #[serde(deserialize_with = "packed::list_of_bytes")]
     pub models: Vec<Vec<u8>>,
-    /// How many entries there are.
+    /// The number of entries.
     pub entries: u64,
-    /// How many bytes their lines have.
+    /// The number of bytes in their lines.
     pub bytes: u64,
-    /// The largest entries, the largest first. While lines are added they are more, in any order.
+    /// The largest entries, the largest first. While lines are added there may be more, in any order.
     #[serde(deserialize_with = "packed::list")]
     pub largest: Vec<LargeEntry>,
-    /// Lines that are neither entries nor blank.
+    /// The number of lines that are neither entries nor blank.
     pub damaged: u64,
     /// How many of the largest entries are kept.
     #[serde(skip, default = "largest_kept")]
@@ -84,18 +84,18 @@ impl Default for SessionUsage {
     }
 }
 
-/// What a call is made for.
+/// The purpose of a call.
 enum CallKind<'a> {
-    /// A model, by its provider and name.
+    /// A request to a model, by its provider and name.
     Model,
     Tool,
-    /// A summary, by the entry's type.
+    /// The writing of a summary. The text is the type of the entry.
     Summary(&'a [u8]),
 }
 
 #[doc(hidden)]
 impl SessionUsage {
-    /// Usage of no entry yet, which will keep this many of the largest entries.
+    /// An empty usage that will keep the `keep` largest entries.
     pub fn keeping(keep: usize) -> Self {
         Self {
             calls: Vec::new(),
@@ -109,7 +109,7 @@ impl SessionUsage {
         }
     }
 
-    /// Whether calls and named sessions refer to models and calls that there are.
+    /// Whether every model index and call index is in range. A corrupt row fails this.
     pub(crate) fn is_consistent(&self) -> bool {
         let has_model = |call: &Call| (call.model as usize) < self.models.len();
         let has_call = |named: &NamedSession| (named.call as usize) < self.calls.len();
@@ -124,7 +124,7 @@ impl SessionUsage {
         }
         let kind = short_text(&line.kind);
         let kind = kind.as_deref().unwrap_or(b"(no type)");
-        // A later header.
+        // A second header.
         if kind == b"session" {
             return Ok(());
         }
@@ -155,18 +155,18 @@ impl SessionUsage {
     ) -> memory::Result<()> {
         let (amounts, mut errors) = match (call.usage, &kind) {
             (Some(usage), _) => usage,
-            // Tools and summaries need no model.
+            // Tool results and summaries need not have a usage.
             (None, CallKind::Tool | CallKind::Summary(_)) => return Ok(()),
             (None, CallKind::Model) => (Amounts::default(), CallErrors::NO_USAGE),
         };
-        // The model's name, and after it what the identity is made of.
+        // The model's name, followed by the bytes of the identity.
         let mut text = Vec::new();
         if !put_name(&mut text, line, call, &kind) {
             errors.add(CallErrors::NO_MODEL);
         }
         let model = position_of(&mut self.models, &text)?;
         let identity = identity_of(&mut text, line, &amounts);
-        // A message's own time counts if it is a number.
+        // The time of the message counts if it is a number.
         let message_time = &line.message.timestamp;
         let time = if number(message_time).is_some() { time(message_time) } else { entry_time };
         if time.is_none() {
@@ -187,14 +187,14 @@ impl SessionUsage {
         Ok(())
     }
 
-    /// Sorts the largest entries, the largest first, and drops those that are too many.
+    /// Sorts the largest entries, the largest first, and drops those beyond `keep`.
     pub fn sort_largest(&mut self) {
         self.largest.sort_unstable_by_key(LargeEntry::rank);
         self.largest.truncate(self.keep);
     }
 }
 
-/// The position of a name in a list, to which it is added.
+/// The index of a name in a list. Adds the name if it is missing.
 fn position_of(names: &mut Vec<Vec<u8>>, name: &[u8]) -> memory::Result<u32> {
     let find = |names: &[Vec<u8>], name: &[u8]| names.iter().position(|one| one == name);
     let position = find(names, name).or_else(|| match names.len() < MAX_NAMES {
@@ -211,12 +211,12 @@ fn position_of(names: &mut Vec<Vec<u8>>, name: &[u8]) -> memory::Result<u32> {
     Ok(position as u32)
 }
 
-/// Writes the name of what made a call. False if a model or its provider has none.
+/// Writes the name of the model, tool or summary that a call belongs to. False if a model or its provider has no name.
 fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, kind: &CallKind<'_>) -> bool {
     let [provider, asked, answered, tool] =
         [&call.provider, &call.model, &call.response_model, &line.message.tool_name].map(|json| short_text(json));
     let named = |name: &'_ Option<Cow<'_, [u8]>>| name.as_deref().is_some_and(|name| !name.is_empty());
-    // A router answers with a model of its choice. pi's own sums are by that one, too.
+    // A router chooses the model that answers. pi's own sums use that one too.
     let model = if named(&answered) { answered } else { asked };
     let mut put = |parts: [&[u8]; 3]| parts.iter().for_each(|part| out.extend_from_slice(part));
     match kind {
@@ -241,10 +241,10 @@ fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, kind: &Cal
     }
 }
 
-/// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id counts where there
-/// are no times; it does not otherwise, because entries of version 1 get a new one at each fork. `text` is the model's name.
+/// A hash of a call's times, model and amounts, which are the same in the copies of a call in forks. The entry's id is
+/// used only if there are no times, because entries of version 1 get a new id at each fork. `text` is the model's name.
 fn identity_of(text: &mut Vec<u8>, line: &ScannedLine, amounts: &Amounts) -> u64 {
-    // One pass over a short buffer is faster than hashing part by part.
+    // One pass over a short buffer is faster than hashing each part.
     let model = text.len();
     let mut part = |tag: u8, bytes: &[u8]| {
         text.push(tag);
