@@ -1,20 +1,21 @@
-//! Context edits: what a replacement does to the messages that the edited entry gives.
+//! Context edits: the effect of a replacement on the messages of the edited entry.
 
 use crate::format::agent_message::Role;
 use crate::format::kind_facts::ContentRule;
 
-/// What a replacement does to a message.
+/// The effect of a replacement on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edited {
-    /// It stays.
+    /// The message stays the same.
     Unchanged,
-    /// A copy with the replacement for its content.
+    /// A copy whose content is the replacement.
     WithContent,
-    /// A copy with the replacement, a text, as its only content block.
+    /// A copy whose only content block is the replacement, a text.
     WithTextBlock,
 }
 
-/// What a replacement makes of a message of this role: a text, or anything else, as a rule a list of content blocks.
+/// The effect of a replacement on a message with this role. `is_text`: whether the replacement is a text; otherwise it
+/// is normally a list of content blocks.
 pub fn edited(role: Role, is_text: bool) -> Edited {
     match role.facts().content {
         ContentRule::Fixed | ContentRule::Prompt => Edited::Unchanged,
@@ -23,7 +24,7 @@ pub fn edited(role: Role, is_text: bool) -> Edited {
     }
 }
 
-/// Whether the content of messages of this role is a list of blocks, never a text.
+/// Whether the content of messages with this role is always a list of blocks, never a text.
 pub fn needs_block_list(role: Role) -> bool {
     role.facts().content == ContentRule::Blocks
 }

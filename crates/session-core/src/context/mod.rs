@@ -1,4 +1,5 @@
-//! What the model sees of a path: which entries count, and what each of them gives. No message objects are made here.
+//! The part of a path that the model sees: which entries are in the context, and which message each of them adds. No
+//! message objects are created here. A path here is the entries from the root to an entry.
 
 pub(crate) mod context_edit;
 pub(crate) mod projection;

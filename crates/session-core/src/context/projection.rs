@@ -1,7 +1,7 @@
-//! What the model sees: the compaction-aware choice of entries on a path, and what each contributes.
+//! The entries of a path that the model sees, after compactions, and the message that each of them adds.
 //!
-//! A projection names rows; the room that has the entries' objects makes the messages from it. It needs only the head of each
-//! message, so no body is read.
+//! A projection contains row numbers; the room that has the entries' objects makes the messages. It needs only the head
+//! of each message, so no body is read.
 
 use std::collections::HashMap;
 
@@ -11,23 +11,25 @@ use crate::format::entry::EntryKind;
 use crate::format::kind_facts::{ContentRule, Gives};
 use crate::tree::{IdNo, Row, RowNo, Tree};
 
-/// What an entry gives to the context.
+/// The message that an entry adds to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contribution {
     /// No message.
     Nothing,
-    /// The stored message itself; also that of a `bashExecution` with `excludeFromContext`, which pi leaves out of its requests.
+    /// The stored message. Also for a `bashExecution` with `excludeFromContext`, which pi leaves out of its requests
+    /// later.
     Message,
-    /// A copy of the stored message with an empty list for its missing content.
+    /// A copy of the stored message; its missing content becomes an empty list.
     MessageEmptyList,
-    /// A copy of the stored message with an empty text for its missing content.
+    /// A copy of the stored message; its missing content becomes an empty text.
     MessageEmptyText,
-    /// The message that entries of this kind make of their fields, after the one that its row of the table names as `before`.
+    /// The message that is made from the fields of an entry of this kind. If the kind's row of the table has a
+    /// `before`, that message precedes it.
     Made(EntryKind),
 }
 
 impl Contribution {
-    /// What an entry gives by itself, without edits and later compactions.
+    /// The message that an entry adds by itself, without edits and later compactions.
     pub fn of(row: &Row) -> Self {
         match row.kind.facts().gives {
             Gives::Nothing => Contribution::Nothing,
@@ -45,7 +47,7 @@ impl Contribution {
         }
     }
 
-    /// The number by which the boundary's scripts know it: that of `Made` and the kind's own together.
+    /// The number for the boundary's scripts. For `Made` it includes the kind's number.
     #[doc(hidden)]
     pub const fn code(self) -> u8 {
         match self {
@@ -57,7 +59,7 @@ impl Contribution {
         }
     }
 
-    /// The code of the message that the first kind of the table makes.
+    /// The code of `Made` for the first kind of the table.
     #[doc(hidden)]
     pub const MADE: u8 = 4;
 }
@@ -65,16 +67,17 @@ impl Contribution {
 /// One entry of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// The row of the entry.
+    /// The entry's row.
     pub row: RowNo,
-    /// What it gives the model, unless there is an edit.
+    /// The message that the entry adds, before its edit.
     pub gives: Contribution,
-    /// The newest context edit on it, which is not applied to `gives`. If its `replacement` is null the entry gives nothing; else its
-    /// `content` replaces that of a user, assistant, toolResult or custom message, a text as one text block in assistant and toolResult.
+    /// The newest context edit of the entry. It is not applied in `gives`. If its `replacement` is null, the entry adds
+    /// no message. Otherwise its `content` replaces the content of a user, assistant, toolResult or custom message; in
+    /// assistant and toolResult a text becomes one text block.
     pub edit: Option<RowNo>,
 }
 
-/// The settings of the whole path, compacted or not.
+/// The settings at the end of a path, including entries before a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settings {
     /// The last thinking_level_change.
@@ -86,13 +89,14 @@ pub struct Settings {
 /// The context of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Projection {
-    /// Its entries, in the order in which the model sees them.
+    /// The entries, in the order in which the model sees them.
     pub steps: Vec<Step>,
-    /// Its settings.
+    /// The settings.
     pub settings: Settings,
 }
 
-/// The rows of the context of a path. Without a compaction the whole path; else the newest one, the entries it kept, and all after it.
+/// The rows of a path that are in the context. Without a compaction, all of them. Otherwise the newest compaction, the
+/// entries that it kept, and all entries after it.
 pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Result<Vec<RowNo>, OutOfMemory> {
     let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == EntryKind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
@@ -114,7 +118,6 @@ pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Result<Vec<RowNo>, OutOfMemo
     Ok(rows)
 }
 
-/// The settings of a path.
 fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
     let last = |wanted: fn(&Row) -> bool| path.iter().rev().copied().find(|&no| tree.row(no).is_some_and(wanted));
     Settings {
@@ -123,12 +126,12 @@ fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
     }
 }
 
-/// The projection of a path: per context entry what it contributes, and the newest edit on it.
+/// The projection of a path: the message of each entry in the context, and its newest edit.
 pub fn project(tree: &Tree, path: &[RowNo]) -> Result<Projection, OutOfMemory> {
     Ok(Projection { steps: steps_of(tree, &context_rows(tree, path)?)?, settings: settings(tree, path) })
 }
 
-/// The steps of a context of these rows.
+/// The steps for these rows of a context.
 fn steps_of(tree: &Tree, rows: &[RowNo]) -> memory::Result<Vec<Step>> {
     let mut edits: HashMap<IdNo, RowNo> = HashMap::new();
     for &no in rows {
@@ -139,7 +142,7 @@ fn steps_of(tree: &Tree, rows: &[RowNo]) -> memory::Result<Vec<Step>> {
     }
     let steps = rows.iter().enumerate().filter_map(|(at, &no)| {
         let row = tree.row(no)?;
-        // An older compaction inside the kept range is an entry of the context, but its summary is history.
+        // An older compaction among the kept entries stays in the context, but its summary does not.
         let superseded = at > 0 && row.kind == EntryKind::Compaction;
         Some(Step {
             row: no,

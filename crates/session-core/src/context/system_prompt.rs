@@ -1,7 +1,7 @@
-//! The replay of system messages: one message with the same meaning as all of them together. A compaction carries it, so
-//! that the prompt does not lose what the compaction drops.
+//! Replays system messages: makes one message with the same meaning as all of them. A compaction contains it, because
+//! otherwise the prompt would be lost with the entries before the compaction.
 //!
-//! Section values and tools are the caller's objects; here they are handles of any type.
+//! Values of sections, and tools, are objects of the caller; here they are handles of any type.
 
 use std::collections::HashMap;
 
@@ -10,30 +10,30 @@ use crate::base::memory::{self, collect, copy_of_bytes, insert, joined, push};
 /// One system message. Names are WTF-8.
 #[derive(Debug, Clone)]
 pub struct SystemMessage<T> {
-    /// The text of its content: a text as it is, the text blocks of a list joined by line feeds.
+    /// The text of the content: a string as it is, or the text blocks of a list joined by line feeds.
     pub text: Vec<u8>,
-    /// Sections by name; None removes one.
+    /// Sections by name; None removes a section.
     pub sections: Vec<(Vec<u8>, Option<T>)>,
-    /// The names of the tools it takes away, which happens before it adds any.
+    /// The names of removed tools. Removals apply before additions.
     pub removed: Vec<Vec<u8>>,
-    /// The tools it adds, by name.
+    /// The added tools, by name.
     pub added: Vec<(Vec<u8>, T)>,
-    /// When it was said.
+    /// The kind of its timestamp.
     pub date: Date,
 }
 
-/// What a system message's `timestamp` is. Only whether there is one matters: the replay has a date of its own.
+/// The kind of a system message's `timestamp`. Its value does not matter, because the replay has a date of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Date {
-    /// There is none.
+    /// The message has no timestamp.
     Missing,
-    /// It is null.
+    /// The timestamp is null.
     Null,
-    /// There is one.
+    /// Any other value.
     Given,
 }
 
-/// What a sequence of system messages says.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed<T> {
     pub content: Vec<u8>,
@@ -48,7 +48,7 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> memory
     let mut tools = Named::default();
     let mut date = Date::Missing;
     for message in messages {
-        // The first date counts; a null is replaced by the next message's date, even by a missing one.
+        // The first date counts. A null is replaced by the date of the next message, even by a missing one.
         if date != Date::Given {
             date = message.date;
         }
@@ -75,9 +75,9 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> memory
     Ok(Some(Replayed { content, sections: sections.into_values()?, tools: tools.into_values()? }))
 }
 
-/// Values by name, in the order in which the names came.
+/// Values by name, in the order in which the names were first set.
 struct Named<T> {
-    /// None for what was removed.
+    /// None for a removed value.
     values: Vec<Option<(Vec<u8>, T)>>,
     positions: HashMap<Vec<u8>, usize>,
 }
@@ -89,7 +89,7 @@ impl<T> Default for Named<T> {
 }
 
 impl<T> Named<T> {
-    /// Sets a name's value; a name that is there keeps its position.
+    /// Sets the value of a name. A name that exists keeps its position.
     fn set(&mut self, name: Vec<u8>, value: T) -> memory::Result<()> {
         match self.positions.get(&name).and_then(|&position| self.values.get_mut(position)) {
             Some(slot) => *slot = Some((name, value)),

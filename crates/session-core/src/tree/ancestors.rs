@@ -1,10 +1,12 @@
-//! Walks along parents: paths through lists of entries that are not in a [`super::tree::Tree`], and cycles.
+//! Walks along parents: paths through lists of entries that are not in a [`super::tree::Tree`], and cycles. A path here
+//! is the entries from the root to an entry.
 
 use super::row::RowNo;
 use crate::base::memory::{self, filled, push, OutOfMemory};
 
-/// The path from the root to an entry. It begins with an entry whose parent is missing, or was visited
-/// before: parents may form a cycle. `refused` makes the error of memory that is refused.
+/// The path from the root to an entry. It begins with an entry whose parent is missing, or with an entry whose parent
+/// is already in the path, because parents may form a cycle. `refused` converts a failed allocation into the caller's
+/// error.
 pub fn path_to<E, Error>(
     entry: Option<E>,
     refused: impl Fn(OutOfMemory) -> Error,
@@ -23,9 +25,9 @@ pub fn path_to<E, Error>(
     Ok(path)
 }
 
-/// One member of each cycle that following `next` from any of `0..len` leads into, in linear time.
+/// One row of each cycle that following `next` from any of `0..len` leads into, in linear time.
 pub(crate) fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> memory::Result<Vec<RowNo>> {
-    // Per row the walk that visited it.
+    // For each row, the walk that visited it.
     let mut visited_by = filled(0u32, len)?;
     let mut found = Vec::new();
     for start in 0..len as RowNo {

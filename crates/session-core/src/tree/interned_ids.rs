@@ -1,4 +1,4 @@
-//! Ids as numbers: every id that is seen, as an entry's own or as one it points at, becomes a small number.
+//! Ids as numbers: each id of an entry, and each id to which an entry refers, becomes a small number.
 
 use std::hash::BuildHasher;
 
@@ -7,19 +7,19 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::row::IdNo;
 use crate::base::memory::{self, reserve};
 
-/// The ids that were seen, one after the other.
+/// All known ids, one after another.
 #[derive(Debug, Default)]
 pub(super) struct InternedIds {
     bytes: Vec<u8>,
-    /// Where each begins, and how long it is.
+    /// The position and length of each id.
     spans: Vec<(u64, u32)>,
     lookup: HashTable<IdNo>,
-    /// Seeded anew for each tree: ids come from files, which anyone may have written.
+    /// Seeded randomly for each tree, because ids come from files that anyone may have written.
     hasher: DefaultHashBuilder,
 }
 
 impl InternedIds {
-    /// Makes room for so many ids more, which have so many bytes together.
+    /// Reserves memory for `count` more ids with `len` bytes in total.
     pub(super) fn reserve(&mut self, count: usize, len: usize) -> memory::Result<()> {
         let Self { lookup, spans, bytes, hasher } = self;
         reserve(spans, count)?;
@@ -28,7 +28,7 @@ impl InternedIds {
         Ok(lookup.try_reserve(count, hash)?)
     }
 
-    /// The number of an id, for which there is room. A new one gets the next number.
+    /// The number of an id. A new id gets the next number. The memory must be reserved.
     pub(super) fn intern(&mut self, id: &[u8]) -> IdNo {
         let hash = self.hasher.hash_one(id);
         let Self { lookup, spans, bytes, hasher } = self;
@@ -42,12 +42,12 @@ impl InternedIds {
         id_no
     }
 
-    /// The number of an id that was seen.
+    /// The number of a known id.
     pub(super) fn find(&self, id: &[u8]) -> Option<IdNo> {
         self.lookup.find(self.hasher.hash_one(id), |id_no| self.bytes_of(*id_no) == id).copied()
     }
 
-    /// The id with a number.
+    /// The id with this number.
     pub(super) fn bytes_of(&self, id_no: IdNo) -> &[u8] {
         bytes_of(&self.spans, &self.bytes, id_no)
     }

@@ -1,5 +1,5 @@
-//! The replay of label entries: which entry has a label, and which label entry set it. Label entries are replayed in file
-//! order; one without a label clears.
+//! The replay of label entries: which entries have a label, and which label entry set it. Label entries are replayed in
+//! file order; one without a label removes the label.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use crate::base::memory::{self, collect, OutOfMemory};
 /// The label of one entry.
 #[derive(Debug, Clone, Copy)]
 struct Label {
-    /// Rank by the first setting after the last clearing.
+    /// The rank of the label: when it was first set after it was last removed.
     order: u64,
-    /// The label entry that set it last.
+    /// The label entry that last set the label.
     row: RowNo,
 }
 
@@ -19,17 +19,17 @@ struct Label {
 #[derive(Debug, Default)]
 pub struct Labels {
     by_target: HashMap<IdNo, Label>,
-    /// How many labels were set.
+    /// How many times a label was set.
     set: u64,
 }
 
 impl Labels {
-    /// Makes room for one label more.
+    /// Reserves memory for one more label.
     pub(super) fn reserve(&mut self) -> memory::Result<()> {
         Ok(self.by_target.try_reserve(1)?)
     }
 
-    /// Replays the label entry at `row`, which sets the label of `target` or clears it.
+    /// Replays the label entry at `row`, which sets or removes the label of `target`.
     pub(super) fn replay(&mut self, target: IdNo, row: RowNo, sets: bool) {
         if !sets {
             self.by_target.remove(&target);
@@ -40,12 +40,12 @@ impl Labels {
         self.by_target.entry(target).or_insert(Label { order, row }).row = row;
     }
 
-    /// The label entry that gives an entry its label.
+    /// The label entry that set the current label of an entry.
     pub fn row_of(&self, target: IdNo) -> Option<RowNo> {
         self.by_target.get(&target).map(|label| label.row)
     }
 
-    /// Every labelled id with its label entry, in the order they were first labelled since last cleared.
+    /// Each labelled id with its label entry, in the order in which they were first labelled after their last removal.
     pub(crate) fn in_order(&self) -> Result<Vec<(IdNo, RowNo)>, OutOfMemory> {
         let mut all = collect(self.by_target.iter().map(|(&id_no, label)| (label.order, id_no, label.row)))?;
         all.sort_unstable();

@@ -1,4 +1,4 @@
-//! The tree of entries: index rows, ids, children, labels, and what is wrong with them.
+//! The tree of entries: index rows, ids, children, labels, and the integrity of the tree.
 
 pub(crate) mod ancestors;
 mod interned_ids;

@@ -5,49 +5,51 @@ use crate::format::agent_message::Role;
 use crate::format::entry::EntryKind;
 use crate::format::message_head::MessageHead;
 
-/// The number of a row, in file order from 0. It is valid until the next call of its session that takes `&mut self`: that may take in a
-/// file with other rows. Ask [`Session::take_remap`](crate::session::Session::take_remap) after it, or keep ids (`Tree::id_of`, `Tree::find`).
+/// The number of a row, in file order from 0. It is valid until the next call of its session with `&mut self`, because
+/// that call may read a file with other rows. After such a call ask
+/// [`Session::take_remap`](crate::session::Session::take_remap), or keep ids instead (`Tree::id_of`, `Tree::find`).
 pub type RowNo = u32;
-/// An interned id: [`Tree::id_bytes`](crate::tree::Tree::id_bytes) gives its text. It is valid as long as row numbers are, see [`RowNo`].
+/// The number of an interned id, whose text is [`Tree::id_bytes`](crate::tree::Tree::id_bytes). It is valid as long as
+/// row numbers are, see [`RowNo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdNo(pub(super) u32);
 
 /// The end of a list that is linked by row numbers.
 pub(super) const NONE: RowNo = RowNo::MAX;
 
-/// Where an entry's parent pointer leads.
+/// The parent of an entry, as its `parentId` states it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParentRef {
     /// There is no `parentId`.
     Missing,
-    /// It is null.
+    /// `parentId` is null.
     Null,
-    /// The entry with this id, which may not be there.
+    /// The entry with this id, which may not exist.
     Id(IdNo),
-    /// It is a number.
+    /// `parentId` is a number.
     Number(f64),
-    /// It is anything else.
+    /// `parentId` is any other value.
     Other,
 }
 
-/// The index of one entry.
+/// The index row of one entry.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Its type.
+    /// The type of the entry.
     pub kind: EntryKind,
-    /// What the index has of its message, if it is a message entry with one.
+    /// The indexed part of the message, for a message entry with a message.
     pub message: Option<MessageHead>,
-    /// Whether it is a label entry that sets a label; one that does not clears it.
+    /// Whether a label entry sets a label; otherwise it removes one.
     pub sets_label: bool,
-    /// Whether its summary is not empty.
+    /// Whether the entry's summary is not empty.
     pub has_summary: bool,
-    /// Its id, as [`Tree::id_bytes`](crate::tree::Tree::id_bytes) gives it.
+    /// The entry's id, for [`Tree::id_bytes`](crate::tree::Tree::id_bytes).
     pub id: IdNo,
-    /// Its parent.
+    /// The entry's parent.
     pub parent: ParentRef,
-    /// A compaction's first kept entry; the target of a label or context edit.
+    /// The first kept entry of a compaction, or the target of a label or a context edit.
     pub target: Option<IdNo>,
-    /// When it was made, by its timestamp.
+    /// The time in the entry's timestamp.
     pub time: Time,
     /// The next row whose parent has the same id.
     pub(super) next_sibling: RowNo,

@@ -1,8 +1,10 @@
-//! The tree in memory: one index row per entry, in file order, with ids, children, labels and the leaf.
+//! The tree in memory: one index row for each entry, in file order, with ids, children, labels and the leaf. A path
+//! here is the entries from the root to an entry.
 //!
-//! Ids are interned ([`IdNo`]). An id means the last entry that carries it.
+//! Ids are interned ([`IdNo`]). If several entries have one id, the id refers to the last of them.
 //!
-//! Invariants: rows are only ever added; `last_row` of an id is the newest row with that id; a walk to the root visits no row twice.
+//! Invariants: rows are only added; `RowsOfId::last` is the newest row with that id; a walk to the root visits no
+//! row twice.
 
 use std::collections::HashSet;
 
@@ -14,10 +16,11 @@ use crate::base::memory::{self, collect, insert_into, push, reserve, with_capaci
 use crate::format::agent_message::Role;
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 
-/// How many ids an entry has at most: its own, its parent's, and the one that it points at.
+/// How many ids an entry has at most: its own, its parent's, and the one to which it refers.
 const IDS_OF_ROW: usize = 3;
 
-/// The rows of an id: the last that carries it, and the first and the last whose parent it is, which are linked through `next_sibling`.
+/// The rows of an id: the last row with it, and the first and the last row whose parent it is. These children are
+/// linked by `next_sibling`.
 #[derive(Debug, Clone, Copy)]
 struct RowsOfId {
     last: RowNo,
@@ -25,7 +28,7 @@ struct RowsOfId {
     last_child: RowNo,
 }
 
-/// Whose children are asked for.
+/// The parent whose children are requested.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChildrenOf<'a> {
     /// Entries without `parentId`.
@@ -44,7 +47,7 @@ pub enum ChildrenOf<'a> {
 pub struct Tree {
     rows: Vec<Row>,
     ids: InternedIds,
-    /// By the number of the id.
+    /// By id number.
     rows_of_ids: Vec<RowsOfId>,
     labels: Labels,
     leaf: Option<RowNo>,
@@ -52,7 +55,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Makes room for an entry: adding it next cannot fail.
+    /// Reserves memory for an entry, so that adding it next cannot fail.
     pub(crate) fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
         let parent = match &head.parent {
             Parent::Id(parent) => parent.len(),
@@ -68,7 +71,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id. Without memory for it nothing changes.
+    /// Adds an entry. If `advance` is set, or the entry has the leaf's id, it becomes the leaf. Changes nothing if an
+    /// allocation fails.
     #[doc(hidden)]
     pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> Result<RowNo, OutOfMemory> {
         self.reserve(head)?;
@@ -109,7 +113,7 @@ impl Tree {
         Ok(no)
     }
 
-    /// The number of a parent's id: mostly the last row's, which takes no search.
+    /// The number of a parent's id. It is mostly the id of the last row, so that needs no search.
     fn intern_parent(&mut self, id: &[u8]) -> IdNo {
         let last = self.rows.last().map(|row| row.id);
         last.filter(|&last| self.id_bytes(last) == id).unwrap_or_else(|| self.intern(id))
@@ -134,22 +138,22 @@ impl Tree {
         }
     }
 
-    /// How many entries there are, repeated ids counted each.
+    /// The number of entries. Entries with a repeated id are counted too.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the tree has no entries.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// How many different ids entries have.
+    /// The number of different ids of entries.
     pub fn distinct_ids(&self) -> usize {
         self.rows_of_ids.iter().filter(|rows| rows.last != NONE).count()
     }
 
-    /// A row by number; None if there is no such row.
+    /// The row with a number; None if there is none.
     pub fn row(&self, no: RowNo) -> Option<&Row> {
         self.rows.get(no as usize)
     }
@@ -159,23 +163,23 @@ impl Tree {
         &self.rows
     }
 
-    /// The number of an id that was seen.
+    /// The number of a known id.
     pub fn id_no(&self, id: &[u8]) -> Option<IdNo> {
         self.ids.find(id)
     }
 
-    /// The row that an id means: the last that carries it.
+    /// The row with an id: the last one that has it.
     pub fn find(&self, id: &[u8]) -> Option<RowNo> {
         self.row_of(self.id_no(id)?)
     }
 
-    /// The row that an id means: the last that has it.
+    /// The row with an id: the last one that has it.
     pub fn row_of(&self, id_no: IdNo) -> Option<RowNo> {
         self.rows_of_ids.get(id_no.0 as usize).map(|rows| rows.last).filter(|&row| row != NONE)
     }
 
-    /// The bytes of an id, WTF-8; empty for the number of another tree that this one does not have. A label's target that is not a text
-    /// begins with the byte 0xFF, which no WTF-8 has.
+    /// The bytes of an id, WTF-8; empty for a number that only another tree has. The key of a label whose target is not
+    /// a string begins with the byte 0xFF, which WTF-8 never contains.
     pub fn id_bytes(&self, id_no: IdNo) -> &[u8] {
         self.ids.bytes_of(id_no)
     }
@@ -185,12 +189,12 @@ impl Tree {
         self.row(no).map_or(&[], |row| self.id_bytes(row.id))
     }
 
-    /// Whether a row is the one its id means; false if there is no such row.
+    /// Whether a row is the last one with its id; false if there is no such row.
     pub(crate) fn is_current(&self, no: RowNo) -> bool {
         self.row(no).is_some_and(|row| self.row_of(row.id) == Some(no))
     }
 
-    /// Whether a head has the kind, id, parent, message and target that the row has.
+    /// Whether a head has the same kind, id, parent, message and target as the row.
     pub(crate) fn matches_head(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
         let Some(row) = self.row(no) else { return false };
         row.kind == head.kind
@@ -200,7 +204,7 @@ impl Tree {
             && row.target.map(|id_no| self.id_bytes(id_no)) == head.target.as_deref()
     }
 
-    /// Whether a row's parent is what a line says.
+    /// Whether a row's parent equals the parent in a line.
     pub(crate) fn has_parent(&self, row: &Row, parent: &Parent<'_>) -> bool {
         match (row.parent, parent) {
             (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
@@ -211,40 +215,40 @@ impl Tree {
         }
     }
 
-    /// The leaf: the row that the next entry will have as its parent.
+    /// The leaf: the row that becomes the parent of the next entry.
     pub fn leaf(&self) -> Option<RowNo> {
         self.leaf
     }
 
-    /// The leaf, unless its id is empty: JavaScript takes an empty text for no id.
+    /// The leaf; None if its id is empty, because in JavaScript an empty text counts as no id.
     #[doc(hidden)]
     pub fn named_leaf(&self) -> Option<RowNo> {
         self.leaf.filter(|&leaf| !self.id_of(leaf).is_empty())
     }
 
-    /// Where the context ends: at the leaf. A leaf with an empty id means the last entry, as in pi.
+    /// The end of the context: the leaf. If the leaf's id is empty, the last entry, as in pi.
     #[doc(hidden)]
     pub fn context_end(&self) -> Option<RowNo> {
         self.leaf?;
         self.named_leaf().or_else(|| (self.rows.len() as RowNo).checked_sub(1))
     }
 
-    /// Moves the leaf. None, and a row that is not there, put it before the first entry.
+    /// Sets the leaf. None, or a row that does not exist, means before the first entry.
     pub(crate) fn set_leaf(&mut self, leaf: Option<RowNo>) {
         self.leaf = leaf.filter(|&no| (no as usize) < self.rows.len());
     }
 
-    /// The newest session_info entry, whatever its branch.
+    /// The newest session_info entry on any branch.
     pub fn last_info(&self) -> Option<RowNo> {
         self.last_info
     }
 
-    /// Whether any entry is a user's or assistant's message.
+    /// Whether any entry is a message of a user or assistant.
     pub fn has_conversation(&self) -> bool {
         self.rows.iter().any(|row| row.role().is_some_and(Role::is_conversation))
     }
 
-    /// The row that a walk towards the root visits after this one. An empty id leads nowhere, as in JavaScript.
+    /// The next row of a walk towards the root. An empty id has no row, as in JavaScript.
     pub fn parent_row(&self, no: RowNo) -> Option<RowNo> {
         match self.row(no)?.parent {
             ParentRef::Id(id_no) if !self.id_bytes(id_no).is_empty() => self.row_of(id_no),
@@ -252,12 +256,14 @@ impl Tree {
         }
     }
 
-    /// The rows from the root to `to`, `to` last; none if there is no such row. A cycle ends before a row would come twice.
+    /// The rows from the root to `to`, including `to`; empty if there is no such row. In a cycle the path ends before a
+    /// row would repeat.
     pub fn path(&self, to: RowNo) -> Result<Vec<RowNo>, OutOfMemory> {
         let mut path = Vec::new();
         let mut at = self.row(to).map(|_| to);
         while let Some(no) = at {
-            // More steps than rows: the walk is in a cycle, whose rows are at the end of what was walked.
+            // The path has as many steps as there are rows, so the walk is in a cycle, whose rows are at the end of the
+            // path.
             if path.len() == self.rows.len() {
                 let mut visited = HashSet::new();
                 let is_new = |no: &RowNo| insert_into(&mut visited, *no);
@@ -270,7 +276,7 @@ impl Tree {
         Ok(path)
     }
 
-    /// The entries whose parent is `of`, in file order; of entries with one id only the last.
+    /// The entries whose parent is `of`, in file order. Of entries with one id only the last.
     pub fn children(&self, of: ChildrenOf<'_>) -> Result<Vec<RowNo>, OutOfMemory> {
         let parent = match of {
             ChildrenOf::Missing => ParentRef::Missing,
@@ -293,12 +299,12 @@ impl Tree {
         &self.labels
     }
 
-    /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Roots are
-    /// orphans, entries that are their own parent, and the first entry of each cycle in file order.
+    /// The parent row of each row in the displayed tree, or None for a root. Roots are orphans, entries that are their
+    /// own parent, and the first entry of each cycle in file order.
     pub fn parents(&self) -> Result<Vec<Option<RowNo>>, OutOfMemory> {
         let mut parents = with_capacity(self.rows.len())?;
         parents.extend((0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)));
-        // A row that superseded another of its id may be below itself: break every cycle at its first row.
+        // A row that replaced another row with its id may be its own ancestor. Each cycle is broken at its first row.
         let next = |no: RowNo| parents.get(no as usize).copied().flatten();
         let first = |met: RowNo| {
             let others = std::iter::successors(next(met), |&no| next(no)).take_while(|&no| no != met);

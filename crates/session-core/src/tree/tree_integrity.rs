@@ -1,4 +1,4 @@
-//! Orphans, repeated ids and cycles of a tree.
+//! Finds orphans, repeated ids and cycles of a tree.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use super::ancestors::cycles;
 use super::{IdNo, ParentRef, RowNo, Tree};
 use crate::base::memory::{self, collect, insert_into, push};
 
-/// What is wrong with a tree.
+/// The integrity errors of a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeErrors {
     pub orphans: Vec<RowNo>,
-    /// Rows with one id, in file order.
+    /// The rows of each repeated id, in file order.
     pub duplicates: Vec<Vec<RowNo>>,
     pub cycles: Vec<Vec<RowNo>>,
 }
 
-/// Finds the orphans, repeated ids and cycles of a tree, in linear time but for the sorting of repeated ids.
+/// Finds the orphans, repeated ids and cycles of a tree, in linear time except for sorting the repeated ids.
 pub(crate) fn check_integrity(tree: &Tree) -> memory::Result<TreeErrors> {
     let mut found = TreeErrors { duplicates: duplicates(tree)?, ..TreeErrors::default() };
     for no in (0..tree.len() as RowNo).filter(|&no| is_orphan(tree, no)) {
@@ -28,14 +28,14 @@ pub(crate) fn check_integrity(tree: &Tree) -> memory::Result<TreeErrors> {
     Ok(found)
 }
 
-/// The rows of each id that several have.
+/// The rows of each id that several rows have.
 fn duplicates(tree: &Tree) -> memory::Result<Vec<Vec<RowNo>>> {
     let rows = 0..tree.len() as RowNo;
     let mut repeated: HashSet<IdNo> = HashSet::new();
     for row in rows.clone().filter(|&no| !tree.is_current(no)).filter_map(|no| tree.row(no)) {
         insert_into(&mut repeated, row.id)?;
     }
-    // With the last row of the same id.
+    // Pairs: the last row with an id, and each row with that id.
     let mut same: Vec<(RowNo, RowNo)> = Vec::new();
     if !repeated.is_empty() {
         for no in rows {
