@@ -29,8 +29,8 @@ impl Time {
         Time::At(if valid { ms.trunc() } else { f64::NAN })
     }
 
-    /// The time of a text. Any form but `YYYY-MM-DDTHH:mm:ss` with an optional fraction, a zone (`Z` or `+HH:mm`) and an
-    /// existing day is [`Time::Unparsed`].
+    /// The time of a text. [`Time::Unparsed`] unless the text is `YYYY-MM-DDTHH:mm:ss` with an optional fraction, a
+    /// zone (`Z` or `+HH:mm`) and an existing day.
     pub fn from_text(text: &[u8]) -> Self {
         parse_iso(text).map_or(Time::Unparsed, |ms| Time::At(ms as f64))
     }

@@ -19,14 +19,12 @@
 //! [`AgentMessage::Other`]. Fields that are not declared here are in `extra`. A typed value does not keep
 //!
 //! - the order of keys (fields are in the order of the declaration; those of `extra` and of JSON values are sorted,
-//!   unless
-//! the feature `preserve_order` of `serde_json` is on),
+//!   unless the feature `preserve_order` of `serde_json` is on),
 //! - the texts of numbers (`1.50` becomes `1.5`; integers beyond 2^64 become the nearest `f64`),
 //! - repeated keys (the last one counts),
 //! - lone surrogates (`"\ud83d"`), which become U+FFFD,
 //! - an optional field that is null (it becomes a missing one), and a `content` that is missing or null (it becomes an
-//!   empty
-//! one).
+//!   empty one).
 //!
 //! [`Session::line`](crate::session::Session::line) returns the line unchanged.
 

@@ -1,4 +1,5 @@
-//! Structs of named fields, read from a JSON object. serde's derived structs reject repeated keys, which `JSON.parse` accepts.
+//! Structs of named fields, read from a JSON object. We do not use serde's derived structs, because they reject
+//! repeated keys, which `JSON.parse` accepts.
 
 /// Defines a struct of optional fields that is read from a JSON object. Keys may be in any order, unknown keys are
 /// skipped, and a repeated key has its last value. Each type parameter is the type into which a field's value is read.

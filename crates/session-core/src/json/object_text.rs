@@ -12,7 +12,8 @@ use super::string::string_bytes;
 use crate::base::memory::{self, append, push, reserve, with_capacity, OutOfMemory};
 use crate::base::wtf8::push_json_string;
 
-/// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its last value.
+/// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and
+/// its last value.
 #[derive(Default)]
 pub(crate) struct ObjectText<'a>(Vec<Member<'a>>);
 

@@ -107,7 +107,8 @@ impl Information for FILE_STANDARD_INFO {
 fn info<T: Information>(file: &File) -> io::Result<T> {
     let mut into = T::default();
     let size = size_of::<T>() as u32;
-    // SAFETY: the handle is open for as long as `file` is borrowed, and `into` is the structure of the class and has `size` bytes.
+    // SAFETY: the handle is open for as long as `file` is borrowed, and `into` is the structure of the class and has
+    // `size` bytes.
     match unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), T::CLASS, (&raw mut into).cast(), size) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(into),
