@@ -1,4 +1,4 @@
-//! Damage as reports show it: lines that are not entries, and entries that do not form one tree.
+//! The report on damage: lines that are not entries, and entries that do not form one tree.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub struct Orphan {
     pub line: u64,
     /// The entry's id.
     pub id: String,
-    /// The id that it names as its parent.
+    /// The id of the missing parent.
     pub parent_id: String,
 }
 
@@ -25,25 +25,26 @@ pub struct Orphan {
 pub struct DuplicateId {
     /// The id.
     pub id: String,
-    /// The first 1,000 of them.
+    /// The lines of the entries, at most the first 1,000.
     pub lines: Vec<u64>,
-    /// How many entries have it.
+    /// How many entries have the id.
     pub count: u64,
 }
 
 /// Entries that are each other's ancestors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cycle {
-    /// Each is the child of the one before it, and the first is the child of the last. The first is the first in file order. At most 1,000.
+    /// Each entry is the child of the one before it, and the first is the child of the last. Starts with the entry that
+    /// is first in file order. At most 1,000.
     pub ids: Vec<String>,
-    /// How many entries it has.
+    /// How many entries the cycle has.
     pub count: u64,
 }
 
-/// How many errors of each kind a report lists. A file may have millions of them.
+/// How many errors of each kind a report lists at most, because a file may have millions.
 pub(crate) const REPORT_LIMIT: usize = 1_000;
 
-/// How many errors of each kind there are, listed or not.
+/// The number of errors of each kind, including those that are not listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
@@ -57,7 +58,7 @@ pub struct Totals {
     pub cycles: u64,
 }
 
-/// What is wrong with the lines of a session and their tree: the first 1,000 faults of each kind, and how many there are.
+/// The damage of a session's lines and tree: the first 1,000 errors of each kind, and the number of errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -70,12 +71,12 @@ pub struct FaultReport {
     pub duplicate_ids: Vec<DuplicateId>,
     /// Cycles of parents.
     pub cycles: Vec<Cycle>,
-    /// How many there are of each.
+    /// The number of errors of each kind.
     pub totals: Totals,
 }
 
 impl FaultReport {
-    /// The faults of a tree and of lines. `line` gives a row's line number.
+    /// The errors of a tree and of lines. `line` returns the line number of a row.
     pub(crate) fn of(
         tree: &Tree,
         line: &dyn Fn(RowNo) -> u64,
@@ -112,7 +113,7 @@ impl FaultReport {
     }
 }
 
-/// What the first elements of a list become, as many as are reported.
+/// Converts the first elements of a list, at most as many as a report lists.
 fn first<T, U>(list: &[T], make: impl Fn(&T) -> memory::Result<U>) -> memory::Result<Vec<U>> {
     let mut made = with_capacity(list.len().min(REPORT_LIMIT))?;
     for one in list.iter().take(REPORT_LIMIT) {

@@ -1,4 +1,4 @@
-//! The lines of a session file as they are there, nothing migrated.
+//! The lines of a session file, unchanged: nothing is migrated.
 
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::copy_of;
@@ -9,7 +9,8 @@ use crate::lines::line_reader::{line_text, LineReader};
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::{first_header, header_among_others};
 
-/// The text of the header; None if the file is not a session, or more than 64 MiB of damaged lines are in front of the header.
+/// The text of the header. None if the file is not a session, or if more than 64 MiB of damaged lines precede the
+/// header.
 pub fn header_text(storage: &dyn Storage) -> Result<Option<String>> {
     if header_among_others(storage.reader(0)?).with_call("read", storage.name())?.is_none() {
         return Ok(None);
@@ -27,8 +28,8 @@ pub fn header_text(storage: &dyn Storage) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Hands on the text of the header and of each entry; none if the file is not a session. `each` may return errors of another
-/// type, which `fail` makes of those that occur here.
+/// Calls `each` with the text of the header and of each entry. Calls it for none if the file is not a session. `each`
+/// may return errors of another type; `fail` converts our errors into that type.
 pub fn each_entry_line<E>(
     storage: &dyn Storage,
     fail: impl Fn(Error) -> E,

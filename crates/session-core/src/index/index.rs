@@ -1,4 +1,4 @@
-//! The index of a session: its tree, and where each entry's line is.
+//! The index of a session: its tree, and the position of each entry's line.
 
 use std::io::Read;
 
@@ -19,43 +19,44 @@ use crate::tree::{Row, RowNo, Tree};
 /// A line that is not an entry. It may be longer than any line that is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DamagedLine {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub line: u64,
-    /// Its bytes are `start..end` of the file, the newline not among them.
+    /// The line is the bytes `start..end` of the file, without its newline.
     pub start: u64,
     /// See `start`.
     pub end: u64,
-    /// Why it is not an entry.
+    /// The reason why it is not an entry.
     #[serde(rename = "reason")]
     pub damage: Damage,
 }
 
-/// The index of a session: its tree, and where each entry's line is.
+/// The index of a session: its tree, and the position of each entry's line.
 #[derive(Debug, Default)]
 pub struct Index {
     /// The entries.
     pub tree: Tree,
-    /// Per row; None for an entry that is not in the storage.
+    /// By row; None for an entry that is not in the storage.
     spans: Vec<Option<LineSpan>>,
-    /// The large values of entries in the storage, by row.
+    /// The bodies of entries in the storage, sorted by row.
     bodies: Vec<(RowNo, Body)>,
     pub(super) end: IndexedEnd,
     pub(super) lines: u64,
     damaged: Vec<DamagedLine>,
-    /// From this row on, so many lines before an entry's line are not entries, the header among them. In the order of the rows.
+    /// How many lines before an entry's line are not entries, including the header: each number is valid from a row on.
+    /// Sorted by row.
     other_lines: Vec<(RowNo, u64)>,
 }
 
-/// How many lines before an entry's are not entries in a file that has no such lines but the header.
+/// The value of `other_lines` for a file in which only the header is not an entry.
 const HEADER_ONLY: u64 = 1;
 
-/// The next line of a storage.
+/// Reads the next line of a storage.
 pub(super) fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
     reader.next_line().with_call("read", storage.name())
 }
 
 impl Index {
-    /// Takes a line; with `advance` the leaf moves to its entry. Without memory for it nothing changes.
+    /// Indexes a line. If `advance` is set, its entry becomes the leaf. Changes nothing if an allocation fails.
     pub(super) fn index_line(
         &mut self,
         line: IndexedLine<Text<'_>>,
@@ -91,14 +92,15 @@ impl Index {
         Ok(())
     }
 
-    /// Makes room for an entry: adding it next cannot fail.
+    /// Reserves memory for an entry, so that adding it next cannot fail.
     pub(crate) fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
         self.tree.reserve(head)?;
         reserve(&mut self.other_lines, 1)?;
         reserve(&mut self.spans, 1)
     }
 
-    /// Notes how many lines before a new row's are not entries. There is room for it, see [`reserve`](Self::reserve).
+    /// Records how many lines before a new row's line are not entries. The memory is reserved, see
+    /// [`reserve`](Self::reserve).
     fn note_other_lines(&mut self, row: RowNo) {
         let others = self.lines.saturating_sub(u64::from(row) + 1);
         if self.other_lines.last().map_or(HEADER_ONLY, |(_, others)| *others) != others {
@@ -113,11 +115,12 @@ impl Index {
         u64::from(row) + 1 + last.map_or(HEADER_ONLY, |(_, others)| *others)
     }
 
-    /// Indexes what other processes appended, as far as it is before `end`; the leaf stays. Returns whether the last line lacks its newline.
+    /// Indexes the lines that other processes appended before `end`. The leaf stays. Returns whether the last line is
+    /// unterminated.
     pub(crate) fn read_more(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
         let source = storage.reader(self.end.offset)?.take(end.saturating_sub(self.end.offset));
         let size = storage.size()?.min(end).saturating_sub(self.end.offset);
-        // Mostly a line or two, for which a small buffer is enough.
+        // Mostly one or two lines were appended, so a small buffer is enough.
         let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE).next_power_of_two();
         let mut reader = LineReader::new(source, self.end.offset, chunk);
         let mut is_unterminated = false;
@@ -128,7 +131,7 @@ impl Index {
         Ok(is_unterminated)
     }
 
-    /// How many bytes of memory it takes, about: ids and labels are taken to be of the usual length and number.
+    /// About how many bytes of memory the index uses, for ids and labels of the usual length and number.
     #[doc(hidden)]
     pub fn memory(&self) -> usize {
         const ID: usize = 64;
@@ -137,7 +140,7 @@ impl Index {
         rows + bodies + self.damaged.capacity() * size_of::<DamagedLine>()
     }
 
-    /// How far the storage was read, in bytes.
+    /// The position up to which the storage was read, in bytes.
     pub(crate) fn indexed_end(&self) -> u64 {
         self.end.offset
     }
@@ -148,7 +151,8 @@ impl Index {
         self.end.after_unterminated_line
     }
 
-    /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it. Without memory for it nothing changes.
+    /// Adds an entry of ours, with the span of its line if it has one. The entry becomes the leaf. Changes nothing if
+    /// an allocation fails.
     pub(crate) fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> memory::Result<RowNo> {
         self.reserve(head)?;
         let row = self.tree.push(head, true)?;
@@ -161,13 +165,14 @@ impl Index {
         Ok(row)
     }
 
-    /// Where an entry's line is.
+    /// The span of an entry's line.
     #[doc(hidden)]
     pub fn line_span(&self, row: RowNo) -> Option<LineSpan> {
         self.spans.get(row as usize).copied().flatten()
     }
 
-    /// Sets where the header, every entry and their bodies are now; `spans` has one for each row. There are no other lines.
+    /// Sets the spans of the header and of every entry, and the bodies. `spans` has one element for each row. The
+    /// storage has no other lines.
     pub(crate) fn set_spans(
         &mut self,
         header: Option<LineSpan>,
@@ -183,7 +188,7 @@ impl Index {
         self.bodies = bodies;
     }
 
-    /// The large values of an entry, in their order in its line.
+    /// The bodies of an entry, in their order in its line.
     pub(crate) fn bodies(&self, row: RowNo) -> impl Iterator<Item = &Body> {
         let from = self.bodies.partition_point(|(of, _)| *of < row);
         self.bodies.iter().skip(from).take_while(move |(of, _)| *of == row).map(|(_, body)| body)

@@ -12,19 +12,19 @@ use crate::lines::line_reader::{line_text, LineReader, HEAD};
 use crate::lines::line_span::LineSpan;
 use crate::storage::storage::Storage;
 
-/// A session file as it was read.
+/// A session file that was read.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub header: Header,
     pub header_span: LineSpan,
-    /// The header's text, unless it is a long one.
+    /// The header's text, unless it is very long.
     pub header_line: Option<String>,
     pub index: Index,
-    /// Whether the last line lacks its newline.
+    /// Whether the last line is unterminated.
     pub is_unterminated: bool,
 }
 
-/// Reads a whole storage. None if its first line that parses is not a header.
+/// Reads a whole storage. None if its first line that is JSON is not a header.
 pub(crate) fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();

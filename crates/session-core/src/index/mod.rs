@@ -1,4 +1,4 @@
-//! From a file to the tree and back: reading every line once, and entries' lines when they are asked for.
+//! Reads a session file into its tree, once, and later the lines of entries when they are requested.
 
 pub(crate) mod damage_report;
 pub(crate) mod entry_lines;

@@ -1,10 +1,10 @@
 //! Scans the lines of a large storage on several threads.
 //!
-//! The storage is divided into segments; a line belongs to the segment that it starts in. A thread reads a segment at
-//! once and scans its lines. Lines are handed on in file order.
+//! The storage is divided into segments. A line belongs to the segment in which it starts. A thread reads a whole
+//! segment and scans its lines. Lines are passed on in file order.
 //!
-//! The thread that builds the index scans segments, too, while the next one in order is not ready. If it only built the
-//! index, two cores would have three threads: opening 128 MB then takes 77 ms in place of 32.
+//! The thread that builds the index also scans segments while the next segment in order is not ready. If it only built
+//! the index, two cores would run three threads, and opening 128 MB would take 77 ms instead of 32.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,43 +19,43 @@ use crate::format::entry::{read_line_and_bodies, Damage, HeadAs, Line};
 use crate::lines::line_reader::{line_text, LineReader, RawLine};
 use crate::storage::storage::{read_into, Storage};
 
-/// How many bytes a segment has: it should stay in the processor's cache while it is scanned. Large files have larger
-/// segments, because a line that reaches into the next segment is read twice.
+/// The size of a segment in bytes. A segment should stay in the processor's cache while it is scanned. Large files have
+/// larger segments, because a line that reaches into the next segment is read twice.
 const SEGMENT: u64 = 1 << 18;
 const LARGE_SEGMENT: u64 = 1 << 20;
 
-/// How many bytes are read at first of a line that reaches beyond its segment.
+/// How many bytes of a line are read first if it reaches beyond its segment.
 const ACROSS: usize = 32 << 10;
 
 /// A text of a line: an id.
 pub(crate) type Text<'a> = Cow<'a, [u8]>;
 
-/// A line as the index takes it, with a `T` for each text.
+/// The part of a line that is indexed, with `T` as the type of texts.
 #[derive(Debug)]
 pub(crate) struct IndexedLine<T> {
     pub offset: u64,
-    /// How many bytes it has, without the newline.
+    /// The length in bytes, without the newline.
     pub len: u64,
-    /// How many lines it stands for: consecutive blank lines are taken as one.
+    /// How many lines it represents: consecutive blank lines are merged into one.
     pub lines: u64,
-    /// Whether a newline ends it.
+    /// Whether the line has a newline.
     pub is_terminated: bool,
-    /// Whether it is unterminated, and not JSON.
+    /// Whether the line is unterminated and not JSON.
     pub is_torn: bool,
     pub kind: LineKind<T>,
 }
 
-/// What a line is.
+/// The class of a line.
 #[derive(Debug)]
 pub(crate) enum LineKind<T> {
     Entry(HeadAs<T>),
-    /// A later header, or white space.
+    /// A second header, or white space.
     Nothing,
     Damaged(Damage),
 }
 
 impl<T> IndexedLine<T> {
-    /// The line with other texts: what `each` makes of these.
+    /// The line with each text converted by `each`.
     fn with_texts<U, E>(self, each: impl FnMut(T) -> Result<U, E>) -> Result<IndexedLine<U>, E> {
         let Self { offset, len, lines, is_terminated, is_torn, kind } = self;
         let kind = match kind {
@@ -67,14 +67,14 @@ impl<T> IndexedLine<T> {
     }
 }
 
-/// Takes one line after the other, each with its large values.
+/// Receives the lines one after another, each with its bodies.
 pub(crate) type TakeScannedLine<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> memory::Result<()> + 'a;
 
-/// The lines of a segment. Consecutive blank lines are one element: there may be millions of them. A list for all texts and one
-/// for all bodies take less time and memory than some for each line.
+/// The lines of a segment. Consecutive blank lines are one element, because there may be millions of them. All texts
+/// share one list, and all bodies another: that is faster and smaller than lists for each line.
 #[derive(Default)]
 struct ScanSegment {
-    /// Each with how many bodies it has.
+    /// Each line, and how many bodies it has.
     lines: Vec<(IndexedLine<Range<usize>>, usize)>,
     texts: Vec<u8>,
     bodies: Vec<Body>,
@@ -122,18 +122,19 @@ impl ScanSegment {
     }
 }
 
-/// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
+/// Calls `each` with every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of the
+/// bytes that are read.
 pub(crate) fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut TakeScannedLine<'_>) -> Result<()> {
     let is_large = to.saturating_sub(from) >= 16 * LARGE_SEGMENT;
     scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
 }
 
-/// Scans in segments of `size` bytes, see [`scan`].
+/// As [`scan`], in segments of `size` bytes.
 fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut TakeScannedLine<'_>) -> Result<()> {
     let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
     let others = cores().min(8).min(segments).saturating_sub(1);
     let next = AtomicUsize::new(0);
-    // Takes the next segment that nobody has; None if all are taken.
+    // Scans the next segment that no thread has taken; None if all are taken.
     let work = |buffer: &mut Vec<u8>| {
         let segment = next.fetch_add(1, Ordering::Relaxed);
         (segment < segments).then(|| {
@@ -141,16 +142,16 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Take
             (segment, scan_segment(storage, start == from, start, (start + size).min(to), to, buffer))
         })
     };
-    // What was scanned before its turn, by its number.
+    // The segments that were scanned before their turn, by number.
     let mut early = with_capacity(segments)?;
     early.resize_with(segments, || None);
     std::thread::scope(|scope| {
-        // A channel without a limit asks for memory with each message.
+        // Bounded, because an unbounded channel allocates memory for each message.
         let (done, finished) = mpsc::sync_channel(8 * others);
         let work = &work;
         for _ in 0..others {
             let done = done.clone();
-            // If no thread can be started, the others scan its segments.
+            // If no thread can be started, the other threads scan its segments.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let mut buffer = Vec::new();
                 while let Some(lines) = work(&mut buffer) {
@@ -167,12 +168,12 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Take
                 if let Some(lines) = early.get_mut(segment).and_then(Option::take) {
                     break lines;
                 }
-                // This thread scans segments, too, and collects what the others have done in between.
+                // This thread scans segments too, and between two of them collects the results of the others.
                 let scanned = match finished.try_recv() {
                     Ok(scanned) => scanned,
                     Err(_) => match work(&mut buffer) {
                         Some(scanned) => scanned,
-                        // A thread that panicked sends nothing; the scope passes the panic on.
+                        // A thread that panicked sends nothing. The scope passes its panic on.
                         None => finished
                             .recv()
                             .map_err(|_| Error::changed(storage.name(), "it could not be read to its end"))?,
@@ -240,7 +241,7 @@ fn push_across(storage: &dyn Storage, offset: u64, to: u64, lines: &mut ScanSegm
     Ok(with_indexed_line(line, |line, bodies| lines.push(line, bodies))?)
 }
 
-/// Hands on what the index takes of a line, and its large values.
+/// Calls `then` with the indexed part of a line and its bodies.
 pub(crate) fn with_indexed_line(
     line: RawLine<'_>,
     mut then: impl FnMut(IndexedLine<Text<'_>>, &[Body]) -> memory::Result<()>,
@@ -253,7 +254,7 @@ pub(crate) fn with_indexed_line(
         return then(LineKind::Damaged(why), &[]);
     }
     let text = line_text(line.bytes)?;
-    // Offsets in a text whose invalid UTF-8 was replaced are not those in the file.
+    // If invalid UTF-8 was replaced, positions in the text differ from those in the file, so the bodies are not used.
     let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
     read_line_and_bodies(&text, least, |line, bodies| match line {
         Line::Entry(head) => then(LineKind::Entry(head), bodies),

@@ -1,4 +1,5 @@
-//! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was indexed.
+//! Reads the lines of entries from the storage, with or without their bodies. Checks that each line is the entry that
+//! was indexed.
 
 use std::cell::Cell;
 
@@ -16,37 +17,37 @@ use crate::lines::line_span::LineSpan;
 use crate::storage::storage::{read_into, Storage};
 use crate::tree::RowNo;
 
-/// Parts with fewer bytes than this between them are read together.
+/// If fewer bytes than this are between two parts, they are read together.
 const GAP: u64 = 8 << 10;
 
-/// What replaces a body in a line that is read without it, the JSON number 0: the boundary parses the rest.
+/// Replaces a body in a line that is read without it: the JSON number 0, so that the boundary can parse the line.
 #[doc(hidden)]
 pub const BODY_PLACEHOLDER: u8 = 0;
 
-/// Takes a row, its line's text, and the codes of the bodies that the text lacks.
+/// Receives a row, the text of its line, and the codes of the bodies that were replaced.
 pub(crate) type TakeLine<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 
-/// Takes the text of a body. Returns false if it is not JSON.
+/// Receives the text of a body. Returns false if it is not JSON.
 pub type TakeBody<'a> = dyn FnMut(&str) -> bool + 'a;
 
 thread_local! {
-    /// Memory for the next line that a body is read from.
+    /// The buffer for the next line from which a body is read.
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// As [`TakeLine`], of bytes that are not checked yet.
+/// As [`TakeLine`], with bytes that are not checked yet.
 type TakeBytes<'a> = dyn FnMut(RowNo, &[u8], u8) -> Result<()> + 'a;
 
 /// A part of a row's line, up to a body or to the line's end.
 struct LinePart {
     row: RowNo,
     span: LineSpan,
-    /// The code of the body after it; None for the last part.
+    /// The code of the body after this part; None for the last part.
     before: Option<u8>,
 }
 
 impl Index {
-    /// The text of an entry's line, checked to be that entry's. None if it is not in the storage.
+    /// The text of an entry's line, after a check that it is that entry. None if the entry is not in the storage.
     pub(crate) fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
         let mut found = None;
         self.lines(storage, &[row], &mut |_, line, _| {
@@ -56,13 +57,14 @@ impl Index {
         Ok(found)
     }
 
-    /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
+    /// Calls `each` with the line of each row that is in the storage. Neighbours are read together.
     pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         let parts = self.whole_lines(rows)?;
         self.read(storage, &parts, &mut |row, line, omitted| self.hand_on(storage, row, line, omitted, each))
     }
 
-    /// Hands on the bytes of each of these rows' lines that is in the storage. An error unless a line says all that was indexed.
+    /// Calls `each` with the bytes of the line of each row that is in the storage. Fails if a line differs from the
+    /// index in any indexed field.
     pub(crate) fn lines_to_copy(
         &self,
         storage: &dyn Storage,
@@ -84,7 +86,8 @@ impl Index {
         collect(rows.iter().filter_map(|&row| Some(LinePart { row, span: self.line_span(row)?, before: None })))
     }
 
-    /// Hands on the lines of these rows without their bodies, which are not read: the JSON number 0 replaces each.
+    /// Calls `each` with the lines of these rows without their bodies. The bodies are not read; the JSON number 0
+    /// replaces each.
     pub(crate) fn lines_without_bodies(
         &self,
         storage: &dyn Storage,
@@ -106,15 +109,16 @@ impl Index {
         self.read(storage, &parts, &mut |row, line, omitted| self.hand_on(storage, row, line, omitted, each))
     }
 
-    /// How long an entry's line is without its bodies, in bytes; 0 if it is not in the storage.
+    /// The length of an entry's line without its bodies, in bytes; 0 if the entry is not in the storage.
     #[doc(hidden)]
     pub fn length_without_bodies(&self, row: RowNo) -> usize {
         let bodies: u64 = self.bodies(row).map(|body| u64::from(body.len)).sum();
         self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)
     }
 
-    /// Hands on the text of a body, read where the index has it. The rest of the line must be the entry's. False if it is not, or if
-    /// `take` returns that the body is not JSON: it must be looked for in the whole line then.
+    /// Calls `take` with the text of a body, read at its indexed position. Returns false if the rest of the line is not
+    /// the entry, or if `take` returns that the body is not JSON. Then the caller must search for the body in the whole
+    /// line.
     pub(crate) fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf, take: &mut TakeBody<'_>) -> Result<bool> {
         let body = self.bodies(row).find(|body| body.of == of).copied();
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
@@ -138,7 +142,7 @@ impl Index {
         })
     }
 
-    /// Whether a line is this row's entry, its bodies aside.
+    /// Whether a line is the entry of this row, apart from its bodies.
     fn is_entry_outside_bodies(&self, row: RowNo, line: &[u8]) -> memory::Result<bool> {
         let mut joined = Vec::new();
         let mut from = 0;
@@ -211,7 +215,7 @@ impl Index {
         each(row, &line, omitted)
     }
 
-    /// An error unless a line is this entry's.
+    /// Fails if a line is not the entry of this row.
     pub(crate) fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
         match memchr::memchr(b'\n', line) {
             Some(_) => Err(self.changed(storage.name(), row, "is no longer one line")),
@@ -231,12 +235,12 @@ impl Index {
         }
     }
 
-    /// The error of an entry whose line was changed; `how` says how.
+    /// The error of an entry whose line was changed. `how` describes the change.
     pub(crate) fn changed(&self, name: &str, row: RowNo, how: &str) -> Error {
         Error::changed(name, format!("entry {} {how}", shown(self.tree.id_of(row))))
     }
 
-    /// Whether a line is an entry of this row's id and kind.
+    /// Whether a line is an entry with the id and kind of this row.
     pub(crate) fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
         let kind = self.tree.row(row).map(|row| row.kind);
         matches!(line, Line::Entry(head) if *head.id == *self.tree.id_of(row) && Some(head.kind) == kind)

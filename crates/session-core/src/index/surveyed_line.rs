@@ -1,4 +1,4 @@
-//! One line of a file that is surveyed, for `verify` and repairs.
+//! One line of a file in a survey, for `verify` and repairs.
 
 use crate::base::memory;
 use crate::format::entry::{read_line, Damage, EntryHead, Line};
@@ -10,18 +10,18 @@ use crate::lines::line_span::LineSpan;
 pub(crate) struct SurveyedLine {
     pub number: u64,
     pub offset: u64,
-    /// How many bytes it has, without the newline.
+    /// The length in bytes, without the newline.
     pub len: u64,
     pub what: LineClass,
 }
 
 impl SurveyedLine {
-    /// The span of a line that was read. Such a line is not too long for one.
+    /// The span of a line that was read. Such a line is short enough for a span.
     pub(crate) fn span(&self) -> LineSpan {
         LineSpan::of(self.offset, self.len as usize)
     }
 
-    /// The line as reports show it if it is damaged, or a header that is not in the first line that parses.
+    /// The line in a report, if it is damaged, or if it is a header that is not the first line that is JSON.
     pub(crate) fn damage(&self, header_leads: bool) -> Option<DamagedLine> {
         let damage = match self.what {
             LineClass::Damaged(damage) => damage,
@@ -35,7 +35,7 @@ impl SurveyedLine {
 /// The class of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineClass {
-    /// The session's header, which may be in a later line.
+    /// The session's header. It may be in a later line.
     Header,
     Entry,
     Damaged(Damage),

@@ -1,16 +1,16 @@
 //! An unterminated line is a last line without its newline. It is torn if it is not JSON either
-//! ([`RawLine::is_torn`](crate::lines::line_reader::RawLine::is_torn)). Another process may be writing
-//! it at this moment, or a power failure may have left it. It is never cut off.
+//! ([`RawLine::is_torn`](crate::lines::line_reader::RawLine::is_torn)). Another process may be writing it at this
+//! moment, or a power failure may have left it. It is never cut off.
 //!
 //! This file decides whether the line is indexed:
-//! - A torn line is not. It is read again when the file has grown.
-//! - Any other unterminated line is. Bytes that are appended later are the rest of that line.
+//! - A torn line is not indexed. It is read again when the file has grown.
+//! - Any other unterminated line is indexed. Bytes that are appended later are the rest of that line.
 //!
-//! What else concerns it is where it happens:
+//! Other files handle it in other situations:
 //! - `storage/file.rs`: the first append ends the line with a newline. A torn line becomes a damaged line.
 //! - `session/append.rs`: an append that continued another writer's unterminated line is rolled back and written again.
 //! - `session/reconcile/refresh.rs`: the other writer may roll the line back.
-//! - `rewrite/replace.rs`: a replacement starts over if a torn line is continued meanwhile.
+//! - `rewrite/replace.rs`: a replacement starts over if a torn line is continued in the meantime.
 //! - `summary/session_summary.rs`: list rows count an unterminated line, and read it again.
 
 use super::parallel_scan::{IndexedLine, LineKind};
@@ -18,14 +18,15 @@ use super::parallel_scan::{IndexedLine, LineKind};
 /// How far a storage was indexed.
 #[derive(Debug, Default)]
 pub(crate) struct IndexedEnd {
-    /// The start of the first line that was not indexed for good.
+    /// The start of the first line that is not finally indexed.
     pub offset: u64,
-    /// Whether the line before `offset` was indexed and is unterminated.
+    /// Whether the line before `offset` is indexed and unterminated.
     pub after_unterminated_line: bool,
 }
 
 impl IndexedEnd {
-    /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unterminated one.
+    /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an
+    /// unterminated one.
     pub(crate) fn advance<T>(&mut self, line: &IndexedLine<T>) -> u64 {
         if line.is_torn {
             return 0;

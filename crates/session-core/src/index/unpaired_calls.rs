@@ -1,5 +1,5 @@
-//! Tool calls without a result, and results without a call, in the context of the leaf: a provider may refuse such a conversation. The file
-//! is not damaged by it. pi adds the results that are missing to what it sends.
+//! Tool calls without a result, and results without a call, in the context of the leaf. A provider may refuse such a
+//! conversation, but the file is not damaged: pi adds the missing results to its requests.
 
 use serde::{Serialize, Serializer};
 
@@ -16,7 +16,7 @@ use crate::lines::line_reader::line_text;
 use crate::storage::storage::{bytes_at, Storage};
 use crate::tree::{RowNo, Tree};
 
-/// A tool call or a result that lacks the other.
+/// A tool call without its result, or a result without its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnpairedCall {
@@ -24,21 +24,21 @@ pub struct UnpairedCall {
     pub line: u64,
     /// The id of the call.
     pub tool_call_id: String,
-    /// What it lacks.
+    /// Whether the call or the result is alone.
     pub reason: Unpaired,
 }
 
-/// What a tool call or a result lacks.
+/// Whether a tool call or a result is alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpaired {
-    /// No result follows the call, before the next message of the user or the model.
+    /// A call without a result before the next message of the user or the model.
     Call,
-    /// The last message of the model before the result has no such call, or another result for it.
+    /// A result whose call is not in the model's last message before it, or has another result already.
     Result,
 }
 
 impl Unpaired {
-    /// What it lacks, in words.
+    /// The reason in words.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Call => "a tool call without a result",
@@ -61,7 +61,7 @@ fields! {
 }
 
 fields! {
-    /// The fields of a message, of a replacement, or of a content block, that tell which calls it has.
+    /// The fields of a message, a replacement or a content block that identify calls.
     struct CallParts<V> {
         kind: V = "type",
         id: V = "id",
@@ -76,7 +76,7 @@ fn parts_of<'a>(object: Raw<'a>) -> Option<CallParts<Raw<'a>>> {
     read(object.get())
 }
 
-/// The first of them, by line of the call or the result. `entry` gives the line of a row.
+/// The first of them, sorted by the line of the call or result. `entry` returns the line of a row.
 pub(crate) fn unpaired_calls<'a>(
     tree: &Tree,
     storage: &dyn Storage,
@@ -97,7 +97,7 @@ pub(crate) fn unpaired_calls<'a>(
 
 #[derive(Default)]
 struct Pairing {
-    /// The calls of the last message of the model that have no result so far, and its line.
+    /// The calls of the model's last message without a result so far, each with its line.
     waiting: Vec<(Vec<u8>, u64)>,
     found: Vec<UnpairedCall>,
 }
@@ -112,7 +112,7 @@ impl Pairing {
     ) -> Result<()> {
         let role = tree.row(step.row).and_then(|row| row.role());
         if role == Some(Role::System) {
-            // It may come between a call and its result.
+            // A system message may be between a call and its result.
             return Ok(());
         }
         let is_read = matches!(role, Some(Role::Assistant | Role::ToolResult | Role::BashExecution));
@@ -133,7 +133,7 @@ impl Pairing {
             Some(Role::ToolResult) => self.add_result(message.call_id, line.number),
             Some(Role::Assistant) => {
                 self.close()?;
-                // pi sends no message that broke off.
+                // pi does not send a message that broke off.
                 let stop_reason = message.stop_reason.as_ref().map_or(Ok(None), Value::text)?;
                 if matches!(stop_reason.as_deref(), Some(b"error" | b"aborted")) {
                     return Ok(());
@@ -168,7 +168,7 @@ impl Pairing {
         Ok(())
     }
 
-    /// No more results of the calls come.
+    /// No more results of the waiting calls can follow.
     fn close(&mut self) -> Result<()> {
         for (id, line) in std::mem::take(&mut self.waiting) {
             self.add(&id, line, Unpaired::Call)?;

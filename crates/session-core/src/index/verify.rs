@@ -1,4 +1,4 @@
-//! Verification of a session file: every line is read, nothing is changed.
+//! Verifies a session file: reads every line, and changes nothing.
 
 use std::path::Path;
 
@@ -30,28 +30,28 @@ use crate::tree::{RowNo, Tree};
 pub struct VerifyReport {
     /// The path of the file.
     pub path: String,
-    /// Whether there is a header and nothing is wrong.
+    /// Whether there is a header and no damage.
     pub ok: bool,
-    /// What the file is if it is not a session of pi, so that nothing in it counts as damaged. None of a session: its header, or an entry of
-    /// one of pi's kinds, can be read.
+    /// The format of the file if it is not a session of pi; then no line counts as damaged. None for a session of pi:
+    /// its header, or an entry of one of pi's kinds, can be read.
     pub other_format: Option<OtherFormat>,
-    /// The version that the header states, 1 if it states none; none without a header.
+    /// The version in the header, 1 if it has none; None without a header.
     pub version: Option<f64>,
-    /// The session's id; none without a header.
+    /// The session's id; None without a header.
     pub session_id: Option<String>,
-    /// The size of the file.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Lines of every kind, including blank ones and a last one without a newline.
+    /// The number of lines of every kind, including blank lines and an unterminated one.
     pub lines: u64,
-    /// Lines that are entries.
+    /// The number of entries.
     pub entries: u64,
-    /// What is wrong with its lines and its tree.
+    /// The damage of its lines and its tree.
     #[serde(flatten)]
     pub faults: FaultReport,
-    /// Whether the last line ends with a newline, or there is no line.
+    /// Whether the last line has a newline, or there is no line.
     pub ends_with_newline: bool,
-    /// Tool calls without a result and the reverse, in the context of the leaf, which a provider may refuse: the first 1,000. They are no
-    /// damage.
+    /// The first 1,000 tool calls without a result, and results without a call, in the context of the leaf. A provider
+    /// may refuse them. They are not damage.
     pub unpaired_calls: Vec<UnpairedCall>,
 }
 
@@ -60,24 +60,24 @@ pub struct VerifyReport {
 pub(crate) struct Survey {
     /// The lines that are not blank.
     pub lines: Vec<SurveyedLine>,
-    /// How many lines there are.
+    /// The number of lines.
     pub count: u64,
     pub tree: Tree,
     pub header: Option<Header>,
-    /// Whether the header is the first line that parses.
+    /// Whether the header is the first line that is JSON.
     pub header_leads: bool,
     stated_version: Option<f64>,
     pub bytes: u64,
     pub ends_with_newline: bool,
-    /// Where the last line starts, if it is torn.
+    /// The start of the last line, if it is torn.
     pub torn_line_start: Option<u64>,
-    /// What the file is, if it is not a session of pi.
+    /// The format of the file, if it is not a session of pi.
     pub other_format: Option<OtherFormat>,
     has_entries_of_pi: bool,
 }
 
-/// Checks the session file at `path`; a relative path is made absolute. Nothing is changed; a `System` error if it is not there or cannot be
-/// read.
+/// Verifies the session file at `path` and changes nothing. A relative path is resolved. Fails with `System` if the
+/// file does not exist or cannot be read.
 pub fn verify(path: impl AsRef<Path>) -> Result<VerifyReport> {
     let path = &absolute_text(path.as_ref())?;
     let storage = FileStorage::open(path)?;
@@ -109,7 +109,7 @@ impl Survey {
         Ok(survey)
     }
 
-    /// What the file is, if it is not a session of pi. `other_format` is what its lines say so far.
+    /// The format of the file, if it is not a session of pi. `other_format` is the result of the lines so far.
     fn other_format_in(&self, storage: &dyn Storage) -> Result<Option<OtherFormat>> {
         let found = match self.lines.first() {
             Some(first) if matches!(first.what, LineClass::Damaged(_)) => {
@@ -119,7 +119,7 @@ impl Survey {
         };
         let found = found.or(self.other_format);
         let is_session = match found {
-            // What comes after the first line of these files may resemble pi's lines.
+            // In files of these formats, lines after the first may look like pi's.
             Some(OtherFormat::PiAgentCore | OtherFormat::OhMyPi) => false,
             Some(OtherFormat::Events) if !self.has_entries_of_pi => false,
             _ => self.has_entries_of_pi || self.header.is_some() || self.is_pi_in_damaged_lines(storage)?,
@@ -128,7 +128,7 @@ impl Survey {
         Ok(if is_session { None } else { Some(found.unwrap_or(unknown)) })
     }
 
-    /// Whether a damaged line contains what is left of a header, or an entry of one of pi's kinds.
+    /// Whether a damaged line contains the rest of a header, or an entry of one of pi's kinds.
     fn is_pi_in_damaged_lines(&self, storage: &dyn Storage) -> Result<bool> {
         for line in self.lines.iter().filter(|line| matches!(line.what, LineClass::Damaged(_))) {
             let text = damaged_text(storage, line)?.unwrap_or_default();
@@ -198,7 +198,7 @@ impl Survey {
 
     /// The report on the file.
     pub(crate) fn report(&self, path: &str, storage: &dyn Storage) -> Result<VerifyReport> {
-        // Entries without a row, those of version 1, come after its header, and so after all that have one.
+        // Entries without a row (those of version 1) follow its header, so they follow all entries with a row.
         let entries = self.lines.iter().filter(|line| line.what == LineClass::Entry);
         let row_lines = collect(entries.map(|line| line.number))?;
         let line = |no: RowNo| row_lines.get(no as usize).copied().unwrap_or_default();
@@ -223,7 +223,7 @@ impl Survey {
     }
 }
 
-/// What a file is whose first line is damaged, if what is left of the line alone tells.
+/// The format of a file by its damaged first line. None if the rest of the line alone does not decide.
 fn format_of_damaged_first_line(text: &str) -> Option<OtherFormat> {
     pieces(text).find_map(|piece| {
         if piece.has("type", b"title") {
@@ -234,8 +234,8 @@ fn format_of_damaged_first_line(text: &str) -> Option<OtherFormat> {
     })
 }
 
-/// Whether an entry is of one of pi's kinds. OpenAI's items have an id and the type `message`, too, but no `message`; other programs' lines
-/// have an id and a type such as `label` or `custom`, but no `parentId`.
+/// Whether an entry has one of pi's kinds. Some of OpenAI's items have an id and the type `message`, but no `message`;
+/// lines of other programs have an id and a type such as `label` or `custom`, but no `parentId`.
 fn is_of_pi(head: &EntryHead<'_>) -> bool {
     match head.kind {
         EntryKind::Unknown => false,
