@@ -1,6 +1,7 @@
 //! The backup of a file that is replaced. It gets its name when it is complete.
 //!
-//! If the backup's name is a link to the very file that is being replaced, a process that was killed left it, and it is the backup.
+//! If the backup's name is a hard link to the file that is being replaced, a process that was killed left it, and it is
+//! the backup.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,45 +16,45 @@ const OLD_VERSION: &str = ".v1.bak";
 /// The suffix of [`Backup::Repaired`].
 const REPAIRED: &str = ".bak";
 
-/// The suffix of the backup. A number follows it if that name is taken.
+/// The suffix of the backup. If the name exists, a number is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backup {
-    /// `.v1.bak`: the file is of an older version of the format.
+    /// `.v1.bak`: the file has an older version of the format.
     OldVersion,
     /// `.bak`: the file was repaired.
     Repaired,
-    /// None is kept: the new version has every line of the old one.
+    /// No backup, because the new file has every line of the old one.
     None,
 }
 
-/// A backup, which is removed on drop unless the rename succeeded.
+/// A backup. It is removed on drop, unless it is kept after the rename.
 pub(super) struct KeptBackup {
     path: Option<PathBuf>,
-    /// Whether it is the old file itself, by another name.
+    /// Whether it is a hard link to the old file.
     is_link: bool,
-    /// Whether it was made here. One that existed may belong to another process.
+    /// Whether this process created it. An existing one may belong to another process.
     is_ours: bool,
 }
 
 impl KeptBackup {
-    /// Makes the backup of the first `end` bytes of the file at `target`.
+    /// Creates the backup of the first `end` bytes of the file at `target`.
     pub(super) fn make(backup: Backup, target: &Path, file: &File, end: u64) -> io::Result<Self> {
         let suffix = match backup {
             Backup::OldVersion => OLD_VERSION,
             Backup::Repaired => REPAIRED,
             Backup::None => return Ok(Self { path: None, is_link: false, is_ours: false }),
         };
-        // A session that has the old file open learns from a link count of zero that it was replaced, so a repair copies instead of
-        // linking.
+        // A repair copies instead of linking, because a session that has the old file open notices by its link count of
+        // zero that it was replaced.
         for path in paths(target, suffix).take_while(|_| backup == Backup::OldVersion) {
             match fs::link(target, &path) {
                 Ok(()) => return Ok(Self { path: Some(path), is_link: true, is_ours: true }),
                 Err(error) if is_taken(&error) && is_same_file(&path, file)? => {
-                    // It was made by a process that died before its rename, or that is about to see ours.
+                    // A process created it that died before its rename, or that is going to notice our rename.
                     return Ok(Self { path: Some(path), is_link: true, is_ours: false });
                 }
                 Err(error) if is_taken(&error) => {}
-                // File systems without hard links get a copy, too.
+                // On a file system without hard links the backup is a copy.
                 Err(_) => break,
             }
         }
@@ -62,12 +63,12 @@ impl KeptBackup {
         Ok(Self { path: Some(named(copy, target, suffix)?), is_link: false, is_ours: true })
     }
 
-    /// Its path, if it is a link to the old file.
+    /// The backup's path, if it is a hard link to the old file.
     pub(super) fn link(&self) -> Option<&Path> {
         self.path.as_deref().filter(|_| self.is_link)
     }
 
-    /// Keeps it: the rename succeeded. Gives its path, empty without a backup.
+    /// Keeps the backup after the rename. Returns its path, which is empty without a backup.
     pub(super) fn keep(mut self) -> PathBuf {
         self.path.take().unwrap_or_default()
     }
@@ -81,8 +82,8 @@ impl Drop for KeptBackup {
     }
 }
 
-/// Keeps what an old file has from `from` on and the session file at `target` lacks, in a file that is named like the backup of a
-/// repair. None if there is nothing.
+/// Keeps the bytes of an old file from `from` on that the session file at `target` does not contain, in a file named
+/// like the backup of a repair. None if there are none.
 pub(super) fn keep_rest(target: &Path, old: &File, from: u64) -> io::Result<Option<PathBuf>> {
     let mut rest = At { file: old, offset: from };
     let mut start = [0];
@@ -95,7 +96,7 @@ pub(super) fn keep_rest(target: &Path, old: &File, from: u64) -> io::Result<Opti
     named(kept, target, REPAIRED).map(Some)
 }
 
-/// Gives a complete file the first name that is free.
+/// Gives a complete file the first free name.
 fn named(mut file: Temporary, target: &Path, suffix: &str) -> io::Result<PathBuf> {
     for path in paths(target, suffix) {
         match file.name(&path) {
@@ -118,7 +119,7 @@ fn numbered(target: &Path, suffix: &str, number: u32) -> PathBuf {
     }
 }
 
-/// The files that a migration and repairs left beside the file at `target`, sorted.
+/// The backups of migrations and repairs beside the file at `target`, sorted.
 pub(crate) fn backups_of(target: &Path) -> io::Result<Vec<PathBuf>> {
     let dir = target.parent().unwrap_or(target);
     let mut backups = Vec::new();
@@ -132,9 +133,9 @@ pub(crate) fn backups_of(target: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(backups)
 }
 
-/// Whether a path may be that of a backup of the file at `target`.
+/// Whether a path may be a backup of the file at `target`.
 fn is_backup(path: &Path, target: &Path) -> bool {
-    // The number, if there is one, tells where a long name was cut.
+    // The number is needed, because a long name is shortened by its length too.
     let number = path.extension().and_then(|end| end.to_str()?.parse::<u32>().ok()).unwrap_or_default();
     [OLD_VERSION, REPAIRED].iter().any(|suffix| path == numbered(target, suffix, number))
 }
@@ -143,7 +144,7 @@ fn is_taken(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AlreadyExists
 }
 
-/// Whether a path is that of a file itself, not of a link to it.
+/// Whether a path is this file itself, not a link to it.
 fn is_same_file(path: &Path, file: &File) -> io::Result<bool> {
     Ok(fs::entry_at(path)?.is_some_and(|found| found.is_file()) && fs::is_at(path, file)?)
 }

@@ -1,7 +1,8 @@
-//! What belongs to a session besides its file: the backups of migrations and repairs, and the sessions of its subagents.
+//! The files that belong to a session besides its own: the backups of migrations and repairs, and the sessions of its
+//! subagents.
 //!
-//! A session may have any name in any directory. A folder that only happens to be named like it (`notes.jsonl`, `notes/`) is
-//! therefore the session's folder only if it has nothing but sessions.
+//! A session may have any name in any directory. So a folder that only happens to have its name (`notes.jsonl`,
+//! `notes/`) is the session's folder only if it contains nothing but sessions.
 
 use std::path::{Path, PathBuf};
 
@@ -17,16 +18,16 @@ use crate::summary::header_scan::header_of;
 /// The files that belong to a session.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Belongings {
-    /// The backups beside its file.
+    /// The backups beside the session's file.
     pub backups: Vec<String>,
-    /// The session files of its subagents, in folders of any depth.
+    /// The session files of its subagents, in folders at any depth.
     pub subagents: Vec<String>,
-    /// The folder of the subagents, if it has nothing but their session files.
+    /// The folder of the subagents, if it contains only their session files.
     pub folder: Option<String>,
 }
 
-/// What belongs to the session file at `path`, whether or not the file is there. Symbolic links are not followed. Paths that are not
-/// Unicode are left out.
+/// The files that belong to the session file at `path`, whether or not that file exists. Symbolic links are not
+/// followed. Paths that are not Unicode are omitted.
 ///
 /// # Errors
 ///
@@ -46,15 +47,15 @@ pub fn belongings(path: impl AsRef<Path>) -> Result<Belongings> {
     Ok(found)
 }
 
-/// What is in a folder, at any depth.
+/// The content of a folder, at any depth.
 #[derive(Debug, Default)]
 struct FolderContent {
     sessions: Vec<PathBuf>,
-    /// Whether there is anything else: files that are not sessions, or links.
+    /// Whether there are other files: links, or files that are not sessions.
     has_others: bool,
 }
 
-/// Nothing if the path leads to no folder.
+/// The content of a folder; empty if the path leads to no folder.
 fn content_of(folder: &Path) -> Result<FolderContent> {
     let mut content = FolderContent::default();
     if fs::entry_at(folder).with_call("stat", &folder.to_string_lossy())?.is_none_or(|meta| !meta.is_dir()) {

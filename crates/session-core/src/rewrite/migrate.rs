@@ -1,5 +1,6 @@
-//! Migration of old files. Version 1 has no tree: entries get ids and a linear chain of parents. Version 2 calls custom
-//! messages `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied as it is.
+//! Migration of old files. Version 1 has no tree, so entries get ids and a linear chain of parents. In version 2 custom
+//! messages have the role `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied
+//! unchanged.
 
 use std::io::Write;
 
@@ -24,34 +25,35 @@ fields! {
     }
 }
 
-/// A change of one value: of a line's object or of the caller's.
+/// A change of one value, which is the object of a line, or an object of the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MigrationEdit {
-    /// A header gets the current version.
+    /// Sets the current version in a header.
     Version,
-    /// An entry gets this id.
+    /// Sets the id of an entry.
     Id(String),
-    /// An entry gets this parent, or null.
+    /// Sets the parent of an entry; None is null.
     Parent(Option<String>),
-    /// A compaction that named its first kept entry by index gets that entry's id.
+    /// Sets the first kept entry of a compaction to this id. The compaction named it by its index.
     FirstKept(String),
-    /// A compaction that named a later entry by index gets that entry's id. The entry has only the id that it came with: none in a file.
+    /// Sets the first kept entry of a compaction to the id of a later entry. The compaction named it by this index. The
+    /// later entry has no new id yet, only the id that it came with; in a file it has none.
     FirstKeptLater(usize),
-    /// The index goes.
+    /// Removes the index of the first kept entry.
     FirstKeptIndexRemoved,
-    /// The message gets the role `custom` if it is that of a hook.
+    /// Sets the role of a message to `custom`, if it is the role of a hook.
     CustomRole,
 }
 
-/// The migration of a session's values, in file order.
+/// Migrates the values of a session, in file order.
 #[derive(Debug)]
 pub struct Migrator {
     version: Version,
-    /// The id that each value got so far; values that are not entries have none. A `firstKeptEntryIndex` counts them all.
+    /// The id of each value so far; None for values that are not entries. A `firstKeptEntryIndex` counts all of them.
     given: Vec<Option<String>>,
     taken: std::collections::HashSet<String>,
     previous: Option<String>,
-    /// Whether ids are the entries' numbers.
+    /// Whether the ids are the numbers of the entries.
     is_numbered: bool,
     keeps_time: bool,
 }
@@ -63,17 +65,19 @@ impl Migrator {
         Self { version, given, taken, previous: None, is_numbered: false, keeps_time: false }
     }
 
-    /// Lets the file keep its time. An open session is one that is continued: as with pi, its file gets the time of the migration.
+    /// Keeps the time of the file. Without it the file gets the time of the migration, as with pi, because a session
+    /// that is opened is continued.
     pub(crate) fn keeping_time(self) -> Self {
         Self { keeps_time: true, ..self }
     }
 
-    /// A migration of a copy that is only shown: an entry of version 1 gets its number as its id, the same each time.
+    /// A migration of a copy that is only displayed: the id of an entry of version 1 is its number, so it is the same
+    /// each time.
     pub fn numbered(version: Version) -> Self {
         Self { is_numbered: true, ..Self::new(version) }
     }
 
-    /// How the next value changes.
+    /// The changes of the next value.
     pub fn changes<V: Value>(&mut self, fields: &OldFields<V>) -> memory::Result<Vec<MigrationEdit>> {
         let kind = fields.kind.as_ref().map_or(Ok(None), Value::text)?.unwrap_or_default();
         if *kind == *b"session" {
@@ -110,11 +114,11 @@ impl Migrator {
         Ok(changes)
     }
 
-    /// The migrated form of a line; None if it does not change.
+    /// The migrated line; None if it does not change.
     pub fn line(&mut self, line: &str) -> memory::Result<Option<Vec<u8>>> {
         let parts = ObjectText::read(line)?.zip(read::<OldFields<Raw<'_>>>(line));
         let Some((mut object, fields)) = parts else {
-            // The reference drops falsy values when it loads and counts the others.
+            // pi drops falsy values when it loads the file, and counts all others.
             if read::<Raw<'_>>(line).is_some_and(|value| value.is_truthy()) {
                 push(&mut self.given, None)?;
             }
@@ -160,7 +164,7 @@ impl Rewrite for Migrator {
     }
 }
 
-/// The text of a message with its new role; None if it is not that of a hook.
+/// The text of a message with its new role; None if it does not have the role of a hook.
 fn with_custom_role(message: Raw<'_>) -> memory::Result<Option<String>> {
     let head = read::<MessageFields<Raw<'_>>>(message.get()).map(|message| message.head()).transpose()?;
     if head.is_none_or(|head| head.role != Role::HookMessage) {

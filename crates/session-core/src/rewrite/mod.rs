@@ -1,4 +1,5 @@
-//! Whole-file changes: migration, repair, merging with a store, redaction, and moving to another working directory. A reader sees the old file or the new one, never a mixture.
+//! Changes of whole files: migration, repair, merging with a store, redaction, and moving to another working directory.
+//! A reader sees the old file or the new one, never a mixture.
 
 pub(crate) mod backup;
 pub(crate) mod belongings;

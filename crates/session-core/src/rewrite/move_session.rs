@@ -1,10 +1,10 @@
-//! Moving a session to another working directory, after the project's folder was renamed or moved.
+//! Moves a session to another working directory, after the project's folder was renamed or moved.
 //!
-//! The session's file, its backups and the folder of its subagents go to another session directory, and the headers get the new working
-//! directory. Each step is one rename or one replaced file: first the headers of subagents, then the renames, and last the header of the
-//! session itself. Until then the session names its old working directory, so the next move finds a session whose move was killed, and
-//! does the steps that are left. If a step fails, those before it are undone. All bytes but those of the headers stay, and so do the
-//! files' times.
+//! The session's file, its backups and the folder of its subagents move to another session directory, and the headers
+//! get the new working directory. Each step renames or replaces one file: first the headers of subagents, then the
+//! renames, and last the header of the session itself. Until then the session's header has the old working directory,
+//! so if a move was killed, the next move finds the session and does the remaining steps. If a step fails, the steps
+//! before it are undone. All bytes except the headers stay the same, and so do the files' times.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,27 +29,29 @@ use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite};
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::{first_header, header_of};
 
-/// Where a project's folder was, where it is, and where its sessions go. Paths are absolute.
+/// The old and the new path of a project's folder, and the new session directory. Paths are absolute.
 #[derive(Debug, Clone, Copy)]
 pub struct Move<'a> {
-    /// The folder's path before.
+    /// The old path of the folder.
     pub from: &'a str,
-    /// The folder's path now.
+    /// The new path of the folder.
     pub to: &'a str,
-    /// The session directory that the session goes to; None if it stays where it is.
+    /// The session directory to which the session moves; None if it stays.
     pub session_dir: Option<&'a str>,
 }
 
-/// Moves the session file at `path`, whose working directory is `from` or below it. Gives the path that it has then.
+/// Moves the session file at `path`, whose working directory is `from` or below it. Returns its new path.
 ///
-/// Headers of subagents' sessions that name a directory in `from` are changed, too, and those that name the session's file as their
-/// parent. Other sessions that were forked from it still name the old path: [`set_parent_session`] changes that.
+/// Also changes the headers of subagents' sessions whose working directory is in `from`, or whose parent is the
+/// session's file. Other sessions that were forked from it keep the old path of their parent: [`set_parent_session`]
+/// changes that.
 ///
 /// # Errors
 ///
-/// `InvalidArgument`: the session's working directory is not in `from`. `SessionLocked`: another process has the session's lock.
-/// `SessionInvalid`: the file is not a session. `System`: a file cannot be read, written or renamed, or a name is taken (`EEXIST`). The session is as it was
-/// then, or if that cannot be done either, a later move completes it.
+/// `InvalidArgument`: the session's working directory is not in `from`. `SessionLocked`: another process has the
+/// session's lock. `SessionInvalid`: the file is not a session. `System`: a file cannot be read, written or renamed, or
+/// a name exists (`EEXIST`). The session is then unchanged; if the steps could not be undone either, a later move
+/// completes it.
 pub fn move_session(path: impl AsRef<Path>, what: Move<'_>) -> Result<String> {
     let path = absolute_text(path.as_ref())?;
     let header = header_of(Path::new(&path)).with_call("open", &path)?.ok_or_else(|| Error::not_a_session(&path))?;
@@ -70,12 +72,12 @@ pub fn move_session(path: impl AsRef<Path>, what: Move<'_>) -> Result<String> {
     moved.map(|()| target)
 }
 
-/// Changes the parent that the header of the session file at `path` names; all other bytes and the file's time stay. Whether it named
-/// another one.
+/// Sets the parent in the header of the session file at `path`. All other bytes and the file's time stay. Returns
+/// whether the parent changed.
 ///
 /// # Errors
 ///
-/// Those of [`redact`](crate::rewrite::redact::redact).
+/// The errors of [`redact`](crate::rewrite::redact::redact).
 pub fn set_parent_session(path: impl AsRef<Path>, parent: &str) -> Result<bool> {
     let path = absolute_text(path.as_ref())?;
     let _lock = SessionLockGuard::join(&path)?;
@@ -86,7 +88,7 @@ pub fn set_parent_session(path: impl AsRef<Path>, parent: &str) -> Result<bool> 
     })
 }
 
-/// The path of the session's file after the move. Its directory is made.
+/// The path of the session's file after the move. Creates its directory.
 fn target_of(path: &str, what: Move<'_>) -> Result<String> {
     let Some(dir) = what.session_dir else { return Ok(path.to_owned()) };
     make_dir(dir, Durability::Os)?;
@@ -94,7 +96,7 @@ fn target_of(path: &str, what: Move<'_>) -> Result<String> {
     Ok(join(dir, path_text(Path::new(name))?))
 }
 
-/// The working directory that a header gets; None if it keeps its own.
+/// The new working directory of a header; None if it does not change.
 fn new_cwd(header: &Header, what: Move<'_>) -> Option<String> {
     moved_path(std::str::from_utf8(header.cwd.as_deref()?).ok()?, what.from, what.to)
 }
@@ -105,11 +107,10 @@ enum Step {
         from: PathBuf,
         to: PathBuf,
     },
-    /// The header of the file at this path was changed, and said this before.
+    /// The header of the file at this path was changed. The edit restores its old values.
     Edited(String, HeaderEdit),
 }
 
-/// The steps that were done.
 #[derive(Default)]
 struct Done(Vec<Step>);
 
@@ -138,7 +139,7 @@ impl Done {
         self.edit(target, &edit)
     }
 
-    /// Gives every file of the session its name in the other directory, the session's own last.
+    /// Renames every file of the session into the other directory, the session's own file last.
     fn rename_all(&mut self, path: &str, target: &str) -> Result<()> {
         let (old, new) = (Path::new(path), Path::new(target));
         let mut all = backups_of(old).with_call("scandir", path)?;
@@ -149,7 +150,7 @@ impl Done {
         all.push(old.to_owned());
         let renamed = |from: PathBuf| (new.with_file_name(from.file_name().unwrap_or_default()), from);
         let renames: Vec<_> = all.into_iter().map(renamed).collect();
-        // Found before anything is renamed.
+        // Checked before anything is renamed.
         for (to, _) in &renames {
             if fs::entry_at(to).with_call("stat", target)?.is_some() {
                 return Err(Error::io("rename", &to.to_string_lossy(), taken()));
@@ -172,12 +173,13 @@ impl Done {
             _ => None,
         };
         let cwd = header.cwd.map(|cwd| to_string_lossy(&cwd).into_owned());
-        // Before it is done: a step that fails may have changed the file.
+        // Recorded before the edit, because an edit that fails may have changed the file.
         self.0.push(Step::Edited(path.to_owned(), HeaderEdit { cwd, parent }));
         edit_header(path, edit).map(drop)
     }
 
-    /// Undoes the steps, the last one first. The error that made it necessary is the one that is reported.
+    /// Undoes the steps, from the last to the first. Ignores errors, because the error that caused the undo is
+    /// reported.
     fn undo(self) {
         for step in self.0.into_iter().rev() {
             match step {
@@ -188,7 +190,7 @@ impl Done {
     }
 }
 
-/// What a header is to say; None: what it says.
+/// The new values of a header; None keeps a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct HeaderEdit {
     cwd: Option<String>,
@@ -201,7 +203,7 @@ impl HeaderEdit {
     }
 }
 
-/// Changes the header of a session file. The file keeps its time. Whether there was anything to change.
+/// Changes the header of a session file. Keeps the file's time. Returns whether the header changed.
 fn edit_header(path: &str, edit: &dyn Fn(&Header) -> HeaderEdit) -> Result<bool> {
     retried(path, "its header is changed", |original| {
         let Some(header) = first_header(original.storage())? else { return Err(Error::not_a_session(path)) };
@@ -231,7 +233,7 @@ impl Rewrite for HeaderRewrite {
 }
 
 impl HeaderRewrite {
-    /// The new version of the header; None for a line in front of it.
+    /// The new header; None for a line before it.
     fn header_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
         let Some(mut object) = ObjectText::read(&text)?.filter(|_| read::<HeaderFields<Raw<'_>>>(&text).is_some())

@@ -1,11 +1,11 @@
-//! Replacing a whole file: a reader sees the old version or the new one, never a mixture, and the old one is kept where the caller asks
-//! for a backup.
+//! Replaces a whole file: a reader sees the old file or the new one, never a mixture. The old file is kept if the
+//! caller asks for a backup.
 //!
-//! Other programs may append to the old file at any time: pi takes no lock. The file is therefore held by a handle, and
-//! locked against other processes that replace it. Lines that are appended after the file was read are carried over:
-//! before the rename, and after it up to the end mark, by which our own writers notice ([`crate::storage::end_mark`]), and for as long
-//! as something still writes to the old file. The identity of the file is checked right before the rename: if the path leads to another
-//! file, nothing is done.
+//! Other programs may append to the old file at any time, because pi takes no lock. So the old file is kept open, and
+//! is locked against other processes that replace it. Lines that are appended after it was read are copied to the new
+//! file: before the rename, and after it up to the end mark, by which our own writers notice the replacement
+//! ([`crate::storage::end_mark`]), and while anything still writes to the old file. The identity of the file is checked
+//! right before the rename: if the path leads to another file, nothing is done.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -28,20 +28,20 @@ use crate::storage::end_mark;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{copy_bytes, Storage};
 
-/// How often, and at what interval, a file that another process replaces is tried again: ten seconds in all.
+/// How often, and at which interval, we try to lock a file that another process is replacing: ten seconds in all.
 const HOLD_TRIES: u32 = 5000;
 const HOLD_PAUSE: Duration = Duration::from_millis(2);
-/// How often appended lines are carried over before the rename happens even though more may come. Each round takes one sync and copies
-/// what was appended during the sync before it, so only a program that appends all the time leaves lines to the third. Further ones are
-/// carried over after the rename.
+/// How many rounds of appended lines are copied before the rename happens anyway. Each round takes one sync, and copies
+/// the lines that were appended during the sync before it, so only a program that appends all the time leaves lines for
+/// the third. Later lines are copied after the rename.
 const CARRY_ROUNDS: u32 = 3;
-/// The old file is no longer watched after this many pauses in a row without an appended line, and after `CHECKS` at the latest: for
-/// programs that do not know the end mark. pi opens the file by its name for each line and writes some 50 µs later; one that was interrupted
-/// in between goes on when another program's time slice is over, which on Linux takes about 3 ms at most (`base_slice_ns`).
+/// How long the old file is watched after the rename, for programs that do not know the end mark: until `QUIET_PAUSES`
+/// pauses in a row without an appended line, at most `CHECKS` pauses. pi opens the file by its name for each line, and
+/// writes some
 const QUIET_PAUSES: u32 = 3;
 const CHECKS: u32 = 200;
 const CHECK_PAUSE: Duration = Duration::from_millis(1);
-/// How much of the appended bytes is read at once.
+/// How many of the appended bytes are read at once.
 const CHUNK: usize = 1 << 20;
 /// How often work on a file starts over because others changed the file.
 const TRIES: usize = 20;
@@ -49,44 +49,47 @@ const TRIES: usize = 20;
 /// How far a file was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ReadTo {
-    /// The bytes before this one were read.
+    /// The position up to which the bytes were read.
     pub end: u64,
-    /// Where the last line starts, if it is torn.
+    /// The start of the last line, if it is torn.
     torn_line_start: Option<u64>,
-    /// Whether the new version ends without a newline.
+    /// Whether the new file ends without a newline.
     is_unterminated: bool,
 }
 
 impl ReadTo {
-    /// All of `bytes`. The new version ends with a newline; `torn_line_start` is where a torn last line of the old one starts.
+    /// All of `bytes` were read, and the new file ends with a newline. `torn_line_start` is the start of the old file's
+    /// last line, if it is torn.
     pub(crate) fn all(bytes: u64, torn_line_start: Option<u64>) -> Self {
         Self { end: bytes, torn_line_start, is_unterminated: false }
     }
 }
 
-/// The content of a new version of a file.
+/// Determines the content of a new file.
 pub(crate) trait Rewrite {
-    /// Writes the new version of everything in the old one, and gives how far that was read.
+    /// Writes the new content for everything in the old file. Returns how far the old file was read.
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo>;
-    /// The new version of a line that was appended after that, both without newlines; None if it stays as it is.
+    /// The new form of a line that was appended after that, both without newlines; None if the line stays.
     fn late_line(&mut self, _line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         Ok(None)
     }
-    /// Whether the new version has the time of the old one. pi continues the session whose file changed last, so it has unless the rewrite
-    /// adds to the conversation. Lines that others append meanwhile count as they would in the old file.
+    /// Whether the new file gets the old file's time. It does unless the rewrite adds to the conversation, because pi
+    /// continues the session whose file changed last. Lines that others append in the meantime change the time as in
+    /// the old file.
     fn keeps_time(&self) -> bool {
         true
     }
 }
 
-/// Writes one line of a new version of the file called `name`, with its newline if it has one.
+/// Writes one line, with a newline if `is_terminated`. `name` is the file's name in errors.
 pub(crate) fn write_line(out: &mut dyn Write, line: &[u8], is_terminated: bool, name: &str) -> Result<()> {
     let written = out.write_all(line).and_then(|()| out.write_all(if is_terminated { b"\n" } else { b"" }));
     written.with_call("write", name)
 }
 
-/// Writes a new version of a file line by line: what `new_line` makes of a line, or the line itself. A line that is too long for memory
-/// is given without its bytes, and copied in pieces. With `ends_new` a new last line gets a newline that the old one lacks.
+/// Writes a new file line by line: the result of `new_line`, or the line itself. A line that is too long for memory is
+/// passed without its bytes, and copied in pieces. With `ends_new` a new last line gets a newline that the old one does
+/// not have.
 pub(crate) fn write_lines(
     old: &dyn Storage,
     out: &mut dyn Write,
@@ -114,8 +117,8 @@ pub(crate) fn write_lines(
     Ok(read)
 }
 
-/// Works on a file that is held, and starts over as long as that gives None because others changed the file. `doing` says what is
-/// done meanwhile.
+/// Works on a locked file, and starts over while `work` returns None because others changed the file. `doing` describes
+/// the work in the error.
 pub(crate) fn retried<T>(
     path: &str,
     doing: &str,
@@ -129,19 +132,19 @@ pub(crate) fn retried<T>(
     Err(Error::changed(path, format_args!("others keep writing to it while {doing}")))
 }
 
-/// What a replaced file became.
+/// The result of a replacement.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// Where the old one is, empty without a backup.
+    /// The path of the backup; empty without one.
     pub backup: PathBuf,
-    /// Which file the new one is.
+    /// The identity of the new file.
     pub file_id: FileId,
 }
 
-/// A file that is going to be replaced.
+/// A file that will be replaced.
 pub(crate) struct RewriteTarget {
     path: String,
-    /// Where it leads if the file's name is a symbolic link: its directory is named as the user named it.
+    /// The path with a symbolic link at its end followed. Its directory is not resolved.
     target: PathBuf,
     file: File,
     storage: FileStorage,
@@ -150,15 +153,16 @@ pub(crate) struct RewriteTarget {
 }
 
 impl RewriteTarget {
-    /// Opens and locks the file at `path`. If another process is replacing it, waits up to ten seconds and opens the new file.
+    /// Opens and locks the file at `path`. If another process is replacing it, waits up to ten seconds and opens the
+    /// new file.
     pub(crate) fn hold(path: &str) -> Result<Self> {
         let mut tries = 0;
         loop {
             let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
             let file = open::regular(&target, Access::Read).with_call("open", path)?;
             let storage = FileStorage::of_new(path, &target, &file, Durability::Os)?;
-            // On Windows a lock would keep others from reading. Not every file system has locks: the check of the file's
-            // file id before the rename holds without one.
+            // Not on Windows, because a lock would keep others from reading. Not every file system has locks; without
+            // one, the check of the file's identity before the rename protects us.
             while cfg!(unix) && tries < HOLD_TRIES && fs::try_lock(&file).is_ok_and(|locked| !locked) {
                 std::thread::sleep(HOLD_PAUSE);
                 tries += 1;
@@ -173,17 +177,16 @@ impl RewriteTarget {
         }
     }
 
-    /// Its lines.
     pub(crate) fn storage(&self) -> &FileStorage {
         &self.storage
     }
 
-    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are followed;
-    /// mode, owner and extended attributes are kept. None, and nothing changed, if the file was replaced or truncated meanwhile, or its
-    /// torn last line was continued: the caller starts over.
+    /// Writes the new content to a temporary file and renames it over the old one, which becomes the backup. Symbolic
+    /// links are followed; mode, owner and extended attributes are kept. None, and nothing is changed, if the file was
+    /// replaced or truncated in the meantime, or its torn last line was continued: then the caller starts over.
     pub(crate) fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {
         sweep_if_due(&self.target);
-        // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.
+        // A rename needs rights only to the directory, but a file that may not be written must not be replaced either.
         let end = open::regular(&self.target, Access::Append).with_call("open", &self.path)?;
         if fs::stat(&end).with_call("fstat", &self.path)?.file_id != self.storage.file_id() {
             return Ok(None);
@@ -220,15 +223,15 @@ impl RewriteTarget {
         // From here on the path leads to the new file, even if the directory cannot be synced.
         let is_backup = kept.link().is_some();
         let backup = kept.keep();
-        // Without a mark writers notice later.
+        // If the mark cannot be written, writers notice the replacement later.
         let mark = if is_backup { None } else { end_mark::write(&end).ok() };
         let carried = self.carry_after(&temporary.file, read, mark, rewrite);
         carried.and(dirs::sync_dir_of(&self.target).with_call("fsync", &self.path))?;
         Ok(Some(Replaced { backup, file_id }))
     }
 
-    /// Renames the new version over the old file where an open file keeps its name: if only this process has it open, it is closed
-    /// first. Nobody can append to the old file after that.
+    /// Renames the new file over the old one where an open file cannot be replaced. If only this process has it open,
+    /// it is closed first. After that nobody can append to the old file.
     fn replace_closed(self, mut new: Temporary, kept: KeptBackup, end: u64) -> Result<Option<Replaced>> {
         let Self { path, target, file, storage, .. } = self;
         let file_id = storage.file_id();
@@ -251,8 +254,8 @@ impl RewriteTarget {
         Ok(Some(Replaced { backup, file_id }))
     }
 
-    /// Copies the lines that were appended to the old file since it was read, and syncs the new one. False if the old one
-    /// is no longer what was read.
+    /// Copies the lines that were appended to the old file since it was read, and syncs the new file. False if the old
+    /// file is no longer the one that was read.
     fn carry_before(&self, temporary: &Temporary, read: &mut ReadTo, rewrite: &mut dyn Rewrite) -> Result<bool> {
         for round in 0.. {
             fs::sync(&temporary.file).with_call("fsync", &self.path)?;
@@ -260,7 +263,7 @@ impl RewriteTarget {
             if size < read.end || size > read.end && read.torn_line_start.is_some() {
                 return Ok(false);
             }
-            // What is not carried over here is given to `rewrite` by `carry_after`, once.
+            // The remaining lines are passed to `rewrite` by `carry_after`, so that it sees each once.
             if size == read.end || round >= CARRY_ROUNDS {
                 break;
             }
@@ -278,7 +281,8 @@ impl RewriteTarget {
         Ok(true)
     }
 
-    /// Whether the path, and a backup that is a hard link, still lead to the old file, and it was not rewritten in place.
+    /// Whether the path, and a backup that is a hard link, still lead to the old file, and it was not rewritten in
+    /// place.
     fn is_there(&self, link: Option<&Path>) -> Result<bool> {
         if !head_of(&self.file).with_call("read", &self.path)?.starts_with(&self.head) {
             return Ok(false);
@@ -292,8 +296,8 @@ impl RewriteTarget {
         Ok(true)
     }
 
-    /// Appends to the new file what was appended to the old one after the last carry-over. If that cannot be done, it is kept as it
-    /// is in a file beside it.
+    /// Appends to the new file the lines that were appended to the old one after the last copy. If that fails, they are
+    /// kept unchanged in a file beside it.
     fn carry_after(&self, new: &File, read: ReadTo, mark: Option<u64>, rewrite: &mut dyn Rewrite) -> Result<()> {
         let mut from = read.torn_line_start.unwrap_or(read.end);
         self.carry_late(new, read.end, &mut from, mark, rewrite).map_err(|error| {
@@ -309,7 +313,7 @@ impl RewriteTarget {
         })
     }
 
-    /// Appends late lines to the new file, and moves `from` to the end of those that are there.
+    /// Appends late lines to the new file. Moves `from` to the end of the lines that were copied.
     fn carry_late(
         &self,
         new: &File,
@@ -334,7 +338,7 @@ impl RewriteTarget {
             quiet = if size > seen || check == 0 { 0 } else { quiet + 1 };
             let last = quiet >= QUIET_PAUSES || check + 1 == CHECKS;
             if size > seen || last && *from < size && seen > end {
-                // Nobody continues a line that is unterminated at the last check.
+                // At the last check we assume that nobody continues an unterminated line.
                 let lines = self.lines_from(*from, size, last, rewrite)?;
                 self.add(new, &lines)?;
                 *from = lines.last().map_or(*from, |(_, end)| *end);
@@ -362,14 +366,14 @@ impl RewriteTarget {
         if storage.file_id() != fs::stat(new).with_call("fstat", &self.path)?.file_id {
             return Err(Error::elsewhere(&self.path));
         }
-        // The new file is locked since it was made.
+        // The new file has been locked since it was created.
         storage.set_locked(true);
         storage.set_unterminated(true);
         storage.append(&mut text).map(drop)
     }
 
-    /// The new versions of the lines in `from..to` of the old file, each with where the old one ends; an unterminated one only with
-    /// `takes_unterminated`.
+    /// The new forms of the lines in `from..to` of the old file, each with the end of the old line. An unterminated
+    /// line is included only with `takes_unterminated`.
     fn lines_from(
         &self,
         from: u64,
@@ -395,14 +399,14 @@ impl RewriteTarget {
     }
 }
 
-/// The first bytes of a file, as many as hold a usual header.
+/// The first bytes of a file, enough for a usual header.
 fn head_of(file: &File) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     At { file, offset: 0 }.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// The new version of an appended line, and where the old one ends with its newline.
+/// The new form of an appended line, and the position after the old line and its newline.
 type LateLine = (Vec<u8>, u64);
 
 #[cfg(test)]

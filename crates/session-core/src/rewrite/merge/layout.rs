@@ -1,4 +1,4 @@
-//! The content of the merged file, as pieces of the old one and new lines.
+//! The content of the merged file, as pieces of the old file and new lines.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -23,40 +23,41 @@ enum Piece<'a> {
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Merged {
-    /// Nothing was done: all stored lines are needed.
+    /// Nothing was done, because all stored lines are needed.
     pub needs_all: bool,
     /// Whether the file was written.
     pub changed: bool,
-    /// Stored lines that the file did not have.
+    /// The number of stored lines that the file did not have.
     pub added: u64,
-    /// Entries of the file that are not stored.
+    /// The number of entries of the file that are not stored.
     pub unstored: u64,
-    /// How many bytes of the file hold the stored lines in their order.
+    /// How many bytes at the start of the file contain the stored lines in their order.
     pub stored_bytes: u64,
-    /// The inode number of the file that this report is about, which another process may have replaced since. Empty if nothing was done.
+    /// The inode number of the file in this report; another process may have replaced that file since. Empty if nothing
+    /// was done.
     pub inode: String,
 }
 
-/// The merged file.
+/// The layout of the merged file.
 #[derive(Debug)]
 pub(super) struct MergeLayout<'a> {
     pieces: Vec<Piece<'a>>,
     read: ReadTo,
-    /// Where the newline of the old file's unterminated line goes.
+    /// The position at which the old file's unterminated line gets its newline.
     missing_newline_at: Option<u64>,
-    /// What it says of the lines.
+    /// The report on the merge.
     pub report: Merged,
 }
 
 impl Merged {
-    /// The report that nothing was done: one of the stored lines belongs to the front.
+    /// The report that nothing was done, because one of the stored lines belongs to the front.
     pub(crate) fn needs_all() -> Self {
         Self { needs_all: true, ..Self::default() }
     }
 }
 
 impl<'a> MergeLayout<'a> {
-    /// The merged file; None if the stored lines of the front are needed as well.
+    /// The layout of the merged file; None if the stored lines of the front are needed too.
     pub(super) fn of(mut old: OldFile, stored: &'a [u8]) -> Result<Option<Self>> {
         let mut layout = Self {
             pieces: Vec::new(),
@@ -77,12 +78,12 @@ impl<'a> MergeLayout<'a> {
         Ok(Some(layout))
     }
 
-    /// Whether it differs from the old file.
+    /// Whether the layout differs from the old file.
     pub(super) fn is_changed(&self) -> bool {
         !matches!(self.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == self.read.end)
     }
 
-    /// Adds the stored lines. False if those of the front are needed as well.
+    /// Adds the stored lines. False if the stored lines of the front are needed too.
     fn place_stored(&mut self, old: &mut OldFile, stored: &'a [u8]) -> Result<bool> {
         let mut seen = HashSet::new();
         let mut has_new = false;
@@ -95,7 +96,7 @@ impl<'a> MergeLayout<'a> {
                 return Err(Error::argument(format!("line {} of `lines` is not an entry: {fault}", index + 1)));
             }
             if old.front_keys.contains(&key) {
-                // A line that comes before it in the store's order belongs to the front, too.
+                // A line that precedes this one in the store's order belongs to the front too.
                 if has_new {
                     return Ok(false);
                 }
@@ -113,7 +114,7 @@ impl<'a> MergeLayout<'a> {
         Ok(true)
     }
 
-    /// Adds a range of the old file. It extends the last piece if that ends where the range begins.
+    /// Adds a range of the old file. It extends the last piece if that piece ends where the range begins.
     fn push_old(&mut self, range: Range) -> memory::Result<()> {
         match self.pieces.last_mut() {
             Some(Piece::Old(last)) if last.to == range.from => last.to = range.to,
@@ -147,7 +148,7 @@ impl Rewrite for MergeLayout<'_> {
         Ok(self.read)
     }
 
-    /// What was said on other machines is added.
+    /// The file's time changes, because a merge adds to the conversation.
     fn keeps_time(&self) -> bool {
         false
     }

@@ -1,8 +1,8 @@
-//! Bringing a session file together with the lines that a store has of it.
+//! Merges a session file with the lines that a store has of it.
 //!
-//! The new file is: everything up to the header, the stored lines in the store's order, then the entries of the file that
-//! are not stored yet, in the file's order. A line that is not an entry keeps its place after the line that preceded it. Two equal lines
-//! are one entry. Every line keeps its bytes.
+//! The new file contains everything up to the header, then the stored lines in the store's order, then the entries of
+//! the file that are not stored yet, in the file's order. A line that is not an entry stays behind the line that
+//! preceded it. Two equal lines are one entry. The bytes of every line stay the same.
 
 mod layout;
 mod old_file;

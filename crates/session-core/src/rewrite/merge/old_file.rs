@@ -1,4 +1,4 @@
-//! The lines of a session file that stored lines are merged with.
+//! The lines of the session file that is merged with stored lines.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::lines::file_window::WHOLE;
 use crate::lines::line_reader::{line_text, LineReader};
 use crate::storage::storage::Storage;
 
-/// The bytes `from..to` of a file, whole lines.
+/// The bytes `from..to` of a file. They are whole lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Range {
     pub from: u64,
@@ -34,24 +34,24 @@ pub(super) struct OldFile {
     pub size: u64,
     pub torn_line_start: Option<u64>,
     pub is_unterminated: bool,
-    /// The lines at the front, which stay as they are.
+    /// The lines at the front, which do not change.
     pub front: Vec<Range>,
-    /// The keys of stored lines that are in front.
+    /// The keys of stored lines in the front.
     pub front_keys: HashSet<u128>,
     pub groups: Vec<Group>,
     by_key: HashMap<u128, usize>,
-    /// Makes keys that nobody can predict, so that nobody can craft two lines with one key.
+    /// A random seed of the keys, so that nobody can craft two lines with the same key.
     seed: u64,
 }
 
-/// The lines of a text that ends with a newline, each without its own.
+/// The lines of a text that ends with a newline, each without its newline.
 pub(super) fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 impl OldFile {
-    /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
-    /// does. An error if it is the file of another session, or of an old version.
+    /// Reads the file of a session. Its first `front` bytes (whole lines, at least everything up to the header) do not
+    /// change. Fails if the file is another session's, or has an old version.
     pub(super) fn read(storage: &dyn Storage, session: &str, front: u64, stored: &[u8]) -> Result<Self> {
         let mut old = Self::empty();
         let mut stored_keys = HashSet::new();
@@ -104,7 +104,7 @@ impl OldFile {
         }
     }
 
-    /// The key of a line: equal lines have one.
+    /// The key of a line. Equal lines have the same key.
     pub(super) fn key(&self, line: &[u8]) -> u128 {
         xxh3_128_with_seed(line, self.seed)
     }
@@ -114,7 +114,7 @@ impl OldFile {
             return push(self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest), range);
         }
         let key = self.key(line);
-        // A repeated entry is not kept again.
+        // A repeated entry is omitted.
         if !self.by_key.contains_key(&key) {
             insert(&mut self.by_key, key, self.groups.len())?;
             push(&mut self.groups, Group { entry: range, rest: Vec::new(), is_stored: false })?;
@@ -122,7 +122,7 @@ impl OldFile {
         Ok(())
     }
 
-    /// Takes an entry that is stored, with the lines after it, out of the file's own.
+    /// Removes a stored entry, with the lines after it, from the file's own entries.
     pub(super) fn take(&mut self, key: u128) -> Option<(Range, Vec<Range>)> {
         let group = self.groups.get_mut(*self.by_key.get(&key)?)?;
         group.is_stored = true;
@@ -130,7 +130,7 @@ impl OldFile {
     }
 }
 
-/// Why a line is not an entry; None if it is one.
+/// The reason why a line is not an entry; None if it is one.
 pub(super) fn fault_of_entry(text: &str) -> memory::Result<Option<&'static str>> {
     read_line(text, |line| match line {
         Line::Entry(_) => None,

@@ -1,4 +1,4 @@
-//! A merge from the lock to the report. It starts over if another program changes the file meanwhile.
+//! A merge from the lock to the report. It starts over if another program changes the file in the meantime.
 
 use super::layout::{MergeLayout, Merged};
 use super::old_file::OldFile;
@@ -11,21 +11,21 @@ use crate::storage::memory::MemoryStorage;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::{read_into, Storage};
 
-/// How far the file is known to hold the stored lines in their order.
+/// The part of the file that is known to contain the stored lines in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct Since<'a> {
-    /// How many bytes of it. The given stored lines all come after those.
+    /// The length of that part in bytes. All given stored lines come after it.
     pub bytes: u64,
-    /// The last of these bytes, to recognise them by.
+    /// The last bytes of that part, by which it is recognised.
     pub tail: &'a [u8],
 }
 
-/// Brings stored lines of `session`, each ended by a newline, into the session file at an absolute path. An error, and nothing
-/// changed, if it cannot be read or written, is another session's, or is locked by another process, or by a session that does not
-/// share its lock; or if a stored line is not an entry.
+/// Merges stored lines of `session`, each ending with a newline, into the session file at an absolute path. Fails, and
+/// changes nothing, if the file cannot be read or written, is another session's, or is locked by another process or by
+/// a session that does not share its lock; or if a stored line is not an entry.
 ///
-/// The file is replaced as a whole: a process that is killed leaves the old one or the new one. Lines that other programs append
-/// meanwhile are kept.
+/// The file is replaced as a whole: if the process is killed, the old or the new file remains. Lines that other
+/// programs append in the meantime are kept.
 pub fn merge(path: &str, session: &str, stored: &[u8], since: Option<Since<'_>>) -> Result<Merged> {
     check_end(stored)?;
     let _lock = SessionLockGuard::join(path)?;
@@ -43,13 +43,13 @@ pub fn merge(path: &str, session: &str, stored: &[u8], since: Option<Since<'_>>)
             let Some(replaced) = original.replace(Backup::None, &mut layout)? else { return Ok(None) };
             file_id = replaced.file_id;
         }
-        // A last line without its newline gets it with the next change.
+        // An unterminated last line gets its newline at the next change.
         let stored_bytes = if changed { layout.report.stored_bytes } else { layout.report.stored_bytes.min(size) };
         Ok(Some(Merged { changed, stored_bytes, inode: file_id.inode.to_string(), ..layout.report }))
     })
 }
 
-/// An unterminated line would become one with the line after it.
+/// Without its newline the last stored line would be fused with the line after it.
 fn check_end(stored: &[u8]) -> Result<()> {
     if stored.is_empty() || stored.ends_with(b"\n") {
         return Ok(());
@@ -70,7 +70,7 @@ fn is_known(storage: &dyn Storage, since: Since<'_>) -> Result<bool> {
     Ok(tail == since.tail)
 }
 
-/// Makes the file of a session that is not here yet, at an absolute path where nothing is.
+/// Creates the file of a session that this machine does not have yet, at an absolute path where nothing exists.
 pub fn create(path: &str, session: &str, header: &[u8], stored: &[u8]) -> Result<Merged> {
     check_end(stored)?;
     let not_its_header = || Error::argument("`header` must be the header line of this session, of version 3");

@@ -1,7 +1,6 @@
-//! Which lines are those that were redacted, or copies of them, and what becomes of each.
+//! Finds redacted lines and copies of them, and determines what replaces each.
 //!
-//! A fork copies entries with their ids and times, and may put one below another entry than the original is below, so that its line is
-//! another one.
+//! A fork copies entries with their ids and times, but an entry may have another parent there, so its line differs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -16,19 +15,19 @@ use crate::json::scanner::Scanner;
 use crate::json::{fields, string_bytes};
 use crate::lines::line_reader::line_text;
 
-/// A line that was redacted, or is to be.
+/// A line that was redacted, or will be.
 #[derive(Debug)]
 pub struct LineRedaction {
-    /// The SHA-256 of its bytes in hexadecimal digits.
+    /// The SHA-256 of the line's bytes, in hexadecimal digits.
     pub hash: String,
-    /// What replaces it; without that the entry loses what it says.
+    /// The new line. None removes the content of the entry.
     pub line: Option<Vec<u8>>,
-    /// The session that it is of, if that is another one: a copy that was changed loses what it says.
+    /// The session of the line, if it is another one. Then the content of a copy that was changed is removed too.
     pub session: Option<String>,
 }
 
 fields! {
-    /// The fields that tell which entry a line is of.
+    /// The fields that identify the entry of a line.
     pub(super) struct IdentityFields<V> {
         kind: V = "type",
         id: V = "id",
@@ -36,7 +35,8 @@ fields! {
     }
 }
 
-/// What the lines of an entry have in common, in a file, its backups and copies: type, timestamp, and the id but in version 1, hashed.
+/// A hash that is the same for all lines of an entry, in a file, its backups and copies: of the type, the timestamp,
+/// and the id (which is missing in version 1).
 pub(super) type LineIdentity = [u8; 32];
 
 pub(super) fn identity_hash(identity: &IdentityFields<Raw<'_>>, id: Option<&[u8]>) -> Option<LineIdentity> {
@@ -45,7 +45,7 @@ pub(super) fn identity_hash(identity: &IdentityFields<Raw<'_>>, id: Option<&[u8]
     Some(id.map_or(names.clone(), |id| names.chain_update(b"\n").chain_update(id)).finalize().into())
 }
 
-/// The identity of an entry with an id; None of any other line.
+/// The identity of an entry with an id; None for any other line.
 pub(super) fn identity_of(line: &[u8]) -> memory::Result<Option<LineIdentity>> {
     let text = line_text(line)?;
     let Some(identity) = read::<IdentityFields<Raw<'_>>>(&text) else { return Ok(None) };
@@ -53,14 +53,15 @@ pub(super) fn identity_of(line: &[u8]) -> memory::Result<Option<LineIdentity>> {
     Ok(id.and_then(|id| identity_hash(&identity, Some(&id))))
 }
 
-/// What takes the place of a line, and the session for which it does. Without a new line the entry loses what it says.
+/// The new line, and the session for which it replaces the old one. None as the line removes the content of the entry.
 pub(super) type Replacement<'a> = (Option<Vec<u8>>, Option<&'a str>);
 
-/// Lines that are redacted.
+/// Lines to redact.
 #[derive(Debug, Default)]
 pub(super) struct LineRedactions {
     by_hash: HashMap<String, Arc<LineRedaction>>,
-    /// Those that a new line shows the entry of, by session: each session may have redacted it in another way.
+    /// Redacted lines whose entry is known from their new line, by session, because each session may have redacted it
+    /// differently.
     by_entry: HashMap<LineIdentity, BTreeMap<Option<String>, Vec<Arc<LineRedaction>>>>,
 }
 
@@ -81,8 +82,8 @@ impl LineRedactions {
         Ok(all)
     }
 
-    /// What takes the place of a line: of one that is redacted itself, of one that differs from such a line only in its parent, or of any
-    /// other copy of an entry of another session. None for any other line.
+    /// The replacement of a line: if the line itself is redacted, if it differs from a redacted line only in its
+    /// parent, or if it is another copy of an entry of another session. None for any other line.
     pub(super) fn replacement(
         &self,
         line: &[u8],
@@ -96,7 +97,7 @@ impl LineRedactions {
         for (session, originals) in entry.and_then(|entry| self.by_entry.get(&entry)).into_iter().flatten() {
             let new = in_place_of(line, originals)?;
             if new.is_none() && session.is_some() {
-                // Of what it holds nobody knows anything.
+                // Nobody knows what this line contains.
                 return Ok(Some((None, session.as_deref())));
             }
             if new.is_some() && found.as_ref().is_none_or(|(other, _)| other.as_deref() == Some(line)) {
@@ -107,7 +108,8 @@ impl LineRedactions {
     }
 }
 
-/// What takes the place of a line that differs from one of these only in its parent; the line itself if it is already in such a place.
+/// The replacement of a line that differs from one of these only in its parent. If the line already is such a
+/// replacement, the line itself.
 fn in_place_of(line: &[u8], originals: &[Arc<LineRedaction>]) -> memory::Result<Option<Vec<u8>>> {
     let mut is_redacted = false;
     for one in originals {
@@ -121,14 +123,14 @@ fn in_place_of(line: &[u8], originals: &[Arc<LineRedaction>]) -> memory::Result<
     is_redacted.then(|| copy_of_bytes(line)).transpose()
 }
 
-/// The line of an entry, below the entry that another one is below. Its other bytes stay as they are: they may not be UTF-8.
+/// `line` with the parent of `other`. The other bytes of `line` stay, because they may not be UTF-8.
 fn below_parent_of(other: &[u8], line: &[u8]) -> memory::Result<Vec<u8>> {
     let (Some(from), Some(to)) = (parent_in(other), parent_in(line)) else { return copy_of_bytes(line) };
     let parts = [line.get(..to.start), other.get(from), line.get(to.end..)];
     joined(&parts.map(Option::unwrap_or_default), b"")
 }
 
-/// Where the value of an entry's `parentId` is in its line.
+/// The range of the value of `parentId` in an entry's line.
 fn parent_in(line: &[u8]) -> Option<Range<usize>> {
     let mut scanner = Scanner::new(line);
     scanner.next_token().ok()?;
@@ -146,7 +148,7 @@ fn parent_in(line: &[u8]) -> Option<Range<usize>> {
     passed.ok().and(parent)
 }
 
-/// The SHA-256 of a line in hexadecimal digits.
+/// The SHA-256 of a line, in hexadecimal digits.
 pub(super) fn hash_of(line: &[u8]) -> String {
     format!("{:x}", Sha256::digest(line))
 }

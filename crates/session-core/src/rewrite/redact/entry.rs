@@ -1,4 +1,4 @@
-//! Takes out of an entry what it says.
+//! Removes the content of an entry.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,14 @@ use crate::format::kinds::{EntryKind, Role};
 use crate::json::reader::elements;
 use crate::json::{string_bytes, ObjectText};
 
-/// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,
-/// and whatever else may say something goes. None if it is not an object.
+/// The line of an entry without its content: texts become `replacement` (a JSON string), arguments of calls become
+/// empty, and every other value that may have content is removed. None if the line is not an object.
 pub(super) fn blanked(line: &str, replacement: &str) -> memory::Result<Option<Vec<u8>>> {
     blanked_object(line, replacement, true)
 }
 
-/// An entry, or the message of one. Of its fields only those of its kind or role stay: the name of another one may say something.
+/// Removes the content of an entry or of its message. Keeps only fields of its kind or role, because the name of
+/// another field may be content.
 fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Result<Option<Vec<u8>>> {
     let Some(object) = ObjectText::read(json)? else { return Ok(None) };
     let name = object.get(if is_entry { "type" } else { "role" }).map_or(Ok(None), string_bytes)?.unwrap_or_default();
@@ -38,14 +39,14 @@ fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Resu
             (b"usage", _) if facts.call.is_some() => numbers_of_usage(&value)?.map(Cow::Owned),
             (key, Some(b'[')) if key == b"content" && says(key) => Some(blank_content(&value, replacement)?.into()),
             (_, Some(b'{' | b'[')) => None,
-            // An entry of this kind is not without it.
+            // An entry of this kind must have this field.
             (b"kind", Some(b'"')) if is_entry && facts.call == Some(ModelCall::Model) => {
                 Some(copy_of(replacement)?.into())
             }
             (key, _) if has(envelope, key) || has(facts.names, key) || has(facts.refers_to, key) => Some(value),
             (key, Some(b'"')) if says(key) => Some(copy_of(replacement)?.into()),
             (key, Some(b'n')) if says(key) => Some(value),
-            // A text in the place of a number says something.
+            // A text in the place of a number is content.
             (key, Some(first)) if *first != b'"' && has(facts.amounts, key) => Some(value),
             _ => None,
         })
@@ -57,7 +58,7 @@ fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Resu
 const AMOUNTS: [&str; 9] =
     ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning", "total", "totalTokens", "cost"];
 
-/// The numbers that usage has under its own keys; None if it is no object.
+/// The numbers of a usage under its own keys; None if it is not an object.
 fn numbers_of_usage(json: &str) -> memory::Result<Option<String>> {
     let Some(usage) = ObjectText::read(json)? else { return Ok(None) };
     let usage = usage.with_values(|key, value| {
@@ -72,7 +73,7 @@ fn numbers_of_usage(json: &str) -> memory::Result<Option<String>> {
     usage.text().and_then(into_string_lossy).map(Some)
 }
 
-/// The blocks of a content: a call of a tool keeps its id and its name, because its result refers to them.
+/// The blocks of a content. A tool call keeps its id and its name, because its result refers to them.
 fn blank_content(content: &str, replacement: &str) -> memory::Result<String> {
     let mut blocks = copy_of("[")?;
     for block in elements(content) {

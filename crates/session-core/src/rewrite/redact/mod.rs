@@ -1,10 +1,10 @@
-//! Taking a text, or what an entry says, out of a session file and its backups, and out of copies of its lines in other sessions
-//! (`copies.rs`).
+//! Removes a text, or the content of entries, from a session file and its backups, and from copies of its lines in
+//! other sessions (`copies.rs`).
 //!
-//! What holds a session together stays: ids, parents, types, roles, times, names of tools and models, and the header. So every entry
-//! keeps its place in the tree. Where a text is taken out, every other byte of its line stays as it was. Where an entry loses what it says,
-//! what stays is written as `json/object_text.rs` does: the texts of values are unchanged, white space between members and keys that are
-//! repeated or have escapes are not.
+//! The structure of a session is kept: ids, parents, types, roles, times, names of tools and models, and the header. So
+//! every entry keeps its place in the tree. If a text is removed, every other byte of its line stays the same. If the
+//! content of an entry is removed, the rest is written as `json/object_text.rs` does: the texts of values stay the
+//! same, but white space between members, repeated keys, and escapes in keys do not.
 
 mod copies;
 mod entry;

@@ -1,4 +1,4 @@
-//! A redaction from the lock to the report. It starts over if another program changes the file meanwhile.
+//! A redaction from the lock to the report. It starts over if another program changes the file in the meantime.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -24,42 +24,44 @@ use crate::storage::file::FileStorage;
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
 
-/// What is taken out.
+/// What a redaction removes.
 #[derive(Debug)]
 enum Target {
-    /// A text; of these entries only, if they are given by their ids.
+    /// A text. If ids are given, only in the entries with these ids.
     Text(Needle, Option<HashSet<Vec<u8>>>),
-    /// What the entries with these ids say.
+    /// The content of the entries with these ids.
     Entries(HashSet<Vec<u8>>),
     /// Lines, and copies of them.
     Lines(LineRedactions),
 }
 
-/// What is taken out, and what takes its place. Texts and ids are WTF-8.
+/// A request: what is removed, and what replaces it. Texts and ids are WTF-8.
 #[derive(Debug)]
 pub struct Redaction {
     target: Target,
-    /// A JSON string, which replaces each text of an entry that loses what it says.
+    /// A JSON string that replaces each text of an entry whose content is removed.
     replacement: String,
 }
 
 impl Redaction {
-    /// Takes out a text; of these entries only, if they are given by their ids.
+    /// Removes a text. If ids are given, only in the entries with these ids.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument`: the text is empty, or it or the replacement has more than 1 MiB.
+    /// `InvalidArgument`: the text is empty, or the text or the replacement is longer than 1 MiB.
     pub fn text(text: &[u8], entries: Option<HashSet<Vec<u8>>>, replacement: &[u8]) -> Result<Self> {
         Self::new(Target::Text(Needle::new(text, replacement)?, entries), replacement)
     }
 
-    /// Takes out what the entries with these ids say. An error (`System`) if there is no memory for the replacement.
+    /// Removes the content of the entries with these ids. Fails with `System` if the allocation of the replacement
+    /// fails.
     pub fn entries(entries: HashSet<Vec<u8>>, replacement: &[u8]) -> Result<Self> {
         Self::new(Target::Entries(entries), replacement)
     }
 
-    /// Takes out lines. What differs from such a line only in its parent gets what replaces the line, below its own parent. Other copies
-    /// of an entry (lines with its type, timestamp and id) stay as they are, unless the line is of another session.
+    /// Removes lines. A line that differs from one of them only in its parent gets the same new line, with its own
+    /// parent. Other copies of an entry (lines with the same type, timestamp and id) stay, unless the line belongs to
+    /// another session.
     ///
     /// # Errors
     ///
@@ -77,16 +79,16 @@ impl Redaction {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RedactedLine {
-    /// The entry's id; None for a line that is not an entry with one.
+    /// The entry's id; None if the line is not an entry with an id.
     pub id: Option<String>,
-    /// The SHA-256 of the bytes of the line, as it was and as it is.
+    /// The SHA-256 of the old line's bytes; `new_hash` of the new line's.
     pub hash: String,
     /// See `hash`.
     pub new_hash: String,
-    /// The line as it is.
+    /// The new line.
     #[serde(skip)]
     pub line: Vec<u8>,
-    /// The session for which it was changed: that of the `LineRedaction`.
+    /// The session of the [`LineRedaction`] by which the line was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
@@ -96,25 +98,28 @@ pub struct RedactedLine {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RedactReport {
-    /// The lines of the session file.
+    /// The changed lines of the session file.
     pub lines: Vec<RedactedLine>,
     /// The paths of the backups that were changed.
     pub backups: Vec<String>,
-    /// The temporary files that contained it, which were removed: dead processes left them in the directory.
+    /// The temporary files of dead processes that contained what is removed. They were deleted.
     pub temporary_files: Vec<String>,
-    /// How many lines of all these files still hold what was to be taken out, or could not be read.
+    /// How many lines of all these files still contain what should be removed, or could not be read.
     pub left: u64,
 }
 
-/// Takes something out of the session file at `path`, and out of its backups; a relative path is made absolute. `is_dry_run`: only tells
-/// what would be changed.
+/// Removes something from the session file at `path` and from its backups. A relative path is resolved. With
+/// `is_dry_run` it only reports what would change.
 ///
-/// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. Temporary files that dead processes left
-/// in the directory are removed. If `path` leads to a directory, that is all that is done. If `left` of the report is not 0, something
-/// remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
-/// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
-/// Errors are those of [`repair`](crate::rewrite::repair::repair), but some of the backups may be changed then. A file that is not a session
-/// is an error only if it holds what was to be taken out.
+/// Each file is replaced as a whole. Lines that other programs append in the meantime are redacted too. Temporary files
+/// of dead processes in the directory are deleted. If `path` leads to a directory, only that is done.
+///
+/// If `left` of the report is not 0, something remains. It also remains in other places, each of which must be redacted
+/// by itself: the catalog's data of the file (`catalog::forget_file` removes it), forks and branches of the session,
+/// the sessions of its subagents, stores, and copies.
+///
+/// Errors are the same as for [`repair`](crate::rewrite::repair::repair), but some of the backups may then be changed.
+/// A file that is not a session is an error only if it contains what should be removed.
 pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let path = &absolute_text(path.as_ref())?;
     if fs::metadata(Path::new(path)).is_ok_and(|meta| meta.is_dir()) {
@@ -132,8 +137,8 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
     }
     let mut left = report.left;
     let mut identities = Identities::default();
-    // The file says which entries the lines of a backup are. It is changed last: once it is, nothing of this is left to do.
-    // The new lines are in memory once.
+    // The session file decides which lines of a backup belong to its entries. It is changed last, because after that
+    // nothing is left to do. All new lines are in memory once.
     let planned = Some(redact_file(path, false, redaction, true, &mut identities)?).filter(|_| is_dry_run);
     let mut backups = Vec::new();
     for backup in backups_of(path)? {
@@ -148,8 +153,9 @@ pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -
     Ok(RedactReport { lines, backups, left, ..report })
 }
 
-/// What lines that are in no session file become, such as those of a store: those that change. Where the file at an
-/// absolute path has the entry, whose line may have been edited there, what that becomes takes the place.
+/// Redacts lines that are not in a session file, such as the lines of a store. Returns the lines that change. If the
+/// file at the absolute path `path` has the entry, perhaps with an edited line, the redacted form of that line is
+/// returned instead.
 pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction, path: Option<&str>) -> Result<Vec<RedactedLine>> {
     let mut identities = Identities::default();
     let mut redactor = Redactor::new(redaction, false, &mut identities);
@@ -178,15 +184,15 @@ pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction, path: Option<&str>
     Ok(changed)
 }
 
-/// The files that a migration and repairs left beside a session file.
+/// The backups of migrations and repairs beside a session file.
 fn backups_of(path: &str) -> Result<Vec<String>> {
     let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
     let backups = backup::backups_of(&target).with_call("scandir", path)?;
     Ok(backups.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect())
 }
 
-/// Removes the temporary files of dead processes from a directory. The report names those that contain what is to be taken out; of those
-/// that cannot be removed it counts the lines as left.
+/// Removes the temporary files of dead processes from a directory. The report lists the files that contain what is
+/// removed. If such a file cannot be deleted, its lines count as left.
 fn redact_temporary_files(dir: &Path, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let mut report = RedactReport::default();
     for temporary in sweep::abandoned(dir) {
@@ -230,12 +236,12 @@ fn redact_file(
     })
 }
 
-/// What tells which lines of backups are those of an entry that is taken out.
+/// Identifies the lines of backups that belong to an entry that is redacted.
 #[derive(Default)]
 struct Identities {
-    /// Those of the entries that were found by their ids, or by lines: with their ids, and without.
+    /// The identities of the entries that were found by their ids or by lines; each with its id, and without.
     found: HashSet<LineIdentity>,
-    /// Those of the file's entries, with their ids.
+    /// The identities of the file's entries, with their ids.
     in_file: HashSet<LineIdentity>,
 }
 
@@ -252,7 +258,7 @@ impl<'a> Redactor<'a> {
         Self { redaction, is_backup, identities, changed: Vec::new(), left: 0 }
     }
 
-    /// The new version of a line; None if it stays.
+    /// The new line; None if the line stays.
     fn line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
         let identity = read::<IdentityFields<Raw<'_>>>(&text);
@@ -310,8 +316,8 @@ impl<'a> Redactor<'a> {
         Ok(new)
     }
 
-    /// Whether a line without a match of its own belongs to an entry that is taken out. In a backup, from before a migration or a repair,
-    /// the entry may have no id or another one.
+    /// Whether a line without a match of its own belongs to an entry that is redacted. In a backup, which was made
+    /// before a migration or a repair, the entry may have no id or another one.
     fn is_other_line(&self, [with_id, without_id]: [LineIdentity; 2], has_id: bool) -> bool {
         let Identities { found, in_file } = &*self.identities;
         if self.is_backup {
@@ -321,9 +327,9 @@ impl<'a> Redactor<'a> {
         }
     }
 
-    /// Whether a line still holds what was to be taken out. `is_named`: it is one of an entry that is.
+    /// Whether a line still contains what should be removed. `is_named`: whether it is a line of a redacted entry.
     fn is_left(&self, line: &[u8], is_named: bool, is_object: bool) -> bool {
-        // What a damaged line says of an entry cannot be told from the rest of it.
+        // In a damaged line we cannot tell the content of the entry from the rest.
         let is_damaged_one_of =
             |ids: &HashSet<Vec<u8>>| !is_object && ids.iter().any(|id| memchr::memmem::find(line, id).is_some());
         match &self.redaction.target {
@@ -339,7 +345,7 @@ impl Rewrite for Redactor<'_> {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
         write_lines(old, out, false, |line| match line.skipped {
             Some(_) => {
-                // It is too long to be read, and stays.
+                // The line is too long to be read, so it stays.
                 self.left += 1;
                 Ok(None)
             }

@@ -1,4 +1,4 @@
-//! The header of a file that has none as a line of its own.
+//! The header of a file that has no header as a line of its own.
 
 use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::memory::{self, copy_of_bytes};
@@ -16,14 +16,14 @@ use crate::storage::storage::Storage;
 /// A header that is not a line of its own.
 pub(super) struct SalvagedHeader {
     pub text: Vec<u8>,
-    /// The line that it is in, counted from 1; none if nothing is left of it.
+    /// The number of the line that contains it, counted from 1; None if no line does.
     pub line: Option<u64>,
-    /// Whether it is unchanged; otherwise it is composed of what is left.
+    /// Whether it is unchanged. Otherwise it is composed of its remaining fields.
     pub whole: bool,
 }
 
-/// The header for a file that has none as a line of its own; None if it has one. An error if it is of an older
-/// version. `now` is the time, ms since 1970.
+/// Finds the header of a file that has no header as a line of its own; None if it has one. Fails if the header has an
+/// older version. `now` is the time in ms since 1970.
 pub(super) fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<SalvagedHeader>> {
     let path = storage.name();
     let mut incomplete = None;
@@ -40,7 +40,7 @@ pub(super) fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<O
             let version = match (&header, stated) {
                 (Some(header), _) => header.version,
                 (None, Some(stated)) => Version::of(Some(&stated))?,
-                // That of an incomplete header may be unknown: entries of version 1 could not be kept anyway.
+                // The version of an incomplete header may be unknown. Entries of version 1 could not be kept anyway.
                 (None, None) => Version::Current,
             };
             if version != Version::Current {
@@ -62,7 +62,7 @@ pub(super) fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<O
     Ok(incomplete)
 }
 
-/// A header composed of what is left of one, the file's name and the time.
+/// A header, composed of the remaining fields of an incomplete one, the file's name and the time.
 fn composed(path: &str, left: Option<&Fields<'_>>, now: f64) -> Result<Vec<u8>> {
     let field = |name| -> memory::Result<Option<String>> {
         let text = left.and_then(|left| left.get(name)).map_or(Ok(None), owned_string)?;

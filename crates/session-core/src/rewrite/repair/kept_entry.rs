@@ -1,4 +1,4 @@
-//! An entry that stays in the file, and what of it changes.
+//! An entry that stays in the file, and its changes.
 
 use super::line_text::{bytes_of, LineSource};
 use super::repair_log::RepairLog;
@@ -15,7 +15,7 @@ use crate::storage::storage::Storage;
 pub(super) struct KeptEntry {
     pub head: EntryHead<'static>,
     pub source: LineSource,
-    /// The number of its line in the old file, or of the line that it was salvaged from.
+    /// The number of its line in the old file, or of the line from which it was salvaged.
     pub line: u64,
     /// The fields that change, with their new JSON texts.
     edits: Vec<(&'static str, String)>,
@@ -40,7 +40,7 @@ impl KeptEntry {
         Ok(())
     }
 
-    /// Lets one of its keys that refer to entries refer to this one.
+    /// Sets one of its references to the entry `id`.
     pub(super) fn refer(&mut self, key: &'static str, id: &[u8]) -> memory::Result<()> {
         match key {
             "parentId" => self.set_parent(Some(id)),
@@ -48,7 +48,7 @@ impl KeptEntry {
         }
     }
 
-    /// Gives it a parent in place of one that cannot be read.
+    /// Sets its parent, because the old parent cannot be read.
     pub(super) fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) -> memory::Result<()> {
         let now = parent.map_or(" made a root", |_| " reattached to ");
         let [id, parent_id] = [&*self.head.id, parent.unwrap_or_default()].map(shown);
@@ -56,7 +56,7 @@ impl KeptEntry {
         self.set_parent(parent)
     }
 
-    /// Lets a compaction, whose first kept entry is missing, keep entries from another one on.
+    /// Makes a compaction, whose first kept entry is missing, keep the entries from `first` on.
     pub(super) fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) -> memory::Result<()> {
         let [id, from] = [&*self.head.id, first].map(shown);
         repairs.push(self.line, &["compaction ", &id, " keeps entries from ", &from, " on"])?;

@@ -1,4 +1,4 @@
-//! The text of a line, of the old file or a new one.
+//! The text of a line, from the old file or new.
 
 use crate::base::error::Result;
 use crate::base::memory::copy_of_bytes;

@@ -35,7 +35,7 @@ impl RepairPlan {
             Some((Some(line), false)) => {
                 repairs.push(line, &["a header was written with what is left of it"])?;
             }
-            // A whole one is reported with its line.
+            // A whole header is reported with its line.
             Some((Some(_), true)) | None => {}
         }
         let header_line = salvaged.as_ref().filter(|header| header.whole).and_then(|header| header.line);
@@ -88,7 +88,7 @@ impl Rewrite for RepairPlan {
     }
 }
 
-/// Takes the entries out of a damaged line. Gives how many there are.
+/// Salvages the entries in a damaged line. Returns how many there are.
 fn salvage(
     storage: &dyn Storage,
     line: &SurveyedLine,
@@ -116,7 +116,7 @@ fn salvage(
     Ok(entries)
 }
 
-/// The entry of the report on a damaged line.
+/// The report's sentence about a damaged line.
 fn describe(reason: &str, header: bool, entries: usize) -> String {
     match (header, entries) {
         (false, 0) => format!("removed: {reason}"),

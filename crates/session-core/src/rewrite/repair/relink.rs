@@ -1,4 +1,4 @@
-//! The entries of a file that is being repaired, and the links between them.
+//! The entries of a file that is being repaired, and their parents and references.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,10 +21,10 @@ use crate::storage::storage::Storage;
 use crate::tree::tree_integrity::check_integrity;
 use crate::tree::Tree;
 
-/// A damaged entry, or several in a row, and what can be read of the first.
+/// A damaged entry, or several consecutive ones, and the fields of the first that can be read.
 #[derive(Debug)]
 pub(super) struct MissingEntry {
-    /// How many entries are before it.
+    /// How many entries precede it.
     at: usize,
     id: Option<Vec<u8>>,
     parent: Option<Vec<u8>>,
@@ -33,15 +33,16 @@ pub(super) struct MissingEntry {
 /// The parent of a missing entry.
 #[derive(Clone, Copy)]
 enum MissingParent<'a> {
-    /// Known: the missing entry's parent, or its next ancestor that is not missing.
+    /// Known: the missing entry's parent, or its nearest ancestor that is not missing.
     Read(Option<&'a [u8]>),
-    /// Unknown: the entry before this one is the best guess.
+    /// Unknown: the entry before this position is the best guess.
     Before(usize),
 }
 
 type PositionsById<'a> = HashMap<&'a [u8], usize>;
 
-/// Longer ids do not become the parent of other entries: the file would grow by their length with each of these.
+/// The longest id, in bytes, that becomes a parent of other entries. A longer one would make the file grow with each of
+/// them.
 const LONGEST_ID: usize = 256;
 
 /// Everything that stays, in file order.
@@ -49,12 +50,12 @@ const LONGEST_ID: usize = 256;
 pub(super) struct Relinker {
     pub entries: Vec<KeptEntry>,
     missing: Vec<MissingEntry>,
-    /// The first entry with each hash of its line.
+    /// For each hash of a line, the first entry with it.
     by_hash: HashMap<u64, usize>,
 }
 
 impl Relinker {
-    /// Adds the entry of a line, unless an earlier line is the same.
+    /// Adds the entry of a line, unless an earlier line is equal.
     pub(super) fn push(
         &mut self,
         entry: KeptEntry,
@@ -76,7 +77,7 @@ impl Relinker {
         Ok(())
     }
 
-    /// Adds a missing entry of which these fields are left. Several in a row of which nothing is left count as one.
+    /// Adds a missing entry with these remaining fields. Consecutive ones without remaining fields count as one.
     pub(super) fn push_missing(&mut self, fields: &Fields<'_>) -> memory::Result<()> {
         let field = |name| fields.get(name).map_or(Ok(None), owned_string);
         let missing = MissingEntry { at: self.entries.len(), id: field("id")?, parent: field("parentId")? };
@@ -88,7 +89,8 @@ impl Relinker {
         Ok(())
     }
 
-    /// Gives a new id to each entry whose id an earlier one has, and lets its own and later references follow.
+    /// Gives a new id to each entry whose id an earlier entry has, and changes its references to itself and later
+    /// references to it.
     pub(super) fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut RepairLog) -> Result<()> {
         let mut taken = ids_of(&self.entries)?;
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
@@ -120,9 +122,9 @@ impl Relinker {
         Ok(())
     }
 
-    /// Gives parents to entries whose own is missing: the parent of the missing entry, or else the entry before it in the file.
-    /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
-    /// the child is taken, which cannot be one.
+    /// Sets the parents of entries whose parent is missing: to the parent of the missing entry, or else to the entry
+    /// before the missing entry in the file. If the missing entry comes after its child, the entry before it may be a
+    /// descendant of that child. Then the entry before the child is used, which cannot be one.
     pub(super) fn relink(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
         let Self { entries, missing, .. } = self;
         let ids = ids_of(entries)?;
@@ -135,7 +137,7 @@ impl Relinker {
                 Parent::Id(_) | Parent::Null | Parent::Missing => None,
             };
             let parent = lost_parent.map(|lost| {
-                // If no damaged line has that id, the last one before the entry is the likeliest.
+                // If no damaged line has that id, the last damaged line before the entry is the likeliest.
                 let lost = lost.or_else(|| missing.partition_point(|one| one.at <= at).checked_sub(1))?;
                 match parents.get(lost)? {
                     MissingParent::Read(parent) => *parent,
@@ -161,7 +163,7 @@ impl Relinker {
         Ok(())
     }
 
-    /// Cuts every cycle at its first entry.
+    /// Cuts each cycle at its first entry.
     pub(super) fn cut_cycles(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
         let mut tree = Tree::default();
         for entry in &self.entries {
@@ -190,7 +192,8 @@ fn id_at(entries: &[KeptEntry], at: usize) -> Option<&[u8]> {
     entries.get(at).map(|entry| &*entry.head.id)
 }
 
-/// The positions of missing entries by their ids, and the parent of each. If that is missing, too, it is that one's parent.
+/// The positions of missing entries by their ids, and the parent of each. If that parent is missing too, the parent's
+/// parent.
 fn parents_of_missing<'a>(
     missing: &'a [MissingEntry],
     ids: &HashSet<Vec<u8>>,

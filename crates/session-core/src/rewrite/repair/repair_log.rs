@@ -1,20 +1,20 @@
-//! The list of single repairs.
+//! The list of repairs for the report.
 
 use serde::Serialize;
 
 use crate::base::memory::{self, push_str};
 use crate::index::damage_report::REPORT_LIMIT;
 
-/// What was repaired in one line.
+/// A repair of one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// The line in the original, counted from 1.
     pub line: u64,
-    /// What was repaired.
+    /// A description of the repair.
     pub what: String,
 }
 
-/// The repairs so far, of which the first by line are kept.
+/// The repairs so far. The first ones by line are kept.
 #[derive(Debug, Default)]
 pub(super) struct RepairLog {
     pub kept: Vec<Repair>,
@@ -22,7 +22,7 @@ pub(super) struct RepairLog {
 }
 
 impl RepairLog {
-    /// Adds a repair of a line, in words that are joined.
+    /// Adds a repair of a line. `words` are joined to its description.
     pub(super) fn push(&mut self, line: u64, words: &[&str]) -> memory::Result<()> {
         let mut what = String::new();
         words.iter().try_for_each(|part| push_str(&mut what, part))?;

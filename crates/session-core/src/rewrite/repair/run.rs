@@ -1,4 +1,4 @@
-//! A repair from the lock to the report. It starts over if another program changes the file meanwhile.
+//! A repair from the lock to the report. It starts over if another program changes the file in the meantime.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,39 +24,40 @@ use crate::rewrite::replace::{retried, Backup};
 pub struct RepairReport {
     /// The path of the file.
     pub path: String,
-    /// The path of the original; None if there was nothing to repair.
+    /// The path of the backup with the original; None if there was nothing to repair.
     pub backup: Option<String>,
-    /// The report on the file as it was.
+    /// The report on the file before the repair.
     pub before: Arc<VerifyReport>,
-    /// The report on the file as it is.
+    /// The report on the file after the repair.
     pub after: Arc<VerifyReport>,
     /// The first repairs by line, at most 1,000.
     pub repairs: Vec<Repair>,
-    /// How many repairs there were.
+    /// The number of repairs.
     pub repair_count: u64,
 }
 
-/// Repairs the session file at `path`; a relative path is made absolute. A good file is left alone. `now` is the time in ms since 1970, for a
-/// header that has none.
+/// Repairs the session file at `path`. A relative path is resolved. A file without damage is not changed. `now` is the
+/// time in ms since 1970, for a header without one.
 ///
-/// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
-/// the length of the old one.
+/// Lines that other programs append in the meantime are copied unchanged. The time and the length of the new file are
+/// linear in the length of the old one.
 ///
 /// # Errors
 ///
-/// `SessionInvalid`: the file is not a session of pi: it has neither a header nor an entry of one of pi's kinds, or another program's format. `SessionLocked`: another process has its lock, or a
-/// session that does not share it ([`Lock::ExclusiveProcess`](crate::base::options::Lock::ExclusiveProcess) does).
-/// `SessionChanged`: others keep writing to it. `System`: it cannot be read or written.
+/// `SessionInvalid`: the file is not a session of pi, because it has neither a header nor an entry of one of pi's
+/// kinds, or because it has another program's format. `SessionLocked`: another process has its lock, or a session that
+/// does not share it ([`Lock::ExclusiveProcess`](crate::base::options::Lock::ExclusiveProcess) does). `SessionChanged`:
+/// others keep writing to it. `System`: it cannot be read or written.
 ///
-/// Nothing is changed then, but for an error after the new file has got the name: the original is then in the backup (`<file>.bak`, or
-/// `<file>.v1.bak` of an old version), which is complete by then.
+/// Then nothing is changed, except if the error came after the new file was renamed: then the original is in the backup
+/// (`<file>.bak`, or `<file>.v1.bak` of an old version), which is complete.
 pub fn repair(path: impl AsRef<Path>, now: f64) -> Result<RepairReport> {
     let path = &absolute_text(path.as_ref())?;
     let good = Arc::new(verify(path)?);
     if good.ok {
         return Ok(done(path, good.clone(), good, RepairLog::default(), None));
     }
-    // The file may have changed before the lock was taken.
+    // Verified again, because the file may have changed before the lock was taken.
     let _lock = SessionLockGuard::join(path)?;
     let mut before = None;
     let mut repairs = RepairLog::default();
