@@ -37,7 +37,8 @@ const HOLD_PAUSE: Duration = Duration::from_millis(2);
 const CARRY_ROUNDS: u32 = 3;
 /// How long the old file is watched after the rename, for programs that do not know the end mark: until `QUIET_PAUSES`
 /// pauses in a row without an appended line, at most `CHECKS` pauses. pi opens the file by its name for each line, and
-/// writes some
+/// writes some 50 µs later. If it is interrupted in between, it continues when another program's time slice ends, which
+/// on Linux takes about 3 ms at most (`base_slice_ns`).
 const QUIET_PAUSES: u32 = 3;
 const CHECKS: u32 = 200;
 const CHECK_PAUSE: Duration = Duration::from_millis(1);
