@@ -1,16 +1,16 @@
-//! Appending one line.
+//! Appends one line.
 //!
-//! A check before the write (`statx`, or `fstat` where there is none) tells whether the file is still there, and whether it
-//! has grown. After the write `lseek` tells where the line is. What other processes wrote in between is before it and is read
-//! first. In two cases the line is rolled back and written again:
-//! - It continues an unterminated line of another process: it is written on a line of its own.
-//! - Another process has used the same id meanwhile: it is written with a new id.
+//! A check before the write (`statx`, or `fstat` where there is none) shows whether the file still exists and whether
+//! it has grown. After the write `lseek` returns the position of the line. Lines that other processes wrote in between
+//! precede it, and are read first. In two cases the line is rolled back and written again:
+//! - It continues an unterminated line of another process. It is written again on a line of its own.
+//! - Another process has used the same id in the meantime. It is written again with a new id.
 //!
-//! If two processes choose one id at the same moment, the one whose line is later in the file sees the other's line and takes
-//! its own back. So ids stay unique without a lock.
+//! If two processes choose one id at the same moment, the process whose line is later in the file sees the other's line
+//! and rolls its own back. So ids stay unique without a lock.
 //!
-//! A line that is not where it was expected may be in a file that has lost its name: then it is looked for in the file that has the
-//! name now, and written there if it is missing ([`crate::storage::end_mark`]).
+//! A line that is not at the expected position may be in a file that has lost its name. Then the session searches the
+//! file that has the name now, and writes the line there if it is missing ([`crate::storage::end_mark`]).
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -30,7 +30,7 @@ use crate::tree::RowNo;
 use super::session::{check_length, Session};
 
 thread_local! {
-    /// Memory for the next line.
+    /// The buffer for the next line.
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -40,7 +40,7 @@ pub(super) const TRIES: usize = 8;
 /// The parent of a new entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParentChoice {
-    /// The leaf, which stays where it is when other processes append.
+    /// The leaf. Appends of other processes do not move it.
     Leaf,
     /// The entry with this id, WTF-8.
     Id(Vec<u8>),
@@ -48,21 +48,22 @@ pub enum ParentChoice {
     Root,
 }
 
-/// What the next append does to a session whose entries the caller keeps.
+/// The effect of the next append, for a session whose entries the caller keeps.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppendPlan {
-    /// The caller keeps the entry: nothing is written.
+    /// The caller keeps the entry, and nothing is written.
     Keep,
     WriteLine,
-    /// Makes the file, with the header and all entries.
+    /// Creates the file, with the header and all entries.
     MakeFile {
-        /// How many entries there are before the new one: it tells whether any was added since their lines were made.
+        /// The number of entries before the new one. It shows whether an entry was added after their lines were made.
         entries: usize,
     },
 }
 
-/// Whether an append needs a message's JSON text, before its role is known. The boundary asks, and makes no text that is not written.
+/// Whether an append needs the JSON text of a message, before its role is known. The boundary asks this, so that it
+/// makes no text that is not written.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -70,34 +71,35 @@ pub enum TextNeed {
     /// The session has no file.
     Never = 0,
     Always = 1,
-    /// If the message is conversation, which makes the session's file.
+    /// Only if the message is conversation, which creates the session's file.
     OfConversation = 2,
 }
 
-/// An entry to be appended.
+/// An entry that will be appended.
 #[derive(Debug)]
 pub struct NewEntry<'a> {
-    /// Its kind; not [`EntryKind::Unknown`].
+    /// The entry's kind; not [`EntryKind::Unknown`].
     pub kind: EntryKind,
-    /// The JSON text of an object, in one line: the fields of its kind, see [`file_format`](crate::file_format), without `type`, `id`,
-    /// `parentId` and `timestamp`.
+    /// The JSON text of an object, in one line: the fields of the kind (see [`file_format`](crate::file_format)),
+    /// without `type`, `id`, `parentId` and `timestamp`.
     pub own_fields: Cow<'a, [u8]>,
-    /// Its parent.
+    /// The entry's parent.
     pub parent: ParentChoice,
-    /// An id that its own fields refer to already, and no entry has. Any text is accepted; an entry with an empty id has no children. None:
-    /// a new one, which is best: another process may take a given one meanwhile (`SessionChanged`).
+    /// An id to which the own fields already refer, and that no entry has. Any text is accepted, but an entry with an
+    /// empty id has no children. None chooses a new id. That is better, because another process may use a given id in
+    /// the meantime (`SessionChanged`).
     pub id: Option<&'a str>,
-    /// Its time, ms since 1970.
+    /// The entry's time, ms since 1970.
     pub time: f64,
 }
 
 impl<'a> NewEntry<'a> {
-    /// An entry below the leaf, with a new id.
+    /// An entry with a new id. Its parent is the leaf.
     pub fn new(kind: EntryKind, own_fields: &'a [u8], time: f64) -> Self {
         Self { kind, own_fields: Cow::Borrowed(own_fields), parent: ParentChoice::Leaf, id: None, time }
     }
 
-    /// The same of a value. `OwnFields` that are [`Other`](OwnFields::Other) have the kind that their `type` names.
+    /// As [`new`](Self::new), from a value. [`OwnFields::Other`] has the kind in its `type`.
     ///
     /// ```
     /// # use pi_session_core::{NewEntry, NewHeader, Session};
@@ -111,14 +113,14 @@ impl<'a> NewEntry<'a> {
     ///
     /// # Errors
     ///
-    /// There is not enough memory for the JSON of the fields.
+    /// `System`: the allocation of the fields' JSON fails.
     pub fn of(fields: &OwnFields, time: f64) -> Result<Self> {
         let own_fields = Cow::Owned(fields.to_json()?.into_bytes());
         Ok(Self { kind: fields.kind(), own_fields, parent: ParentChoice::Leaf, id: None, time })
     }
 }
 
-/// A line that was written to a file that had lost its name.
+/// A line in a file that had lost its name.
 struct StrayLine {
     id: String,
     span: LineSpan,
@@ -126,25 +128,28 @@ struct StrayLine {
 }
 
 impl Session {
-    /// Appends an entry; the leaf moves to it. Returns its row. Other rows may have other numbers after it, see [`RowNo`]. Of the fields
-    /// only the target of a context edit is checked: which ones a kind needs is said at [`EntryKind`].
+    /// Appends an entry, which becomes the leaf. Returns its row. After the call other rows may have other numbers, see
+    /// [`RowNo`]. Of the fields only the target of a context edit is checked; [`EntryKind`] lists the fields that each
+    /// kind needs.
     ///
-    /// Its line is written to the session's file, after what other processes wrote was read. A session that has no file yet
-    /// ([`Session::create`]) keeps its entries in memory, and makes the file with all of them when the first message of the user or
-    /// the model is appended. [`Persistence::Memory`](super::Persistence::Memory) keeps them in memory.
+    /// The line is written to the session's file, after the lines of other processes were read. A session without a
+    /// file ([`Session::create`]) keeps its entries in memory. When the first message of the user or the model is
+    /// appended, it creates the file with all of them. With [`Persistence::Memory`](super::Persistence::Memory) the
+    /// entries stay in memory.
     ///
     /// # Errors
     ///
-    /// The session is then as it was, but for entries that other processes wrote.
+    /// The session is then unchanged, except for entries of other processes.
     /// - `InvalidArgument`: `new` cannot be an entry of this session, see its fields.
     /// - `EntryNotFound`: no entry has the id of the parent, or of the target of a context edit.
-    /// - `EntryNotEditable`: a context edit would do nothing: its target is not on the path to its parent, or gives the model no content.
+    /// - `EntryNotEditable`: a context edit would have no effect, because its target is not on the path to its parent,
+    ///   or has no content for the model.
     /// - `SessionReadOnly`: the session was opened read-only.
     /// - `SessionLocked`: another process has the session's lock.
-    /// - `SessionChanged`, `SessionDeleted`: the file has become one that the entry cannot be added to. `SessionChanged` is also that other
-    ///   processes kept writing at the same moments, or took the id of `new`: then append again, with another id.
+    /// - `SessionChanged`, `SessionDeleted`: the entry cannot be added to the file any more. `SessionChanged` also if
+    ///   other processes kept writing at the same moments, or used the id of `new`. Then append again, with another id.
     /// - `TooLong`: the line would have more than 2 GiB.
-    /// - `System`: the file could not be read, made or written.
+    /// - `System`: the file could not be read, created or written.
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
         self.check_writable()?;
         let head = NewHead::of(new.kind, &new.own_fields)?;
@@ -160,7 +165,7 @@ impl Session {
         self.append_as_planned(new, &head, AppendPlan::MakeFile { entries: rows.len() }, &before)
     }
 
-    /// What an append of this entry is going to do, if the caller keeps the entries that have no line.
+    /// The effect of an append of this entry, if the caller keeps the entries without a line.
     #[doc(hidden)]
     pub fn append_plan(&self, head: &NewHead) -> AppendPlan {
         if self.writes_lines() {
@@ -172,7 +177,7 @@ impl Session {
         }
     }
 
-    /// What the next append of a message needs.
+    /// Whether the next append of a message needs its text.
     #[doc(hidden)]
     pub fn text_need(&self) -> TextNeed {
         if !self.is_persisted() {
@@ -184,8 +189,8 @@ impl Session {
         }
     }
 
-    /// Appends an entry whose own fields are not checked again. `before` are the lines of the header and of all entries, if the
-    /// append makes the file. If the caller keeps the entry, its own fields are not read.
+    /// Appends an entry without checking its own fields again. If the append creates the file, `before` contains the
+    /// lines of the header and of all entries. If the caller keeps the entry, its own fields are not read.
     #[doc(hidden)]
     pub fn append_as_planned(
         &mut self,
@@ -206,7 +211,7 @@ impl Session {
         appended.map_err(|error| error.with_path(self.file()))
     }
 
-    /// Makes the file of a session that has none yet, with an entry that is new.
+    /// Creates the file of a session without one, with a new entry at the end.
     fn append_and_make_file(&mut self, new: &NewEntry<'_>, head: &NewHead, before: &[Vec<u8>]) -> Result<RowNo> {
         let path = self.file.clone().filter(|_| before.len() == self.tree().len() + 1);
         let path = path.ok_or_else(|| Error::internal("a file would be made without its header or an entry"))?;
@@ -228,7 +233,6 @@ impl Session {
         Ok(row)
     }
 
-    /// The parent of a new entry.
     fn parent_of(&self, new: &NewEntry<'_>) -> Result<Option<RowNo>> {
         match &new.parent {
             ParentChoice::Leaf => Ok(self.tree().leaf()),
@@ -237,7 +241,7 @@ impl Session {
         }
     }
 
-    /// The envelope of a new entry, which must fit the entries that are there now.
+    /// The envelope of a new entry. Fails if the envelope does not fit the current entries.
     #[doc(hidden)]
     pub fn envelope(&self, new: &NewEntry<'_>, head: &NewHead) -> Result<Envelope> {
         let parent = self.parent_of(new)?;
@@ -259,13 +263,15 @@ impl Session {
         let mut stray = None;
         let appended = self.append_until_named(new, new_head, &mut stray);
         if let (Err(_), Some(StrayLine { span, line, .. })) = (&appended, &stray) {
-            // If that file comes back, it must not have what was not appended. Where this fails, it is read like another process's line.
+            // If that file gets its name back, it must not contain a line whose append failed. If the roll-back fails,
+            // the line is read like one of another process.
             let _ = self.roll_back(*span, line);
         }
         appended
     }
 
-    /// Writes the line until it is in the file that has the name. `stray` becomes where it was last written to a file that had lost its name.
+    /// Writes the line until it is in the file that has the name. Sets `stray` to the last line that was written to a
+    /// file that had lost its name.
     fn append_until_named(
         &mut self,
         new: &NewEntry<'_>,
@@ -278,7 +284,8 @@ impl Session {
             self.take_lock()?;
             self.refresh()?;
             if self.check_lock()? {
-                // Who had it may have replaced the file. Somebody may have the lock again, but not for as long as a check holds good.
+                // The process that had the lock may have replaced the file. Another process may take the lock again,
+                // but it waits as long as a check is valid.
                 self.refresh()?;
             }
             if let Some(StrayLine { id, line, .. }) = stray {
@@ -295,7 +302,7 @@ impl Session {
                 envelope.id.clone_from(id);
             }
             let head = new_head.with(new.kind, &envelope);
-            // After the write there is nothing that may fail.
+            // After the write nothing may fail.
             self.reserve(&head)?;
             let Some(storage) = self.storage.as_mut() else {
                 return Err(Error::internal("a session without a storage writes a line"));
@@ -304,14 +311,14 @@ impl Session {
             push_line(&mut text, new.kind, &envelope, &new.own_fields)?;
             check_length(&text, self.file.as_deref().unwrap_or_default())?;
             let span = match storage.append(&mut text) {
-                // Another file took its name before it was opened for writing.
+                // Another file took the name before the file was opened for writing.
                 Err(error) if error.needs_file_check() && left > 0 => {
                     self.mark_suspect();
                     continue;
                 }
                 result => result?,
             };
-            // A newline may precede it that ends another writer's last line.
+            // A newline that ends another writer's last line may precede it.
             let start = span.offset - (text.len() as u64 - 1 - u64::from(span.len));
             if start == self.size && self.index.indexed_end() == start {
                 self.size = span.end() + 1;
@@ -332,7 +339,7 @@ impl Session {
         Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
     }
 
-    /// Whether the path still leads to the file that a line was written to. If that cannot be told, the line is rolled back.
+    /// Whether the path still leads to the file in which a line was written. Rolls the line back if the check fails.
     fn has_name_after_write(&mut self, span: LineSpan, line: &[u8]) -> Result<bool> {
         let status = self.storage.as_ref().map(|storage| storage.status(true)).transpose();
         match status {
@@ -344,8 +351,8 @@ impl Session {
         }
     }
 
-    /// Takes an entry whose line was carried over to another file for one that was appended here. If the line was changed there, as a
-    /// redaction does, the entry counts as read from the file.
+    /// Treats an entry whose line was copied to another file as appended here. If the line was changed there, for
+    /// example by a redaction, the entry counts as read from the file.
     fn adopt(&mut self, row: RowNo, line: &[u8]) {
         let is_as_written = self.line(row).is_ok_and(|found| found.is_some_and(|found| found.as_bytes() == line));
         if let Err(at) = self.appended.binary_search(&row) {
@@ -356,8 +363,8 @@ impl Session {
         self.index.tree.set_leaf(Some(row));
     }
 
-    /// Checks what precedes a line that was not written where it was expected, or was written after an unterminated line. Returns whether
-    /// the line stays: if not, it was rolled back and must be written again.
+    /// Checks the bytes before a line that was not written at the expected position, or was written after an
+    /// unterminated line. Returns whether the line stays. If not, it was rolled back and must be written again.
     fn check_landing(
         &mut self,
         span: LineSpan,
@@ -368,7 +375,7 @@ impl Session {
         let expected = self.size;
         let has_same_ends = if start > expected { self.has_same_ends() } else { Ok(start == expected) };
         if !matches!(has_same_ends, Ok(true)) {
-            // The file was truncated or rewritten a moment before; the next check takes that in.
+            // The file was truncated or rewritten a moment before. The next check reads the change.
             self.roll_back(span, line)?;
             self.mark_suspect();
             return has_same_ends.map(|_| false);
@@ -391,7 +398,7 @@ impl Session {
         };
         self.history.grown(start - expected, self.tree().len() - before);
         if is_unterminated && span.offset == start {
-            // The unterminated line is ended by the newline after the spaces, or by the one that the next try begins with.
+            // The newline after the spaces ends the unterminated line; or the next try begins with a newline.
             self.roll_back(span, line)?;
             if let Some(storage) = self.storage.as_mut() {
                 storage.set_unterminated(true);

@@ -1,4 +1,4 @@
-//! The text of one body, wherever its entry's line is by now.
+//! The text of one body, even if its entry's line has moved.
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -10,38 +10,39 @@ use crate::format::entry::{read_line_and_bodies, EntryKind};
 use crate::index::read_entries::TakeBody;
 use crate::tree::RowNo;
 
-/// A body that an entry was given out with, to be found again.
+/// Identifies a body of an entry that was returned earlier.
 #[derive(Debug)]
 pub struct BodyPlace<'a> {
-    /// The row that its entry had then.
+    /// The row of the entry at that time.
     pub row: RowNo,
-    /// The id of its entry, WTF-8.
+    /// The id of the entry, WTF-8.
     pub id: &'a [u8],
-    /// Which value of the entry it is.
+    /// Which value of the entry the body is.
     pub of: BodyOf,
 }
 
-/// What is known of a body that is not where it was.
+/// The known facts about a body that is not at its position any more.
 #[derive(Debug)]
 pub struct MissingBody {
     session: u128,
     kind: Option<EntryKind>,
     len: Option<usize>,
-    /// Whether another file has the session's name: then the body is what that says.
+    /// Whether another file has the session's name. Then the body is read from that file.
     pub is_replaced: bool,
 }
 
 #[doc(hidden)]
 impl Session {
-    /// Hands on the text of a body, as it is in the file; `take` returns false if it is not JSON. If it is not there, what is known of it
-    /// comes with the error. With `checks_name` it counts as not there once another file has the session's name.
+    /// Calls `take` with the text of a body in the file; `take` returns false if it is not JSON. If the body is not at
+    /// its position, the error comes with the known facts about it. With `checks_name` the body also counts as missing
+    /// if another file has the session's name.
     pub fn body_text(
         &self,
         place: &BodyPlace<'_>,
         checks_name: bool,
         take: &mut TakeBody<'_>,
     ) -> Result<(), (Error, MissingBody)> {
-        // An id may be in several lines; and rows have other numbers once another file was taken in.
+        // Several lines may have this id, and rows have other numbers after another file was read.
         let is_there = self.tree().id_of(place.row) == place.id;
         let row = if is_there { Some(place.row) } else { self.tree().find(place.id) };
         let is_replaced = checks_name && self.is_replaced();
@@ -58,8 +59,8 @@ impl Session {
         })
     }
 
-    /// Finds a body that was not where it was in the same session, after that was read again, and hands on its text. False if it is not the
-    /// same.
+    /// Finds a body that was not at its position in the same session after it was read again, and calls `take` with its
+    /// text. False if it is not the same session or entry.
     pub fn find_body(&self, place: &BodyPlace<'_>, missing: &MissingBody, take: &mut TakeBody<'_>) -> bool {
         let row = self.tree().find(place.id).filter(|_| xxh3_128(self.id()) == missing.session);
         let is_same_kind = |row: &RowNo| self.tree().row(*row).map(|row| row.kind) == missing.kind;
@@ -72,7 +73,7 @@ impl Session {
         self.index.bodies(row).find(|body| body.of == of).map(|body| body.len as usize)
     }
 
-    /// Hands on the text of a body, found in the entry's line as it is now.
+    /// Calls `take` with the text of a body, found in the current line of the entry.
     fn body_of(&self, row: RowNo, of: BodyOf, take: &mut TakeBody<'_>) -> Result<()> {
         if self.body(row, of, take)? {
             return Ok(());

@@ -1,7 +1,8 @@
-//! A branch of a session as a session of its own: its plan, its entries, and its file.
+//! A branch of a session as a session of its own: its plan, its entries, and its file. A path here is the entries from
+//! the root to an entry.
 //!
-//! Label entries leave the path, their children get the next ancestor that stays as their parent, and the labels of entries on the
-//! path are written again at the end.
+//! Label entries are removed from the path. Their children get the next ancestor that stays as their parent, and the
+//! labels of entries on the path are written again at the end.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -23,39 +24,39 @@ use crate::tree::{IdNo, ParentRef, RowNo, Tree};
 /// The plan of a branched session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchPlan {
-    /// The path's entries that stay, from the root on.
+    /// The entries of the path that stay, from the root on.
     pub steps: Vec<BranchStep>,
-    /// The labels to write after them.
+    /// The labels that are written after them.
     pub labels: Vec<BranchLabel>,
 }
 
-/// An entry of the path as it is in the new session.
+/// An entry of the path, with its changes in the new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchStep {
-    /// Its row in the old session.
+    /// The entry's row in the old session.
     pub row: RowNo,
-    /// The step before this one's id, WTF-8; None for the root.
+    /// The id of the previous step, WTF-8; None for the root.
     pub parent: Option<Vec<u8>>,
-    /// A compaction's first kept entry, if that was a label: the next entry that stays.
+    /// The next entry that stays, if a compaction's first kept entry is a label entry.
     pub first_kept: Option<Vec<u8>>,
-    /// Whether its line can be copied unchanged.
+    /// Whether the line can be copied unchanged.
     pub is_unchanged: bool,
 }
 
-/// A label written again.
+/// A label that is written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchLabel {
     /// The id of the new entry.
     pub id: String,
-    /// The id of the entry before it, WTF-8.
+    /// The id of the previous entry, WTF-8.
     pub parent: Vec<u8>,
-    /// The id of the entry that has the label, WTF-8.
+    /// The id of the labelled entry, WTF-8.
     pub target: Vec<u8>,
-    /// The label entry that has its text and time.
+    /// The label entry that contains the label's text and time.
     pub from: RowNo,
 }
 
-/// Plans the session that holds the path to `to`.
+/// Plans the session with the path to `to`.
 pub fn plan(tree: &Tree, to: RowNo) -> memory::Result<BranchPlan> {
     let mut steps: Vec<BranchStep> = Vec::new();
     let mut pending: Vec<IdNo> = Vec::new();
@@ -100,7 +101,7 @@ pub fn plan(tree: &Tree, to: RowNo) -> memory::Result<BranchPlan> {
 }
 
 impl BranchStep {
-    /// The entry's line in the new session, with only the changed fields replaced. None if the line is not an object.
+    /// The entry's line in the new session. Only the changed fields are replaced. None if the line is not an object.
     pub fn line(&self, line: &str) -> memory::Result<Option<Vec<u8>>> {
         let Some(mut object) = ObjectText::read(line)? else { return Ok(None) };
         object.set("parentId", self.parent.as_deref().map_or_else(|| copy_of("null"), quoted)?)?;
@@ -128,7 +129,7 @@ impl BranchStep {
 }
 
 impl BranchLabel {
-    /// The head of the label's entry; it has the time of the one that it repeats.
+    /// The head of the label entry. It has the time of the entry that it repeats.
     pub fn head(&self, tree: &Tree) -> EntryHead<'_> {
         EntryHead {
             kind: EntryKind::Label,
@@ -143,18 +144,18 @@ impl BranchLabel {
     }
 }
 
-/// The lines of a branch's file that the caller makes of its objects.
+/// The lines of a branch's file that the caller makes from its objects.
 #[derive(Debug, Default)]
 pub struct BranchLines {
     /// The line of the header.
     pub header: Vec<u8>,
-    /// For each step its line; None if that of the old file is to be copied, with the new parent.
+    /// The line of each step; None to copy the line of the old file, with the new parent.
     pub steps: Vec<Option<Vec<u8>>>,
     /// The lines of the labels.
     pub labels: Vec<Vec<u8>>,
 }
 
-/// Where the lines of a branch are in its file, the header's first, and where copied lines have their bodies.
+/// The spans of the lines in a branch's file, the header's first, and the bodies in copied lines.
 struct BranchSpans {
     lines: Vec<Option<LineSpan>>,
     bodies: Vec<(RowNo, Body)>,
@@ -174,25 +175,27 @@ impl Session {
         Ok(())
     }
 
-    /// Makes the file of this session, whose entries are those of a branch of `old`.
+    /// Creates the file of this session, whose entries are a branch of `old`.
     pub fn write_branch(&mut self, old: &Session, plan: &BranchPlan, lines: BranchLines) -> Result<()> {
         let Some(path) = self.file().map(str::to_owned) else { return Ok(()) };
         let mut file = NewFile::create(&path)?;
         let BranchSpans { lines, bodies } = old.note_mismatch(old.copy_branch(plan, lines, &mut file))?;
         let size = file.size();
         let storage = file.finish(self.options().durability)?;
-        // What was copied may have been taken out of another file that has the name by now. Whoever takes it out later finds this file.
+        // Another file may have the old name by now, and may no longer contain something that was copied (a redaction).
+        // A redaction that starts later finds this file.
         old.check_has_name().inspect_err(|_| remove_as_made(Path::new(&path), storage.file_id(), size))?;
         self.move_to_file(storage, lines, bodies);
         Ok(())
     }
 
-    /// Copies the lines of a branch. Gives where they are, and where those of the old file have their bodies.
+    /// Copies the lines of a branch. Returns their spans, and the bodies of the lines that were copied from the old
+    /// file.
     fn copy_branch(&self, plan: &BranchPlan, lines: BranchLines, file: &mut NewFile) -> Result<BranchSpans> {
         let spans = with_capacity(plan.steps.len() + plan.labels.len() + 1)?;
         let mut copied = BranchSpans { lines: spans, bodies: Vec::new() };
         copied.lines.push(Some(file.line(&lines.header)?));
-        // Steps whose lines are copied together.
+        // Consecutive steps whose lines are copied together.
         let mut run = Vec::new();
         for (step, own) in plan.steps.iter().zip(lines.steps) {
             let Some(line) = own else {
@@ -209,7 +212,7 @@ impl Session {
         Ok(copied)
     }
 
-    /// Copies the lines of a run of steps, which is empty then, with their new parents.
+    /// Copies the lines of consecutive steps with their new parents, and empties `run`.
     fn copy_steps(&self, run: &mut Vec<&BranchStep>, file: &mut NewFile, copied: &mut BranchSpans) -> Result<()> {
         let rows = collect(run.iter().map(|step| step.row))?;
         let mut steps = run.drain(..);

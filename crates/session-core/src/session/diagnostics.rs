@@ -1,4 +1,4 @@
-//! What is wrong with a session, and what was repaired.
+//! The damage of a session, and the repairs since it was opened.
 
 use serde::Serialize;
 
@@ -13,43 +13,43 @@ use crate::tree::RowNo;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Diagnostics {
-    /// The session's file, whether it exists yet or not.
+    /// The path of the session's file, even if the file does not exist yet.
     pub path: Option<String>,
-    /// What is wrong with its lines and its tree.
+    /// The damage of its lines and its tree.
     #[serde(flatten)]
     pub faults: FaultReport,
-    /// What was repaired since the session was opened.
+    /// The repairs since the session was opened.
     pub repairs: Vec<RepairMade>,
-    /// How other processes changed the file since the session was opened.
+    /// The changes of the file by other processes since the session was opened.
     pub foreign_changes: Vec<ForeignChange>,
 }
 
-/// A repair, and how often it was made.
+/// A kind of repair, and how often it happened.
 #[derive(Debug, Serialize)]
 pub struct RepairMade {
-    /// What was repaired.
+    /// A description of the repair.
     pub what: &'static str,
-    /// How often.
+    /// How often it happened.
     pub count: u64,
 }
 
-/// How often other processes changed the file in one way.
+/// A kind of change by other processes, and how often it happened.
 #[derive(Debug, Serialize)]
 pub struct ForeignChange {
-    /// The way.
+    /// The kind of change.
     pub kind: ForeignChangeKind,
-    /// How often, and how much.
+    /// How often it happened, and how much changed.
     #[serde(flatten)]
     pub changed: ChangeCount,
 }
 
 impl Session {
-    /// What is wrong with this session, and what happened to it since it was opened. Lines are numbered as in the
-    /// file, as [`verify`](crate::index::verify::verify) numbers them.
+    /// The damage of this session, and the repairs and changes since it was opened. Line numbers are those of the file,
+    /// as in [`verify`](crate::index::verify::verify).
     ///
     /// # Errors
     ///
-    /// `System`: memory was refused. No file is read.
+    /// `System`: an allocation fails. No file is read.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
         let line = |no: RowNo| self.index.line_number(no);
         let faults = FaultReport::of(self.tree(), &line, self.index.damaged().iter().cloned())?;

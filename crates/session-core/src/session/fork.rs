@@ -1,4 +1,4 @@
-//! Forking: a session's whole history, with every branch, in a new file under a new header, copied as bytes.
+//! Forks a session: copies its whole history, with every branch, to a new file under a new header, as bytes.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::storage::new_file::{remove_as_made, NewFile};
 use crate::storage::storage::{FileStatus, Storage};
 use crate::summary::header_scan::first_header;
 
-/// How often a fork is begun again because its source was replaced.
+/// How often a fork starts over because its source was replaced.
 const TRIES: usize = 8;
 
 /// A session file that can be forked.
@@ -27,12 +27,12 @@ pub struct ForkSource {
 }
 
 impl ForkSource {
-    /// Opens the source. A relative path is made absolute.
+    /// Opens the source. A relative path is resolved.
     ///
     /// # Errors
     ///
-    /// `SessionInvalid`: the file is not there, is empty, or is not a session. `System`: it cannot be read. `InvalidArgument`: the path is
-    /// not Unicode.
+    /// `SessionInvalid`: the file does not exist, is empty, or is not a session. `System`: it cannot be read.
+    /// `InvalidArgument`: the path is not Unicode.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = &absolute_text(path.as_ref())?;
         let unusable = || {
@@ -47,14 +47,15 @@ impl ForkSource {
         Ok(Self { storage, version: header.version })
     }
 
-    /// Writes the fork and opens it: `header`, then every entry, migrated if the source is old. Lines that are not entries stay in the
-    /// source. Nothing may be at `target`; a relative path is made absolute. Nothing is added to `header`: its `parent` should be the path
-    /// of the source.
+    /// Writes the fork and opens it: `header`, then every entry, migrated if the source has an old version. Lines that
+    /// are not entries are not copied. `target` must not exist; a relative path is resolved. `header` is written
+    /// unchanged: its `parent` should be the path of the source.
     ///
     /// # Errors
     ///
-    /// Nothing is at `target` then. `InvalidArgument`: the header's id or time, or the path, cannot be used. `SessionLocked`: another
-    /// process has the lock. `System`: the source cannot be read, or the file not be made.
+    /// After an error nothing exists at `target`. `InvalidArgument`: the header's id or time, or the path, cannot be
+    /// used. `SessionLocked`: another process has the lock. `System`: the source cannot be read, or the file cannot be
+    /// created.
     pub fn write_to(
         &self,
         target: impl AsRef<Path>,
@@ -67,12 +68,13 @@ impl ForkSource {
         for left in (0..TRIES).rev() {
             let source = newer.as_ref().unwrap_or(self);
             let out = source.copied_to(target, &header)?;
-            // What may fail comes before the file has its name, as far as it can: a retry must find the name free.
+            // As far as possible, everything that may fail happens before the file has its name, because a retry must
+            // find the name free.
             let session = Session::new(Vec::new(), Persistence::File, Some(target.clone())).with_options(options)?;
             let size = out.size();
             let storage = out.finish(options.durability)?;
-            // What was copied may have been taken out of another file that has the source's name by now. Whoever takes it out later
-            // finds this file.
+            // Another file may have the source's name by now, and may no longer contain something that was copied (a
+            // redaction). A redaction that starts later finds this file.
             if let Some(replacement) = source.replacement().filter(|_| left > 0) {
                 remove_as_made(Path::new(target), storage.file_id(), size);
                 newer = Some(replacement);
@@ -85,13 +87,13 @@ impl ForkSource {
         Err(Error::changed(self.storage.name(), "others keep replacing it while it is forked"))
     }
 
-    /// The session in the file that has taken the name of this one's; None if none has.
+    /// The session in the file that has taken the name of this file; None if no file has.
     fn replacement(&self) -> Option<Self> {
         let is_replaced = matches!(self.storage.status(true), Ok(FileStatus::Replaced { .. }));
         is_replaced.then(|| Self::open(self.storage.name()).ok()).flatten()
     }
 
-    /// Begins the fork: the header and every entry, in a file that has no name yet.
+    /// Begins the fork: writes the header and every entry to a file that has no name yet.
     fn copied_to(&self, target: &str, header: &[u8]) -> Result<NewFile> {
         let mut out = NewFile::create(target)?;
         out.line(header)?;

@@ -1,39 +1,39 @@
-//! What happened to a session since it was opened.
+//! Counts the changes and repairs of a session since it was opened.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// How other processes changed a file.
+/// A kind of change of a file by other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ForeignChangeKind {
-    /// It was appended to.
+    /// Lines were appended.
     Grown,
-    /// It was deleted.
+    /// The file was deleted.
     Deleted,
-    /// It was renamed.
+    /// The file was renamed.
     Renamed,
-    /// Another file took its name.
+    /// Another file took the name.
     Replaced,
-    /// Entries are missing, wherever they were.
+    /// Entries are missing, at any place of the file.
     #[serde(rename = "truncated")]
     EntriesLost,
 }
 
-/// How often a file changed in one way.
+/// How often a kind of change happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ChangeCount {
-    /// How often.
+    /// How often it happened.
     pub count: u64,
-    /// How many entries came with it.
+    /// How many entries it added.
     pub entries: u64,
-    /// How many bytes came with it.
+    /// How many bytes it added.
     pub bytes: u64,
 }
 
-/// What happened to a session since it was opened.
+/// The changes and repairs of a session since it was opened.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(super) changes: BTreeMap<ForeignChangeKind, ChangeCount>,
@@ -46,7 +46,7 @@ impl History {
         self.changes.entry(change).or_default().count += 1;
     }
 
-    /// Counts what other processes appended, if anything.
+    /// Counts the bytes and entries that other processes appended, if there are any.
     pub(crate) fn grown(&mut self, bytes: u64, entries: usize) {
         if bytes > 0 || entries > 0 {
             let grown = self.changes.entry(ForeignChangeKind::Grown).or_default();

@@ -1,4 +1,4 @@
-//! One open session: its entries, its file, and when it gets one.
+//! One open session: its entries, its file, and when the file is created.
 
 pub(crate) mod append;
 pub(crate) mod body_text;

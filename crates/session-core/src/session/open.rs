@@ -1,4 +1,4 @@
-//! Opening a session from its file, or a new one.
+//! Opens a session from its file, or creates a new one.
 
 use std::io;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::storage::memory::MemoryStorage;
 use crate::storage::storage::{read_into, Storage};
 use crate::summary::header_scan::{first_header, header_of};
 
-/// What is at the path of a session, where what is no session yet is not an error.
+/// The result of opening a path. A missing or empty file is not an error here.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum OpenResult {
-    /// Nothing. The error says so.
+    /// The file does not exist. Contains that error.
     Missing(Error),
     /// A file of 0 bytes.
     Empty,
@@ -30,8 +30,8 @@ pub enum OpenResult {
     Session(Box<Session>),
 }
 
-/// The working directory in the header of the session file at a path, WTF-8; None if nothing is there, or no session, or its header has
-/// none.
+/// The working directory in the header of the session file at a path, WTF-8. None if there is no file or no session, or
+/// if its header has none.
 pub fn cwd_in_header(path: &str) -> Result<Option<Vec<u8>>> {
     match header_of(Path::new(path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -40,7 +40,7 @@ pub fn cwd_in_header(path: &str) -> Result<Option<Vec<u8>>> {
 }
 
 impl Session {
-    /// Sets its options. An exclusive session takes its lock here; an error if another process has it.
+    /// Sets the options. An exclusive session takes its lock here, and fails if another process has it.
     #[doc(hidden)]
     pub fn with_options(mut self, options: SessionFileOptions) -> Result<Self> {
         self.options = options;
@@ -48,14 +48,15 @@ impl Session {
         Ok(self)
     }
 
-    /// A new session. `file` is where it will be written with the first message of the user or the model: its directory must be there
-    /// ([`make_session_dir`](crate::make_session_dir)), and nothing may be at `file` itself. Until then nothing is written: a session that is dropped before loses its entries. Without
-    /// `file` the session stays in memory. An exclusive session takes its lock here. A relative path is made absolute.
+    /// A new session. `file` is the path of its future file, which is written with the first message of the user or the
+    /// model: its directory must exist ([`make_session_dir`](crate::make_session_dir)), and `file` itself must not.
+    /// Until then nothing is written, and a session that is dropped loses its entries. Without `file` the session stays
+    /// in memory. An exclusive session takes its lock here. A relative path is resolved.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument`: the header's id or time, or the path, cannot be used. `SessionLocked`: another process has the lock.
-    /// `System`: the lock cannot be taken.
+    /// `InvalidArgument`: the header's id or time, or the path, cannot be used. `SessionLocked`: another process has
+    /// the lock. `System`: the lock cannot be taken.
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
         let mut line = header.line()?;
         line.push(b'\n');
@@ -66,8 +67,8 @@ impl Session {
         session.loaded(&name, Box::new(MemoryStorage::new(name.clone(), line)))
     }
 
-    /// Opens the session file at `path`. A file of version 1 or 2 is migrated: [`Persistence::File`] rewrites it and keeps the original
-    /// beside it, as `<name>.v1.bak`; the others migrate in memory. A relative path is made absolute.
+    /// Opens the session file at `path`. A file of version 1 or 2 is migrated: [`Persistence::File`] rewrites it and
+    /// keeps the original beside it, as `<name>.v1.bak`; the others migrate in memory. A relative path is resolved.
     ///
     /// # Errors
     ///
@@ -75,7 +76,7 @@ impl Session {
     /// - `SessionInvalid`: the file is not a session, or is empty.
     /// - `SessionLocked`: another process has the lock.
     /// - `SessionChanged`: others keep writing to the file while it is migrated.
-    /// - `System`: the file is not there (`ENOENT`), cannot be read, or not be rewritten.
+    /// - `System`: the file does not exist (`ENOENT`), or cannot be read or rewritten.
     pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<Self> {
         let path = absolute_text(path.as_ref())?;
         match Self::open_if_any(&path, persistence, options)? {
@@ -85,7 +86,7 @@ impl Session {
         }
     }
 
-    /// As [`open`](Self::open), but what is missing or empty is an error with [`Persistence::ReadOnly`] only.
+    /// As [`open`](Self::open), but a missing or empty file is an error only with [`Persistence::ReadOnly`].
     #[doc(hidden)]
     pub fn open_if_any(path: &str, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
         Self::open_at(path, persistence, options).map_err(|error| error.with_path(Some(path)))
@@ -102,14 +103,14 @@ impl Session {
             return Ok(OpenResult::Empty);
         }
         let mut header = first_header(&storage)?.ok_or_else(|| Error::not_a_session(path))?;
-        // The lock is held before the file is read, so that nobody writes between that and our own writes.
+        // The lock is taken before the file is read, so that nobody writes between that and our own writes.
         let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
-        // Another file may have got the name before the lock was held.
+        // Another file may have got the name before the lock was taken.
         let has_its_name = storage.has_its_name()?;
         let storage = if has_its_name { storage } else { FileStorage::open(path)? };
         let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
         if options.lock != Lock::None || !has_its_name {
-            // It may have waited for the lock, and pi migrates a file in place.
+            // This process may have waited for the lock, and pi migrates a file in place.
             header = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?;
         }
         let version = header.version;
@@ -119,7 +120,7 @@ impl Session {
         Ok(OpenResult::Session(Box::new(session.loaded(path, storage)?)))
     }
 
-    /// Takes the header and the entries that are in a storage.
+    /// Reads the header and the entries of a storage.
     pub(super) fn loaded(mut self, path: &str, mut storage: Box<dyn Storage>) -> Result<Self> {
         let size = storage.size()?;
         let Some(Loaded { header, header_span, header_line, index, is_unterminated }) = load(&*storage)? else {
@@ -127,7 +128,7 @@ impl Session {
         };
         storage.set_unterminated(is_unterminated);
         self.id = header.id;
-        // It may have grown while it was read.
+        // The file may have grown while it was read.
         self.size = size.max(index.indexed_end());
         self.storage = Some(storage);
         self.header_span = Some(header_span);
@@ -158,7 +159,7 @@ impl Session {
         let is_migrated_here = retried(path, "it is migrated", |original| {
             let header = first_header(original.storage())?.ok_or_else(|| Error::not_a_session(path))?;
             if header.version == Version::Current {
-                // Another process migrated it first.
+                // Another process migrated the file first.
                 return Ok(Some(false));
             }
             let replaced = original.replace(Backup::OldVersion, &mut Migrator::new(header.version))?;
@@ -170,8 +171,8 @@ impl Session {
         Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
     }
 
-    /// Writes a header into the empty file that this new session was opened from. False if another process wrote first:
-    /// then it is not a new session.
+    /// Writes a header into the empty file from which this new session was opened. False if another process wrote
+    /// first. Then it is not a new session.
     #[doc(hidden)]
     pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {
         let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {

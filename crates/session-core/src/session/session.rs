@@ -1,7 +1,7 @@
-//! One session: its id, its index and its storage, and the calls that need no check of its file.
+//! One session: its id, its index and its storage, and the calls that do not check its file.
 //!
-//! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
-//! the session has no file. A call that fails leaves the session as it was.
+//! A session stores the head of each entry. The rest of the entry is in its line in the storage, or the caller keeps it
+//! while the session has no file. A call that fails does not change the session.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -29,10 +29,10 @@ use crate::tree::{RowNo, Tree};
 /// Whether a session writes to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
-    /// Reads a file, if there is one, into memory, and never writes: appends stay in memory.
+    /// Reads a file, if there is one, into memory, and never writes. Appends stay in memory.
     Memory,
-    /// Shows a file. Whatever would change the file or the session's entries is an error
-    /// ([`ErrorCode::SessionReadOnly`]); the leaf is the last entry.
+    /// Displays a file. Calls that would change the file or the session's entries fail
+    /// ([`ErrorCode::SessionReadOnly`]). The leaf is the last entry.
     ReadOnly,
     /// Writes to its file, which is created with the first user or assistant message.
     File,
@@ -41,7 +41,7 @@ pub enum Persistence {
 /// How rows changed when the session moved to another file.
 #[derive(Debug)]
 pub struct RowRemap {
-    /// By new row, the row that the entry had before; None if it is new or changed. Rows from `rows.len()` on came later.
+    /// The old row of each new row; None if the entry is new or changed. Rows from `rows.len()` on were added later.
     pub rows: Vec<Option<RowNo>>,
     /// The session with its old rows and its old file, which may not be readable any more.
     pub old: Session,
@@ -49,29 +49,30 @@ pub struct RowRemap {
     pub same_header: bool,
 }
 
-/// A session's entries and where they are kept. Dropping it closes its file and releases its lock, and loses nothing that was written:
-/// once there is a file, each append writes its line before it returns.
+/// A session's entries, and where they are stored. Dropping it closes its file and releases its lock. Nothing that was
+/// written is lost: once there is a file, each append writes its line before it returns.
 pub struct Session {
     pub(super) id: Vec<u8>,
     pub(super) persistence: Persistence,
     pub(super) options: SessionFileOptions,
-    /// The path of the file, whether it exists yet or not.
+    /// The path of the file, even if the file does not exist yet.
     pub(super) file: Option<String>,
     pub(super) storage: Option<Box<dyn Storage>>,
     /// The size of the storage, in bytes, at the last check or write.
     pub(super) size: u64,
-    /// The change time of the file when all of it was last compared with the index, if a later change shows in it.
+    /// The file's change time when the whole file was last compared with the index; None if a later change may not
+    /// change it.
     pub(super) content_changed: Option<Nanos>,
     pub(super) header_span: Option<LineSpan>,
-    /// The header's text, if it was read and is not long.
+    /// The header's text, if it was read and is short.
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
-    /// The rows that were appended here, not read from the file: a file that replaces ours must have them.
+    /// The rows that were appended here. A file that replaces ours must contain them.
     pub(super) appended: Vec<RowNo>,
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
-    /// Whether a read, on any thread, found another line than the index has, or what a check found was not taken in. The next check
-    /// reads every line.
+    /// Whether a read on any thread found a line that differs from the index, or changes that a check found could not
+    /// be read. The next check then reads every line.
     pub(super) is_suspect: AtomicBool,
     pub(super) lock: SessionLock,
     pub(super) history: History,
@@ -86,7 +87,7 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// How its file is written.
+    /// How the session's file is written.
     pub fn options(&self) -> SessionFileOptions {
         self.options
     }
@@ -96,12 +97,12 @@ impl Session {
         &self.id
     }
 
-    /// Whether it writes to a file.
+    /// Whether the session writes to a file.
     pub fn is_persisted(&self) -> bool {
         self.persistence == Persistence::File
     }
 
-    /// An error if the session was opened read-only.
+    /// Fails if the session was opened read-only.
     pub fn check_writable(&self) -> Result<()> {
         match self.persistence {
             Persistence::ReadOnly => {
@@ -112,25 +113,25 @@ impl Session {
         }
     }
 
-    /// The path of its file, whether it exists yet or not.
+    /// The path of the session's file, even if the file does not exist yet.
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 
-    /// Where its entries' lines are, and which lines are not entries.
+    /// The positions of the entries' lines, and the lines that are not entries.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// Its entries.
     pub fn tree(&self) -> &Tree {
         &self.index.tree
     }
 
-    /// Moves the leaf, the parent of the next entry; None is before the first entry. Files do not store the leaf: a session that is
-    /// opened begins at its last entry.
+    /// Sets the leaf, which becomes the parent of the next entry. None is before the first entry. Files do not store
+    /// the leaf: a session that is opened begins at its last entry.
     ///
-    /// A branch begins at an earlier entry, kept by its id: rows may have other numbers after an append, see [`RowNo`].
+    /// To start a branch, set the leaf to an earlier entry. Keep the entry's id, because rows may have other numbers
+    /// after an append, see [`RowNo`].
     ///
     /// ```
     /// # use pi_session_core::{EntryKind::Custom, NewEntry, NewHeader, Result, Session};
@@ -178,12 +179,13 @@ impl Session {
             && (conversation || self.tree().has_conversation())
     }
 
-    /// An id that no entry has.
+    /// A new id that no entry has.
     pub fn new_entry_id(&self) -> String {
         short_entry_id(|id| self.tree().find(id).is_some())
     }
 
-    /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are known.
+    /// Moves to a file that was just written. `spans` are the spans of the header and of every entry, `bodies` the
+    /// known bodies.
     pub(crate) fn move_to_file(
         &mut self,
         storage: FileStorage,
@@ -201,7 +203,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// - `SessionChanged`: the line is not where it was: call [`refresh`](Self::refresh), which then reads the whole file.
+    /// - `SessionChanged`: the line is not at its position. Call [`refresh`](Self::refresh), which then reads the whole
+    ///   file.
     /// - `System`: the file could not be read.
     pub fn line(&self, row: RowNo) -> Result<Option<String>> {
         self.check_has_name()?;
@@ -211,12 +214,13 @@ impl Session {
         }
     }
 
-    /// The error of an entry whose line was changed; `how` says how.
+    /// The error of an entry whose line was changed. `how` describes the change.
     pub(super) fn entry_changed(&self, row: RowNo, how: &str) -> Error {
         self.index.changed(self.file().unwrap_or_default(), row, how)
     }
 
-    /// Marks the file suspect, see [`mark_suspect`](Self::mark_suspect), if the result says that a line differs from the index.
+    /// Marks the file suspect (see [`mark_suspect`](Self::mark_suspect)) if the result is an error that a line differs
+    /// from the index.
     pub(crate) fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
             self.mark_suspect();
@@ -224,8 +228,8 @@ impl Session {
         result
     }
 
-    /// An error, and the file suspect, if another file has taken the name of the session's: what the old one says may have been taken out
-    /// of the new one. A file that is suspect already is read as it is.
+    /// Fails and marks the file suspect if another file has taken the session's name, because lines of the old file may
+    /// have been redacted in the new one. A file that is already suspect is read without this check.
     #[doc(hidden)]
     pub fn check_has_name(&self) -> Result<()> {
         match &self.storage {
@@ -236,7 +240,8 @@ impl Session {
         }
     }
 
-    /// Whether another file has taken the name of the session's. That it cannot be told, a read reports, if it fails.
+    /// Whether another file has taken the session's name. False if the check fails; a read that fails reports the
+    /// error.
     pub(super) fn is_replaced(&self) -> bool {
         let Some(storage) = self.storage.as_ref().filter(|storage| storage.target().is_some()) else { return false };
         let status = match storage.status(false) {
@@ -246,13 +251,14 @@ impl Session {
         matches!(status, Ok(FileStatus::Replaced { .. }))
     }
 
-    /// Whether an entry of a session that writes was appended here, and its line is as it was written.
+    /// Whether the entry was appended here and its line is unchanged. Always true for a session that does not write to
+    /// a file.
     #[doc(hidden)]
     pub fn is_own(&self, row: RowNo) -> bool {
         !self.is_persisted() || self.is_appended_here(row)
     }
 
-    /// The header; None if there is no header line. Errors are those of [`header_line`](Self::header_line).
+    /// The header; None if there is no header line. Has the errors of [`header_line`](Self::header_line).
     pub fn header(&self) -> Result<Option<Header>> {
         self.header_line()?.map_or(Ok(None), |line| Ok(Header::read(&line)?))
     }
@@ -261,7 +267,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Those of [`line`](Self::line).
+    /// The errors of [`line`](Self::line).
     pub fn header_line(&self) -> Result<Option<String>> {
         if let Some(text) = &self.header_text {
             return Ok(Some(text.clone()));
@@ -273,11 +279,11 @@ impl Session {
         Ok(Some(owned_text(bytes)?))
     }
 
-    /// Calls `each` with the row and the line of each of these entries; neighbours are read together.
+    /// Calls `each` with the row and the line of each of these entries. Neighbours are read together.
     ///
     /// # Errors
     ///
-    /// Those of [`line`](Self::line), and those of `each`.
+    /// The errors of [`line`](Self::line), and those that `each` returns.
     pub fn lines(&self, rows: &[RowNo], each: &mut dyn FnMut(RowNo, &str) -> Result<()>) -> Result<()> {
         let mut each = |row, line: &str, _| each(row, line);
         self.check_has_name()?;
@@ -287,13 +293,13 @@ impl Session {
         }
     }
 
-    /// Makes room for an entry: adding it next cannot fail.
+    /// Reserves memory for an entry, so that adding it next cannot fail.
     pub(super) fn reserve(&mut self, head: &EntryHead<'_>) -> Result<()> {
         reserve(&mut self.appended, 1)?;
         Ok(self.index.reserve(head)?)
     }
 
-    /// Notes that other processes write to the file, too.
+    /// Records that other processes write to the file too.
     pub(super) fn share(&mut self) {
         self.lock.recheck();
         if let Some(storage) = self.storage.as_mut() {
@@ -301,7 +307,7 @@ impl Session {
         }
     }
 
-    /// Takes the lock that the options ask for, if it is not held.
+    /// Takes the lock by the session's options, unless it has the lock.
     pub(super) fn take_lock(&mut self) -> Result<()> {
         match (&self.file, self.persistence) {
             (Some(file), Persistence::File) => self.lock.take(file, self.options.lock),
@@ -309,7 +315,8 @@ impl Session {
         }
     }
 
-    /// Checks that no other process has the lock. True if a repair had it and is done: the file may be another one.
+    /// Checks that no other process has the lock. True if another process had it (such as a repair) and released it:
+    /// the path may then lead to another file.
     pub(super) fn check_lock(&mut self) -> Result<bool> {
         match (&self.file, self.persistence) {
             (Some(file), Persistence::File) => self.lock.check(file, self.options.lock),
@@ -317,21 +324,22 @@ impl Session {
         }
     }
 
-    /// Releases the lock; the next append takes it again.
+    /// Releases the lock. The next append takes it again.
     pub fn release_lock(&mut self) {
         self.lock = SessionLock::default();
     }
 
-    /// Reads what other processes appended; the storage had `size` bytes when its path was looked at.
+    /// Reads the lines that other processes appended. `size` is the size of the storage when its path was checked.
     pub(super) fn read_appended(&mut self, size: u64) -> Result<()> {
         self.share();
         let Some(storage) = self.storage.as_mut() else {
             return Ok(());
         };
         let before = self.index.tree.len();
-        // No further: what is behind it may be an end mark, and lines of a file that has lost its name since it had this size.
+        // Not further, because an end mark may follow, and then lines of a file that has lost its name since it had
+        // this size.
         let is_unterminated = self.index.read_more(&**storage, size)?;
-        // The line that lacks its newline may have been read before, by an append that then failed.
+        // The unterminated line may have been read before, by an append that then failed.
         storage.set_unterminated(is_unterminated || self.index.is_after_unterminated_line());
         let grown = size - self.size;
         self.size = size.max(self.index.indexed_end());
@@ -342,8 +350,8 @@ impl Session {
 
 #[doc(hidden)]
 impl Session {
-    /// A session without entries: the caller stores them until the file exists. `file` is where it will be written once there is
-    /// conversation.
+    /// A session without entries. The caller keeps entries until the file exists. `file` is the path to which it is
+    /// written once there is conversation.
     pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
         Self {
             id,
@@ -364,29 +372,31 @@ impl Session {
         }
     }
 
-    /// Whether this shows a copy of a file of an old version, migrated in memory: changes of the file are not noticed.
+    /// Whether the session displays a copy of a file of an old version that was migrated in memory. Changes of the file
+    /// are not noticed.
     pub fn is_migrated_copy(&self) -> bool {
         self.persistence == Persistence::ReadOnly
             && self.storage.as_ref().is_some_and(|storage| storage.target().is_none())
     }
 
-    /// Where an entry's line begins and ends, its newline included if it has one.
+    /// The start and the end of an entry's line, with its newline if it has one.
     pub fn whole_line(&self, row: RowNo) -> Option<(u64, u64)> {
-        // Only the last line can be without a newline.
+        // Only the last line can be unterminated.
         self.index.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
     }
 
-    /// Marks the file suspect: a line in it was not what the index says, so that the next check reads every line.
+    /// Marks the file suspect, because a line in it differed from the index. The next check reads every line.
     pub fn mark_suspect(&self) {
         self.is_suspect.store(true, Relaxed);
     }
 
-    /// Whether the file is suspect: it is known or feared not to agree with the index.
+    /// Whether the file is suspect: it may differ from the index.
     pub fn is_suspect(&self) -> bool {
         self.is_suspect.load(Relaxed)
     }
 
-    /// Hands on the text of a body. False if it is not where the index has it, or `take` returned that it is not JSON.
+    /// Calls `take` with the text of a body. False if the body is not at its indexed position, or if `take` returns
+    /// that it is not JSON.
     pub fn body(&self, row: RowNo, of: BodyOf, take: &mut TakeBody<'_>) -> Result<bool> {
         match &self.storage {
             Some(storage) => self.index.body(&**storage, row, of, take),
@@ -403,7 +413,8 @@ impl Session {
         }
     }
 
-    /// Refuses a context edit that would do nothing below this parent. `shown` is the target's id as JavaScript prints it.
+    /// Fails if a context edit would have no effect below this parent. `shown` returns the target's id as JavaScript
+    /// prints it.
     pub fn check_edit(
         &self,
         parent: Option<RowNo>,
@@ -438,7 +449,7 @@ impl Session {
     }
 }
 
-/// An error if a line is too long to be read again from the file at `path`.
+/// Fails if a line is too long to be read again from the file at `path`.
 pub(super) fn check_length(line: &[u8], path: &str) -> Result<()> {
     if line.len() > MAX_LINE_BYTES {
         let size = line.len();

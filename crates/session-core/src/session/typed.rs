@@ -1,5 +1,6 @@
-//! Entries and messages of a session as values. What such a value does not keep of a line is said at
-//! [`agent_message`](crate::format::agent_message#what-a-typed-value-does-not-keep).
+//! Entries and messages of a session as Rust values.
+//! [`agent_message`](crate::format::agent_message#what-a-typed-value-does-not-keep) lists the parts of a line that such
+//! a value does not keep.
 
 use serde_json::{json, Map, Value};
 
@@ -17,23 +18,23 @@ use crate::format::session_entry::{MessageEntry, OwnFields, SessionEntry};
 use crate::json::string::without_lone_surrogates;
 use crate::tree::RowNo;
 
-/// What the model sees at an entry.
+/// The context for the model at an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
-    /// Its messages.
+    /// The messages that the model sees.
     pub messages: Vec<AgentMessage>,
-    /// The last thinking level of the path; `off` without one.
+    /// The last thinking level of the path; `off` if the path has none.
     pub thinking_level: String,
-    /// The last model of the path.
+    /// The last model of the path; None if the path has none.
     pub model: Option<ModelRef>,
 }
 
 /// A model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelRef {
-    /// Who runs it.
+    /// The provider of the model.
     pub provider: String,
-    /// Its id.
+    /// The model's id.
     pub model_id: String,
 }
 
@@ -42,16 +43,17 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Those of [`line`](Self::line), and `SessionInvalid`: it is nested too deeply for `serde_json`, or has a number beyond those of `f64`.
+    /// The errors of [`line`](Self::line), and `SessionInvalid` if the entry is nested too deeply for `serde_json`, or
+    /// has a number beyond the range of `f64`.
     pub fn entry(&self, row: RowNo) -> Result<Option<SessionEntry>> {
         Ok(self.value(row)?.map(SessionEntry::from))
     }
 
-    /// The message of an entry; None if there is no such row, or if it is not the entry of a message.
+    /// The message of an entry; None if there is no such row, or if it is not a message entry.
     ///
     /// # Errors
     ///
-    /// Those of [`entry`](Self::entry).
+    /// The errors of [`entry`](Self::entry).
     pub fn message(&self, row: RowNo) -> Result<Option<AgentMessage>> {
         match self.entry(row)?.map(|entry| entry.fields) {
             Some(OwnFields::Message(MessageEntry { message, .. })) => Ok(Some(message)),
@@ -59,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Appends a message below the leaf, at a time in milliseconds since 1970; returns the row of its entry.
+    /// Appends a message as a child of the leaf, at a time in milliseconds since 1970. Returns the row of its entry.
     ///
     /// ```
     /// # use pi_session_core::{NewHeader, Session};
@@ -74,17 +76,17 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Those of [`append`](Self::append).
+    /// The errors of [`append`](Self::append).
     pub fn append_message(&mut self, message: AgentMessage, time: f64) -> Result<RowNo> {
         self.append(&NewEntry::of(&MessageEntry::from(message).into(), time)?)
     }
 
-    /// The context of the path to an entry; of the leaf, as a rule. None is before the first entry. The time of a summary whose entry
-    /// has a timestamp that is not ISO is left out: only JavaScript reads such dates.
+    /// The context of the path to an entry, normally the leaf. None is before the first entry. A summary has no time if
+    /// its entry's timestamp is not ISO, because only JavaScript can parse such dates.
     ///
     /// # Errors
     ///
-    /// Those of [`entry`](Self::entry).
+    /// The errors of [`entry`](Self::entry).
     pub fn context(&self, end: Option<RowNo>) -> Result<Context> {
         let path = end.map_or(Ok(Vec::new()), |end| self.tree().path(end))?;
         let projection = project(self.tree(), &path)?;
@@ -110,7 +112,7 @@ impl Session {
         Ok(Context { messages, thinking_level: level.unwrap_or("off").to_owned(), model })
     }
 
-    /// An entry as JSON; None if there is no such row. Each lone surrogate in it is U+FFFD.
+    /// An entry as JSON; None if there is no such row. Each lone surrogate becomes U+FFFD.
     fn value(&self, row: RowNo) -> Result<Option<Value>> {
         let Some(line) = self.line(row)? else { return Ok(None) };
         serde_json::from_slice(&without_lone_surrogates(line)).map(Some).map_err(|error| {
@@ -119,7 +121,7 @@ impl Session {
         })
     }
 
-    /// The messages that a step of a projection gives to the model.
+    /// The messages that a step of a projection adds to the context.
     fn messages_of(&self, step: &Step) -> Result<Vec<Value>> {
         if step.gives == Contribution::Nothing {
             return Ok(Vec::new());

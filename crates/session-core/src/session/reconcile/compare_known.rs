@@ -1,7 +1,7 @@
-//! Compares the index with the file: by its header and last lines, or line by line.
+//! Compares the index with the file: by the header and the last lines, or line by line.
 //!
-//! A file that grew was appended to or rewritten; its size does not tell which. If the header and the last known entry
-//! are where they were, the lines between them were not moved.
+//! A file that grew was appended to or rewritten; its size does not show which. If the header and the last known entry
+//! are at their positions, the lines between them were not moved.
 
 use crate::base::error::{Error, Result};
 use crate::format::header::{Header, Version};
@@ -13,7 +13,7 @@ use crate::storage::storage::bytes_at;
 use crate::tree::{IdNo, ParentRef, RowNo};
 
 impl Session {
-    /// Whether the header and the last known entry are where they were.
+    /// Whether the header and the last known entry are at their positions.
     pub(in crate::session) fn has_same_ends(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
@@ -38,7 +38,7 @@ impl Session {
         if let Some((row, span)) = last.and_then(|row| Some((row, self.index.line_span(row)?))) {
             self.index.check_line(storage, row, &bytes_at(storage, span)?)?;
         }
-        // A damaged last line may be longer than memory: only its end is checked.
+        // A damaged last line may be longer than memory, so only its end is checked.
         let mut newline = [b'\n'];
         if let Some(at) = end.checked_sub(1).filter(|_| !self.index.is_after_unterminated_line()) {
             storage.read_at(at, &mut newline)?;
@@ -49,7 +49,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether every known line is where it was. Reads the whole file.
+    /// Whether every known line is at its position. Reads the whole file.
     pub(in crate::session) fn has_same_content(&self) -> Result<bool> {
         let Some(storage) = self.storage.as_deref() else {
             return Ok(true);
@@ -68,8 +68,9 @@ impl Session {
             }))
     }
 
-    /// Whether a known row and one of another index have the same length and the same of all that is indexed but their times. Of a
-    /// row appended here only length, id, kind and parent are: the rest is of the caller's object, whose JSON may say something else.
+    /// Whether a known row and a row of another index have the same length and the same indexed fields, except their
+    /// times. For a row that was appended here, only length, id, kind and parent are compared, because the other fields
+    /// are from the caller's object, whose JSON may differ.
     pub(super) fn is_same_row(&self, was: RowNo, new: &Index, row: RowNo) -> bool {
         let old = &self.index;
         let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {

@@ -1,9 +1,12 @@
-//! Moving a session to the file that replaced its own, or to new content of the same file, if that holds the same session.
+//! Moves a session to the file that replaced its own, or to new content of the same file, if that contains the same
+//! session.
 //!
-//! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors, if the old
-//! file is still open. If another file has the name by then, the session moves again ([`crate::storage::end_mark`]).
+//! The entries of the new file count. Entries that were appended here and are missing there are added, with their
+//! ancestors, if the old file is still open. If another file has the name by then, the session moves again
+//! ([`crate::storage::end_mark`]).
 //!
-//! What was taken out of the file in place, or is missing where the old file cannot be read any more, is gone.
+//! Entries that were removed from the file in place are lost, and so are entries that are missing if the old file
+//! cannot be read any more.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -24,17 +27,17 @@ use crate::session::{ForeignChangeKind, Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
 
 impl Session {
-    /// Moves to the file that is at the path now; an error if that is another session.
+    /// Moves to the file that is at the path now. Fails if that is another session.
     pub(super) fn rebase(&mut self, old: PreviousFile, depth: CheckDepth) -> Result<()> {
         let Some(path) = self.file.clone() else {
             return Ok(());
         };
-        // Nothing is added to the file of a session that another one has for itself.
+        // A file that another session has locked must not be written, so we wait until the lock is free.
         let free = if depth == CheckDepth::ForRead || !self.is_persisted() { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = self.open_replacement(&path, old)?;
-        // Lines that are carried over to it are not missing in it.
+        // Lines that are still being copied to the file must not count as missing in it.
         storage.wait_until_unlocked();
-        // Before the content is read: what others append after that is not taken for known.
+        // The size is read before the content, so that lines that others append after that do not count as known.
         let size = storage.size()?;
         let Some(mut loaded) = load(&storage)?.filter(|loaded| loaded.header.id == self.id) else {
             return Err(Error::changed(&path, "it is not a session any more"));
@@ -57,7 +60,7 @@ impl Session {
             PreviousFile::Open | PreviousFile::Gone => self.appended.iter().copied().any(is_missing),
         };
         let moved = self.remapped_rows(&loaded.index, theirs, &storage, old)?;
-        // Other processes may have changed them; their ids count.
+        // Other processes may have changed these entries, but their ids count.
         let mut ours = HashSet::new();
         for &row in &self.appended {
             insert_into(&mut ours, self.tree().id_of(row))?;
@@ -66,7 +69,7 @@ impl Session {
         let appended = collect(rows.filter(|&row| ours.contains(loaded.index.tree.id_of(row))))?;
         let size = size.max(loaded.index.indexed_end());
         let leaf = self.leaf_in(&loaded.index)?;
-        // Nothing below can fail.
+        // Nothing after this can fail.
         if !lines.is_empty() {
             self.history.repaired("entries of ours that a replaced file lacked were added to it");
         }
@@ -79,7 +82,7 @@ impl Session {
         Ok(())
     }
 
-    /// Opens the file that is at the path now; an error unless it is this session's.
+    /// Opens the file that is at the path now. Fails if it is not this session's.
     fn open_replacement(&self, path: &str, old: PreviousFile) -> Result<FileStorage> {
         let storage = FileStorage::open(path)?.with_durability(self.options.durability);
         let is_empty = storage.size()? == 0;
@@ -97,7 +100,7 @@ impl Session {
         Err(Error::changed(path, what))
     }
 
-    /// Goes on with what was read of the new file. `moved` has for each new row its old one.
+    /// Continues with the new file that was read. `moved` contains the old row of each new row.
     fn swap_in(&mut self, storage: FileStorage, loaded: Loaded, leaf: Option<RowNo>, mut moved: Vec<Option<RowNo>>) {
         let Loaded { header, header_span, header_line, mut index, .. } = loaded;
         index.tree.set_leaf(leaf);
@@ -105,7 +108,7 @@ impl Session {
         let same_header = self.header_text.is_some() && self.header_text == header_line;
         let id = std::mem::replace(&mut self.id, header.id);
         let mut before = Self::new(id, Persistence::Memory, self.file.clone());
-        // It is read as it is: that another file has its name is known.
+        // Marked suspect, so that it is read without a check of its name: we know that another file has it.
         *before.is_suspect.get_mut() = true;
         before.header_span = self.header_span.replace(header_span);
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
@@ -114,7 +117,7 @@ impl Session {
         self.lock.recheck();
         self.remap = Some(match self.remap.take() {
             None => Box::new(RowRemap { rows: moved, old: before, same_header }),
-            // The session moved twice before the caller asked: rows map to those that the caller knows.
+            // The session moved twice before the caller asked. Rows map to the rows that the caller knows.
             Some(mut first) => {
                 let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
                 moved.iter_mut().for_each(|row| *row = row.and_then(was));
@@ -125,8 +128,9 @@ impl Session {
         });
     }
 
-    /// An error if the file that replaced ours belongs neither to this process's user nor to the owner of ours: it would get
-    /// our entries, and others may be able to read it. The owner of ours is asked of its handle, if that is `open`.
+    /// Fails if the file that replaced ours belongs neither to this process's user nor to the owner of ours, because it
+    /// would get our entries, and others may be able to read it. The owner of our file is read from its handle, if that
+    /// is `open`.
     pub(super) fn check_owner(&self, storage: &FileStorage, open: bool) -> Result<()> {
         let Some(found) = storage.metadata()?.filter(|found| !owner::is_trusted(found)) else { return Ok(()) };
         let before = self.storage.as_ref().filter(|_| open).map(|before| before.metadata()).transpose()?.flatten();
@@ -137,8 +141,9 @@ impl Session {
         }
     }
 
-    /// The entries appended here that are missing in the index of a new file, and their missing ancestors, with their lines in the
-    /// old one. What cannot be read there is gone: its children become orphans, which the diagnostics report.
+    /// The entries appended here that are missing in the index of a new file, and their missing ancestors, with their
+    /// lines in the old file. Entries that cannot be read there are lost. Their children become orphans, which the
+    /// diagnostics report.
     fn missing_entries(&self, index: &Index, old: PreviousFile, depth: CheckDepth) -> Result<Vec<String>> {
         let Some(storage) = self.storage.as_deref().filter(|_| old == PreviousFile::Open) else {
             return Ok(Vec::new());
@@ -146,7 +151,7 @@ impl Session {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
         let mut found = HashSet::new();
         for &row in &self.appended {
-            // Another process may have used the id as well: its last entry counts.
+            // Another process may have used the id too. The last entry with the id counts.
             let mut at = self.tree().find(self.tree().id_of(row)).filter(|&row| !is_there(row));
             while let Some(row) = at {
                 let is_new = insert_into(&mut found, row)?;
@@ -171,9 +176,10 @@ impl Session {
         Ok(lines)
     }
 
-    /// For each row of a new index its row in the old one: the next that has its id, if that has the same content. Rows from `theirs`
-    /// on were added: they are the last of their ids. Rows appended here keep the caller's objects, unless their lines were
-    /// changed for the new file; what was rewritten in the old file before does not count: only their index is compared.
+    /// The old row of each row of a new index: the next row with its id, if it has the same content. Rows from `theirs`
+    /// on were added here; they are the last rows with their ids. Rows appended here keep the caller's objects, unless
+    /// their lines were changed for the new file. Changes of the old file before that do not count, because only the
+    /// indexes are compared.
     fn remapped_rows(
         &self,
         new: &Index,
@@ -237,7 +243,7 @@ fn add(lines: &[String], storage: &mut FileStorage, index: &mut Index) -> Result
 /// Appends an entry's line, unless another process has just added the entry.
 fn add_entry(line: &str, head: &EntryHead<'_>, storage: &mut FileStorage, index: &mut Index) -> Result<()> {
     for _ in 0..TRIES {
-        // Before the write, so that what this entry needs is there after it.
+        // Reserved before the write, so that adding the entry after it cannot fail.
         index.reserve(head)?;
         let span = storage.append(&mut copy_of_bytes(line.as_bytes())?)?;
         let (mut is_continuation, mut is_there) = (false, false);

@@ -1,4 +1,4 @@
-//! Checks the file of an open session and takes in what other processes did to it: they may have appended to it, or
+//! Checks the file of an open session and reads the changes of other processes: they may have appended to it, or
 //! deleted, renamed, replaced or truncated it.
 
 use std::cmp::Ordering;
@@ -15,67 +15,69 @@ use super::{CheckDepth, PreviousFile};
 use crate::session::{ForeignChangeKind, Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
 
-/// How often the check is repeated when another file takes its name meanwhile.
+/// How often the check is repeated if another file takes the name in the meantime.
 const CHECKS: usize = 8;
 
-/// Which lines of the file are compared with the index.
+/// The lines of the file that are compared with the index.
 #[derive(Debug, Clone, Copy)]
 enum Compared {
-    /// The header and the last one.
+    /// The header and the last line.
     Ends,
-    /// Every line, unless the file's change time is the one that it had when all were compared.
+    /// Every line, unless the file's change time is the same as when all were last compared.
     AllIfChanged,
     All,
 }
 
-/// What taking in what a check found has done.
+/// The result of reading the changes that a check found.
 enum TakenIn {
-    /// It is all that there was.
+    /// All changes were read.
     All,
-    /// The session is in another file now. Whether that has kept its name, the next look tells.
+    /// The session is in another file now. The next check shows whether that file has kept the name.
     Moved,
 }
 
 impl Session {
-    /// Takes in what other processes did to the file. This **creates the file again if it was deleted or renamed**, unless the session is
-    /// read-only. One that was replaced or rewritten is taken in if it holds the same session: rows may have other numbers then, see
-    /// [`RowNo`]. The leaf stays if its entry is still there; else it is its nearest ancestor that is, else the last entry. That of a
-    /// read-only session is always the last entry.
+    /// Reads the changes of other processes to the file. This **creates the file again if it was deleted or renamed**,
+    /// unless the session is read-only. A file that was replaced or rewritten is read if it contains the same session;
+    /// then rows may have other numbers, see [`RowNo`]. The leaf stays if its entry still exists. Otherwise it becomes
+    /// its nearest ancestor that exists, else the last entry. The leaf of a read-only session is always the last entry.
     ///
-    /// It costs one call of the system as a rule: what the path leads to is looked at every 10 ms at most, so that another file there may be
-    /// noticed so much later.
+    /// This normally costs one system call. The path is checked at most every 10 ms, so another file there may be
+    /// noticed that much later.
     ///
     /// # Errors
     ///
-    /// - `SessionChanged`: the file holds another session now, or belongs to another user; of a read-only session also that it is gone.
-    /// - `SessionDeleted`: the file is gone, and what it held cannot be read any more.
+    /// - `SessionChanged`: the file contains another session now, or belongs to another user; for a read-only session
+    ///   also if the file is gone.
+    /// - `SessionDeleted`: the file is gone, and its content cannot be read any more.
     /// - `System`: the file could not be read or written.
     pub fn refresh(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Quick)
     }
 
-    /// As [`refresh`](Self::refresh), and also finds another file under the name at once, and other content of the same length. For that
-    /// the file is read whole, unless its change time is still that of the last time. Rows may have other numbers after it, too.
+    /// As [`refresh`](Self::refresh), and also notices another file at the path at once, and changed content of the
+    /// same length. For that it reads the whole file, unless the change time is the same as the last time. After it
+    /// rows may have other numbers too.
     ///
     /// # Errors
     ///
-    /// Those of [`refresh`](Self::refresh).
+    /// The errors of [`refresh`](Self::refresh).
     pub fn reload(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Full)
     }
 
-    /// Takes in what the file holds now, after a read found that a line was not where it was. Writes nothing.
+    /// Reads the current content of the file, after a read found that a line was not at its position. Writes nothing.
     #[doc(hidden)]
     pub fn refresh_for_read(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }
 
-    /// Checks the file's name, header and last lines, and waits until the file is on disk. Does nothing while there is no file. Rows may
-    /// have other numbers after it, as after [`refresh`](Self::refresh).
+    /// Checks the file's name, header and last lines, and waits until the file is on disk. Does nothing if there is no
+    /// file. Rows may have other numbers after it, as after [`refresh`](Self::refresh).
     ///
     /// # Errors
     ///
-    /// Those of [`refresh`](Self::refresh).
+    /// The errors of [`refresh`](Self::refresh).
     pub fn flush(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Ends)?;
         for _ in 0..CHECKS {
@@ -83,7 +85,7 @@ impl Session {
                 return Ok(());
             };
             storage.flush()?;
-            // Another file may have got the name meanwhile.
+            // Another file may have got the name in the meantime.
             if matches!(storage.status(true)?, FileStatus::Here { .. } | FileStatus::Open { .. }) {
                 return Ok(());
             }
@@ -92,12 +94,13 @@ impl Session {
         Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it"))
     }
 
-    /// Checks the file while it is still open, because it may be the only copy of what was appended here, and closes it.
-    /// After an error it stays open. If nothing was appended here, a deleted file stays deleted. Rows may have other numbers after it.
+    /// Checks the file and closes it. It is checked while it is open, because it may be the only copy of the lines that
+    /// were appended here. After an error it stays open. If nothing was appended here, a deleted file stays deleted.
+    /// Rows may have other numbers after it.
     ///
     /// # Errors
     ///
-    /// Those of [`refresh`](Self::refresh).
+    /// The errors of [`refresh`](Self::refresh).
     pub fn check_and_close(&mut self) -> Result<()> {
         if !self.appended.is_empty() && self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
             self.check_file(CheckDepth::Ends)?;
@@ -107,7 +110,7 @@ impl Session {
     }
 
     /// Closes the file and releases the lock. The session stays usable: the next call that needs the file opens it
-    /// again, the next append takes the lock again.
+    /// again, and the next append takes the lock again.
     pub fn close(&mut self) {
         if let Some(storage) = self.storage.as_mut() {
             storage.close();
@@ -115,13 +118,14 @@ impl Session {
         self.release_lock();
     }
 
-    /// How rows changed since this was last called; None if they did not. A program that keeps row numbers calls it after every call
-    /// that takes `&mut self`. Until then the session as it was before is kept, with its index and its open file.
+    /// How rows changed since the last call of this function; None if they did not. A program that keeps row numbers
+    /// calls it after every call with `&mut self`. Until then the previous state of the session is kept, with its index
+    /// and its open file.
     pub fn take_remap(&mut self) -> Option<RowRemap> {
         self.remap.take().map(|moved| *moved)
     }
 
-    /// Checks the file and takes in what is found. The leaf of a read-only session follows the file.
+    /// Checks the file and reads the changes. The leaf of a read-only session is the last entry of the file.
     fn check_file(&mut self, depth: CheckDepth) -> Result<()> {
         let checked = self.check_and_take_in(depth).map_err(|error| error.with_path(self.file()));
         if self.persistence != Persistence::ReadOnly {
@@ -130,7 +134,7 @@ impl Session {
         let last = (self.tree().len() as RowNo).checked_sub(1);
         self.index.tree.set_leaf(last);
         match checked {
-            // Nobody is asked to write it again.
+            // `SessionChanged` instead, because a read-only session cannot write the file again.
             Err(error) if error.is_lost() => {
                 Err(Error::changed(self.file().unwrap_or_default(), "it is empty or not there any more"))
             }
@@ -148,11 +152,11 @@ impl Session {
             return Ok(());
         }
         if matches!(status, FileStatus::Open { .. }) {
-            // What was added may be an end mark.
+            // The added bytes may be an end mark.
             status = storage.status(true)?;
         }
         self.lock.recheck();
-        // Until the check is done the file is suspect.
+        // The file is suspect until the check has succeeded.
         let was_suspect = std::mem::replace(self.is_suspect.get_mut(), true);
         let mut compared = match depth {
             _ if was_suspect => Compared::All,
@@ -165,9 +169,9 @@ impl Session {
                     *self.is_suspect.get_mut() = false;
                     return Ok(());
                 }
-                // The file that it is in now has just been read.
+                // The new file has just been read.
                 Ok(TakenIn::Moved) => compared = Compared::Ends,
-                // Another file took its name after the check.
+                // Another file took the name after the check.
                 Err(error) if (error.needs_file_check() || self.has_name_again(&error)) && left > 0 => {}
                 Err(error) => return Err(error),
             }
@@ -176,14 +180,14 @@ impl Session {
         Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it"))
     }
 
-    /// Whether another file took the name of a deleted one that was to be written again.
+    /// Whether another file took the name of a deleted file before it was written again.
     fn has_name_again(&self, error: &Error) -> bool {
         let is_taken = error.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::AlreadyExists);
         let status = self.storage.as_ref().filter(|_| is_taken).map(|storage| storage.status(true));
         matches!(status, Some(Ok(FileStatus::Here { .. } | FileStatus::Replaced { .. })))
     }
 
-    /// Takes in what a check found.
+    /// Reads the changes that a check found.
     fn take_in(&mut self, found: FileStatus, depth: CheckDepth, compared: Compared) -> Result<TakenIn> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
         let (is_same, previous) = match found {
@@ -212,8 +216,8 @@ impl Session {
         Ok(TakenIn::Moved)
     }
 
-    /// Compares the file, which has its name and `size` bytes, with the index. `changed` is as in [`FileStatus::Here`]. False if
-    /// what is known is not there any more; else what was appended is taken in.
+    /// Compares the file, which has its name and `size` bytes, with the index. `changed` is as in [`FileStatus::Here`].
+    /// Returns false if known lines are missing; otherwise reads the appended lines.
     fn compare(&mut self, size: u64, changed: Option<Nanos>, compared: Compared) -> Result<bool> {
         let reads_all = match compared {
             Compared::Ends => false,
@@ -235,7 +239,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Another writer rolled back its unterminated line: the storage ends at `size` now.
+    /// Another writer rolled back its unterminated line. The storage now ends at `size`.
     fn forget_unterminated_line(&mut self, size: u64) {
         let is_unterminated = size > self.index.indexed_end() || self.index.is_after_unterminated_line();
         if let Some(storage) = self.storage.as_mut() {
@@ -244,9 +248,9 @@ impl Session {
         self.size = size;
     }
 
-    /// Writes a deleted or renamed file again from its open handle, byte for byte, so that lines keep their offsets.
+    /// Writes a deleted or renamed file again from its open handle, byte by byte, so that lines keep their positions.
     fn copy_back_deleted_file(&mut self) -> Result<()> {
-        // It may have been rewritten before it was deleted.
+        // The file may have been rewritten before it was deleted.
         let has_same_ends = self.has_same_ends()?;
         let Some(storage) = self.storage.as_ref() else {
             return Ok(());

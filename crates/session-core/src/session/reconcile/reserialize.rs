@@ -1,4 +1,5 @@
-//! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of the tree.
+//! Checks lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type
+//! stay as in the tree.
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of};
@@ -12,7 +13,8 @@ use crate::tree::{ParentRef, RowNo};
 
 #[doc(hidden)]
 impl Session {
-    /// The line of a header object. Type, version and id are the session's, whatever was done to the object.
+    /// The line of a header object. Type, version and id are set to the session's, even if the caller changed the
+    /// object.
     pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
         let is_ours = |header: Header| header.id == self.id && header.version == Version::Current;
         let is_known = |line: &str| Ok(Header::read(line)?.is_some_and(is_ours));
@@ -23,8 +25,9 @@ impl Session {
         })
     }
 
-    /// The line of the object of an entry that was made here, with the id, parent and type that the tree has: changing them on an
-    /// object does not change the session. An error if it is not an object, or if its type is unknown to the tree and was changed.
+    /// The line of the object of an entry that was created here, with the tree's id, parent and type: changing them in
+    /// an object does not change the session. Fails if the line is not an object, or if its type is unknown and was
+    /// changed.
     pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
         let tree = self.tree();
         let id = tree.id_of(row);
@@ -39,7 +42,7 @@ impl Session {
                 _ => copy_of("null")?,
             };
             object.set("parentId", parent)?;
-            // An unknown type is not kept in the tree.
+            // The tree does not store the name of an unknown type.
             if known.kind != EntryKind::Unknown {
                 object.set("type", quoted(known.kind.name().as_bytes())?)?;
             }
@@ -48,7 +51,7 @@ impl Session {
     }
 }
 
-/// The line itself if it is the known one, else with what `edit` sets. `what` names it in errors.
+/// The line itself if it is as known, else with the changes of `edit`. `what` names it in errors.
 fn restored(
     line: Vec<u8>,
     what: &str,
