@@ -13,7 +13,7 @@ use super::schema;
 use crate::base::options::Durability;
 use crate::io::fs;
 
-/// How long a list waits for another process that writes. What it cannot write, the next list reads again.
+/// How long a list waits for another process that writes. Rows that it cannot write are read again by the next list.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// An open catalog.
@@ -23,18 +23,18 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// Opens the catalog. None if there is none, or it cannot be used. A corrupt catalog is deleted.
+    /// Opens the catalog. None if it does not exist or cannot be used. A corrupt catalog is deleted.
     pub(crate) fn open(location: &CatalogLocation) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
         (inspect(&path) == CatalogFileState::Catalog).then(|| Self::connect(path)).flatten()
     }
 
-    /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours. A corrupt
-    /// catalog is deleted, and created by the next list.
+    /// Opens the catalog for writing, and creates it if it does not exist. None if that fails, or if the file is not
+    /// ours. A corrupt catalog is deleted, and the next list creates it again.
     pub(crate) fn create(location: &CatalogLocation) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
         if let Some(dir) = path.parent().filter(|dir| !fs::exists(dir)) {
-            // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
+            // A link's target may be on a disk that is not mounted now, so we do not create its directory.
             if !location.makes_dir || path != location.path || !is_in_trusted_dir(dir) {
                 return None;
             }
@@ -68,29 +68,29 @@ impl Catalog {
         }
     }
 
-    /// Closes the catalog, and deletes it if this error of it says that it is corrupt.
+    /// Closes the catalog, and deletes it if this error means that it is corrupt.
     pub(crate) fn discard_if_corrupt(self, error: &rusqlite::Error) {
         let Self { db, path } = self;
-        // On Windows a file that SQLite has open cannot be deleted.
+        // Windows cannot delete a file that SQLite has open.
         drop(db);
         if is_corrupt(error) {
             remove_own(&path);
         }
     }
 
-    /// Whether it can only be read.
+    /// Whether the catalog can only be read.
     pub(crate) fn is_read_only(&self) -> bool {
         self.db.is_readonly("main").unwrap_or(true)
     }
 
-    /// Checkpoints the log if it is large: the next connection has to read it. If a reader of another process blocks that, a
-    /// later call does it.
+    /// Checkpoints the log if it is large, because the next connection has to read it. If a reader of another process
+    /// blocks that, a later call does it.
     pub(crate) fn truncate_log(&self) {
         const LARGE_LOG: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
         let is_large = log.and_then(|log| fs::metadata(Path::new(&log)).ok()).is_some_and(|log| log.len() > LARGE_LOG);
         if is_large && !self.is_read_only() {
-            // What stays in the log is read from there.
+            // Rows that stay in the log are read from it.
             let _ = self.checkpoint();
         }
     }

@@ -7,12 +7,13 @@ use crate::base::memory::OutOfMemory;
 /// The result of work on a catalog.
 pub(crate) type CatalogResult<T> = std::result::Result<T, rusqlite::Error>;
 
-/// Whether another connection holds a lock.
+/// Whether another connection has a lock.
 pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Whether the file is not a valid catalog: SQLite reports it as corrupt, or tables or values are not those of the schema.
+/// Whether the file is not a valid catalog: SQLite reports it as corrupt, or its tables or values do not match the
+/// schema.
 pub(crate) fn is_corrupt(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(error, _) => {
@@ -34,7 +35,8 @@ pub(crate) fn corrupt(what: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }
 
-/// An error for a database that is not ours, which is left alone. SQLite has no code for one, but for a file that it cannot open.
+/// An error for a database that is not ours, which is not changed. SQLite has no such code, so we use its code for a
+/// file that it cannot open.
 pub(crate) fn foreign(what: &str) -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))

@@ -1,5 +1,5 @@
-//! The catalog's file: what is at its path, and how it is created and deleted. A setting may name any file, so only a file
-//! that is recognised as ours is touched.
+//! The catalog's file: recognising, creating and deleting it. A setting may name any file, so we change only a file
+//! that we recognise as ours.
 
 use std::collections::HashSet;
 use std::io::{self, ErrorKind, Read};
@@ -14,23 +14,24 @@ use crate::io::{fs, owner};
 /// The catalog's file in the agent's directory.
 pub(crate) const FILE_NAME: &str = "session-catalog.sqlite";
 
-/// The beginning of an SQLite file, and the offsets of two numbers in its header.
+/// The start of an SQLite file, and the positions of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const FORMAT_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
 const HEADER_BYTES: usize = 100;
 
-/// What is at the catalog's path.
+/// The kind of file at the catalog's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CatalogFileState {
-    /// Nothing, or an empty file.
+    /// No file, or an empty one.
     Missing,
     /// A catalog of this format version.
     Catalog,
-    /// A catalog of an older format version, or any other file under our own name, a foreign database included.
+    /// A catalog of an older format version, or any other file with our own file name, even a database of another
+    /// program.
     Unusable,
-    /// Another program's or another user's file, a catalog of a newer version, not a regular file, or one that cannot be
-    /// read. It is not touched.
+    /// A file of another program or user, a catalog of a newer version, a file that is not regular, or one that cannot
+    /// be read. It is not changed.
     Foreign,
 }
 
@@ -42,8 +43,8 @@ pub(crate) fn set_connected(path: &Path) {
     locked(&CONNECTED).insert(path.to_owned());
 }
 
-/// Deletes the catalog's files, if they are ours. Connections of other processes continue on the deleted files. If one of them has
-/// made a new catalog meanwhile, that is made again.
+/// Deletes the catalog's files, if they are ours. Connections of other processes continue on the deleted files. If
+/// another process has created a new catalog in the meantime, that one is deleted too, and created again.
 pub(crate) fn remove_own(path: &Path) {
     locked(&CONNECTED).remove(path);
     if !matches!(inspect_header(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
@@ -56,8 +57,8 @@ pub(crate) fn remove_own(path: &Path) {
     }
 }
 
-/// What is at a path. A file that this process has connected to is not opened, because closing it would drop SQLite's locks: if
-/// another file took its place, SQLite finds that out.
+/// The kind of file at a path. A file to which this process has connected is not opened, because closing it would
+/// release SQLite's locks. If another file has replaced it, SQLite notices that.
 pub(crate) fn inspect(path: &Path) -> CatalogFileState {
     let is_there = fs::stat_path(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.size > 0));
     match is_there && locked(&CONNECTED).contains(path) {
@@ -84,7 +85,7 @@ fn inspect_header(path: &Path) -> CatalogFileState {
 fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
     let file = open::regular(path, Access::Read)?;
-    // Its owner could choose what lists show, and read what is said in sessions.
+    // The owner of the file could choose what lists show, and read texts of sessions.
     if !owner::is_trusted(&fs::metadata_of(&file)?) {
         return Err(ErrorKind::PermissionDenied.into());
     }
@@ -99,14 +100,16 @@ fn application_and_version(bytes: &[u8]) -> Option<(i32, i32)> {
     is_database.then(|| Some((number(APPLICATION_ID_AT)?, number(FORMAT_VERSION_AT)?))).flatten()
 }
 
-/// Whether a directory, or the one that it is to be created in, belongs to this process's user or to the administrator. In a
-/// directory of another user a catalog would be one that this user cannot read, and that no other takes the place of.
+/// Whether a directory, or the directory in which it will be created, belongs to this process's user or to the
+/// administrator. Otherwise we create no catalog in it, because the directory's user could not read the catalog, nor
+/// create another one in its place.
 pub(crate) fn is_in_trusted_dir(dir: &Path) -> bool {
     let existing = dir.ancestors().find_map(|dir| fs::metadata(dir).ok());
     existing.is_some_and(|meta| owner::is_trusted(&meta))
 }
 
-/// Creates an empty file that only its owner may read, or gives an existing one these permissions. An error in another user's directory.
+/// Creates an empty file that only its owner may read, or sets these permissions of an existing one. Fails in another
+/// user's directory.
 pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     if !path.parent().is_some_and(is_in_trusted_dir) {
         return Err(ErrorKind::PermissionDenied.into());
@@ -119,7 +122,7 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 
 #[cfg(unix)]
 fn make_catalog_private(path: &Path) -> io::Result<()> {
-    // Another user could read our sessions in it. For the administrator the call below would not fail.
+    // Another user could read our sessions in the file. For the administrator the call below would not fail.
     if !owner::is_trusted(&fs::metadata(path)?) {
         return Err(ErrorKind::PermissionDenied.into());
     }

@@ -1,8 +1,8 @@
-//! The catalog: an SQLite file that caches what was read of session files, for lists and sums of usage.
+//! The catalog: an SQLite file that caches data of session files, for lists and sums of usage.
 //!
-//! Invariants: it is a cache; the files are the truth. A catalog that is missing, locked, corrupt, read-only or on a full disk
-//! hides no session. No lock of SQLite's is held while a session file is read. A row is used only for the state of the
-//! file that it was read from, which the file's fingerprint identifies.
+//! Invariants: it is a cache; the files are the truth. A catalog that is missing, locked, corrupt, read-only or on a
+//! full disk hides no session. No lock of SQLite is kept while a session file is read. A row is used only for the state
+//! of the file from which it was read; the file's fingerprint identifies that state.
 
 pub(crate) mod connection;
 pub(crate) mod error;
