@@ -8,10 +8,9 @@ use napi::{sys, Result, Status};
 
 use super::env::{Bound, JsEnv, JsVal};
 
-/// The handle that settles a promise. Copies settle the same promise, which is settled once.
-//
-// napi-rs's own `JsDeferred` settles through a thread-safe function: after progress calls that are still queued, and in a
-// later turn of the event loop.
+/// Settles a promise. Copies settle the same promise, which can be settled only once.
+// We do not use napi-rs's own `JsDeferred`, because it settles through a thread-safe function: after progress calls
+// that are still queued, and in a later turn of the event loop.
 #[derive(Clone)]
 pub struct Deferred {
     /// None once the promise is settled.
@@ -19,10 +18,10 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// A promise and the handle that settles it.
+    /// Creates a promise and its [`Deferred`].
     pub fn promise(js: JsEnv<'_>) -> Result<(Self, JsVal<'_>)> {
         let (mut deferred, mut promise) = (null_mut(), null_mut());
-        // SAFETY: both receive what the engine makes.
+        // SAFETY: the engine writes its new values to both.
         let status = unsafe { sys::napi_create_promise(js.raw(), &mut deferred, &mut promise) };
         js.check(status, "creating a promise")?;
         Ok((Self { handle: Rc::new(Cell::new(Some(Bound::new(js, deferred)))) }, js.made(promise)?))
@@ -42,7 +41,7 @@ impl Deferred {
         // SAFETY: the promise is this environment's, and was not settled before; the handle of the value is good.
         let settled = js.check(unsafe { settle(js.raw(), settler, value.raw()) }, "settling a promise");
         if settled.as_ref().is_err_and(|error| error.status == Status::PendingException) {
-            // Nothing was settled: a later call can.
+            // Nothing was settled, so a later call can settle it.
             self.handle.set(Some(deferred));
         }
         settled

@@ -1,7 +1,7 @@
 //! The JavaScript engine during a call into the addon, and handles to its values.
 //!
-//! A [`JsVal`] is good as long as the handle scope that it was made in, which is its lifetime: one that outlives its
-//! scope does not compile.
+//! The lifetime of a [`JsVal`] is the handle scope in which it was created. A handle that outlives its scope does not
+//! compile:
 //!
 //! ```compile_fail
 //! use pi_session_native::engine::{JsEnv, JsVal};
@@ -10,7 +10,7 @@
 //! }
 //! ```
 //!
-//! The same with a handle of the outer scope compiles:
+//! A handle of the outer scope compiles:
 //!
 //! ```
 //! use pi_session_native::engine::{JsEnv, JsVal};
@@ -21,7 +21,7 @@
 //! }
 //! ```
 //!
-//! Nor can a handle be kept for a later call:
+//! A handle cannot be kept for a later call:
 //!
 //! ```compile_fail
 //! use pi_session_native::engine::JsVal;
@@ -66,7 +66,8 @@ pub struct JsVal<'env> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnvId(usize);
 
-/// What belongs to one environment. Under another one of the process it is never given out: there it may mean another thing.
+/// A value that belongs to one environment. It is never returned in another environment of the process, where it may be
+/// something else.
 ///
 /// ```
 /// use pi_session_native::engine::{Bound, JsEnv};
@@ -88,7 +89,7 @@ impl<T: Copy> Bound<T> {
         Self { value, env: js.id() }
     }
 
-    /// It, if this is its environment.
+    /// The value, if the current call is in its environment.
     pub fn within(self, js: JsEnv<'_>) -> Result<T> {
         if self.env == js.id() {
             Ok(self.value)
@@ -97,7 +98,7 @@ impl<T: Copy> Bound<T> {
         }
     }
 
-    /// It and its environment, which has not ended; None if it has.
+    /// The environment and the value; None if the environment has ended.
     pub(super) fn open(&self) -> Option<(sys::napi_env, T)> {
         let is_open = OPEN.try_with(|open| open.borrow().contains(&self.env)).unwrap_or(false);
         is_open.then_some((self.env.0 as sys::napi_env, self.value))
@@ -105,22 +106,22 @@ impl<T: Copy> Bound<T> {
 }
 
 impl EnvId {
-    /// Notes that the environment ends. What is kept in it is released by the engine.
+    /// Records that the environment ends. The engine releases everything that is kept in it.
     pub fn end(self) {
         OPEN.with(|open| open.borrow_mut().retain(|env| *env != self));
     }
 }
 
-/// Proof that an inner scope lies within an outer one, which lets outer handles be used as inner ones.
+/// Proof that an inner scope is within an outer one. It lets outer handles be used as inner ones.
 pub type Within<'inner, 'outer> = PhantomData<&'inner &'outer ()>;
 
 impl<'env> JsEnv<'env> {
-    /// The engine that called. `env` is the one of the current call.
+    /// The engine that made the current call, whose environment is `env`.
     pub fn new(env: &'env Env) -> Self {
         Self { env: env.raw(), depth: DEPTH.get(), scope: PhantomData }
     }
 
-    /// Notes that the environment has begun. To be called once, and [`EnvId::end`] at its end.
+    /// Records that the environment has begun. Call it once, and [`EnvId::end`] when the environment ends.
     pub fn begin(self) {
         OPEN.with(|open| open.borrow_mut().push(self.id()));
     }
@@ -138,8 +139,8 @@ impl<'env> JsEnv<'env> {
         Env::from_raw(self.env)
     }
 
-    /// The handle of a value that the engine has just made. Handles are made only in the innermost scope: one that an
-    /// outer scope asked for would be gone before that scope ends.
+    /// The handle of a value that the engine has just created. Fails unless this is the innermost scope: the engine
+    /// creates handles only there, so a handle for an outer scope would be released before that scope ends.
     pub(super) fn made(self, value: sys::napi_value) -> Result<JsVal<'env>> {
         if self.depth == DEPTH.get() {
             Ok(JsVal { value, scope: PhantomData })
@@ -151,19 +152,19 @@ impl<'env> JsEnv<'env> {
     pub(super) fn check(self, status: sys::napi_status, what: &str) -> Result<()> {
         match status {
             sys::Status::napi_ok => Ok(()),
-            // The exception stays pending in the engine; the caller's caller sees it.
+            // The exception stays pending in the engine, so that the JavaScript caller sees it.
             sys::Status::napi_pending_exception => Err(pending()),
             status => Err(Error::new(Status::from(status), format!("{what} failed"))),
         }
     }
 
-    /// Runs work in a new handle scope, whose handles are released at its end. For loops that make many handles.
+    /// Runs work in a new handle scope, whose handles are released at its end. For loops that create many handles.
     pub fn scoped<T>(
         self,
         work: impl for<'inner> FnOnce(JsEnv<'inner>, Within<'inner, 'env>) -> Result<T>,
     ) -> Result<T> {
         let mut scope = std::ptr::null_mut();
-        // SAFETY: the guard closes the scope when the work is done, or panics.
+        // SAFETY: the guard closes the scope when the work ends or panics.
         self.check(unsafe { sys::napi_open_handle_scope(self.env, &mut scope) }, "scope")?;
         let _open = OpenScope { env: self.env, scope };
         DEPTH.set(DEPTH.get() + 1);
@@ -179,13 +180,13 @@ struct OpenScope {
 impl Drop for OpenScope {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
-        // SAFETY: opened by `scoped`, and the innermost scope: those within it are closed.
+        // SAFETY: `scoped` opened the scope, and it is the innermost one, because those within it are closed.
         unsafe { sys::napi_close_handle_scope(self.env, self.scope) };
     }
 }
 
 impl<'env> JsVal<'env> {
-    /// The handle of a value that napi-rs has a type for.
+    /// The handle of a value that has a type in napi-rs.
     pub fn of(value: &impl JsValue<'env>) -> Self {
         Self { value: value.raw(), scope: PhantomData }
     }
@@ -194,30 +195,31 @@ impl<'env> JsVal<'env> {
         self.value
     }
 
-    /// The value as napi-rs's type of it, which refuses values of other types.
+    /// The value as a type of napi-rs. Fails for values of other types.
     pub(super) fn typed<T: FromNapiValue>(self, js: JsEnv<'env>) -> Result<T> {
-        // SAFETY: the handle is good.
+        // SAFETY: the handle is valid.
         unsafe { T::from_napi_value(js.env, self.value) }
     }
 }
 
-// An exported function takes and gives handles with the lifetime of its `env`, and must say so: the compiler takes any
-// lifetime here, `'static` too.
+// An exported function must declare the lifetime of its `env` for the handles that it takes and returns, because the
+// compiler accepts any lifetime here, even `'static`.
 impl FromNapiValue for JsVal<'_> {
-    // SAFETY: napi-rs calls it with a handle of the running call, whose scope `JsVal` names; nothing is read through it here.
+    // SAFETY: napi-rs passes a handle of the current call, whose scope is the lifetime of `JsVal`; nothing is read
+    // through it here.
     unsafe fn from_napi_value(_: sys::napi_env, value: sys::napi_value) -> Result<Self> {
         Ok(Self { value, scope: PhantomData })
     }
 }
 
 impl ToNapiValue for JsVal<'_> {
-    // SAFETY: the handle is good, for `JsVal` cannot outlive its scope; it is given back as it is.
+    // SAFETY: the handle is valid, because `JsVal` cannot outlive its scope. It is returned unchanged.
     unsafe fn to_napi_value(_: sys::napi_env, value: Self) -> Result<sys::napi_value> {
         Ok(value.value)
     }
 }
 
-/// The error that stands for an exception which is pending in the engine.
+/// The error that represents an exception that is pending in the engine.
 pub(super) fn pending() -> Error {
     Error::new(Status::PendingException, "")
 }

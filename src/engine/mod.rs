@@ -1,6 +1,6 @@
 //! The calls into the JavaScript engine. All `unsafe` of the boundary is in this room.
 //!
-//! Invariants: no safe function takes or gives a bare pointer of the engine; a handle does not outlive its scope.
+//! Invariants: no safe function takes or returns a raw pointer of the engine; a handle does not outlive its scope.
 
 mod deferred;
 mod env;

@@ -1,4 +1,4 @@
-//! Node-API functions as safe methods: the macro that wraps one, and those that are wrapped so.
+//! Node-API functions as safe methods: the macro that wraps one, and the wrapped functions.
 
 use std::ffi::{c_char, CStr};
 use std::ptr::null_mut;
@@ -7,13 +7,13 @@ use napi::{sys, Result, ValueType};
 
 use super::env::{JsEnv, JsVal};
 
-/// What a Node-API function takes as an argument.
+/// An argument of a Node-API function.
 pub(super) trait Argument {
     type Raw;
     fn raw(&self) -> Self::Raw;
 }
 
-/// What a Node-API function writes to its last argument.
+/// A value that a Node-API function writes to its last argument.
 pub(super) trait Output<'env>: Sized {
     type Raw;
     const EMPTY: Self::Raw;
@@ -34,7 +34,7 @@ impl Argument for Option<JsVal<'_>> {
     }
 }
 
-/// Ends with a zero.
+/// A `CStr` ends with a zero, as Node-API expects.
 impl Argument for &CStr {
     type Raw = *const c_char;
     fn raw(&self) -> *const c_char {
@@ -71,8 +71,8 @@ macro_rules! plain_values {
 
 plain_values!(bool = false, i32 = 0, i64 = 0, u32 = 0, usize = 0, f64 = 0.0);
 
-/// Methods that call one Node-API function, which takes nothing but handles and plain values, keeps none of them, and
-/// refuses values of a wrong type. After `->` stands what it writes to its last argument; without, it has no such one.
+/// Methods that call one Node-API function. The function takes only handles and plain values, keeps none of them, and
+/// refuses values of a wrong type. The type after `->` is written to its last argument; without `->` it writes none.
 macro_rules! methods {
     ($($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? = $call:ident, $what:literal;)+) => {
         impl<'env> JsEnv<'env> {$(
@@ -84,7 +84,7 @@ macro_rules! methods {
         #[inline]
         $vis fn $name(self, $($arg: $type),*) -> Result<$out> {
             let mut out = <$out as $crate::engine::node_api::Output>::EMPTY;
-            // SAFETY: the handles are good, for their lifetimes say so, and `out` is of the type that is written.
+            // SAFETY: the handles are valid by their lifetimes, and `out` has the type that is written.
             let status = unsafe {
                 sys::$call(self.raw(), $($crate::engine::node_api::Argument::raw(&$arg),)* &mut out)
             };
@@ -96,7 +96,7 @@ macro_rules! methods {
         $(#[$doc])*
         #[inline]
         $vis fn $name(self, $($arg: $type),*) -> Result<()> {
-            // SAFETY: the handles are good, for their lifetimes say so.
+            // SAFETY: the handles are valid by their lifetimes.
             let status = unsafe { sys::$call(self.raw(), $($crate::engine::node_api::Argument::raw(&$arg)),*) };
             self.check(status, $what)
         }
@@ -115,7 +115,7 @@ methods! {
     pub fn number(value: f64) -> JsVal<'env> = napi_create_double, "number";
     /// An empty object.
     pub fn object() -> JsVal<'env> = napi_create_object, "object";
-    /// An array of that many holes.
+    /// An array with `len` holes.
     pub fn array(len: usize) -> JsVal<'env> = napi_create_array_with_length, "array";
     pub(super) fn type_code(value: JsVal<'_>) -> i32 = napi_typeof, "typeof";
     /// Whether it is an array.
@@ -123,15 +123,15 @@ methods! {
     pub(super) fn double(value: JsVal<'_>) -> f64 = napi_get_value_double, "number value";
     pub(super) fn bool_value(value: JsVal<'_>) -> bool = napi_get_value_bool, "boolean value";
     pub(super) fn to_boolean(value: JsVal<'_>) -> JsVal<'env> = napi_coerce_to_bool, "truth";
-    /// The string that a template string makes of it. May run `toString`; throws for a symbol.
+    /// The string of a value as in a template string. May run `toString`; throws for a symbol.
     pub fn to_text(value: JsVal<'_>) -> JsVal<'env> = napi_coerce_to_string, "text";
     /// A property. May run a getter.
     pub fn get(object: JsVal<'_>, name: &CStr) -> JsVal<'env> = napi_get_named_property, "property";
-    /// A property by a key made at run time. May run a getter.
+    /// A property, by a key that is created at run time. May run a getter.
     pub fn get_key(object: JsVal<'_>, key: JsVal<'_>) -> JsVal<'env> = napi_get_property, "property";
-    /// Whether an object has a property of its own by this key.
+    /// Whether an object has an own property with this key.
     pub fn has_own(object: JsVal<'_>, key: JsVal<'_>) -> bool = napi_has_own_property, "own property";
-    /// Sets a property. May run a setter. An object that refuses it says nothing: see [`JsEnv::define`].
+    /// Sets a property. May run a setter. An object that refuses the property reports no error; see [`JsEnv::define`].
     pub fn set(object: JsVal<'_>, name: &CStr, value: JsVal<'_>) = napi_set_named_property, "setting a property";
     /// The length of an array.
     pub fn len(array: JsVal<'_>) -> u32 = napi_get_array_length, "length";
@@ -139,7 +139,8 @@ methods! {
     pub fn at(array: JsVal<'_>, at: u32) -> JsVal<'env> = napi_get_element, "element";
     /// Sets an element.
     pub fn set_at(array: JsVal<'_>, at: u32, value: JsVal<'_>) = napi_set_element, "setting an element";
-    /// Adds to what the engine knows of memory outside of its heap that its objects keep: with more it collects sooner.
+    /// Tells the engine that its objects use more memory outside of its heap. The more it knows of, the sooner it
+    /// collects.
     pub fn adjust_external_memory(bytes: i64) -> i64 = napi_adjust_external_memory, "external memory";
     pub(super) fn run_script(source: JsVal<'_>) -> JsVal<'env> = napi_run_script, "script";
     pub(super) fn new_error(code: Option<JsVal<'_>>, text: JsVal<'_>) -> JsVal<'env> = napi_create_error, "creating an error";
@@ -147,12 +148,12 @@ methods! {
     pub(super) fn throw_value(exception: JsVal<'_>) = napi_throw, "throw";
     pub(super) fn has_exception() -> bool = napi_is_exception_pending, "exception";
     pub(super) fn take_pending() -> JsVal<'env> = napi_get_and_clear_last_exception, "exception";
-    /// Makes an exception an uncaught one of the process, as those of callbacks are.
+    /// Makes an exception an uncaught one of the process, like an exception in a callback.
     pub fn throw_uncaught(exception: JsVal<'_>) = napi_fatal_exception, "uncaught exception";
 }
 
 impl<'env> JsEnv<'env> {
-    /// What kind of value it is.
+    /// The type of a value.
     pub fn kind(self, value: JsVal<'_>) -> Result<ValueType> {
         Ok(ValueType::from(self.type_code(value)?))
     }

@@ -12,7 +12,7 @@ pub struct Persistent(Bound<sys::napi_ref>);
 impl Drop for Persistent {
     fn drop(&mut self) {
         if let Some((env, reference)) = self.0.open() {
-            // SAFETY: the environment has not ended, and the reference was made by `keep`; it is deleted once, here.
+            // SAFETY: the environment has not ended. `keep` created the reference, and it is deleted only here, once.
             unsafe { sys::napi_delete_reference(env, reference) };
         }
     }
@@ -22,7 +22,7 @@ impl<'env> JsEnv<'env> {
     /// Keeps an object or a function between calls.
     pub fn keep(self, value: JsVal<'_>) -> Result<Persistent> {
         let mut reference = null_mut();
-        // SAFETY: the handle is good, and `reference` receives what the engine makes.
+        // SAFETY: the handle is valid, and the engine writes its new reference to `reference`.
         let status = unsafe { sys::napi_create_reference(self.raw(), value.raw(), 1, &mut reference) };
         self.check(status, "reference")?;
         Ok(Persistent(Bound::new(self, reference)))
@@ -31,7 +31,7 @@ impl<'env> JsEnv<'env> {
     /// A kept value; None if it was weakened and collected.
     fn referenced(self, kept: &Persistent) -> Result<Option<JsVal<'env>>> {
         let mut value = null_mut();
-        // SAFETY: the reference is this environment's, and is there as long as `kept`.
+        // SAFETY: the reference belongs to this environment, and exists as long as `kept`.
         let status = unsafe { sys::napi_get_reference_value(self.raw(), kept.0.within(self)?, &mut value) };
         self.check(status, "reference")?;
         (!value.is_null()).then(|| self.made(value)).transpose()
@@ -47,10 +47,10 @@ impl<'env> JsEnv<'env> {
         Ok(self.referenced(kept)?.is_none())
     }
 
-    /// Makes it a weak reference: the value lives as long as something else holds it. To be called once.
+    /// Makes the reference weak: from then on it does not keep the value alive. Call it once.
     pub fn weaken(self, kept: &Persistent) -> Result<()> {
         let mut count = 0;
-        // SAFETY: the reference is this environment's, and is there as long as `kept`.
+        // SAFETY: the reference belongs to this environment, and exists as long as `kept`.
         self.check(unsafe { sys::napi_reference_unref(self.raw(), kept.0.within(self)?, &mut count) }, "reference")
     }
 }

@@ -1,5 +1,5 @@
-//! Messages from other threads to the JavaScript thread, handled there in the order in which they were sent, a slice at a time.
-//! The event loop turns between two slices, so that other events do not wait.
+//! Messages from other threads to the JavaScript thread. They are handled there in the order in which they were sent,
+//! in slices. The event loop turns between two slices, so that other events need not wait.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,35 +20,35 @@ use pi_session_core::{ErrorCode, Result as CoreResult};
 const SLICE: Duration = Duration::from_millis(2);
 const SLICE_MESSAGES: usize = 64;
 
-/// Handles a message, or an error that the other thread sent, on the JavaScript thread. An exception that it leaves pending becomes
-/// an uncaught one, and so does another failure.
+/// Handles a message, or an error of the other thread, on the JavaScript thread. A pending exception becomes an
+/// uncaught one, and so does any other failure.
 pub type Handler<T> = Box<dyn FnMut(JsEnv<'_>, CoreResult<T>) -> Result<()>>;
 
 /// Calls the JavaScript function that schedules the next slice. It keeps the process alive.
 type Schedule = ThreadsafeFunction<(), (), (), Status, false>;
 
-/// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment. A thread with a sender
-/// may outlive the environment: napi-rs keeps the library loaded from the first queue on.
+/// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment. A thread
+/// with a sender may outlive the environment, because napi-rs keeps the library loaded from the first queue on.
 pub struct Sender<T> {
     schedule: Schedule,
     inbox: Arc<Mutex<Inbox<T>>>,
 }
 
-/// The messages that were not handled yet.
+/// The messages that have not been handled yet.
 struct Inbox<T> {
     messages: VecDeque<CoreResult<T>>,
     /// Whether a slice is scheduled that will handle them.
     is_scheduled: bool,
 }
 
-/// What a slice works on. It may outlive the queue, for the messages that are left.
+/// The state of the slices. It may outlive the queue while messages are left.
 struct Slice<T> {
     handler: RefCell<Handler<T>>,
     inbox: Arc<Mutex<Inbox<T>>>,
 }
 
-/// A queue to this environment's thread. `slices` is the factory's function that calls a function in separate turns of the
-/// event loop, as long as it returns true.
+/// A queue to this environment's thread. `slices` is the factory's function that calls a function in separate turns of
+/// the event loop, as long as it returns true.
 pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handler<T>) -> Result<Sender<T>> {
     let inbox = Arc::new(Mutex::new(Inbox { messages: VecDeque::with_capacity(SLICE_MESSAGES), is_scheduled: false }));
     let slice = Slice { handler: RefCell::new(handler), inbox: inbox.clone() };
@@ -59,13 +59,13 @@ pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handl
 }
 
 impl<T: Send> Sender<T> {
-    /// Sends a message. If there is no memory for it, that error takes the place of the last one. Once the environment is ending
+    /// Sends a message. If the allocation fails, that error replaces the last message. While the environment is ending,
     /// nobody receives it.
     pub fn send(&self, message: T) {
         self.send_result(Ok(message));
     }
 
-    /// Sends a message, or an error in its place.
+    /// Sends a message or an error.
     pub fn send_result(&self, mut message: CoreResult<T>) {
         {
             let mut inbox = locked(&self.inbox);
@@ -78,16 +78,16 @@ impl<T: Send> Sender<T> {
                 return;
             }
         }
-        // An environment that does not take the call is ending.
+        // If the environment does not accept the call, it is ending.
         self.schedule.call((), ThreadsafeFunctionCallMode::NonBlocking);
     }
 }
 
 impl<T: Send + 'static> Slice<T> {
-    /// Handles some messages. Returns whether there may be more, for another slice.
+    /// Handles some messages. Returns whether another slice is needed.
     fn run(&self, js: JsEnv<'_>) -> bool {
         let start = Instant::now();
-        // Taken already where a callback runs the event loop by itself: the slice that it interrupts goes on later.
+        // Already borrowed if a callback runs the event loop itself. The slice that it interrupts continues later.
         let Ok(mut handler) = self.handler.try_borrow_mut() else { return true };
         for _ in 0..SLICE_MESSAGES {
             let message = {
@@ -99,7 +99,8 @@ impl<T: Send + 'static> Slice<T> {
             let Some(message) = message else { return false };
             let handled = catch_unwind(AssertUnwindSafe(|| js.scoped(|js, _| handler(js, message))));
             if !matches!(handled, Ok(Ok(()))) {
-                // An exception of a callback is an uncaught one, as in any callback. Without one, nobody else would learn of the failure.
+                // As in any callback, an exception becomes an uncaught one. Without an exception we create one, because
+                // otherwise nobody would notice the failure.
                 let internal =
                     || js.error(false, ErrorCode::Internal.name(), "A message of another thread was not handled");
                 let failure = js.take_exception().and_then(|exception| exception.map_or_else(internal, Ok));

@@ -1,7 +1,7 @@
-//! Strings of the engine from bytes, and back.
+//! Converts bytes to strings of the engine, and back.
 //!
-//! Text is WTF-8: UTF-8 that may hold lone surrogates. Text beyond ASCII is converted here, because the engine reads UTF-8
-//! a byte at a time.
+//! Text is WTF-8: UTF-8 that may contain lone surrogates. Text beyond ASCII is converted here, because the engine reads
+//! UTF-8 one byte at a time.
 
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -15,10 +15,11 @@ use pi_session_core::wtf8;
 
 /// The capacity for most strings, in units.
 const SHORT: usize = 512;
-/// From how many units on a string that begins like base64 is copied as bytes, if it is ASCII: so many are looked at.
+/// A string of at least this many units that begins like base64 is copied as bytes, if it is ASCII. `BASE64_START` is
+/// how many units are checked.
 const LONG_BASE64: usize = 1 << 14;
 const BASE64_START: usize = 64;
-/// How many letters are looked at before one of them that is escaped ends it.
+/// How many letters are checked at once for one that must be escaped.
 const PLAIN_CHUNK: usize = 1 << 12;
 
 thread_local! {
@@ -26,15 +27,15 @@ thread_local! {
     static LETTERS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Whether each of these letters is ASCII, and not escaped in JSON. The compiler makes vector instructions of it.
+/// Whether each of these letters is ASCII, and needs no escape in JSON. The compiler vectorizes it.
 fn is_plain(letters: &[u8]) -> bool {
-    // As a signed number, a letter beyond ASCII is below the space, too.
+    // As a signed number, a letter beyond ASCII is less than the space, too.
     let is_odd = |letter: u8| ((letter as i8) < 0x20) | (letter == b'"') | (letter == b'\\');
     letters.iter().fold(0, |odd, letter| odd | u8::from(is_odd(*letter))) == 0
 }
 
-/// A Node-API function that copies units of a string into a buffer of that many.
-// SAFETY: whoever calls one gives a good environment and value, a buffer or none, and a place for the count.
+/// A Node-API function that copies a string's units into a buffer.
+// SAFETY: the caller passes a valid environment and value, a buffer or null, and a place for the count.
 type CopyUnits<T> = unsafe fn(sys::napi_env, sys::napi_value, *mut T, usize, *mut usize) -> sys::napi_status;
 
 impl<'env> JsEnv<'env> {
@@ -86,11 +87,12 @@ impl<'env> JsEnv<'env> {
         }
     }
 
-    /// Calls `work` with a string's UTF-16 units. The engine copies these at memory speed, but converts to UTF-8 letter by letter.
+    /// Calls `work` with a string's UTF-16 units. The engine copies units at memory speed, but converts to UTF-8 letter
+    /// by letter.
     pub fn with_units<T>(self, value: JsVal<'_>, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
         let mut units = UNITS.take();
         reserve(&mut units, SHORT).map_err(|_| self.out_of_memory(SHORT))?;
-        // A full buffer may have been too small.
+        // If the buffer is full, it may have been too small.
         if self.copy_units(value, &mut units)? + 1 == units.capacity() {
             let size = self.copy_units(value, &mut Vec::new())?;
             units.clear();
@@ -102,9 +104,9 @@ impl<'env> JsEnv<'env> {
         Ok(done)
     }
 
-    /// Appends the letters of a long string that begins like base64, if none of them is escaped in JSON or beyond ASCII. False, and
-    /// nothing is appended, for any other string. The engine counts the bytes of the UTF-8 first, and then copies them at memory speed; for
-    /// other texts the count costs more than that saves.
+    /// Appends the letters of a long string that begins like base64, if they all are ASCII and need no escape in JSON.
+    /// For any other string appends nothing and returns false. The engine first counts the bytes of the UTF-8, and then
+    /// copies them at memory speed; for other texts the count costs more than the copy saves.
     pub fn push_base64(self, value: JsVal<'_>, out: &mut Vec<u8>) -> Result<bool> {
         let size = self.copy_units(value, &mut Vec::new())?;
         if size < LONG_BASE64 {
@@ -118,10 +120,11 @@ impl<'env> JsEnv<'env> {
             return Ok(false);
         }
         let before = out.len();
-        // With two bytes more for the end of a JSON string, whoever writes that does not move the letters.
+        // Two bytes more for the end of a JSON string, so that writing it does not move the letters.
         reserve(out, size + 3).map_err(|_| self.out_of_memory(size))?;
         let mut copied = 0;
-        // SAFETY: the buffer has that capacity, and the engine writes `copied` bytes of it, less than that, and a zero after them.
+        // SAFETY: the buffer has that capacity, and the engine writes `copied` bytes, fewer than that, and a zero after
+        // them.
         let status = unsafe {
             let end = out.as_mut_ptr().add(before);
             let status = sys::napi_get_value_string_utf8(self.raw(), value.raw(), end.cast(), size + 1, &mut copied);
@@ -140,8 +143,8 @@ impl<'env> JsEnv<'env> {
         self.copy(sys::napi_get_value_string_utf16, value, buffer)
     }
 
-    /// Makes a buffer hold as many units of a string as its capacity allows, less one for a zero, and gives how many that is.
-    /// Without a capacity it gives how many units there are. `T` and `U` have the same size.
+    /// Copies as many units of a string as fit into the buffer's capacity, less one for a zero. Returns how many. With
+    /// no capacity it copies none and returns the length of the string. `T` and `U` have the same size.
     fn copy<T, U>(self, copy: CopyUnits<T>, value: JsVal<'_>, buffer: &mut Vec<U>) -> Result<usize> {
         const { assert!(size_of::<T>() == size_of::<U>()) };
         let mut size = 0;
@@ -149,8 +152,8 @@ impl<'env> JsEnv<'env> {
             0 => (null_mut(), 0),
             capacity => (buffer.as_mut_ptr(), capacity),
         };
-        // SAFETY: the buffer has that capacity, and the engine writes `size` units, less than that. Without one it only gives the
-        // length.
+        // SAFETY: the buffer has that capacity, and the engine writes `size` units, fewer than that. Without a capacity
+        // it only returns the length.
         let status = unsafe {
             let status = copy(self.raw(), value.raw(), units.cast(), capacity, &mut size);
             buffer.set_len(if capacity == 0 { 0 } else { size });

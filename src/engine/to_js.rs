@@ -1,7 +1,7 @@
-//! Values of the core as JavaScript values, by serde: reports, sums, hits, listed sessions, outlines.
+//! Converts values of the core to JavaScript values, by serde: reports, sums, hits, listed sessions, outlines.
 //!
-//! Numbers are numbers, of which JavaScript has 53 bits, whatever their type in Rust. Bytes are text in WTF-8. `None` is null and `()`
-//! undefined. A field is an own data property, whatever `Object.prototype` has.
+//! Each number becomes a JavaScript number, which has 53 bits, whatever its type in Rust. Bytes are WTF-8 text. `None`
+//! is null and `()` undefined. A field becomes an own data property, even if `Object.prototype` has a setter for it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -14,14 +14,14 @@ use serde::ser::{
 
 use super::env::{JsEnv, JsVal};
 
-/// A value of the core as a JavaScript value.
+/// Converts a value of the core to a JavaScript value.
 pub fn to_js<'env>(js: JsEnv<'env>, value: &(impl Serialize + ?Sized)) -> Result<JsVal<'env>> {
     let names = RefCell::default();
     value.serialize(ToJs { js, names: &names, arguments: None }).map_err(|Failed(error)| error)
 }
 
-/// The values of a struct's fields, in their order: arguments of a function with parameters of the same names. To make an object of many
-/// fields in the factory takes a fifth of the time that it takes through Node-API.
+/// The values of a struct's fields, in their order, as arguments of a function with parameters of the same names. The
+/// factory creates an object with many fields in a fifth of the time that Node-API needs.
 pub fn arguments_of<'env>(js: JsEnv<'env>, fields: &impl Serialize) -> Result<Vec<JsVal<'env>>> {
     let (names, arguments) = (RefCell::default(), RefCell::default());
     let made = fields.serialize(ToJs { js, names: &names, arguments: Some(&arguments) });
@@ -29,7 +29,7 @@ pub fn arguments_of<'env>(js: JsEnv<'env>, fields: &impl Serialize) -> Result<Ve
     Ok(arguments.take())
 }
 
-/// A text in WTF-8.
+/// Text in WTF-8.
 #[derive(Debug, Clone, Copy)]
 pub struct Wtf8<'a>(pub &'a [u8]);
 
@@ -39,7 +39,7 @@ impl Serialize for Wtf8<'_> {
     }
 }
 
-/// Makes `None` undefined, for `serialize_with`.
+/// For `serialize_with`: `None` becomes undefined.
 pub fn or_undefined<T: Serialize, S: ser::Serializer>(
     value: &Option<T>,
     serializer: S,
@@ -50,18 +50,18 @@ pub fn or_undefined<T: Serialize, S: ser::Serializer>(
     }
 }
 
-/// The strings of field names that were made already: a list of structs has the same ones in each.
+/// The strings of field names that were created already. The structs of a list have the same names.
 type Names<'env> = RefCell<Vec<(&'static str, JsVal<'env>)>>;
 
 #[derive(Clone, Copy)]
 struct ToJs<'a, 'env> {
     js: JsEnv<'env>,
     names: &'a Names<'env>,
-    /// Where the values of the outermost struct's fields go, if it is not to become an object.
+    /// Receives the values of the outermost struct's fields, if it must not become an object.
     arguments: Option<&'a RefCell<Vec<JsVal<'env>>>>,
 }
 
-/// Why a value was not made.
+/// The error that stopped a conversion.
 #[derive(Debug)]
 struct Failed(Error);
 
@@ -117,7 +117,7 @@ impl<'env> ToJs<'_, 'env> {
     }
 }
 
-/// An array that is being filled.
+/// An array under construction.
 struct List<'env, To> {
     to: To,
     js: JsEnv<'env>,
@@ -126,7 +126,7 @@ struct List<'env, To> {
     variant: Option<&'static str>,
 }
 
-/// The properties of an object that is being made.
+/// The properties of an object under construction.
 struct Fields<'env, To> {
     to: To,
     all: Vec<(JsVal<'env>, JsVal<'env>)>,
@@ -166,7 +166,7 @@ impl<'a, 'env> ser::Serializer for ToJs<'a, 'env> {
         serialize_f64: f64,
     }
 
-    /// What bytes are, text, and not a list of numbers.
+    /// Bytes are serialized as text, not as a list of numbers.
     fn is_human_readable(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Numbers that cross as one typed array, without a call for each.
+//! Passes numbers as one typed array, without a call for each.
 
 use std::ptr::null_mut;
 
@@ -38,14 +38,14 @@ methods! {
 }
 
 impl JsEnv<'_> {
-    /// A copy of the caller's `Uint8Array`: as soon as code of the caller's runs, it may transfer or resize its memory. None if
-    /// it is anything else, or if its memory is shared with other threads, which may write at any time.
+    /// A copy of the caller's `Uint8Array`, because the caller's code may transfer or resize its memory. None if it is
+    /// anything else, or if its memory is shared with other threads, which may write at any time.
     pub fn copied_bytes(self, value: JsVal<'_>) -> Result<Option<Vec<u8>>> {
         if !self.is_typed_array(value)? {
             return Ok(None);
         }
         let (mut kind, mut len, mut data, mut buffer) = (0, 0, null_mut(), null_mut());
-        // SAFETY: the handle is good, and one of a typed array; what is not asked for may be null.
+        // SAFETY: the handle is valid and belongs to a typed array; outputs that are not needed may be null.
         let status = unsafe {
             let (kind, len, data, buffer) = (&mut kind, &mut len, &mut data, &mut buffer);
             sys::napi_get_typedarray_info(self.raw(), value.raw(), kind, len, data, buffer, null_mut())
@@ -55,10 +55,10 @@ impl JsEnv<'_> {
             return Ok(None);
         }
         let mut bytes = with_capacity(len).map_err(|_| self.out_of_memory(len))?;
-        // There are none if the memory was transferred, or resized so that they lie outside.
+        // There are no bytes if the memory was transferred, or was resized so that they are outside.
         if len > 0 && !data.is_null() {
-            // SAFETY: the engine says that they are there. Only this thread can write to them or take them away, and nothing runs
-            // before they are copied.
+            // SAFETY: the engine returned their position and length. Only this thread can write or release them, and
+            // nothing runs before they are copied.
             bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) });
         }
         Ok(Some(bytes))
@@ -68,26 +68,25 @@ impl JsEnv<'_> {
 /// How many numbers a scratch array has.
 const COUNT: usize = 4;
 
-/// A `Float64Array` that the factory writes and the addon reads in place. It is made here, not by the caller's
-/// `Float64Array`, and only the factory gets it, which neither transfers nor resizes it.
+/// A `Float64Array` that the factory writes and the addon reads in place. It is created here, not by the caller's
+/// `Float64Array`, and only the factory receives it, which neither transfers nor resizes it.
 pub struct Scratch {
     numbers: *const [f64; COUNT],
-    /// Keeps the numbers where they are.
+    /// Keeps the numbers at their address.
     _array: Persistent,
 }
 
 impl Scratch {
-    /// A scratch array, and the array for the factory.
+    /// Creates a scratch array, and its JavaScript array for the factory.
     pub fn new(js: JsEnv<'_>) -> Result<(Self, JsVal<'_>)> {
         let numbers = Float64ArraySlice::copy_from(&js.env(), [0.0; COUNT])?;
         let array = js.made(numbers.raw())?;
         Ok((Self { numbers: numbers.as_ptr().cast(), _array: js.keep(array)? }, array))
     }
 
-    /// The numbers that are in it.
     pub fn read(&self) -> [f64; COUNT] {
-        // SAFETY: the array has that many numbers, is kept, and stays where it is. JavaScript runs on this thread, so
-        // nothing writes meanwhile.
+        // SAFETY: the array has that many numbers, is kept alive, and does not move. JavaScript runs on this thread, so
+        // nothing writes in the meantime.
         unsafe { self.numbers.read() }
     }
 }

@@ -1,4 +1,4 @@
-//! Making, reading and changing values, where that takes more than one Node-API function.
+//! Creates, reads and changes values, if that needs more than one Node-API function.
 
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
@@ -40,12 +40,12 @@ impl<'env> JsEnv<'env> {
         }
     }
 
-    /// Whether a condition takes it for true.
+    /// Whether the value is truthy.
     pub fn is_truthy(self, value: JsVal<'_>) -> Result<bool> {
         self.bool_value(self.to_boolean(value)?)
     }
 
-    /// Makes an own data property, whatever the prototypes say, as `JSON.parse` does.
+    /// Defines an own data property, as `JSON.parse` does, even if a prototype has a setter for it.
     pub fn define(self, object: JsVal<'_>, key: JsVal<'_>, value: JsVal<'_>) -> Result<()> {
         self.define_all(object, &[property(None, Some(key), value)])
     }
@@ -67,7 +67,7 @@ impl<'env> JsEnv<'env> {
     }
 
     fn define_all(self, object: JsVal<'_>, all: &[sys::napi_property_descriptor]) -> Result<()> {
-        // SAFETY: so many descriptors, of handles and names that are good.
+        // SAFETY: the count is the list's length, and its handles and names are valid.
         let status = unsafe { sys::napi_define_properties(self.raw(), object.raw(), all.len(), all.as_ptr()) };
         self.check(status, "defining properties")
     }
@@ -81,17 +81,17 @@ impl<'env> JsEnv<'env> {
         Ok(array)
     }
 
-    /// An External that holds a value until it is collected.
+    /// An External that keeps a value until it is collected.
     pub fn external<T: 'static>(self, value: T) -> Result<JsVal<'env>> {
         self.made(External::new(value).into_js_external(&self.env())?.raw())
     }
 
-    /// A copy of the value that an External of ours holds. An error for anything else.
+    /// A copy of the value in an External of ours. Fails for anything else.
     pub fn external_value<T: Clone + 'static>(self, value: JsVal<'env>) -> Result<T> {
         value.typed::<JsExternal>(self)?.get_value::<T>().map(|value| value.clone())
     }
 
-    /// A function that calls `work` with its arguments. An error is thrown, and so is a panic, which napi-rs catches.
+    /// A function that calls `work` with its arguments. Throws its errors, and also its panics, which napi-rs catches.
     pub fn function<F>(self, name: &str, work: F) -> Result<JsVal<'env>>
     where
         F: for<'call> Fn(JsEnv<'call>, &[JsVal<'call>]) -> Result<JsVal<'call>> + 'static,
@@ -107,7 +107,8 @@ impl<'env> JsEnv<'env> {
     pub fn call(self, function: JsVal<'_>, args: &[JsVal<'_>]) -> Result<JsVal<'env>> {
         let this = self.undefined()?;
         let mut out = null_mut();
-        // SAFETY: all handles are good; a `JsVal` is laid out as its raw handle, and `args` is as long as said.
+        // SAFETY: all handles are valid; a `JsVal` has the layout of its raw handle, and the length of `args` is
+        // correct.
         let status = unsafe {
             let args = (args.len(), args.as_ptr().cast());
             sys::napi_call_function(self.raw(), this.raw(), function.raw(), args.0, args.1, &mut out)
@@ -116,7 +117,7 @@ impl<'env> JsEnv<'env> {
         self.made(out)
     }
 
-    /// Compiles and runs a script, and gives what it evaluates to.
+    /// Compiles and runs a script. Returns its value.
     pub fn run(self, script: &str) -> Result<JsVal<'env>> {
         self.run_script(self.string(script.as_bytes())?)
     }
@@ -125,17 +126,17 @@ impl<'env> JsEnv<'env> {
     pub fn error(self, is_type_error: bool, code: &str, message: &str) -> Result<JsVal<'env>> {
         let text = self.string(message.as_bytes())?;
         let error = if is_type_error { self.new_type_error(None, text)? } else { self.new_error(None, text)? };
-        // Node-API would run a setter that Object.prototype was given.
+        // Node-API would run a setter in Object.prototype.
         self.define_all(error, &[property(Some(c"code"), None, self.string(code.as_bytes())?)])?;
         Ok(error)
     }
 
-    /// Makes an exception pending and gives the error that says so.
+    /// Makes an exception pending, and returns the error that represents it.
     pub fn throw(self, exception: JsVal<'_>) -> Error {
         self.throw_value(exception).err().unwrap_or_else(pending)
     }
 
-    /// Makes it a pending exception that there is not enough memory for a text of so many bytes.
+    /// Makes an exception pending: an allocation for a text of `bytes` bytes failed.
     pub fn out_of_memory(self, bytes: usize) -> Error {
         let text = format!("ENOMEM: not enough memory for a text of {bytes} bytes");
         self.error(false, "ENOMEM", &text).map_or_else(|error| error, |exception| self.throw(exception))

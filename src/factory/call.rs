@@ -10,7 +10,7 @@ use super::codes::codes;
 use super::functions::{FactoryFn, NAMES};
 use crate::engine::{EnvId, JsEnv, JsVal, Persistent, Scratch};
 
-/// The text of a script. Its last line names it in stack traces, so that a reader knows whose code it is.
+/// The text of a script. Its last line is its name in stack traces, so that a reader knows whose code it is.
 macro_rules! script {
     ($file:literal) => {
         concat!(include_str!($file), "//# sourceURL=pi-session-native/src/factory/", $file)
@@ -27,7 +27,7 @@ const MANAGER_CLASS: &str = script!("manager-class.js");
 const LISTS: &str = script!("lists.js");
 
 thread_local! {
-    /// One thread may hold several environments (vm contexts load the addon once each).
+    /// One thread may have several environments, because each vm context loads the addon once.
     static FACTORIES: RefCell<Vec<(EnvId, Rc<Factory>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -36,7 +36,7 @@ struct Factory {
     scratch: Scratch,
 }
 
-/// Compiles the factory for this environment, with the functions that lazy entries and listed sessions call.
+/// Compiles the factory for this environment. It receives the functions that lazy entries and listed sessions call.
 pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> Result<()> {
     let codes = codes(js)?;
     let (scratch, numbers) = Scratch::new(js)?;
@@ -66,7 +66,8 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> R
     Ok(())
 }
 
-/// Forgets the factory of an environment that ends, which frees the references itself. Tells whether it was the thread's last one.
+/// Drops the factory of an environment that ends; the environment frees the references. Returns whether it was the last
+/// one of the thread.
 pub fn uninstall(env: EnvId) -> bool {
     FACTORIES.with(|all| {
         let mut all = all.borrow_mut();
@@ -98,7 +99,7 @@ pub fn call<'env>(js: JsEnv<'env>, callee: FactoryFn, args: &[JsVal<'env>]) -> R
     js.call(function(js, callee)?, args)
 }
 
-/// The numbers that the factory's last call left in its scratch array.
+/// The numbers that the factory's last call wrote to its scratch array.
 pub fn scratch(js: JsEnv<'_>) -> Result<[f64; 4]> {
     with_factory(js, |factory| Ok(factory.scratch.read()))
 }

@@ -1,4 +1,4 @@
-//! The numbers that the core and the factory use for names, made here from the core's types.
+//! The numbers by which the core and the factory refer to names, created from the core's types.
 
 use napi::Result;
 use serde_json::json;
@@ -9,12 +9,12 @@ use pi_session_core::agent_message::Role;
 use pi_session_core::projection::Contribution;
 use pi_session_core::EntryKind;
 
-/// What replaces a long string in a text that the engine writes. It needs no escape.
+/// Replaces a long string in a text that the engine writes. It needs no escape.
 pub const STRING_PLACEHOLDER: &str = "\u{7f}";
-/// The least length of a long string, in units: to take a shorter one out costs more than it saves.
+/// The smallest length of a long string, in units. Removing a shorter one costs more than it saves.
 const LONG: usize = 256;
 
-/// The object that the factory takes its codes from.
+/// The object from which the factory reads its codes.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let mut made = vec![None; usize::from(Contribution::MADE)];
     made.extend(EntryKind::NAMED.map(|(kind, _)| kind.made()));
@@ -27,7 +27,7 @@ pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
             "MESSAGE_EMPTY_LIST": Contribution::MessageEmptyList.code(),
             "MESSAGE_EMPTY_TEXT": Contribution::MessageEmptyText.code(),
         },
-        // By code: the messages that entries make; null becomes undefined.
+        // The messages that entries make, by code; null becomes undefined.
         "made": made,
         "textNeed": { "ALWAYS": TextNeed::Always as u8, "OF_CONVERSATION": TextNeed::OfConversation as u8 },
         "bodyOfMessage": {

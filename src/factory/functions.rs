@@ -10,7 +10,7 @@ macro_rules! factory {
             $($name,)+
         }
 
-        /// Their names in the factory, in the enum's order.
+        /// The names of the functions in the factory, in the enum's order.
         pub const NAMES: &[&CStr] = &[$($text,)+];
     };
 }

@@ -8,13 +8,13 @@ use crate::engine::JsEnv;
 use pi_session_core::wtf8::to_string_lossy;
 use pi_session_core::{paths, Error as CoreError, Result as CoreResult};
 
-/// The time in ms since 1970, from JavaScript's clock, which tests replace.
+/// The time in ms since 1970, from JavaScript's clock, because tests replace that.
 pub fn now(js: JsEnv<'_>) -> Result<f64> {
     let now = call::call(js, FactoryFn::Now, &[])?;
     Ok(js.number_value(now)?.unwrap_or(f64::NAN))
 }
 
-/// What JavaScript says of the process, for the core.
+/// The state of the process as JavaScript sees it, for the core.
 pub struct JsProcess<'env>(pub JsEnv<'env>);
 
 impl JsProcess<'_> {
@@ -56,24 +56,24 @@ impl paths::Process for JsProcess<'_> {
     }
 
     fn discard_error(&self) {
-        // It does not matter whether one was pending.
+        // It does not matter whether an exception was pending.
         let _ = self.0.take_exception();
     }
 }
 
-/// The name that the application gives itself, if it is a renamed pi.
+/// The name of the application, if it is a renamed pi.
 pub fn app_name(js: JsEnv<'_>) -> Result<Option<String>> {
     JsProcess(js).ask(FactoryFn::AppName, None)
 }
 
-/// A copy for other threads. It cannot convert `file:` URLs, which takes JavaScript.
+/// A copy of the process's state for other threads. It cannot convert `file:` URLs, because that needs JavaScript.
 pub struct ProcessSnapshot {
     pub cwd: String,
     pub home: String,
 }
 
 impl ProcessSnapshot {
-    /// The current state. The working directory may be gone, in which case it is empty: only relative paths need it.
+    /// The current state. If the working directory was deleted, it is empty, because only relative paths need it.
     pub fn of(process: &JsProcess<'_>) -> CoreResult<Self> {
         let cwd = paths::Process::cwd(process).unwrap_or_else(|_| {
             paths::Process::discard_error(process);
