@@ -1,4 +1,4 @@
-//! Arguments: what the reference accepts, and a `TypeError` naming the argument for the rest.
+//! Arguments: the values that pi accepts. For any other value a `TypeError` that names the argument.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
 use pi_session_core::wtf8::to_string_lossy;
 
-/// What an argument is read as; None is refused, for `what` it must be.
+/// The argument that was read. None is a `TypeError`: the argument must be `what`.
 fn required<T>(js: JsEnv<'_>, read: Option<T>, name: &str, what: &str) -> Result<T> {
     read.ok_or_else(|| wrong_argument(js, format!("{name} must be {what}")))
 }
@@ -19,13 +19,13 @@ pub fn text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
     required(js, js.text(value)?, name, "a string")
 }
 
-/// A path argument. File systems know no lone surrogates: they become U+FFFD, as in Node.
+/// A path argument. Lone surrogates become U+FFFD, as in Node, because file systems do not have them.
 pub fn path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<String> {
     let path = to_string_lossy(&text(js, value, name)?).into_owned();
     required(js, Some(path).filter(|path| !path.contains('\0')), name, "a path without null bytes")
 }
 
-/// A path argument that may be left out: undefined, null and the empty text mean none.
+/// An optional path argument. Undefined, null and the empty text mean none.
 pub fn optional_path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Option<String>> {
     if js.is_truthy(value)? {
         path(js, value, name).map(Some)
@@ -39,7 +39,7 @@ pub fn list<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsV
     required(js, optional_array(js, value)?, name, "an array")
 }
 
-/// A value as a plain array; None if it is not an array. A Proxy of an array is one, as for `Array.isArray`.
+/// A value as a plain array; None if it is not an array. A Proxy of an array counts as one, as for `Array.isArray`.
 pub fn optional_array<'env>(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Option<JsVal<'env>>> {
     if js.is_array(value)? {
         return Ok(Some(value));
@@ -51,7 +51,7 @@ pub fn optional_array<'env>(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Optio
     Ok(Some(array).filter(|array| js.is_array(*array).unwrap_or(false)))
 }
 
-/// Whether an array argument that may be left out has elements. As in the reference, whatever has no length is left out.
+/// Whether an optional array argument has elements. As in pi, a value without a length counts as missing.
 pub fn has_elements(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<bool> {
     if let Some(array) = optional_array(js, value)? {
         return Ok(js.len(array)? > 0);
@@ -78,7 +78,7 @@ pub fn object<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<J
     required(js, js.is_object(value)?.then_some(value), name, "an object")
 }
 
-/// The options of a call that pi does not have, or has without options. Undefined and null mean none.
+/// The options of a call that pi does not have, or that has no options in pi. Undefined and null mean none.
 #[derive(Clone, Copy)]
 pub struct Options<'env> {
     js: JsEnv<'env>,
@@ -86,12 +86,12 @@ pub struct Options<'env> {
 }
 
 impl<'env> Options<'env> {
-    /// Options of a call that ignores those it does not know, as pi does.
+    /// Options of a call that ignores unknown options, as pi does.
     pub fn any(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Self> {
         Ok(Self { js, given: if js.is_nullish(value)? { None } else { Some(value) } })
     }
 
-    /// Checks that every option is known: one that is misspelt would be ignored in silence.
+    /// Checks that every option is known, because a misspelt one would be ignored silently.
     pub fn of(js: JsEnv<'env>, value: JsVal<'env>, call: &str, known: &[&CStr]) -> Result<Self> {
         if js.is_nullish(value)? {
             return Self::any(js, value);
@@ -109,7 +109,7 @@ impl<'env> Options<'env> {
         }
     }
 
-    /// The value of an option; undefined if it was not given.
+    /// The value of an option; undefined if it is missing.
     pub fn get(&self, name: &CStr) -> Result<JsVal<'env>> {
         self.given.map_or_else(|| self.js.undefined(), |given| self.js.get(given, name))
     }
@@ -120,27 +120,27 @@ impl<'env> Options<'env> {
         Ok(if self.js.is_nullish(value)? { None } else { Some(value) })
     }
 
-    /// A function; None if it was not given.
+    /// A function; None if it is missing.
     pub fn function(&self, name: &CStr) -> Result<Option<JsVal<'env>>> {
         self.optional(name)?.map(|value| function(self.js, value, &called(name))).transpose()
     }
 
-    /// A path; None if it was not given.
+    /// A path; None if it is missing.
     pub fn path(&self, name: &CStr) -> Result<Option<String>> {
         self.optional(name)?.map(|value| path(self.js, value, &called(name))).transpose()
     }
 
-    /// True or false; false if it was not given.
+    /// True or false; false if it is missing.
     pub fn boolean(&self, name: &CStr) -> Result<bool> {
         let Some(value) = self.optional(name)? else { return Ok(false) };
         required(self.js, self.js.boolean_value(value)?, &called(name), "true or false")
     }
 
-    /// A time as `Date` reads it, in ms since 1970; None if it was not given.
+    /// A time as `Date` reads it, in ms since 1970; None if it is missing.
     pub fn time(&self, name: &CStr) -> Result<Option<f64>> {
         let js = self.js;
         let Some(value) = self.optional(name)? else { return Ok(None) };
-        // Of a boolean, and of an array of one text, JavaScript makes a time, too.
+        // JavaScript would also convert a boolean, and an array with one text, to a time.
         let time = match js.kind(value)? == ValueType::Boolean || js.is_array(value)? {
             true => None,
             false => js.number_value(factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?)?,
@@ -148,7 +148,7 @@ impl<'env> Options<'env> {
         required(js, time, &called(name), "a time").map(Some)
     }
 
-    /// A list of names, each of which `known` gives a value; None if it was not given.
+    /// A list of names. `known` returns the value of each; None for the list if it is missing.
     pub fn names<T>(&self, name: &CStr, known: impl Fn(&[u8]) -> Option<T>, all: &[&str]) -> Result<Option<Vec<T>>> {
         let js = self.js;
         let Some(value) = self.optional(name)? else { return Ok(None) };
@@ -158,7 +158,7 @@ impl<'env> Options<'env> {
         (0..js.len(list)?).map(one).collect::<Result<Vec<_>>>().map(Some)
     }
 
-    /// A whole number from 0 on, or infinity; None if it was not given.
+    /// A whole number from 0 on, or infinity; None if it is missing.
     pub fn whole_number(&self, name: &CStr) -> Result<Option<usize>> {
         let value = self.get(name)?;
         if self.js.is_undefined(value)? {
@@ -170,17 +170,17 @@ impl<'env> Options<'env> {
     }
 }
 
-/// An option as errors call it.
+/// The name of an option in errors.
 fn called(name: &CStr) -> String {
     format!("options.{}", name.to_string_lossy())
 }
 
-/// A copy of a `Uint8Array`. One whose memory other threads may write to is refused.
+/// A copy of a `Uint8Array`. Refuses one whose memory other threads may write.
 pub fn bytes(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
     required(js, js.copied_bytes(value)?, name, "a Uint8Array without a SharedArrayBuffer")
 }
 
-/// A text as UTF-8, or a copy of bytes. Bytes that other threads may write to are refused.
+/// A text as UTF-8, or a copy of bytes. Refuses bytes that other threads may write.
 pub fn text_or_bytes(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
     let read = match js.text(value)? {
         Some(text) => Some(to_string_lossy(&text).into_owned().into_bytes()),
@@ -189,7 +189,7 @@ pub fn text_or_bytes(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<
     required(js, read, name, "a string, or a Uint8Array without a SharedArrayBuffer")
 }
 
-/// A value as text, as a template string gives it.
+/// The text of a value as in a template string.
 pub fn template_text(js: JsEnv<'_>, value: JsVal<'_>) -> Result<String> {
     Ok(to_string_lossy(&js.text(js.to_text(value)?)?.unwrap_or_default()).into_owned())
 }

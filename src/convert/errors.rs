@@ -7,8 +7,8 @@ use crate::factory::process::app_name;
 use pi_session_core::addon::code_of;
 use pi_session_core::Error as CoreError;
 
-/// Throws an error of the core with its text, `code` and `path`: a `TypeError` for a wrong argument, and for the system's
-/// errors Node's `code`, `errno` and `syscall`. An exception that is pending already stays.
+/// Throws an error of the core with its text, `code` and `path`: a `TypeError` for a wrong argument, and Node's `code`,
+/// `errno` and `syscall` for errors of the operating system. An exception that is already pending stays.
 pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
     match js.take_exception() {
         Ok(Some(exception)) => return js.throw(exception),
@@ -41,9 +41,9 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
     }
 }
 
-/// Results of the core as results that JavaScript gets.
+/// Converts results of the core.
 pub trait OrThrow<T> {
-    /// The value; an error is thrown, see [`thrown`].
+    /// The value. Throws an error, see [`thrown`].
     fn or_throw(self, js: JsEnv<'_>) -> Result<T>;
 }
 
@@ -53,7 +53,7 @@ impl<T, E: Into<CoreError>> OrThrow<T> for std::result::Result<T, E> {
     }
 }
 
-/// Throws a `TypeError`: an argument, or what the caller's code did meanwhile, is wrong.
+/// Throws a `TypeError`: an argument is wrong, or the caller's code changed the session during the call.
 pub fn wrong_argument(js: JsEnv<'_>, text: impl Into<String>) -> Error {
     thrown(js, &CoreError::argument(text))
 }

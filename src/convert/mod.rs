@@ -1,4 +1,4 @@
-//! Values between JavaScript and the core: arguments in, results and errors out.
+//! Converts values between JavaScript and the core: arguments in, results and errors out.
 
 pub mod agent_message;
 pub mod args;

@@ -1,6 +1,6 @@
-//! The caller's objects as the core reads them: in the field structs that lines of a file are read into.
+//! Reads the caller's objects for the core, into the same structs of fields as lines of a file.
 //!
-//! Only the fields that are needed are read, each by one property access, and kept as handles ([`FieldValue`]).
+//! Only the needed fields are read, each by one property access, and kept as handles ([`FieldValue`]).
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::engine::{JsEnv, JsVal};
 use pi_session_core::addon::memory::OutOfMemory;
 use pi_session_core::addon::{head_of, memory, EntryFields, EntryHead, Value};
 
-/// A JavaScript value, read no further than asked.
+/// A JavaScript value that is decoded only when a method asks for it.
 pub struct FieldValue<'env> {
     js: JsEnv<'env>,
     value: JsVal<'env>,
@@ -37,7 +37,7 @@ impl<'env> FieldValue<'env> {
 
 impl Value for FieldValue<'_> {
     fn text(&self) -> memory::Result<Option<Cow<'_, [u8]>>> {
-        // What is refused is memory; that exception stays pending, and is thrown in the end.
+        // Only an allocation can fail here. Its exception stays pending, and is thrown in the end.
         let text = self.js.text(self.value).map_err(|_| OutOfMemory)?;
         Ok(text.map(Cow::Owned))
     }
@@ -59,7 +59,7 @@ impl Value for FieldValue<'_> {
     }
 }
 
-/// Reads a field of an object: None if it is undefined. A getter's exception is the error.
+/// Reads a field of an object; None if it is undefined. Fails if a getter throws.
 pub fn field<'env>(js: JsEnv<'env>, object: JsVal<'env>, name: &str) -> Result<Option<FieldValue<'env>>> {
     let value = js.get_key(object, js.string(name.as_bytes())?)?;
     Ok(if js.is_undefined(value)? { None } else { Some(FieldValue::of(js, value)) })
@@ -68,7 +68,7 @@ pub fn field<'env>(js: JsEnv<'env>, object: JsVal<'env>, name: &str) -> Result<O
 /// The fields of the caller's entry that the index reads.
 pub type JsEntryFields<'env> = EntryFields<FieldValue<'env>, FieldValue<'env>>;
 
-/// Reads an entry of the caller's and hands on its head. An entry without a string id has an empty one.
+/// Reads an entry of the caller and passes on its head. An entry without a string id has an empty id.
 pub fn with_entry_head<T>(
     js: JsEnv<'_>,
     value: JsVal<'_>,

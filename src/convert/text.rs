@@ -1,7 +1,7 @@
-//! JavaScript values as JSON text, exactly as `JSON.stringify` gives it.
+//! Converts JavaScript values to JSON text, exactly as `JSON.stringify` does.
 //!
-//! Of a plain value the factory takes the long strings out (`write` in `values.js`): the engine writes the rest, and they
-//! are escaped here, which is ten times as fast. Any other value is the engine's alone.
+//! For a plain value the factory removes the long strings (`write` in `values.js`). The engine writes the rest, and the
+//! strings are escaped here, which is ten times as fast. Any other value is written by the engine alone.
 
 use std::cell::Cell;
 
@@ -17,7 +17,7 @@ thread_local! {
     static WRITTEN: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Keeps the memory of a text that is written for the next one.
+/// Keeps the memory of a written text for the next one.
 pub fn recycle(text: Vec<u8>) {
     keep(&WRITTEN, text);
 }
@@ -28,7 +28,7 @@ pub fn line_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
     Ok(written_text(js, written)?.unwrap_or_default())
 }
 
-/// The JSON text that the factory wrote; None if the value has none. None of the caller's code runs.
+/// The JSON text that the factory wrote; None if the value has none. The caller's code does not run.
 pub fn written_text(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
     if js.kind(written)? != ValueType::Object {
         return js.text(written);
@@ -59,7 +59,8 @@ fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
     js.with_units(text, |units| push_quoted(out, units))?.or_throw(js)
 }
 
-/// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before the quote.
+/// The position of the next placeholder of a long string. No other string contains it: one that ends in the same letter
+/// has a backslash before the quote.
 fn find_placeholder(text: &[u8]) -> Option<usize> {
     let quoted = format!("\"{STRING_PLACEHOLDER}\"");
     let found = memchr::memmem::find_iter(text, quoted.as_bytes());

@@ -17,7 +17,7 @@ const LARGEST: usize = 10;
 /// The names of the options of a report.
 pub const REPORT_OPTIONS: &[&CStr] = &[c"by", c"since", c"until", c"utc", c"largest"];
 
-/// The options of a report, and whether its days are those of UTC.
+/// The options of a report, and whether its days are days of UTC.
 pub fn report_options<'env>(js: JsEnv<'env>, options: Options<'env>) -> Result<(ReportOptions, bool)> {
     let by = groupings(js, options.get(c"by")?)?;
     let since = options.time(c"since")?.unwrap_or(f64::NEG_INFINITY);

@@ -1,8 +1,9 @@
-//! JSON text as JavaScript values, exactly as `JSON.parse` gives them.
+//! Converts JSON text to JavaScript values, exactly as `JSON.parse` does.
 //!
-//! serde_json reads the text, and each value is made as soon as it is read: a string from its bytes, at the speed of memory, where V8
-//! takes ten times as long. What serde_json refuses, though `JSON.parse` accepts it (a lone surrogate, a number beyond those of a
-//! double, many levels), what has many values, which V8 makes faster, and what is no JSON is left to the engine, whole.
+//! serde_json reads the text, and each value is created as soon as it is read. A string is created from its bytes at
+//! memory speed; V8 takes ten times as long. The engine parses the whole text instead in three cases: serde_json
+//! refuses it although `JSON.parse` accepts it (a lone surrogate, a number beyond the range of a double, deep nesting);
+//! it has many values, which V8 creates faster; or it is not JSON.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -13,13 +14,15 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use crate::engine::{JsEnv, JsVal};
 use crate::factory::{self, FactoryFn};
 
-/// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
+/// The longest text that the engine accepts as a string, in UTF-16 units: V8's limit. Other engines accept more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
-/// A text with more values than these, and one for each so many bytes, is left to the engine, which makes many small values faster.
+/// A text with more values than this, plus one for each `BYTES_EACH` bytes, is left to the engine, which creates many
+/// small values faster.
 const FEW_VALUES: usize = 12;
 const BYTES_EACH: usize = 128;
 
-/// The value of a JSON text. One that is not JSON, or has a string that is too long for the engine, is the engine's error.
+/// The value of a JSON text. Fails with the engine's error if the text is not JSON, or has a string that is too long
+/// for the engine.
 pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> Result<JsVal<'env>> {
     match parse_by_serde(js, text) {
         Some(value) => Ok(value),
@@ -30,7 +33,7 @@ pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> Result<JsVal<'env>> {
     }
 }
 
-/// The value of a JSON text; None, and perhaps an exception that is pending, if it is to be left to the engine.
+/// The value of a JSON text; None if the engine must parse it. An exception may then be pending.
 fn parse_by_serde<'env>(js: JsEnv<'env>, text: &str) -> Option<JsVal<'env>> {
     let (keys, left) = (RefCell::default(), Cell::new(FEW_VALUES + text.len() / BYTES_EACH));
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -39,22 +42,22 @@ fn parse_by_serde<'env>(js: JsEnv<'env>, text: &str) -> Option<JsVal<'env>> {
     Some(value)
 }
 
-/// The strings of keys that were read already: objects of a list have the same ones.
+/// The strings of keys that were created already. The objects of a list have the same keys.
 type Keys<'de, 'env> = RefCell<Vec<(&'de str, JsVal<'env>)>>;
 
-/// How many keys are looked for among those that were read.
+/// How many of these keys are searched.
 const MOST_KEYS: usize = 32;
 
-/// A value that is read.
+/// The seed that reads a value.
 #[derive(Clone, Copy)]
 struct JsonValue<'a, 'de, 'env> {
     js: JsEnv<'env>,
     keys: &'a Keys<'de, 'env>,
-    /// How many values may still be read.
+    /// How many more values may be read.
     left: &'a Cell<usize>,
 }
 
-/// A key that is read.
+/// The seed that reads a key.
 struct Key<'a, 'de, 'env>(JsonValue<'a, 'de, 'env>);
 
 fn made<'env, E: de::Error>(value: Result<JsVal<'env>>) -> std::result::Result<JsVal<'env>, E> {
@@ -107,7 +110,7 @@ impl<'de, 'env> Visitor<'de> for JsonValue<'_, 'de, 'env> {
         while let Some(element) = elements.next_element_seed(self)? {
             all.push(element);
         }
-        // An array of Node-API is one with holes to V8, even if it has none.
+        // V8 treats an array created by Node-API as one with holes, even if it has none.
         made(factory::call(self.js, FactoryFn::ListOf, &all))
     }
 
