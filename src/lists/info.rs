@@ -10,11 +10,11 @@ use pi_session_core::addon::listed_text::ListedState;
 use pi_session_core::wtf8::to_string_lossy;
 use pi_session_core::{ListedFile, ParentSession};
 
-/// How many bytes are shown of a first message that is longer than a string may be.
+/// How many bytes are shown of a first message that is too long for a string.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
 
-/// The object of a session, and when it was modified. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
-/// throws as a date. pi leaves such a session out, too.
+/// The object of a session, and when the session was modified. None if the engine cannot create it: a name is too long
+/// for a string, or the header's timestamp throws as a date. pi omits such a session too.
 pub fn info_object<'env>(js: JsEnv<'env>, session: &ListedFile) -> Result<Option<(JsVal<'env>, f64)>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let made = info_with(js, session, first).or_else(|error| match first.get(..SHOWN_OF_ENDLESS) {
@@ -30,7 +30,8 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &ListedFile) -> Result<Option
     }
 }
 
-/// What the factory makes the object of: the arguments of its function `info`, by the names of its parameters.
+/// The arguments of the factory's function `info`, which creates the object. The fields have the names of its
+/// parameters.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {
@@ -46,10 +47,10 @@ struct Listed<'a> {
     modified: f64,
     message_count: u64,
     first_message: Wtf8<'a>,
-    /// The file that is read for the session's text, and the state in which it was listed.
+    /// The file from which the session's text is read, and its state when it was listed.
     file: &'a str,
     source: &'a str,
-    /// The JSON of a parent and of a creation time that are no texts, which are rare, or have a lone surrogate.
+    /// The JSON of a parent and of a creation time that are not strings, which is rare, or contain a lone surrogate.
     #[serde(serialize_with = "or_undefined")]
     parent_json: Option<&'a str>,
     #[serde(serialize_with = "or_undefined")]

@@ -1,4 +1,4 @@
-//! `allMessagesText` of listed sessions: read when it is asked for, or before that by `readTexts`, on other threads.
+//! `allMessagesText` of listed sessions. It is read at its first use, or before that by `readTexts` on other threads.
 
 use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -15,14 +15,14 @@ use crate::convert::args;
 use crate::engine::{JsEnv, JsVal, Sender};
 use crate::factory::{self, FactoryFn};
 
-/// How many bytes are kept for the next text: fresh memory costs most here.
+/// How many bytes are kept for the next text, because fresh memory costs most here.
 const KEPT_BYTES: usize = 8 << 20;
 
 thread_local! {
     static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The function `listedText(file, source)` for `lists.js`, which reads a text.
+/// Creates the function `listedText(file, source)` for `lists.js`, which reads a text.
 pub fn listed_text_function<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
     js.function("listedText", |js, args| {
         let none = js.undefined()?;
@@ -49,21 +49,21 @@ fn read<'env>(js: JsEnv<'env>, [file, source]: [JsVal<'env>; 2]) -> Result<JsVal
     })
 }
 
-/// The file of a listed session, and its state then, as the factory keeps them.
+/// The file of a listed session, and its state when it was listed, from the factory's values.
 fn listed(js: JsEnv<'_>, file: JsVal<'_>, source: JsVal<'_>) -> Result<Option<(PathBuf, ListedState)>> {
     let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
     let state = argument(source)?.and_then(|text| ListedState::from_text(&text));
     Ok(argument(file)?.map(PathBuf::from).zip(state))
 }
 
-/// What the reading threads send.
+/// An event of the reading threads.
 enum TextEvent {
-    /// The text at this place.
+    /// The text of the session at this index.
     Read(usize, Vec<u8>),
     Done,
 }
 
-/// Starts to read texts of listed sessions and gives the promise of it.
+/// Starts reading the texts of listed sessions. Returns a promise.
 pub fn promise<'env>(js: JsEnv<'env>, sessions: JsVal<'env>, signal: JsVal<'env>) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| {
         let unread = factory::call(js, FactoryFn::UnreadTexts, &[args::list(js, sessions, "sessions")?])?;
@@ -87,7 +87,7 @@ fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events:
     on_threads(files.len(), |read: &mut Vec<u8>, at| {
         let Some(Some((file, state))) = files.get(at).filter(|_| !stop.load(Ordering::Relaxed)) else { return };
         text(file, state, &[stop], read);
-        // What was stopped is a part of the text, or nothing.
+        // After a stop the text is a part of the whole, or empty.
         if !stop.load(Ordering::Relaxed) {
             events.send(TextEvent::Read(at, std::mem::take(read)));
         }
@@ -95,14 +95,14 @@ fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events:
     events.send(TextEvent::Done);
 }
 
-/// Keeps a text for the getter that asks for it.
+/// Keeps a text for its getter.
 fn give(js: JsEnv<'_>, task: &Task, event: TextEvent) -> Result<()> {
     match event {
         TextEvent::Read(at, all) => {
             let Some(unread) = task.held(js, Held::Results)? else { return Ok(()) };
             match js.string(&all) {
                 Ok(string) => js.set(js.at(unread, at as u32)?, c"value", string),
-                // Too long for a string: the getter gives what it gives for such a text.
+                // Too long for a string: the getter then returns its value for such a text.
                 Err(_) => js.take_exception().map(drop),
             }
         }

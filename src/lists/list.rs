@@ -1,4 +1,5 @@
-//! `list` and `listAll`: another thread lists; its events arrive here in slices and become progress, partial lists and the result.
+//! `list` and `listAll`. Another thread lists; its events are handled here in slices: progress, partial lists and the
+//! result.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -16,7 +17,8 @@ use pi_session_core::addon::{list_events, ListEvent};
 use pi_session_core::paths::Process;
 use pi_session_core::{catalog_location, CatalogLocation, ListScope, ListedFile, PartialLists};
 
-/// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is no catalog.
+/// The catalog's location and the working directory, as JavaScript sees them now. No catalog if reading the environment
+/// fails.
 pub fn catalog_and_cwd(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
     let asked = on_paths(js, |process| Ok((catalog_location(process)?, process.cwd()?)));
     match asked {
@@ -25,7 +27,7 @@ pub fn catalog_and_cwd(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String
     }
 }
 
-/// Starts a list and gives its promise.
+/// Starts a list. Returns its promise.
 pub fn promise<'env>(
     js: JsEnv<'env>,
     signal: JsVal<'env>,
@@ -33,7 +35,7 @@ pub fn promise<'env>(
     what: impl FnOnce() -> Result<ListScope>,
 ) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| {
-        // As in the reference, an aborted list has made the default directory already.
+        // As in pi, an aborted list has already created the default directory.
         let scope = what()?;
         let (location, cwd) = catalog_and_cwd(js)?;
         let task = Task::new(js, deferred, signal, on_progress)?;
@@ -49,7 +51,7 @@ pub fn promise<'env>(
     })
 }
 
-/// A list that is running.
+/// A running list.
 struct List {
     scope: ListScope,
     progress: RefCell<Progress>,
@@ -57,7 +59,7 @@ struct List {
 
 #[derive(Default)]
 struct Progress {
-    /// The newest date that JavaScript parsed for files that are not complete yet, by their positions.
+    /// The newest date that JavaScript parsed for each file that is not complete yet, by the file's index.
     unparsed_dates: HashMap<usize, f64>,
     /// The sessions that were read so far.
     read: Vec<ReadSession>,
@@ -65,13 +67,13 @@ struct Progress {
     total: usize,
 }
 
-/// What a list sorts a session by.
+/// The sort keys of a session.
 struct ReadSession {
-    /// Its position in the order in which files are read.
+    /// The session's index in the order in which files are read.
     at: u32,
     modified: f64,
     file_time: f64,
-    /// The name of its file, and its place among the files as they were found.
+    /// The name of its file, and the index of the file in the order in which files were found.
     name: String,
     found_at: u32,
 }
@@ -85,20 +87,20 @@ impl List {
             ListEvent::Read(at, file) => self.read(js, task, at, file.map(|file| *file)),
         };
         let Err(error) = handled else { return Ok(()) };
-        // An error without an exception rejects.
+        // An error without an exception rejects the promise.
         if js.take_exception()?.is_none() {
             return Err(error);
         }
-        // A progress callback that throws ends the list, empty, as in the reference; an abort comes first.
+        // As in pi, a progress callback that throws ends the list with an empty result. An abort has priority.
         let reason = match task.abort_reason(js) {
             Ok(reason) => reason,
-            // The signal's own code threw. No promise settles while an exception is pending.
+            // The signal's own code threw. A promise cannot be settled while an exception is pending.
             Err(_) => js.take_exception().map(|_| None)?,
         };
         task.end(js, reason.map_or_else(|| js.array(0), Ok)?, reason.is_none())
     }
 
-    /// The number of files is known: they are read from now on.
+    /// The number of files is known. They are read from now on.
     fn found(&self, js: JsEnv<'_>, task: &Task, total: usize) -> Result<()> {
         if total == 0 {
             return task.end(js, js.array(0)?, true);
@@ -107,7 +109,7 @@ impl List {
         task.hold(js, Held::Results, js.array(total)?)
     }
 
-    /// Asks JavaScript for a date of a file.
+    /// Asks JavaScript to parse a date of a file.
     fn parse_date(&self, js: JsEnv<'_>, at: usize, date: &str) -> Result<()> {
         let dates = js.array_of(&[parse(js, date)?])?;
         if let Some(time) = js.number_value(factory::call(js, FactoryFn::NewestTime, &[dates])?)? {
@@ -152,13 +154,14 @@ impl List {
             js.call(on_progress, &[js.number(loaded as f64)?, js.number(total as f64)?, partial])?;
         }
         if loaded == total && !task.is_over() {
-            // Everything was read: an abort that the last progress call made comes too late, as in the reference.
+            // All files were read. As in pi, an abort during the last progress call comes too late.
             return task.end(js, self.newest_first(js, results)?, true);
         }
         Ok(())
     }
 
-    /// The list of all results, the newest first. Sessions of one time are in the order of their files: the newest first, then by name.
+    /// All results, the newest first. Sessions with one time are sorted by the time of their files, the newest first,
+    /// then by name.
     fn newest_first<'env>(&self, js: JsEnv<'env>, results: JsVal<'env>) -> Result<JsVal<'env>> {
         let mut read = std::mem::take(&mut self.progress.borrow_mut().read);
         let is_sorted_by_engine = read.iter().any(|one| one.modified.is_nan());
@@ -183,8 +186,9 @@ impl List {
     }
 }
 
-/// The positions of sessions by the names of their files, as `localeCompare` sorts them, the last first; of names that are the same in the
-/// engine's language as they were found. Only sessions of one time need this: it takes 8 ms for the first 1,000 names of a process.
+/// The indexes of sessions by the names of their files, in the reverse order of `localeCompare`. Names that are equal
+/// in the engine's language are in the order in which they were found. Only sessions with one time need this, because
+/// it takes 8 ms for the first 1,000 names of a process.
 fn by_name(js: JsEnv<'_>, sessions: &[ReadSession]) -> Result<Vec<u32>> {
     let mut sessions: Vec<&ReadSession> = sessions.iter().collect();
     sessions.sort_by_key(|one| one.found_at);

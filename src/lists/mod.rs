@@ -1,4 +1,5 @@
-//! `list`, `listAll`, `readTexts`, `search` and `usage`: promises that other threads settle, without stalling the event loop.
+//! The promises of `list`, `listAll`, `readTexts`, `search` and `usage`, which other threads settle without blocking
+//! the event loop. The work itself is in the core's rooms `listing` and `search`.
 
 pub mod info;
 pub mod lazy_text;

@@ -1,4 +1,4 @@
-//! `search`: another thread searches; its hits arrive here in slices, in order.
+//! `search`. Another thread searches; its hits are handled here in slices, in order.
 
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
@@ -43,14 +43,14 @@ const OPTIONS: &[&CStr] = &[
     c"onHit",
 ];
 
-/// What the searching thread sends.
+/// An event of the searching thread.
 enum SearchEvent {
     Progress(usize, usize),
     Hit(HitEvent),
     Done,
 }
 
-/// A hit, its session and that one's owner, and how many hits the session has.
+/// A hit, its session, the session that owns that one, and the number of hits in the session.
 struct HitEvent {
     session: Arc<HitSession>,
     owner: Option<Arc<HitSession>>,
@@ -58,7 +58,7 @@ struct HitEvent {
     count: usize,
 }
 
-/// Starts a search and gives its promise.
+/// Starts a search. Returns its promise.
 pub fn promise<'env>(js: JsEnv<'env>, query: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| start(js, query, options, deferred))
 }
@@ -73,7 +73,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let SearchOptions { limit, per_session, scopes, roles, .. } = &search_options;
     let may_find =
         *limit > 0 && *per_session > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
-    // If nothing can be a hit, no file is read.
+    // If there cannot be a hit, no file is read.
     let query = if is_phrase { Query::phrase(&query) } else { Query::new(&query) }.filter(|_| may_find);
     let (location, _) = catalog_and_cwd(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
@@ -114,7 +114,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     })
 }
 
-/// What is searched for besides the query.
+/// The options of the search in the core.
 fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions> {
     let defaults = SearchOptions::default();
     let scopes = options.names(c"in", TextScope::named, &TextScope::NAMED.map(|(_, name)| name))?;
@@ -132,12 +132,12 @@ fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions>
     })
 }
 
-/// Whether the sessions of subagents are wanted.
+/// Whether the sessions of subagents are searched too.
 pub fn with_subagents(js: JsEnv<'_>, options: &Options<'_>) -> Result<bool> {
     options.optional(c"subagents")?.map_or(Ok(true), |wanted| js.is_truthy(wanted))
 }
 
-/// What stands before and after each word that was found.
+/// The marks before and after each word that was found.
 fn marks(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
     if let Some(list) = args::optional_array(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
         if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
@@ -147,18 +147,18 @@ fn marks(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
     Err(wrong_argument(js, "options.mark must be an array of two strings"))
 }
 
-/// The sessions that the options `cwd`, `sessionDir` and `folders` name: those that a list with the same arguments shows, or those of the
-/// directory that pi is configured to use. No directory is made for it.
+/// The sessions that the options `cwd`, `sessionDir` and `folders` name: the sessions of a list with the same
+/// arguments, or of the directory that is configured for pi. Creates no directory.
 pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
     let dir_given = args::optional_path(js, options.get(c"sessionDir")?, "options.sessionDir")?;
     let cwd_given = options.path(c"cwd")?;
-    // Without a directory of the caller's, the one that pi is configured to use.
+    // If the caller passes no directory, the one that is configured for pi.
     let dir = match dir_given {
         Some(dir) => Some(on_paths(js, |process| paths::normalize(&dir, process))?),
         None => configured_session_dir(js, cwd_given.as_deref())?.dir,
     };
     let folders = options.optional(c"folders")?.map(|folders| folders_of(js, folders)).transpose()?;
-    // Folders say which sessions; the working directory then only says whose settings count.
+    // `folders` select the sessions. Then the working directory only selects whose settings are used.
     let (cwd_given, in_folders) = if folders.is_some() { (None, folders) } else { (cwd_given, None) };
     let scope = match (cwd_given, dir) {
         (None, None) => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
@@ -203,7 +203,7 @@ fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
     }
 }
 
-/// A hit, with the session that it is in.
+/// A hit and its session, as a JavaScript object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HitObject<'a> {
@@ -246,7 +246,7 @@ fn hit_object<'env>(js: JsEnv<'env>, HitEvent { session, owner, hit, count }: &H
     )
 }
 
-/// What a hit says of the session that its session belongs to.
+/// The session that owns the hit's session, as a JavaScript object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionObject<'a> {

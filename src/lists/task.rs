@@ -1,5 +1,5 @@
-//! A promise that is settled by the work of another thread. The events that the thread sends are handled here in slices, until
-//! the last one or an abort.
+//! A promise that the work of another thread settles. The thread's events are handled here in slices, until the last
+//! event or an abort.
 
 use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -16,10 +16,10 @@ use crate::factory::{self, FactoryFn};
 use pi_session_core::addon::threads::panicked;
 use pi_session_core::{Error as CoreError, ErrorCode, Result as CoreResult};
 
-/// The code of an abort for which the signal has no reason, as Node names it.
+/// The code of an abort without a reason in the signal, as in Node.
 const ABORTED: &str = "ABORT_ERR";
 
-/// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
+/// Starts work. Returns its promise. An error before the work has begun rejects the promise, as in an async function.
 pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal<'env>> {
     let (deferred, promise) = Deferred::promise(js)?;
     if let Err(error) = start(deferred.clone()) {
@@ -28,7 +28,7 @@ pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>
     Ok(promise)
 }
 
-/// What a promise rejects with for an error: the exception that is pending, which is taken, or else an internal error.
+/// The reason for which a promise is rejected: the pending exception, which is cleared, or else an internal error.
 fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
     match js.take_exception()? {
         Some(reason) => Ok(reason),
@@ -36,7 +36,7 @@ fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
     }
 }
 
-/// What a running task holds of JavaScript.
+/// The JavaScript values that a running task keeps.
 #[derive(Debug, Clone, Copy)]
 pub enum Held {
     Signal,
@@ -47,10 +47,10 @@ pub enum Held {
     OnHit,
 }
 
-/// A task that runs.
+/// A running task.
 pub struct Task {
     deferred: Deferred,
-    /// A list with what is [`Held`]; None when the task is over.
+    /// A list of the values in [`Held`]; None when the task is over.
     held: RefCell<Option<Persistent>>,
     /// Set when the result is no longer needed.
     cancelled: Arc<AtomicBool>,
@@ -58,13 +58,14 @@ pub struct Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // The environment may end before the task: then nobody waits for its threads.
+        // The environment may end before the task. Then nobody needs the result of its threads.
         self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
 impl Task {
-    /// A task with these arguments; wrong ones are errors, and so is a signal that is aborted already: its reason.
+    /// A task with these arguments. Fails if they are wrong, or with the signal's reason if the signal is already
+    /// aborted.
     pub fn new(js: JsEnv<'_>, deferred: Deferred, signal: JsVal<'_>, on_progress: JsVal<'_>) -> Result<Self> {
         let has_signal = !js.is_nullish(signal)?;
         if has_signal {
@@ -87,8 +88,8 @@ impl Task {
         Ok(Self { deferred, held: RefCell::new(Some(js.keep(held)?)), cancelled: Arc::new(AtomicBool::new(false)) })
     }
 
-    /// Runs `answer` on another thread, and `handle` here with each event that it sends, until one of them ends the task.
-    /// What `handle` throws rejects the promise, and so does an error of `answer`.
+    /// Runs `answer` on another thread, and `handle` here with each of its events, until one of them ends the task. If
+    /// `handle` throws, or `answer` fails, the promise is rejected.
     pub fn run<E: Send + 'static>(
         self,
         js: JsEnv<'_>,
@@ -110,7 +111,7 @@ impl Task {
                 if let Err(error) = answered.unwrap_or_else(|panic| Err(panicked(what, &*panic))) {
                     sender.send_result(Err(error));
                 }
-                // It keeps the process alive.
+                // The sender keeps the process alive.
                 drop(sender);
             };
             let spawned = thread::Builder::new().name(format!("pi-session-{what}")).spawn(work);
@@ -119,8 +120,8 @@ impl Task {
         begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
     }
 
-    /// Makes an abort of the signal stop the threads, and end the task in a later turn of the event loop: one that a callback
-    /// makes while the last event is handled comes too late.
+    /// On an abort of the signal, stops the threads, and ends the task in a later turn of the event loop. So an abort
+    /// by a callback comes too late while the last event is handled.
     fn listen(self: &Rc<Self>, js: JsEnv<'_>) -> Result<()> {
         let Some(signal) = self.held(js, Held::Signal)? else { return Ok(()) };
         let (cancelled, task) = (self.cancelled.clone(), self.clone());
@@ -135,7 +136,8 @@ impl Task {
         self.hold(js, Held::Unlisten, factory::call(js, FactoryFn::Listen, &[signal, cancel, end])?)
     }
 
-    /// Handles what came, unless the signal has fired, which ends the task. Nothing is borrowed while the caller's callback runs.
+    /// Handles an event, unless the signal has fired, which ends the task. Nothing is borrowed while the caller's
+    /// callback runs.
     fn receive(&self, js: JsEnv<'_>, handle: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.is_over() {
             return Ok(());
@@ -148,8 +150,8 @@ impl Task {
         handled.or_else(|error| self.end(js, reason_of(js, &error)?, false))
     }
 
-    /// Why the task is aborted; None if it is not. What asking the signal throws is the error. A signal that has fired counts as
-    /// aborted even where it does not say so.
+    /// The reason for the abort; None if the task is not aborted. Fails if asking the signal throws. A signal that has
+    /// fired counts as aborted even if its property does not say so.
     pub fn abort_reason<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         let Some(signal) = self.held(js, Held::Signal)? else { return Ok(None) };
         if !js.is_truthy(js.get(signal, c"aborted")?)? && !self.cancelled.load(Ordering::Relaxed) {
@@ -169,13 +171,13 @@ impl Task {
         js.call(on_progress, &[js.number(done as f64)?, js.number(total as f64)?]).map(drop)
     }
 
-    /// Settles the promise and releases everything. To be called while nothing is borrowed. The threads stop by themselves.
+    /// Settles the promise and releases everything. Call it while nothing is borrowed. The threads stop by themselves.
     pub fn end(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
         self.cancelled.store(true, Ordering::Relaxed);
         let unlisten = self.held(js, Held::Unlisten)?;
         let held = self.held.take();
         let settled = self.deferred.settle(js, value, resolves);
-        // The promise is settled: what the signal throws changes nothing.
+        // The promise is settled, so an exception of the signal changes nothing.
         if unlisten.is_some_and(|unlisten| js.call(unlisten, &[]).is_err()) {
             js.take_exception()?;
         }
@@ -188,14 +190,14 @@ impl Task {
         self.deferred.is_settled()
     }
 
-    /// What is held; None if it is undefined, or the task is over.
+    /// A value that the task keeps; None if it is undefined, or if the task is over.
     pub fn held<'env>(&self, js: JsEnv<'env>, what: Held) -> Result<Option<JsVal<'env>>> {
         let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
         let value = held.map(|held| js.at(held, what as u32)).transpose()?;
         Ok(value.filter(|value| !js.is_undefined(*value).unwrap_or(true)))
     }
 
-    /// Holds a value until the task is over.
+    /// Keeps a value until the task is over.
     pub fn hold(&self, js: JsEnv<'_>, what: Held, value: JsVal<'_>) -> Result<()> {
         let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
         held.map_or(Ok(()), |held| js.set_at(held, what as u32, value))

@@ -1,4 +1,4 @@
-//! `usage`: another thread collects what calls used and adds it up; the report arrives here.
+//! `usage`. Another thread collects the usage of calls and adds it up; the report arrives here.
 
 use std::ffi::CStr;
 use std::sync::mpsc::{channel, Sender as Answer};
@@ -18,15 +18,15 @@ use pi_session_core::addon::received;
 use pi_session_core::usage::{large_entry_id, report, utc_days, Calendar, Collection, Grouping, Report, UsageSource};
 use pi_session_core::Error as CoreError;
 
-/// What the collecting thread sends.
+/// An event of the collecting thread.
 enum UsageEvent {
     Progress(usize, usize),
-    /// JavaScript's calendar is needed for these days of UTC.
+    /// Asks for JavaScript's calendar of these days of UTC.
     Days(Vec<f64>, Answer<Calendar>),
     Done(Box<Report<'static>>),
 }
 
-/// Starts a report and gives its promise.
+/// Starts a report. Returns its promise.
 pub fn promise<'env>(js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| start(js, options, deferred))
 }
@@ -46,7 +46,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let process = on_paths(js, ProcessSnapshot::of)?;
     let task = Task::new(js, deferred, given.get(c"signal")?, given.get(c"onProgress")?)?;
     task.run(js, "usage", handle, move |events, cancelled| {
-        // The promise rejects with the signal's reason.
+        // The promise is rejected with the signal's reason instead.
         let stopped = || CoreError::internal("the report was stopped");
         let collection = Collection {
             source: &source,
