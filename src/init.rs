@@ -1,4 +1,4 @@
-//! Sets the addon up in a JavaScript environment, and cleans up when the environment ends.
+//! Sets up the addon in a JavaScript environment, and cleans up when the environment ends.
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
@@ -15,13 +15,14 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
     let js = JsEnv::new(&env);
     factory::install(js, bodies::read_body_function(js)?, lazy_text::listed_text_function(js)?)?;
     gc::install(js);
-    // Last: where a process exits at once, the thread's statics are destroyed in reverse order of their first use. That of the
-    // open environments then goes first, and values that the others keep are not given back to an engine that is gone.
+    // Must be last. If a process exits at once, the thread's statics are destroyed in reverse order of their first use.
+    // So the list of open environments is destroyed first, and the other statics do not release values in an engine
+    // that is gone.
     js.begin();
     env.add_env_cleanup_hook(js.id(), |env| {
         env.end();
         let was_last_of_thread = factory::uninstall(env);
-        // Managers that live until the end are told of it after this, if at all.
+        // Managers that exist until the end are notified after this, if at all.
         if was_last_of_thread {
             release_all_locks();
         }

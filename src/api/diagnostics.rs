@@ -1,4 +1,4 @@
-//! The methods of `SessionManager` that are about its file: taking in changes, letting go, checking, repairing.
+//! The methods of `SessionManager` that are about its file: reading changes, closing, checking, repairing.
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;

@@ -1,4 +1,4 @@
-//! Where sessions are: the agent's directory, the configured session directory, and a session by its id wherever it is.
+//! Finds the agent's directory, the configured session directory, and a session by its id in any directory.
 
 use std::ffi::CStr;
 

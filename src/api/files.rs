@@ -1,4 +1,5 @@
-//! The methods of `SessionManager` that are about all files of a session: what belongs to it, moving it, and what the catalog has of it.
+//! The methods of `SessionManager` for all files of a session: finding them, moving them, and removing their rows from
+//! the catalog.
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;

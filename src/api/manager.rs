@@ -1,4 +1,5 @@
-//! The class `SessionManager`: what its instances do, but for appending ([`super::appends`]). Its statics are in [`super::statics`].
+//! The class `SessionManager`: the methods of its instances, except appends ([`super::appends`]). Its statics are in
+//! [`super::statics`].
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -28,7 +29,7 @@ pub struct SessionManager {
 
 impl ObjectFinalize for SessionManager {
     fn finalize(self, env: Env) -> Result<()> {
-        // Nothing else holds the state: what reads bodies only finds it.
+        // Nothing else owns the state: readers of bodies only refer to it weakly.
         match Rc::try_unwrap(self.state) {
             Ok(state) => state.into_inner().release_session(JsEnv::new(&env)),
             Err(_) => Ok(()),
@@ -37,7 +38,7 @@ impl ObjectFinalize for SessionManager {
 }
 
 impl SessionManager {
-    /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
+    /// The manager as a JavaScript object. From here on that object owns the entries' objects.
     pub(crate) fn into_object(self, env: &Env) -> Result<JsVal<'_>> {
         let js = JsEnv::new(env);
         let instance = self.into_instance(env)?;
@@ -49,7 +50,7 @@ impl SessionManager {
         Ok(value)
     }
 
-    /// Reads; where a line is not where it was, takes in what is there now and reads again.
+    /// Reads. If a line is not at its position, reads the present content of the file and then reads again.
     pub(crate) fn read<'env>(
         &self,
         env: &'env Env,
@@ -59,23 +60,23 @@ impl SessionManager {
         reading(&self.state, js, || read(&self.state, js))
     }
 
-    /// Appends and gives the new entry's id.
+    /// Appends an entry. Returns its id.
     pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: PendingEntry<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         append(&self.state, js, new, |row| js.string(self.state.borrow().session.tree().id_of(row)))
     }
 
-    /// Moves the leaf; an error if the session was opened read-only.
+    /// Sets the leaf. Fails if the session was opened read-only.
     fn set_leaf(&self, js: JsEnv<'_>, leaf: Option<RowNo>) -> Result<()> {
         self.state.borrow_mut().session.set_leaf(leaf).or_throw(js)
     }
 
-    /// An error if the session was opened read-only.
+    /// Fails if the session was opened read-only.
     pub(crate) fn check_writable(&self, js: JsEnv<'_>) -> Result<()> {
         self.state.borrow().session.check_writable().or_throw(js)
     }
 
-    /// The row an id argument means, or the reference's error.
+    /// The row of an id argument. Fails with pi's error if no entry has the id.
     pub(crate) fn known(&self, js: JsEnv<'_>, id: JsVal<'_>) -> Result<RowNo> {
         match reads::row_of(&self.state, js, id)? {
             Some(row) => Ok(row),
@@ -86,7 +87,7 @@ impl SessionManager {
 
 #[napi]
 impl SessionManager {
-    // Its declaration is in `getSessionId`: private, so that TypeScript does not offer it.
+    // Its declaration is at `getSessionId`: private, so that TypeScript does not offer it.
     #[napi(constructor, skip_typescript)]
     pub fn refuse(env: &Env) -> Result<Self> {
         let text = "SessionManager has no public constructor. Call SessionManager.create, open, continueRecent, inMemory or forkFrom";
@@ -100,7 +101,7 @@ impl SessionManager {
         let file = resolved(js, session_file, "sessionFile")?;
         let config = {
             let mut state = self.state.borrow_mut();
-            // A lock on the very same file passes on to it; should that fail, the next append takes it again.
+            // A lock on the same file passes to the new session. If that fails, the next append takes the lock again.
             if state.session.file() == Some(&file) {
                 state.session.release_lock();
             }
@@ -155,7 +156,8 @@ impl SessionManager {
     #[napi(catch_unwind)]
     pub fn get_branch<'env>(&self, env: &'env Env, from_id: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        // As in pi, whatever else comes second is ignored: `ids.map(manager.getBranch, manager)` passes a number.
+        // As in pi, any other second argument is ignored, because `ids.map(manager.getBranch, manager)` passes a
+        // number.
         let limit = if js.is_object(options)? {
             Options::of(js, options, "getBranch", &[c"limit"])?.whole_number(c"limit")?
         } else {

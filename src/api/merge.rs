@@ -1,4 +1,4 @@
-//! `SessionManager.merge`: a session file and what a store has of it.
+//! `SessionManager.merge`: merges a session file with the lines that a store has of it.
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
@@ -12,7 +12,7 @@ use crate::engine::{JsEnv, JsVal};
 use pi_session_core::addon::merge::{create, merge, Since};
 use pi_session_core::wtf8::to_string_lossy;
 
-/// How much of the file the caller knows to be stored: its bytes, and the last of them.
+/// The part of the file that the caller knows to be stored: its length in bytes, and its last bytes.
 fn since_of(js: JsEnv<'_>, since: JsVal<'_>) -> Result<(u64, Vec<u8>)> {
     let since = args::object(js, since, "since")?;
     Options::of(js, since, "SessionManager.merge's since", &[c"bytes", c"tail"])?;
@@ -32,7 +32,8 @@ impl SessionManager {
         let stored = args::object(js, stored, "stored")?;
         let known = &[c"session", c"lines", c"header", c"since"];
         let stored = Options::of(js, stored, "SessionManager.merge", known)?;
-        // Each property is read once, and its bytes are copied at once: the getter of the next one may take their memory away.
+        // Each property is read once, and its bytes are copied at once, because the getter of the next one may release
+        // their memory.
         let session = to_string_lossy(&args::text(js, stored.get(c"session")?, "session")?).into_owned();
         let lines = args::bytes(js, stored.get(c"lines")?, "lines")?;
         let header = stored.optional(c"header")?.map(|header| args::bytes(js, header, "header")).transpose()?;

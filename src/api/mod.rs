@@ -1,4 +1,4 @@
-//! What JavaScript sees: the class `SessionManager` and the exported functions. Rules of sessions are in the core.
+//! The exports to JavaScript: the class `SessionManager` and the functions. The rules of sessions are in the core.
 
 pub mod appends;
 pub mod diagnostics;

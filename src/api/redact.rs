@@ -1,4 +1,5 @@
-//! `SessionManager.redact`: takes a text, or what entries say, out of a session file, its backups and the catalog.
+//! `SessionManager.redact`: removes a text, or the content of entries, from a session file, its backups and the
+//! catalog.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,7 @@ use crate::lists::list::catalog_and_cwd;
 use pi_session_core::wtf8::to_string_lossy;
 use pi_session_core::{forget_file, LineRedaction, RedactReport, RedactedLine, Redaction};
 
-/// What replaces a text if the caller names nothing else.
+/// The default replacement of a text.
 const REPLACEMENT: &[u8] = b"[redacted]";
 
 #[derive(Serialize)]
@@ -27,7 +28,7 @@ struct Report {
     is_catalog_clean: bool,
 }
 
-/// Reads what is to be taken out, each property once.
+/// Reads the request, each property once.
 fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, bool)> {
     let what = args::object(js, what, "what")?;
     let options =

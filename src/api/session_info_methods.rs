@@ -1,4 +1,4 @@
-//! Which session a manager has: its id and name, its file, its directories.
+//! The methods of `SessionManager` about its session: its id and name, its file, its directories.
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
@@ -40,7 +40,7 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getSessionId() === manager.getHeader()?.id); // → true
     /// ```
-    // The rest of the type is the class's constructor, which TypeScript must not offer; at run time it throws.
+    // The other part of the type is the class's constructor, which TypeScript must not offer; it throws at run time.
     #[napi(catch_unwind)]
     pub fn get_session_id<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
         let state = self.state.borrow();

@@ -1,4 +1,4 @@
-//! The statics of `SessionManager`: making, opening, finding and listing sessions.
+//! The statics of `SessionManager`: creating, opening, finding and listing sessions.
 
 use std::ffi::CStr;
 
@@ -28,7 +28,7 @@ use pi_session_core::{
     SessionFileOptions,
 };
 
-/// How a session's file is written.
+/// The options of how a session's file is written.
 const FILE_OPTIONS: &[&CStr] = &[c"durability", c"lock"];
 
 impl SessionManager {
@@ -74,7 +74,7 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let file = resolved(js, path, "path")?;
-        // Options, or pi's positions.
+        // Options, or pi's positional arguments.
         let takes_options = js.kind(second)? == ValueType::Object && !js.is_array(second)?;
         let given = if takes_options { second } else { js.undefined()? };
         let known = [&[c"readonly", c"sessionDir", c"cwd"], FILE_OPTIONS].concat();
@@ -114,7 +114,7 @@ impl SessionManager {
         let mut scope = search_scope(js, cwd, session_dir, file_options.durability)?;
         let cwd = args::path(js, cwd, "cwd")?;
         if cwd.is_empty() {
-            // As in the reference, it asks for the newest of all.
+            // As in pi, the newest session of all working directories.
             scope = ListScope::dir(scope.dir, None);
         }
         let recent = on_paths(js, |process| Ok(find_session::most_recent(&scope, process)))?;
@@ -186,7 +186,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let scope = search_scope(js, cwd, session_dir, Durability::Os)?;
         let found = match js.text(id)? {
-            // As in pi, what cannot be read has no sessions.
+            // As in pi, a directory that cannot be read has no sessions.
             Some(id) => on_paths(js, |process| Ok(find_session::by_id(&scope, &id, process).ok().flatten()))?,
             None => None,
         };
@@ -251,7 +251,7 @@ pub fn assert_valid_session_id(env: &Env, id: JsVal<'_>) -> Result<()> {
     let js = JsEnv::new(env);
     let id = match js.text(id)? {
         Some(id) => id,
-        // The reference's pattern is tested on whatever it is given, as text.
+        // pi tests its pattern on the text of any value.
         None => args::template_text(js, id)?.into_bytes(),
     };
     pi_session_core::ids::check_session_id(&id).or_throw(js)

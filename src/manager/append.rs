@@ -1,7 +1,8 @@
-//! Appending: own fields in, line out, entry object kept.
+//! Appends an entry: writes its own fields as a line, and keeps them for the entry object.
 //!
-//! What may run the caller's code (`toJSON`, getters, the clock) runs first, while nothing is borrowed. Then envelope, line and
-//! index change in one step. If the caller's code moved the manager to another session, that is an error.
+//! Everything that may run the caller's code (`toJSON`, getters, the clock) runs first, while nothing is borrowed. Then
+//! envelope, line and index change in one step. If the caller's code moved the manager to another session, the append
+//! fails.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,26 +20,26 @@ use crate::factory::{self, FactoryFn};
 use pi_session_core::addon::{AppendPlan, NewHead};
 use pi_session_core::{EntryKind, NewEntry, ParentChoice, RowNo};
 
-/// How often an append starts over because the caller's own code changed the session under it.
+/// How often an append starts over because the caller's own code changed the session during it.
 const ATTEMPTS: usize = 16;
 
-/// An entry to append.
+/// A new entry.
 pub struct PendingEntry<'env> {
     pub kind: EntryKind,
-    /// An object of the entry's own fields, in order; of a message entry the message itself, its only one.
+    /// An object with the entry's own fields, in order; for a message entry its message, which is its only own field.
     pub own: JsVal<'env>,
-    /// The JSON text of the own fields, if it was made already.
+    /// The JSON text of the own fields, if it exists already.
     pub text: Option<Vec<u8>>,
     pub head: NewHead,
     pub parent: ParentChoice,
-    /// An id that the own fields refer to already.
+    /// An id to which the own fields already refer.
     pub id: Option<String>,
-    /// A time that the own fields refer to already, ms since 1970.
+    /// A time to which the own fields already refer, ms since 1970.
     pub time: Option<f64>,
 }
 
 impl<'env> PendingEntry<'env> {
-    /// An entry below the leaf.
+    /// An entry whose parent is the leaf.
     pub fn entry(kind: EntryKind, own: JsVal<'env>) -> Self {
         Self { kind, own, text: None, head: NewHead::default(), parent: ParentChoice::Leaf, id: None, time: None }
     }
@@ -52,7 +53,8 @@ impl<'env> PendingEntry<'env> {
     }
 }
 
-/// Appends an entry and calls the listeners. Gives what `wanted` gives of its row; `undefined` if there is no memory or stack for that.
+/// Appends an entry and calls the listeners. Returns the result of `wanted` for its row, or `undefined` if memory or
+/// stack is exhausted.
 pub fn append<'env>(
     state: &RefCell<ManagerState>,
     js: JsEnv<'env>,
@@ -60,7 +62,7 @@ pub fn append<'env>(
     wanted: impl FnOnce(RowNo) -> Result<JsVal<'env>>,
 ) -> Result<JsVal<'env>> {
     let row = append_silently(state, js, new)?;
-    // Before the listeners: they may move the manager to another session, where rows have other numbers.
+    // Before the listeners run, because they may move the manager to another session, where rows have other numbers.
     let wanted = unless_failed(js, wanted(row))?;
     if state.borrow().listens {
         unless_failed(js, notify(state, js, row))?;
@@ -75,7 +77,8 @@ fn notify(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Result<()
     called.transpose().map(drop)
 }
 
-/// What is done after an entry is written. That it fails is not an error of the append: the caller would append the entry again.
+/// Ignores a failure after an entry was written, because the append has succeeded: on an error the caller would append
+/// the entry again.
 fn unless_failed<T>(js: JsEnv<'_>, result: Result<T>) -> Result<Option<T>> {
     if result.is_err() {
         js.take_exception()?;
@@ -88,7 +91,7 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
     for _ in 0..ATTEMPTS {
         let planned = state.borrow().session.append_plan(&new.head);
         if planned != AppendPlan::Keep && new.text.is_none() {
-            // The caller's code runs here, once. The plan is made again after it.
+            // The caller's code runs here, once. After it the plan is made again.
             new.text = Some(new.text(js)?);
             continue;
         }
@@ -111,14 +114,14 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             };
             state.cache.make_room(js)?;
             let appended = state.session.append_as_planned(&entry, &new.head, planned, &before);
-            // Entries of others may have come in even if that failed.
+            // Even a failed append may have read entries of others.
             let followed = state.follow_remap(js).and_then(|()| match appended {
                 Ok(row) if state.session.is_own(row) => state.cache.set_own(js, row, new.own),
-                // A redaction that came between changed its line.
+                // A redaction in between changed its line.
                 Ok(_) | Err(_) => Ok(()),
             });
             match appended {
-                // Its object is made of its line then.
+                // Its object is then created from its line.
                 Ok(_) => drop(unless_failed(js, followed)?),
                 Err(_) => followed?,
             }

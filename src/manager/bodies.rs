@@ -1,7 +1,7 @@
-//! Reads bodies for JavaScript: the accessors of lazy entries (`lazy.js`) call this on first access.
+//! Reads bodies for JavaScript. The accessors of lazy entries (`lazy.js`) call this at their first use.
 //!
-//! An entry may outlive its manager, or the manager may have gone to another session: what reads bodies is a
-//! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
+//! An entry may outlive its manager, or the manager may have moved to another session. So bodies are read by a
+//! [`BodyReader`], which finds the session, and keeps it after its manager has released it.
 
 use std::rc::Rc;
 
@@ -16,8 +16,8 @@ use pi_session_core::wtf8::shown;
 use pi_session_core::{Error as CoreError, RowNo, Session};
 
 impl BodyReader {
-    /// Does something with the session that the entry was given out of; the work also gets whether it should look if the file still has its
-    /// name. It need not if what is there now could not be taken in.
+    /// Runs `work` with the session from which the entry was returned. The flag is whether `work` should check that the
+    /// file still has its name. It should not if the present content could not be read.
     fn with_session<T>(&self, work: impl FnOnce(&Session, bool) -> T) -> Result<T> {
         if let Some(session) = &*self.left.borrow() {
             return Ok(work(session, true));
@@ -31,8 +31,8 @@ impl BodyReader {
         }
     }
 
-    /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
-    /// session, it may have the entry elsewhere. False if not.
+    /// Finds a body that is not at its position: the manager reads the present content of the file. If it still has the
+    /// same session, the entry may be at another position. False if the body is not found.
     fn find(
         &self,
         js: JsEnv<'_>,
@@ -45,7 +45,7 @@ impl BodyReader {
         };
         if manager.borrow().session.is_suspect() {
             let mut state = manager.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
-            // If that failed, the body is not found below.
+            // If this failed, the body is not found below.
             let _ = state.session.refresh_for_read();
             state.follow_remap(js)?;
         }
@@ -54,12 +54,12 @@ impl BodyReader {
     }
 }
 
-/// The function `readBody(reader, row, id, code)` for `lazy.js`; nothing else gets it.
+/// Creates the function `readBody(reader, row, id, code)` for `lazy.js`; no other code receives it.
 pub fn read_body_function<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
     js.function("readBody", |js, args| {
         read_body(js, args).map_err(|error| match error.status {
             Status::PendingException => error,
-            // An exception that is pending stays.
+            // A pending exception stays.
             _ => thrown(js, &CoreError::internal(&error.reason)),
         })
     })
@@ -79,7 +79,7 @@ fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>>
 
 fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, place: &BodyPlace<'_>) -> Result<JsVal<'env>> {
     let (mut made, mut len) = (None, 0);
-    // Nothing of the caller's runs while the session is borrowed: a value is made of its text alone.
+    // The caller's code does not run while the session is borrowed, because a value is created from its text alone.
     let mut take = |text: &str| {
         len = text.len();
         let value = parse(js, text);
@@ -95,7 +95,7 @@ fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, place: &BodyPlace<'_>) -> Re
             if !missing.is_replaced {
                 return Err(thrown(js, &error));
             }
-            // No open session has the new file: the old one has the body still.
+            // No open session has the new file, but the old one still has the body.
             let taken = reader.with_session(|session, _| session.body_text(place, false, &mut take))?;
             taken.map_err(|(error, _)| thrown(js, &error))?;
         }

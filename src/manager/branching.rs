@@ -1,4 +1,4 @@
-//! `createBranchedSession`: a path as a new session.
+//! `createBranchedSession`: a path as a new session. A path here is the entries from the root to an entry.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,8 @@ use pi_session_core::addon::{plan_branch, BranchLabel, BranchLines, BranchPlan, 
 use pi_session_core::time::timestamp;
 use pi_session_core::{ids, EntryKind, Persistence, RowNo, Session};
 
-/// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
+/// Moves the manager to a new session with the path to `to`. Returns the path of the new file, if the manager writes
+/// files.
 pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {
     let now = process::now(js)?;
     let timestamp = timestamp(now).or_throw(js)?;
@@ -36,7 +37,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     session.add_branch(&state.borrow().session, &plan).or_throw(js)?;
     let writes = on_disk && session.tree().has_conversation();
     if !writes {
-        // The new session's entries are kept as objects: all of them must have been made.
+        // The new session's entries are kept as objects, so all of them must exist.
         ensure(state, js, plan.steps.iter().map(|step| step.row))?;
     }
     ensure(state, js, plan.labels.iter().map(|label| label.from))?;
@@ -53,7 +54,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     }
     swap(state, js, (session, cache))?;
     if writes {
-        // Bodies that were not read yet are in the new file now.
+        // The bodies that were not read yet are in the new file now.
         let source = source(state, js)?;
         let list = state.borrow().cache.list(js)?;
         factory::call(js, FactoryFn::MoveTo, &[list, source])?;
@@ -61,9 +62,9 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     Ok(file.filter(|_| on_disk))
 }
 
-/// Makes the objects of a new session, whose header is in its `cache`: its labels, and the entries of the path that have objects. If
-/// it `writes`, returns the lines that are made of objects: the header's, the labels', and those of entries that would not be written
-/// as their lines in the old file are.
+/// Creates the objects of a new session, whose header is in its `cache`: its labels, and the entries of the path that
+/// have objects. If `writes`, returns the lines that are written from objects: the header's, the labels', and those of
+/// entries that differ from their lines in the old file.
 fn own_lines(
     state: &RefCell<ManagerState>,
     js: JsEnv<'_>,
@@ -103,8 +104,8 @@ fn own_lines(
     Ok(lines)
 }
 
-/// Whether an entry with bodies that were not read yet would be written as its line in the old file, with the new parent.
-/// The caller's code may run.
+/// Whether an entry with unread bodies would be written like its line in the old file, with the new parent. The
+/// caller's code may run.
 fn is_as_in_file(state: &RefCell<ManagerState>, js: JsEnv<'_>, step: &BranchStep, entry: JsVal<'_>) -> Result<bool> {
     let from = match &state.borrow().bodies {
         Some(bodies) => bodies.external(js)?,
@@ -140,7 +141,7 @@ fn label_entry<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, label: &Bra
     ])
 }
 
-/// A new object of an entry with its new parent, around the same values.
+/// A new object of an entry with its new parent and the same values.
 fn rechained<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, step: &BranchStep) -> Result<JsVal<'env>> {
     let entry = object(state, js, step.row)?;
     let parent = match &step.parent {

@@ -1,4 +1,4 @@
-//! What a manager is opened with.
+//! The options of a manager.
 
 use std::ffi::CStr;
 
@@ -12,17 +12,17 @@ use pi_session_core::paths::Process as _;
 use pi_session_core::wtf8::to_string_lossy;
 use pi_session_core::{make_session_dir, paths, Durability, Lock, Persistence, SessionFileOptions};
 
-/// What a manager is opened with.
+/// The options with which a manager is opened.
 pub struct ManagerConfig {
     pub cwd: String,
-    /// As it was given, not made absolute; empty in memory.
+    /// The session directory as the caller passed it, not resolved; empty in memory.
     pub dir: String,
     pub persistence: Persistence,
     pub options: SessionFileOptions,
 }
 
 impl ManagerConfig {
-    /// The directory of a manager that writes files is made if it is not there.
+    /// For a manager that writes files. Creates the directory if it is missing.
     pub fn new(
         js: JsEnv<'_>,
         cwd: &str,
@@ -41,7 +41,7 @@ impl ManagerConfig {
 /// The value of an option, its name in errors, and whether it comes from the environment.
 type Given = (Vec<u8>, String, bool);
 
-/// How a session's file is written: from the options of a static, or else from the environment.
+/// How a session's file is written: by the options of a static, or else by the environment.
 pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOptions> {
     let given = |key: &CStr, variable: &str| -> Result<Option<Given>> {
         let Some(value) = options.optional(key)? else {
@@ -60,7 +60,7 @@ pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOption
     })
 }
 
-/// The value that is named; the first if none is.
+/// The named value; the first one if none is named.
 fn one_of<T>(js: JsEnv<'_>, given: Option<Given>, [first, second]: [(&str, T); 2]) -> Result<T> {
     let Some((name, option, _)) = given else { return Ok(first.1) };
     let allowed = format!("\"{}\" or \"{}\"", first.0, second.0);

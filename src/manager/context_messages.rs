@@ -1,4 +1,4 @@
-//! Messages of the context: what entries give to it, after their edits.
+//! The messages of the context: the messages that entries add to it, after their edits.
 
 use napi::{Result, ValueType};
 
@@ -11,7 +11,7 @@ use pi_session_core::agent_message::Role;
 use pi_session_core::projection::{Contribution, Projection};
 use pi_session_core::RowNo;
 
-/// What the factory makes of a projection of the entries in a list: `project` or `context`.
+/// The result of the factory's function `project` or `context` for a projection of the entries in a list.
 pub fn projected<'env>(
     js: JsEnv<'env>,
     list: JsVal<'env>,
@@ -31,7 +31,8 @@ pub fn projected<'env>(
     factory::call(js, how, &[list, js.u32s(&rows)?, js.u8s(&gives)?, positions, lists])
 }
 
-/// The context of a projection of the entries in a list: what `how` makes of it, given to `wrap` with its thinking level and its model.
+/// The context of a projection of the entries in a list: the result of `how`, passed to `wrap` with its thinking level
+/// and its model.
 pub fn context<'env>(
     js: JsEnv<'env>,
     list: JsVal<'env>,
@@ -52,12 +53,12 @@ pub fn context<'env>(
     factory::call(js, wrap, &[made, thinking_level, model])
 }
 
-/// The messages that an entry gives by itself.
+/// The messages that an entry adds, before any edit.
 pub fn messages<'env>(js: JsEnv<'env>, entry: JsVal<'env>, gives: Contribution) -> Result<JsVal<'env>> {
     factory::call(js, FactoryFn::Messages, &[entry, js.number(f64::from(gives.code()))?])
 }
 
-/// The messages that an entry gives after an edit.
+/// The messages that an entry adds, after an edit.
 pub fn edited_messages<'env>(
     js: JsEnv<'env>,
     entry: JsVal<'env>,
@@ -73,7 +74,7 @@ pub fn edited_messages<'env>(
     let content = js.get(value, c"content")?;
     let is_text = js.kind(content)? == ValueType::String;
     if let Contribution::Made(kind) = gives {
-        // The replaced content is not read: it may be large.
+        // The replaced content is not read, because it may be large.
         if kind.made().is_some_and(|made| edited(made.role(), is_text) != Edited::Unchanged) {
             let code = js.number(f64::from(gives.code()))?;
             return js.array_of(&[factory::call(js, FactoryFn::EditedMessage, &[entry, code, content])?]);

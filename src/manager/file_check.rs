@@ -1,4 +1,4 @@
-//! Calls that look at the session's file, and take in what they find there.
+//! Calls that check the session's file and read the changes of others.
 
 use std::cell::RefCell;
 
@@ -24,11 +24,11 @@ pub fn with_file(
     done.map_err(|error| thrown(js, &error))
 }
 
-/// How often a read begins again because others replace the file.
+/// How often a read starts over because others replace the file.
 const TRIES: usize = 8;
 
-/// Reads. If a line is not where it was, or another file has taken the file's name, takes in what is there now and reads again. If that
-/// cannot be taken in, the next read says why, or reads the old file.
+/// Reads. If a line is not at its position, or another file has the session's name, reads the present content of the
+/// file and then reads again. If that fails, the next read reports it, or reads the old file.
 pub fn reading<T>(state: &RefCell<ManagerState>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
     for _ in 0..TRIES {
         let result = read();

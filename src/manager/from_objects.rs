@@ -1,4 +1,4 @@
-//! Sessions made of the caller's own objects, and the migration of objects in place.
+//! Sessions made from the caller's own objects, and the migration of objects in place.
 
 use napi::{Error, Result};
 
@@ -15,7 +15,7 @@ use pi_session_core::addon::migrate::{MigrationEdit, Migrator, OldFields};
 use pi_session_core::addon::{Value, Version, CURRENT_VERSION};
 use pi_session_core::Session;
 
-/// The objects of a list; anything else in it is an error that names it.
+/// The objects of a list. Fails with an error that names the element if one is not an object.
 pub fn objects<'env>(js: JsEnv<'env>, list: JsVal<'env>, name: &str) -> Result<Vec<JsVal<'env>>> {
     let mut values = Vec::new();
     for at in 0..js.len(list)? {
@@ -32,8 +32,8 @@ fn type_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
     Ok(js.text(js.get(value, c"type")?)?.unwrap_or_default())
 }
 
-/// A session of these objects, which become its entries as they are. It has their header's id; without a header it gets a new
-/// one. Objects of an old version are migrated in place.
+/// A session with these objects as its entries, unchanged. It has the id in their header; without a header it gets a
+/// new id. Objects of an old version are migrated in place.
 pub fn session_from_objects(
     js: JsEnv<'_>,
     config: &ManagerConfig,
@@ -69,7 +69,7 @@ pub fn session_from_objects(
 
 fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cache: &mut IdentityCache) -> Result<()> {
     for &value in entries {
-        // As in a file: an entry without a string id could not be found again, nor be a leaf.
+        // As in a file: an entry without a string id could not be found again, nor be the leaf.
         let row = with_entry_head(js, value, |fields, head| {
             let has_id = fields.id.as_ref().is_some_and(|id| id.text().is_ok_and(|id| id.is_some()));
             has_id.then(|| session.push_local(&head, None))
@@ -81,7 +81,7 @@ fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cac
     Ok(())
 }
 
-/// Migrates objects in place, header included, from the version that their header states.
+/// Migrates objects in place, including the header, from the version in their header.
 pub fn migrate_objects(js: JsEnv<'_>, list: JsVal<'_>) -> Result<()> {
     let values = objects(js, list, "entries")?;
     let mut version = Version::V1;
@@ -94,7 +94,7 @@ pub fn migrate_objects(js: JsEnv<'_>, list: JsVal<'_>) -> Result<()> {
     migrate(js, &values, version)
 }
 
-/// The version that a header states.
+/// The version in a header.
 fn version_of(js: JsEnv<'_>, header: JsVal<'_>) -> Result<Version> {
     Version::of(field(js, header, "version")?.as_ref()).or_throw(js)
 }
@@ -138,7 +138,7 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
                     _ => continue,
                 },
             };
-            // As strict code does: an object that refuses it, a frozen one for example, makes a TypeError.
+            // As in strict mode, an object that refuses the change, for example a frozen one, causes a TypeError.
             factory::call(js, FactoryFn::Assign, &[object, js.string(key.to_bytes())?, new])?;
         }
     }

@@ -1,8 +1,8 @@
-//! Releases sessions that JavaScript no longer references, without waiting for finalisers.
+//! Releases sessions that JavaScript no longer references, without waiting for finalizers.
 //!
-//! The engine runs finalisers when the event loop turns, so a loop that opens session after session without a turn
-//! would keep all of them in memory. So every opening checks which of the earlier ones were collected, and tells the engine
-//! how much memory the others take: it would not collect for what it does not know of.
+//! The engine runs finalizers when the event loop turns, so a loop that opens session after session without a turn
+//! would keep all of them in memory. So each opening checks which earlier sessions were collected, and tells the engine
+//! how much memory the others use, because the engine does not collect for memory that it does not know of.
 
 use std::cell::RefCell;
 use std::rc::Weak;
@@ -14,32 +14,33 @@ use crate::engine::{EnvId, JsEnv, Persistent};
 /// Each opening checks one in this many registered objects, on average.
 const CHECK_ONE_IN: usize = 16;
 
-/// What holds a session that JavaScript references.
+/// An object that keeps a session while JavaScript references it.
 pub trait Collectable {
-    /// Releases the session: JavaScript no longer references it.
+    /// Releases the session, because JavaScript no longer references it.
     fn release(&self, js: JsEnv<'_>) -> Result<()>;
 
-    /// How many bytes of memory the session takes.
+    /// The session's memory in bytes.
     fn memory(&self) -> usize;
 }
 
 thread_local! {
-    /// One thread may hold several environments.
+    /// One thread may have several environments.
     static REGISTRIES: RefCell<Vec<(EnvId, Registry)>> = const { RefCell::new(Vec::new()) };
 }
 
 #[derive(Default)]
 struct Registry {
-    /// Each with a weak reference to the JavaScript value whose end is its own.
+    /// Each object, with a weak reference to the JavaScript value. When that value is collected, the object is
+    /// released.
     holders: Vec<(Weak<dyn Collectable>, Persistent)>,
     /// How many sessions were opened since the last collection.
     opened: usize,
-    /// How many bytes the engine was told that sessions take.
+    /// The number of bytes that the engine was told of.
     reported: i64,
 }
 
 impl Registry {
-    /// How many bytes more the sessions take than the engine was told. It is told of them next.
+    /// The change of the sessions' memory since the engine was last told, in bytes. Counts as reported from now on.
     fn take_unreported(&mut self) -> i64 {
         let sizes = self.holders.iter().filter_map(|(holder, _)| holder.upgrade()).map(|holder| holder.memory());
         let now = i64::try_from(sizes.sum::<usize>()).unwrap_or(i64::MAX);
@@ -47,7 +48,7 @@ impl Registry {
     }
 }
 
-/// Begins the registry of an environment.
+/// Creates the registry of an environment.
 pub fn install(js: JsEnv<'_>) {
     REGISTRIES.with(|all| all.borrow_mut().push((js.id(), Registry::default())));
 }
@@ -61,7 +62,7 @@ fn with_registry<T>(js: JsEnv<'_>, work: impl FnOnce(&mut Registry) -> T) -> Opt
     REGISTRIES.with(|all| all.borrow_mut().iter_mut().find(|(env, _)| *env == js.id()).map(|(_, found)| work(found)))
 }
 
-/// Registers a holder, which is released once `held` is collected. From here on only JavaScript holds that.
+/// Registers an object, which is released when `held` is collected. From here on only JavaScript keeps `held` alive.
 pub fn register(js: JsEnv<'_>, holder: Weak<dyn Collectable>, held: Persistent) -> Result<()> {
     js.weaken(&held)?;
     // Without a registry the environment is ending.
@@ -69,7 +70,7 @@ pub fn register(js: JsEnv<'_>, holder: Weak<dyn Collectable>, held: Persistent) 
     Ok(())
 }
 
-/// Releases the sessions of holders that were collected, before another session is opened. If many are registered, most
+/// Releases the sessions of objects that were collected, before another session is opened. If many are registered, most
 /// openings do nothing here.
 pub fn collect(js: JsEnv<'_>) -> Result<()> {
     let due = with_registry(js, |registry| {
@@ -81,7 +82,7 @@ pub fn collect(js: JsEnv<'_>) -> Result<()> {
         })
     });
     let Some(holders) = due.flatten() else { return Ok(()) };
-    // Nothing here runs the caller's code; but a manager that is released registers the reader of its bodies.
+    // The caller's code does not run here; but a released manager registers the reader of its bodies.
     for (holder, held) in holders {
         let Some(known) = holder.upgrade() else { continue };
         if js.scoped(|js, _| js.is_gone(&held))? {

@@ -1,9 +1,9 @@
-//! The entries of one manager as JavaScript objects, each made once and kept, so that identity holds.
+//! The entries of one manager as JavaScript objects. Each is created once and kept, so that identity is stable.
 //!
-//! An entry that was appended here is kept as its own fields until somebody reads it: most never are.
+//! An entry that was appended here is kept as its own fields until somebody reads it, because most are never read.
 //!
-//! The objects belong to the manager's JavaScript object, through its anchor. Here they are only referenced weakly: an entry
-//! that refers to its manager would otherwise keep both alive forever.
+//! The objects belong to the manager's JavaScript object, through its anchor. Here they are only referenced weakly:
+//! otherwise an entry that refers to its manager would keep both alive forever.
 
 use napi::Result;
 
@@ -12,33 +12,34 @@ use crate::engine::{JsEnv, JsVal, Persistent};
 use pi_session_core::addon::memory::{reserve, resize};
 use pi_session_core::RowNo;
 
-/// What is kept of an entry.
+/// The state of an entry's row in the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ObjectSlot {
     #[default]
-    /// Nothing: its line is in the storage.
+    /// Nothing is kept. The entry's line is in the storage.
     Empty,
-    /// An object of the entry's own fields, without its envelope; of a message entry the message.
+    /// An object with the entry's own fields, without its envelope; for a message entry its message.
     Own,
-    /// Its object.
+    /// The entry's object.
     Made,
 }
 
-/// The name of the list's property.
+/// The name of the list's property with the header.
 const HEADER: &[u8] = b"header";
 
-/// The header and the entries that were made so far.
+/// The header's object and the entries' objects that were created so far.
 pub struct IdentityCache {
-    /// A list with an element per row, a hole where nothing is kept. Its own property `header` is the header's object, or undefined.
+    /// A list with one element for each row, or a hole for an empty slot. Its own property `header` is the header's
+    /// object, or undefined.
     entries: Persistent,
     slots: Vec<ObjectSlot>,
     missing: usize,
-    /// The object that holds the list and lives as long as the manager. Without one the list is held here.
+    /// The object that owns the list and lives as long as the manager. Without one the cache keeps the list alive.
     anchor: Option<Persistent>,
 }
 
 impl IdentityCache {
-    /// A cache for a session of `rows` entries, none made.
+    /// An empty cache for a session of `rows` entries.
     pub fn new(js: JsEnv<'_>, rows: usize) -> Result<Self> {
         let list = js.array(rows)?;
         js.define(list, js.string(HEADER)?, js.undefined()?)?;
@@ -48,7 +49,7 @@ impl IdentityCache {
         Ok(cache)
     }
 
-    /// Gives the objects to an anchor, which drops those that it held before.
+    /// Passes the objects to an anchor, which drops its earlier ones.
     pub fn hold_by(&mut self, js: JsEnv<'_>, anchor: JsVal<'_>) -> Result<()> {
         js.set(anchor, c"entries", js.kept(&self.entries)?)?;
         js.weaken(&self.entries)?;
@@ -58,12 +59,12 @@ impl IdentityCache {
         Ok(())
     }
 
-    /// The object that holds the list.
+    /// The object that owns the list.
     pub fn anchor<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         self.anchor.as_ref().map(|anchor| js.kept(anchor)).transpose()
     }
 
-    /// Whether the manager's object is gone, and with it all that was made.
+    /// Whether the manager's object was collected, and with it all entries' objects.
     pub fn is_collected(&self, js: JsEnv<'_>) -> Result<bool> {
         self.anchor.as_ref().map_or(Ok(false), |anchor| js.is_gone(anchor))
     }
@@ -73,12 +74,12 @@ impl IdentityCache {
         (self.slots, self.missing) = (Vec::new(), 0);
     }
 
-    /// Makes room for one row more, so that the next `grow` by one cannot fail.
+    /// Reserves memory for one more row, so that the next `grow` by one cannot fail.
     pub fn make_room(&mut self, js: JsEnv<'_>) -> Result<()> {
         reserve(&mut self.slots, 1).or_throw(js)
     }
 
-    /// Adds slots for rows that came in since.
+    /// Adds slots for new rows.
     pub fn grow(&mut self, js: JsEnv<'_>, rows: usize) -> Result<()> {
         if rows > self.slots.len() {
             let more = rows - self.slots.len();
@@ -89,8 +90,8 @@ impl IdentityCache {
         Ok(())
     }
 
-    /// Renumbers rows. `rows` has for each row the number that it had before, if it had one. The header's object is let go of unless
-    /// it has `same_header`.
+    /// Renumbers rows. `rows` contains the old number of each row, if it had one. Drops the header's object unless
+    /// `same_header`.
     pub fn renumber(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>], same_header: bool) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
@@ -114,12 +115,12 @@ impl IdentityCache {
         Ok(())
     }
 
-    /// The list of entries, holes included.
+    /// The list of entries, including its holes.
     pub fn list<'env>(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         js.kept(&self.entries)
     }
 
-    /// The header's object, if it was made.
+    /// The header's object, if it was created.
     pub fn header<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         let header = js.get(self.list(js)?, c"header")?;
         Ok(if js.is_undefined(header)? { None } else { Some(header) })
@@ -130,7 +131,7 @@ impl IdentityCache {
         js.define(self.list(js)?, js.string(HEADER)?, header)
     }
 
-    /// Whether an entry's object was made.
+    /// Whether an entry's object was created.
     pub fn has(&self, row: RowNo) -> bool {
         self.slot(row) == ObjectSlot::Made
     }
@@ -144,12 +145,12 @@ impl IdentityCache {
         self.slots.get(row as usize).copied().unwrap_or(ObjectSlot::Empty)
     }
 
-    /// Whether every entry's object was made.
+    /// Whether every entry's object was created.
     pub fn is_full(&self) -> bool {
         self.missing == 0
     }
 
-    /// What is kept of an entry: its object, or its own fields; `undefined` for nothing.
+    /// The content of an entry's slot: its object, its own fields, or `undefined`.
     pub fn get<'env>(&self, js: JsEnv<'env>, row: RowNo) -> Result<JsVal<'env>> {
         js.at(self.list(js)?, row)
     }
@@ -175,7 +176,7 @@ impl IdentityCache {
         Ok(())
     }
 
-    /// Notes that the objects of these rows are in the list.
+    /// Records that the objects of these rows are in the list.
     pub fn mark_made(&mut self, js: JsEnv<'_>, mut rows: impl Iterator<Item = RowNo>) -> Result<()> {
         rows.try_for_each(|row| self.mark(js, row, ObjectSlot::Made))
     }

@@ -1,4 +1,4 @@
-//! Entries as objects: made from their lines when they are first asked for, then always the same ones.
+//! Entries as objects. They are created from their lines at their first use, and then stay the same.
 
 use std::cell::RefCell;
 
@@ -14,7 +14,7 @@ use pi_session_core::addon::memory::collect;
 use pi_session_core::time::{timestamp, Time};
 use pi_session_core::{EntryKind, ParentRef, RowNo};
 
-/// Makes the objects of these rows that are not made yet.
+/// Creates the objects of these rows that do not exist yet.
 pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {
     let mut missing: Vec<RowNo> = {
         let state = state.borrow();
@@ -43,7 +43,7 @@ pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<
     made
 }
 
-/// Makes the object of an entry that was appended here from its own fields and its row.
+/// Creates the object of an entry that was appended here, from its own fields and its row.
 fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Result<()> {
     let (shape, args) = {
         let state = state.borrow();

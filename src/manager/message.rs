@@ -1,4 +1,4 @@
-//! A message that is appended: everything that is needed of it, read by one call into JavaScript.
+//! Appending a message: everything that is needed from it is read in one call into JavaScript.
 
 use napi::Result;
 

@@ -1,4 +1,4 @@
-//! What a manager does: its session, the objects made of it, and the calls that change either.
+//! One manager: its session, the objects of its entries, and the calls that change either.
 
 pub mod append;
 pub mod bodies;

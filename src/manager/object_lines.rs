@@ -1,4 +1,4 @@
-//! Lines of the manager's objects, as `JSON.stringify` gives them.
+//! Lines of the manager's objects, as `JSON.stringify` writes them.
 
 use std::cell::RefCell;
 
@@ -14,8 +14,8 @@ use pi_session_core::addon::memory::push;
 use pi_session_core::wtf8::shown;
 use pi_session_core::RowNo;
 
-/// The lines of the header and of every entry that the manager holds as objects, serialised now. Ids, parents and types are
-/// those of the tree.
+/// The lines of the header and of every entry that the manager keeps as an object, serialized now. Ids, parents and
+/// types are the tree's.
 pub fn kept_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)?;
@@ -48,7 +48,7 @@ pub fn kept_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Vec<Ve
     Ok(lines)
 }
 
-/// Why the entry of a row, or the header, cannot be written.
+/// The error if the entry of a row, or the header, has no JSON text.
 fn no_text(state: &RefCell<ManagerState>, row: Option<usize>) -> String {
     let what = row.map_or("The header".into(), |row| {
         format!("Entry {}", shown(state.borrow().session.tree().id_of(row as RowNo)))

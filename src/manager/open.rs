@@ -1,4 +1,4 @@
-//! Opening sessions: new ones, and those in files.
+//! Opens sessions: new ones, and sessions in files.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use pi_session_core::addon::CURRENT_VERSION;
 use pi_session_core::time::timestamp;
 use pi_session_core::{ids, OpenResult, Persistence, Session};
 
-/// Reads the file again, and replaces the manager's session by what is in it.
+/// Reads the file again, and replaces the manager's session by the result.
 pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     let (config, file) = {
         let state = state.borrow();
@@ -27,7 +27,7 @@ pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     swap(state, js, open_session(js, &config, file)?)
 }
 
-/// The id in the options of a new session: checked, or a new one.
+/// The id in the options of a new session, after a check; or a new id.
 pub fn session_id(js: JsEnv<'_>, options: &Options<'_>, now: f64) -> Result<Vec<u8>> {
     let Some(id) = options.optional(c"id")? else { return Ok(ids::session_id(now).into_bytes()) };
     let id = args::text(js, id, "options.id")?;
@@ -35,7 +35,8 @@ pub fn session_id(js: JsEnv<'_>, options: &Options<'_>, now: f64) -> Result<Vec<
     Ok(id)
 }
 
-/// A new session with a new header. In memory `file` stays what it was; on disk a file is named after the session unless one is given.
+/// A new session with a new header. In memory `file` stays the same; on disk the file is named after the session unless
+/// `file` is given.
 pub fn new_session(
     js: JsEnv<'_>,
     config: &ManagerConfig,
@@ -75,9 +76,9 @@ pub fn make_header<'env>(
     ])
 }
 
-/// The session in the file at an absolute path: read, or new if there is no file or an empty one.
+/// The session in the file at an absolute path. A new one if the file is missing or empty.
 pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Result<(Session, IdentityCache)> {
-    // Sessions that nobody has any more give their locks and file handles back.
+    // Sessions that JavaScript no longer references release their locks and file handles.
     gc::collect(js)?;
     let none = Options::any(js, js.undefined()?)?;
     match Session::open_if_any(&file, config.persistence, config.options).or_throw(js)? {
@@ -87,7 +88,7 @@ pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Resu
             if write_header(js, &mut session, &cache)? {
                 return Ok((session, cache));
             }
-            // Another process has just written the session: it is not a new one.
+            // Another process has just written the session, so it is not a new one.
             drop(session);
             open_session(js, config, file)
         }

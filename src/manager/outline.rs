@@ -1,4 +1,4 @@
-//! The tree without what its entries say: of the index, so that no line is read for it.
+//! The outline: the tree without the contents of entries. It is built from the index, so no line is read for it.
 
 use std::cell::RefCell;
 
@@ -16,7 +16,7 @@ use pi_session_core::agent_message::Role;
 use pi_session_core::time::{iso, Time};
 use pi_session_core::{EntryKind, Row, RowNo, Tree};
 
-/// The tree, and the ids of the branch of the leaf.
+/// The tree, and the ids of the path to the leaf (pi's branch).
 pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let whole: Vec<RowNo> = {
         let state = state.borrow();
@@ -36,7 +36,7 @@ pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<J
     factory::call(js, FactoryFn::Outline, &[&[list, places, branch], &shape[..]].concat())
 }
 
-/// What the index knows of an entry: its type, its role and its time. None if only the entry itself tells one of them.
+/// The type, role and time of an entry in the index. None if the index does not contain one of them.
 fn place_of(row: &Row) -> Option<(&'static str, Option<&'static str>, f64)> {
     let role = match (row.kind, row.role()) {
         (EntryKind::Unknown, _) | (EntryKind::Message, None | Some(Role::Other)) => return None,
@@ -49,7 +49,7 @@ fn place_of(row: &Row) -> Option<(&'static str, Option<&'static str>, f64)> {
     }
 }
 
-/// What the index knows of an entry, as an outline has it.
+/// One entry of an outline, read from the index only.
 #[derive(Serialize)]
 struct Place<'a> {
     #[serde(rename = "type")]
@@ -66,7 +66,7 @@ struct PlaceMessage {
     role: &'static str,
 }
 
-/// What the index knows of each entry; None where it does not know all.
+/// The entries of an outline. None for an entry that the index does not contain completely.
 struct Places<'a>(&'a Tree);
 
 impl Serialize for Places<'_> {

@@ -1,7 +1,7 @@
-//! Entries made of their lines, many by one call to `JSON.parse`.
+//! Creates entries from their lines, many by one call of `JSON.parse`.
 //!
-//! Ids tell whether a batch was parsed right: several damaged lines can be valid JSON together, though none is by itself.
-//! If an id is not the expected one, the lines are parsed one by one.
+//! The ids show whether a batch was parsed correctly: several damaged lines can be valid JSON together, even if none is
+//! by itself. If an id is not the expected one, the lines are parsed one by one.
 
 use encoding_rs::mem::is_utf8_latin1;
 use napi::{Error, Result};
@@ -15,15 +15,15 @@ use pi_session_core::addon::memory::{append, push, reserve};
 use pi_session_core::wtf8::{shown, to_string_lossy};
 use pi_session_core::{Error as CoreError, Result as CoreResult, RowNo, Session};
 
-/// How many bytes of lines are made into objects in one batch, a longer line aside.
+/// How many bytes of lines are parsed in one batch, unless a single line is longer.
 const BATCH_BYTES: usize = 1 << 18;
 
-/// Where entries are made. Nothing here runs the caller's code.
+/// Creates entries. The caller's code does not run here.
 pub struct EntryMaker<'a, 'env> {
     pub session: &'a Session,
-    /// The entries come into this list, at their rows.
+    /// The list that receives the entries, at their rows.
     pub list: JsVal<'env>,
-    /// What their bodies are read from.
+    /// The reader of their bodies.
     pub source: JsVal<'env>,
 }
 
@@ -32,12 +32,12 @@ pub struct EntryMaker<'a, 'env> {
 struct JoinedLines {
     text: Vec<u8>,
     rows: Vec<RowNo>,
-    /// The codes of the bodies that each of them lacks.
+    /// For each line, the codes of the bodies that were removed from it.
     omitted: Vec<u8>,
 }
 
 impl<'env> EntryMaker<'_, 'env> {
-    /// Makes the entries of these rows. After an error those that were not made are left in `rows`.
+    /// Creates the entries of these rows. After an error `rows` are those that were not created.
     pub fn make(&self, js: JsEnv<'env>, rows: &mut &[RowNo]) -> Result<()> {
         while !rows.is_empty() {
             let (batch, later) = rows.split_at(self.batch_len(rows));
@@ -47,7 +47,7 @@ impl<'env> EntryMaker<'_, 'env> {
         Ok(())
     }
 
-    /// How many of these rows, at least one, are made in one batch.
+    /// How many of these rows, at least one, are in the next batch.
     fn batch_len(&self, rows: &[RowNo]) -> usize {
         let index = self.session.index();
         let mut size = 0;
@@ -69,13 +69,13 @@ impl<'env> EntryMaker<'_, 'env> {
             [] => Ok(()),
             [row] => self.make_one(js, *row, lines),
             _ if self.make_together(js, lines)? => Ok(()),
-            // They are JSON together, but not each by itself, or one is another entry's.
+            // Together they are JSON, but one by itself is not, or one is another entry's line.
             rows => rows.iter().try_for_each(|row| self.make_batch(js, std::slice::from_ref(row))),
         }
     }
 
-    /// The lines of these rows: those in Latin-1, and the others. A single letter beyond Latin-1 makes a text two bytes a letter, which the
-    /// engine parses more slowly.
+    /// The lines of these rows in two lists: those in Latin-1, and the others. With one letter beyond Latin-1 a whole
+    /// text has two bytes for each letter, and the engine parses it more slowly.
     fn lines(&self, rows: &[RowNo]) -> CoreResult<[JoinedLines; 2]> {
         let (mut latin1, mut others) = (JoinedLines::default(), JoinedLines::default());
         self.session.lines_without_bodies(rows, &mut |row, line: &str, omitted| {
@@ -87,7 +87,7 @@ impl<'env> EntryMaker<'_, 'env> {
         Ok([latin1, others])
     }
 
-    /// Gives false if the lines are not the entries of their rows.
+    /// Returns false if the lines are not the entries of their rows.
     fn make_together(&self, js: JsEnv<'env>, lines: &JoinedLines) -> Result<bool> {
         let mut ids = Vec::new();
         for &row in &lines.rows {
@@ -128,7 +128,7 @@ impl<'env> EntryMaker<'_, 'env> {
         js.set_at(self.list, row, entry)
     }
 
-    /// Throws that lines which were whole when they were indexed cannot be read now.
+    /// Throws an error: lines that were valid when they were indexed cannot be read now.
     fn unreadable<T>(&self, js: JsEnv<'env>, error: Error) -> Result<T> {
         let reason = match js.take_exception()? {
             Some(exception) if own_text(js, exception, "code")?.as_deref() == Some("ENOMEM") => {
@@ -146,7 +146,7 @@ impl<'env> EntryMaker<'_, 'env> {
     }
 }
 
-/// A text that an error has itself: a prototype could run the caller's code.
+/// An own property of an error, if it is a text. Not a prototype's, which could run the caller's code.
 fn own_text(js: JsEnv<'_>, error: JsVal<'_>, key: &str) -> Result<Option<String>> {
     let key = js.string(key.as_bytes())?;
     if !js.is_object(error)? || !js.has_own(error, key)? {
@@ -157,7 +157,7 @@ fn own_text(js: JsEnv<'_>, error: JsVal<'_>, key: &str) -> Result<Option<String>
 
 impl JoinedLines {
     fn add(&mut self, row: RowNo, line: &str, omitted: u8) -> memory::Result<()> {
-        // The bracket at the end included.
+        // Includes the bracket at the end.
         reserve(&mut self.text, line.len() + 2)?;
         self.text.push(if self.text.is_empty() { b'[' } else { b',' });
         self.text.extend_from_slice(line.as_bytes());

@@ -1,4 +1,5 @@
-//! Reading a manager: rows from the core, objects from the cache.
+//! Reads from a manager: rows from the core, objects from the cache. A path here is the entries from the root to an
+//! entry.
 
 use std::cell::RefCell;
 
@@ -17,13 +18,13 @@ use pi_session_core::projection::{project, Projection, Settings};
 use pi_session_core::wtf8::trim;
 use pi_session_core::{ChildrenOf, RowNo, Tree};
 
-/// The row that an id argument means; None for what is not a string, or an id nobody has.
+/// The row of an id argument. None if it is not a string, or if no entry has it.
 pub fn row_of(state: &RefCell<ManagerState>, js: JsEnv<'_>, id: JsVal<'_>) -> Result<Option<RowNo>> {
     let id = js.text(id)?;
     Ok(id.and_then(|id| state.borrow().session.tree().find(&id)))
 }
 
-/// A fresh list of these entries.
+/// A new list of these entries.
 pub fn list_of<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, rows: &[RowNo]) -> Result<JsVal<'env>> {
     ensure(state, js, rows.iter().copied())?;
     let list = state.borrow().cache.list(js)?;
@@ -33,14 +34,14 @@ pub fn list_of<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, rows: &[Row
     }
 }
 
-/// The start and the end of consecutive rows; None if they are not. Most paths are one such run.
+/// The start and the end of these rows if they are consecutive, else None. Most paths are consecutive.
 fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
     let (first, last) = (*rows.first()?, *rows.last()?);
     let runs = rows.windows(2).all(|pair| matches!(pair, [before, row] if before + 1 == *row));
     runs.then(|| (f64::from(first), f64::from(last) + 1.0))
 }
 
-/// A fresh list of every entry.
+/// A new list of every entry.
 pub fn all<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
     let list = state.borrow().cache.list(js)?;
@@ -66,7 +67,7 @@ pub fn leaf(state: &RefCell<ManagerState>) -> Option<RowNo> {
     state.borrow().session.tree().named_leaf()
 }
 
-/// The row that a path argument ends at: the leaf if it is null or undefined.
+/// The last row of a path argument: the leaf if it is null or undefined.
 pub fn path_end(state: &RefCell<ManagerState>, js: JsEnv<'_>, from: JsVal<'_>) -> Result<Option<RowNo>> {
     if js.is_nullish(from)? {
         return Ok(leaf(state));
@@ -75,7 +76,7 @@ pub fn path_end(state: &RefCell<ManagerState>, js: JsEnv<'_>, from: JsVal<'_>) -
     Ok(row.filter(|&row| !state.borrow().session.tree().id_of(row).is_empty()))
 }
 
-/// The path to an entry, or the last `limit` entries of it.
+/// The path to an entry, or its last `limit` entries.
 pub fn branch<'env>(
     state: &RefCell<ManagerState>,
     js: JsEnv<'env>,
@@ -93,14 +94,14 @@ pub fn path_rows(state: &RefCell<ManagerState>, js: JsEnv<'_>, end: Option<RowNo
     path.or_throw(js)
 }
 
-/// The entries of the context of the path to the leaf.
+/// The entries of the context at the leaf.
 pub fn context_entries<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let projection = leaf_projection(state, js)?;
     let rows = collect(projection.steps.iter().map(|step| step.row)).or_throw(js)?;
     list_of(state, js, &rows)
 }
 
-/// The children of an id; of null and undefined, too.
+/// The children of an id; also of null and undefined.
 pub fn children<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, of: JsVal<'env>) -> Result<JsVal<'env>> {
     let text = js.text(of)?;
     let asked = match (&text, js.kind(of)?, js.number_value(of)?) {
@@ -129,7 +130,7 @@ pub fn label<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, id: JsVal<'en
     }
 }
 
-/// The session's name: the newest session_info's, trimmed, unless it is empty.
+/// The session's name: the name in the newest session_info, trimmed; `undefined` if it is empty.
 pub fn name<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let row = state.borrow().session.tree().last_info();
     let Some(row) = row else {
@@ -154,13 +155,13 @@ pub fn tree<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVa
     factory::call(js, FactoryFn::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.u32s(&unordered)?])
 }
 
-/// What a tree is made of besides its entries.
+/// The data from which a tree is built, besides its entries.
 pub struct TreeShape {
-    /// For each row that of its parent, or -1.
+    /// The row of each row's parent, or -1.
     pub parents: Vec<i32>,
-    /// For each row that of its label, or -1.
+    /// The row of each row's label entry, or -1.
     pub labels: Vec<i32>,
-    /// The rows whose children are yet to be sorted by their times.
+    /// The rows whose children must still be sorted by their times.
     pub unordered: Vec<u32>,
 }
 
@@ -185,7 +186,7 @@ pub fn leaf_projection(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<P
     path.and_then(|path| project(tree, &path)).or_throw(js)
 }
 
-/// The list of a manager's entries, with those of a projection and its edits made.
+/// The list of a manager's entries, with all objects for a projection and its edits.
 pub fn ensured<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, projection: &Projection) -> Result<JsVal<'env>> {
     let steps = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]);
     let Settings { thinking_level, model } = projection.settings;
@@ -193,7 +194,7 @@ pub fn ensured<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, projection:
     state.borrow().cache.list(js)
 }
 
-/// The context of the path to the leaf: what `how` makes of its projection, given to `wrap` with its settings.
+/// The context at the leaf: the result of `how` for its projection, passed to `wrap` with its settings.
 pub fn context<'env>(
     state: &RefCell<ManagerState>,
     js: JsEnv<'env>,

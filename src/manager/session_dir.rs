@@ -11,7 +11,7 @@ use pi_session_core::find_session::lookup_filter;
 use pi_session_core::paths::Process as _;
 use pi_session_core::{configured_dir, make_session_dir, paths, ConfiguredDir, Durability, ListScope};
 
-/// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
+/// The session directory of a working directory: the given one, or the default one, which is created.
 pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {
     match args::optional_path(js, given, "sessionDir")? {
         Some(dir) => on_paths(js, |process| paths::normalize(&dir, process)),
@@ -28,8 +28,8 @@ pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
     paths::join(dir, &new_file_name(timestamp, id))
 }
 
-/// Where to search for a working directory's sessions. A directory that was given, and is not the default one, may
-/// hold other working directories' sessions too.
+/// The scope in which a working directory's sessions are searched. A given directory that is not the default one may
+/// also contain sessions of other working directories.
 pub fn search_scope(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: Durability) -> Result<ListScope> {
     let cwd = args::path(js, cwd, "cwd")?;
     let dir = session_dir(js, &cwd, given, durability)?;
@@ -38,7 +38,8 @@ pub fn search_scope(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability:
     Ok(ListScope::dir(dir, filter))
 }
 
-/// The session directory that pi is configured to use for a working directory, by default the process's, which may be gone.
+/// The session directory that is configured for pi, for a working directory. The default is the process's, which may
+/// not exist any more.
 pub fn configured_session_dir(js: JsEnv<'_>, cwd: Option<&str>) -> Result<ConfiguredDir> {
     on_paths(js, |process| {
         let own = match cwd {

@@ -1,5 +1,5 @@
-//! What a manager holds: its session and the objects made of it. A session is replaced by another one that was built before
-//! (`open.rs`), when nothing can fail any more.
+//! The state of a manager: its session, and the objects of its entries. A session is replaced by another one that was
+//! built before (`open.rs`), when nothing can fail any more.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -13,19 +13,19 @@ use crate::engine::{JsEnv, JsVal, Persistent};
 use pi_session_core::addon::SessionUsage;
 use pi_session_core::{Persistence, RowNo, RowRemap, Session};
 
-/// A manager's state. It is never borrowed across a call that may run the caller's code.
+/// A manager's state. It is never borrowed during a call that may run the caller's code.
 pub struct ManagerState {
-    /// What it was opened with.
+    /// The options with which it was opened.
     pub config: Rc<ManagerConfig>,
     pub session: Session,
     pub cache: IdentityCache,
-    /// Raised when the manager goes to another session, and when the rows of its session are numbered anew.
+    /// Increases when the manager moves to another session, and when the rows of its session get new numbers.
     pub generation: u64,
-    /// What its calls used, as far as it was asked for.
+    /// The usage of its calls, as far as it was collected.
     pub usage: Option<CollectedUsage>,
     /// The reader of this session's bodies; None until one is needed.
     pub bodies: Option<Bodies>,
-    /// Whether somebody listens to appends.
+    /// Whether there are listeners to appends.
     pub listens: bool,
     me: Weak<RefCell<ManagerState>>,
 }
@@ -47,17 +47,18 @@ impl ManagerState {
         })
     }
 
-    /// Adjusts the cache to rows that came in or were renumbered: after every call that checks the file, even a failed one.
+    /// Adjusts the cache to new or renumbered rows. Call it after every call that checks the file, even after a failed
+    /// one.
     pub fn follow_remap(&mut self, js: JsEnv<'_>) -> Result<()> {
         if let Some(RowRemap { rows, old, same_header }) = self.session.take_remap() {
             self.generation += 1;
-            // Entries that were made before read their bodies from the old file.
+            // Entries that were created before read their bodies from the old file.
             let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
-            // Entries may outlive their manager, whose other objects are gone then.
+            // Entries may outlive their manager, whose other objects are then gone.
             let renumbered =
                 if self.cache.is_collected(js)? { None } else { Some(self.cache.renumber(js, &rows, same_header)) };
             if !matches!(renumbered, Some(Ok(()))) {
-                // What is kept is of other rows.
+                // The cache is cleared, because its slots are those of other rows.
                 self.cache.clear();
             }
             self.cache.grow(js, self.session.tree().len())?;
@@ -75,7 +76,7 @@ impl ManagerState {
     /// Replaces the session. Entries that may still read their bodies keep the old one.
     fn replace(&mut self, js: JsEnv<'_>, session: Session) -> Result<()> {
         let mut session = std::mem::replace(&mut self.session, session);
-        // Its entries may live long, and nothing is written to it any more.
+        // Entries of the old session may live long, but nothing is written to it any more.
         session.release_lock();
         self.generation += 1;
         match self.bodies.take() {
@@ -87,7 +88,7 @@ impl ManagerState {
 
 impl Collectable for RefCell<ManagerState> {
     fn release(&self, js: JsEnv<'_>) -> Result<()> {
-        // The rest of the state waits for the finaliser.
+        // The rest of the state waits for the finalizer.
         self.try_borrow_mut().map_or(Ok(()), |mut state| state.release_session(js))
     }
 
@@ -96,11 +97,12 @@ impl Collectable for RefCell<ManagerState> {
     }
 }
 
-/// What was collected of a manager's session so far, for the next report.
+/// The usage that was collected from a manager's session so far, for the next report.
 pub struct CollectedUsage {
     pub usage: SessionUsage,
     pub generation: u64,
-    /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
+    /// How many rows it covers, and the id of the last one. The id is needed because rows move if others wrote before
+    /// ours.
     pub rows: RowNo,
     pub last: Vec<u8>,
 }
@@ -109,7 +111,7 @@ pub struct CollectedUsage {
 pub struct BodyReader {
     pub(super) manager: Weak<RefCell<ManagerState>>,
     pub(super) generation: u64,
-    /// The session, once its manager has let it go.
+    /// The session, after its manager has released it.
     pub(super) left: RefCell<Option<Session>>,
 }
 
@@ -124,10 +126,10 @@ impl Collectable for BodyReader {
     }
 }
 
-/// A manager's hold on the reader of its session.
+/// A manager's reference to the reader of its session.
 pub struct Bodies {
     reader: Rc<BodyReader>,
-    /// The reader as JavaScript holds it.
+    /// The reader as a JavaScript value.
     external: Persistent,
 }
 
@@ -139,12 +141,12 @@ impl Bodies {
         Ok(Self { reader, external: js.keep(external)? })
     }
 
-    /// The reader as JavaScript holds it.
+    /// The reader as a JavaScript value.
     pub fn external<'env>(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         js.kept(&self.external)
     }
 
-    /// Leaves the session to the entries that may still read their bodies from it.
+    /// Passes the session to the entries that may still read their bodies from it.
     pub fn leave(self, js: JsEnv<'_>, session: Session) -> Result<()> {
         self.reader.left.replace(Some(session));
         let reader = Rc::downgrade(&self.reader);
@@ -166,7 +168,7 @@ pub fn swap(
     state.replace(js, session)
 }
 
-/// What JavaScript reads bodies of this session from.
+/// The value with which JavaScript reads bodies of this session.
 pub fn source<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let (me, generation) = {
         let state = state.borrow();

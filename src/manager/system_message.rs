@@ -1,4 +1,4 @@
-//! The system message that a compaction carries, replayed from the objects of a projection.
+//! The system message in a compaction, replayed from the objects of a projection.
 
 use std::cell::RefCell;
 
@@ -54,7 +54,7 @@ pub fn system_message<'env>(
     Ok(Some(object))
 }
 
-/// The entries of the context at the leaf that may be system messages. No other entry is read to find one.
+/// The entries of the context at the leaf that may be system messages. No other entry is read to find them.
 fn prompts(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Projection> {
     let mut projection = leaf_projection(state, js)?;
     let state = state.borrow();
@@ -96,7 +96,7 @@ fn read<'env>(js: JsEnv<'env>, message: JsVal<'env>) -> Result<SystemMessage<JsV
     Ok(SystemMessage { text: content_text(js, js.get(message, c"content")?)?, sections, removed, added, date })
 }
 
-/// A tool's name as a key. A name that is not a text gets a key that no text has.
+/// The key of a tool's name. A name that is not a text gets a key that no text has.
 fn key(js: JsEnv<'_>, tool: JsVal<'_>) -> Result<Vec<u8>> {
     if js.is_nullish(tool)? {
         return Err(wrong_argument(js, "A system message's tools must be objects"));
@@ -110,7 +110,7 @@ fn key(js: JsEnv<'_>, tool: JsVal<'_>) -> Result<Vec<u8>> {
     Ok(format!("{kind} {text}").into_bytes())
 }
 
-/// A content's text: itself, or its text blocks joined by line feeds.
+/// A content's text: the text itself, or its text blocks joined by line feeds.
 fn content_text(js: JsEnv<'_>, content: JsVal<'_>) -> Result<Vec<u8>> {
     if let Some(text) = js.text(content)? {
         return Ok(text);
