@@ -11,16 +11,16 @@ use crate::io::session_files::session_files;
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// As a list shows it.
+    /// The path as a list shows it.
     pub path: String,
-    /// Its directory, made absolute, and its name.
+    /// Its directory as an absolute path, and its name.
     pub(crate) dir: String,
     pub(crate) name: String,
-    /// None if it is gone, or not a file, and before [`read_fingerprints`].
+    /// None before [`read_fingerprints`], or if the path does not exist or is not a file.
     pub(crate) fingerprint: Option<FileFingerprint>,
 }
 
-/// The directories in `root`, and links that may lead to some, in name order.
+/// The directories in `root`, and links that may lead to directories, sorted by name.
 pub(crate) fn dirs_in(root: &str) -> io::Result<Vec<String>> {
     let mut dirs = Vec::new();
     for entry in fs::list(Path::new(root))? {
@@ -33,14 +33,14 @@ pub(crate) fn dirs_in(root: &str) -> io::Result<Vec<String>> {
     Ok(dirs)
 }
 
-/// The session files of one directory, in name order, without their fingerprints. `cwd` is what a relative path starts from.
+/// The session files of one directory, sorted by name, without their fingerprints. A relative `dir` starts from `cwd`.
 pub(crate) fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let absolute = resolve_from(cwd, dir);
     let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, fingerprint: None };
     Ok(session_files(dir)?.into_iter().map(candidate).collect())
 }
 
-/// Reads the files' fingerprints.
+/// Reads the fingerprints of the files.
 pub(crate) fn read_fingerprints(files: &mut [Candidate]) {
     for file in files {
         let stat = fs::stat_path(Path::new(&file.path)).ok().flatten();

@@ -1,4 +1,4 @@
-//! The session directory that pi's configuration names: an environment variable, or `sessionDir` of the settings.
+//! The session directory that is configured for pi: by an environment variable, or by `sessionDir` of the settings.
 
 use std::path::Path;
 
@@ -9,31 +9,31 @@ use crate::io::open;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, string_bytes};
 
-/// Names the session directory of all working directories.
+/// The environment variable with the session directory of all working directories.
 pub(crate) const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
 
-/// Larger settings are not read. A checkout brings its own, and what is there may be a link to a file of any size.
+/// Larger settings are not read. A checkout contains its own settings, which may be a link to a file of any size.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
 fields! {
-    /// The settings that say where sessions are.
+    /// The settings that decide where sessions are.
     struct Settings<V> {
         session_dir: V = "sessionDir",
     }
 }
 
-/// What the configuration says.
+/// The result of the configuration.
 #[derive(Debug, Default)]
 pub struct ConfiguredDir {
     /// None if sessions are in the default directories.
     pub dir: Option<String>,
-    /// Settings that are ignored, and why.
+    /// Descriptions of settings that are ignored, with the reason.
     pub problems: Vec<String>,
 }
 
-/// The session directory that the environment names, else the settings: the project's, if there is a working directory,
-/// override the agent's, and an empty one takes back what the agent's say. A relative path in settings starts from the working
-/// directory. As in pi, settings that cannot be read count as empty.
+/// The session directory in the environment, else in the settings. The project's settings (if there is a working
+/// directory) override the agent's, and an empty one removes the agent's. A relative path in settings starts from the
+/// working directory. As in pi, settings that cannot be read count as empty.
 pub fn configured_dir(cwd: Option<&str>, process: &dyn Process) -> Result<ConfiguredDir> {
     if let Some(dir) = process.env(SESSION_DIR_VARIABLE)?.filter(|dir| !dir.is_empty()) {
         return Ok(ConfiguredDir { dir: Some(normalize(&dir, process)?), problems: Vec::new() });
@@ -59,7 +59,7 @@ pub fn configured_dir(cwd: Option<&str>, process: &dyn Process) -> Result<Config
     Ok(configured)
 }
 
-/// `sessionDir` of a settings file; an error if the file is there and cannot be used.
+/// `sessionDir` of a settings file. Fails if the file exists and cannot be used.
 fn session_dir_in(file: &str) -> std::result::Result<Option<String>, String> {
     let unreadable =
         |why: &dyn std::fmt::Display| format!("Settings are ignored because they cannot be read: {file}: {why}");
@@ -77,7 +77,7 @@ fn session_dir_in(file: &str) -> std::result::Result<Option<String>, String> {
     if !is_json(text) {
         return Err(unreadable(&"it is not valid JSON"));
     }
-    // Values that are not objects have no settings.
+    // A value that is not an object has no settings.
     let Some(dir) = read::<Settings<Raw<'_>>>(text).and_then(|settings| settings.session_dir) else {
         return Ok(None);
     };

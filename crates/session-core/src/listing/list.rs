@@ -1,4 +1,4 @@
-//! A list of sessions from its beginning: files are found, sorted and read, and the caller gets an event for each.
+//! A whole list of sessions: finds, sorts and reads the files, and sends the caller an event for each.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -14,7 +14,7 @@ use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
 use crate::summary::session_summary::ListedSession;
 
-/// When a list publishes what it has so far, as the reference does.
+/// When a list publishes a partial list: as pi does.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct PartialLists {
@@ -24,16 +24,16 @@ pub struct PartialLists {
 }
 
 impl PartialLists {
-    /// Those of a list of this scope.
+    /// The partial lists for a list of this scope.
     pub fn of(scope: &ListScope) -> Self {
         Self { is_all: scope.is_all(), ..Self::default() }
     }
 
-    /// How many sessions come between two partial lists of one directory, and of all.
+    /// How many sessions are between two partial lists, of one directory and of all directories.
     const EVERY: usize = 10;
     const EVERY_OF_ALL: usize = 100;
 
-    /// Counts the file at this position. Returns whether a partial list is published after it.
+    /// Counts the file at this index. Returns whether a partial list is published after it.
     pub fn add(&mut self, at: usize, total: usize) -> bool {
         self.loaded += 1;
         self.has_first |= at == 0;
@@ -44,7 +44,7 @@ impl PartialLists {
         }
     }
 
-    /// How many files were counted.
+    /// The number of files that were counted.
     pub fn loaded(&self) -> usize {
         self.loaded
     }
@@ -53,43 +53,46 @@ impl PartialLists {
 /// A listed session.
 #[derive(Debug)]
 pub struct ListedFile {
-    /// Its path as the scope's directory and the file's name give it.
+    /// The path: the scope's directory and the file's name.
     pub path: String,
-    /// That path, made absolute.
+    /// The absolute path.
     pub file: String,
     /// The name of the file.
     pub name: String,
-    /// When the file changed, in ms since 1970, if the list sorts files by that: if its scope is several directories. Otherwise 0.
+    /// When the file changed, in ms since 1970, if the list sorts files by that, because its scope has several
+    /// directories. Otherwise 0.
     pub file_time: f64,
-    /// Its place among the files as they were found: those of one directory in the order of their names' bytes.
+    /// The index of the file in the order in which files were found. In one directory that is the order of the names'
+    /// bytes.
     pub found_at: u32,
-    /// What is known of it. Its `summary` has the session's name and times.
+    /// The data of the session. Its `summary` contains the name and the times.
     pub listed: ListedSession,
 }
 
 /// An event of a list.
 #[derive(Debug)]
 pub enum ListEvent {
-    /// How many files there are.
+    /// The number of files.
     Found(usize),
-    /// A date of the file at this position that only JavaScript can parse, as JSON. It comes before the file itself.
+    /// A date of the file at this index that only JavaScript can parse, as JSON. It is sent before the file itself.
     #[doc(hidden)]
     Date(usize, String),
-    /// The file at this position was read; None if it is not a session.
+    /// The file at this index was read; None if it is not a session.
     Read(usize, Option<Box<ListedFile>>),
 }
 
-/// The sessions of a scope: the newest file first if the scope is several directories, then by name, descending, in the order of the names'
-/// bytes. Files that are not sessions, or cannot be read, are left out; a directory that is not there has none. A relative path starts from
-/// the working directory. Dates of messages that are not ISO do not count as activity. Use [`list_events`] for lists that take long. What
-/// the sessions used: `listing::usage::collect`.
+/// The sessions of a scope. If the scope has several directories, the newest file is first; then they are sorted by
+/// name, descending, in the order of the names' bytes. Files that are not sessions, or cannot be read, are omitted; a
+/// directory that does not exist has none. A relative path starts from the working directory. Dates of messages that
+/// are not ISO do not count as activity. Use [`list_events`] for long lists. `listing::usage::collect` collects the
+/// usage of sessions.
 ///
-/// `location` is where the catalog is, which keeps what was read: `catalog_location(&StdProcess)` gives the one that the addon uses, too.
-/// None reads every file.
+/// `location` is the location of the catalog, which caches the data of files: `catalog_location(&StdProcess)` returns
+/// the one that the addon uses too. With None every file is read.
 ///
 /// # Errors
 ///
-/// `System`: no file descriptor is left, or the scope is relative and the working directory is gone.
+/// `System`: no file descriptor is left, or the scope is relative and the working directory does not exist any more.
 pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec<ListedFile>> {
     let files = Mutex::new(Vec::new());
     list_events(scope, &scope.start(&StdProcess)?, location, &AtomicBool::new(false), &|event| match event {
@@ -103,16 +106,18 @@ pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec
     Ok(files.into_iter().map(|(_, file)| file).collect())
 }
 
-/// Lists the sessions of a scope, and sends what it finds: [`ListEvent::Found`], then for each file [`ListEvent::Read`], in any order
-/// and from several threads at once. Positions are those in the sorted list. Sessions of other working directories than the scope's come,
-/// too: [`ListScope::includes`] tells them apart. Events that these pages do not name are for the addon: drop them.
+/// Lists the sessions of a scope and sends events: [`ListEvent::Found`], then [`ListEvent::Read`] for each file, in any
+/// order and from several threads at once. An index is the index in the sorted list. Sessions of other working
+/// directories than the scope's are sent too; [`ListScope::includes`] distinguishes them. Events that this
+/// documentation does not name are for the addon: ignore them.
 ///
-/// `cwd` must be the process's working directory, made absolute: only a relative scope needs it. `location` is that of [`list`]. Once
-/// `cancelled` is set the list ends early, without an error. A directory that is not there has no files.
+/// `cwd` must be the process's working directory as an absolute path; only a relative scope uses it. `location` is as
+/// in [`list`]. If `cancelled` is set the list ends early, without an error. A directory that does not exist has no
+/// files.
 ///
 /// # Errors
 ///
-/// If no file descriptor is left.
+/// `System`: no file descriptor is left.
 pub fn list_events(
     scope: &ListScope,
     cwd: &str,
@@ -122,7 +127,7 @@ pub fn list_events(
 ) -> Result<()> {
     let mut found: Vec<(u32, Candidate)> = (0..).zip(scope.find(cwd)?).collect();
     if found.is_empty() {
-        // The catalog may still have the sessions that were here.
+        // The catalog may still contain sessions that were here before.
         read_all(&[], location, None, cancelled, &|_, _| {})?;
     }
     found.sort_by(|(_, left), (_, right)| {
@@ -159,7 +164,7 @@ fn file_time(scope: &ListScope, file: &Candidate) -> f64 {
     }
 }
 
-/// JavaScript's answer; None if it gives none.
+/// The answer of JavaScript. None if it does not answer, or if the list is cancelled.
 #[doc(hidden)]
 pub fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
     loop {

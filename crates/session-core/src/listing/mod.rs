@@ -1,4 +1,5 @@
-//! Lists of sessions, and finding one among many.
+//! Reads many session files: lists them, adds up their usage, and finds one among many. The promises of these calls are
+//! in the boundary's room `lists`.
 
 pub(crate) mod candidates;
 pub(crate) mod configured_dir;

@@ -1,5 +1,5 @@
-//! The order of sessions where the newest comes first: by the time of the last message, as lists sort them. Restores and programs that sync
-//! change the times of files.
+//! The order of sessions with the newest first: by the time of the last message, as lists sort them. We do not use the
+//! times of files alone, because restores and programs that sync change them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,9 +8,9 @@ use super::candidates::Candidate;
 use crate::catalog::connection::Catalog;
 use crate::catalog::rows::times_in;
 
-/// Sorts the files of sessions, the newest first. The time of one is that of the catalog's row if the file has the size that the row was
-/// read at, whatever its times and its inode are now. Other files go by their own time: they were written to since, or no list has read
-/// them.
+/// Sorts session files, the newest first. The time of a file is the one in its row of the catalog, if the file still
+/// has the size with which the row was read; its times and its inode do not matter. Other files use their own
+/// modification time, because they were changed since, or no list has read them.
 pub(crate) fn sort_newest_first(files: &mut [Candidate], catalog: Option<&Catalog>) {
     let mut dirs = HashMap::new();
     for file in catalog.iter().flat_map(|_| &*files) {
@@ -25,7 +25,7 @@ pub(crate) fn sort_newest_first(files: &mut [Candidate], catalog: Option<&Catalo
             let known = row.filter(|(size, _)| *size == fingerprint.size as i64);
             known.map_or_else(|| fingerprint.modified_ms(), |(_, modified)| *modified)
         });
-        // In nanoseconds: several files may be written in one millisecond.
+        // In nanoseconds, because several files may be written in one millisecond.
         Reverse((ms.map(|ms| (ms * 1e6) as i64), file.path.clone()))
     });
 }

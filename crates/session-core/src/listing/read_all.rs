@@ -1,4 +1,4 @@
-//! Reads what a list shows of many session files: from the catalog, or from the files on several threads.
+//! Reads the data that a list shows of many session files: from the catalog, or from the files on several threads.
 
 use std::collections::HashMap;
 use std::io;
@@ -25,21 +25,22 @@ struct Job<'a> {
     at: usize,
     file: &'a Candidate,
     row: Option<CatalogRow>,
-    /// The usage in the part of the file that the row covers. Without it the file is read from its start.
+    /// The usage in the part of the file that the row covers. None if the file must be read from its start.
     usage: Option<SessionUsage>,
 }
 
-/// The first file of the list first, then the largest: a giant file that came last would be read by one thread while the others wait.
+/// The first file of the list comes first, then the largest, because a giant file at the end would be read by one
+/// thread while the others wait.
 fn in_reading_order(jobs: &mut [Job<'_>]) {
     jobs.sort_by_key(|job| {
         (job.at != 0, std::cmp::Reverse(job.file.fingerprint.map_or(0, |fingerprint| fingerprint.size)))
     });
 }
 
-/// Calls `each` with the position of each file and what a list shows of it; None for a file that is not a session or cannot be
-/// read. With `largest`, also with what each session's calls used, and so many of its largest entries. Rows of the catalog at
-/// `location` that are valid are used, and what is read is written there before the last call. Once `cancelled` is set the remaining
-/// calls are not made. An error if no file descriptor is left for a file.
+/// Calls `each` with the index of each file and the data that a list shows; None for a file that is not a session or
+/// cannot be read. With `largest`, the data includes the usage of each session, with so many of its largest entries.
+/// Valid rows of the catalog at `location` are used, and new data is written there before the last call. If `cancelled`
+/// is set, the remaining calls are not made. Fails if no file descriptor is left for a file.
 pub(crate) fn read_all(
     files: &[Candidate],
     location: Option<&CatalogLocation>,
@@ -47,7 +48,7 @@ pub(crate) fn read_all(
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<()> {
-    // The catalog has no more of them.
+    // The catalog does not keep more of them.
     let location = location.filter(|_| largest.is_none_or(|largest| largest <= LARGEST_KEPT));
     read(files, location.and_then(Catalog::open), location, largest, cancelled, each)
 }
@@ -71,7 +72,7 @@ fn read(
     let reading = Reading { largest, is_cached: location.is_some(), cancelled, each, left, held };
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        // A file whose row cannot be unpacked is read again, as if it had none, and its row replaced.
+        // A file whose row cannot be unpacked is read again, as if it had no row, and the row is replaced.
         let row = rows.get_mut(&file.dir).and_then(|names| names.remove(&file.name)).flatten();
         jobs.extend(reading.job_of((at, file), row, catalog.as_ref()));
         if cancelled.load(Ordering::Relaxed) {
@@ -86,7 +87,7 @@ fn read(
         let Some(job) = job.filter(|_| !cancelled.load(Ordering::Relaxed)) else { return Ok(()) };
         let (at, path) = (job.at, &job.file.path);
         let read = match reading.read_one(job, buffer) {
-            // The error says nothing about this file: a list without it would be wrong.
+            // The error is not about this file, and a list without the file would be wrong.
             Err(error) if is_exhausted(&error) => return Err(Error::io("open", path, error)),
             read => read.ok().flatten(),
         };
@@ -97,7 +98,7 @@ fn read(
         }
         Ok(())
     });
-    // Results read before a cancellation are cached as well.
+    // Results that were read before a cancellation are cached too.
     write_rows(catalog, location, &into_inner(updates), &rows);
     if !cancelled.load(Ordering::Relaxed) {
         done?;
@@ -108,15 +109,15 @@ fn read(
     Ok(())
 }
 
-/// What is read of each session, and who gets it.
+/// The options of a reading, and the receiver of its results.
 struct Reading<'a> {
-    /// Whether it is also read what the calls used, with so many of the largest entries.
+    /// Whether usage is read too, and with how many of the largest entries.
     largest: Option<usize>,
-    /// Whether it is written to the catalog.
+    /// Whether results are written to the catalog.
     is_cached: bool,
     cancelled: &'a AtomicBool,
     each: &'a (dyn Fn(usize, Option<ListedSession>) + Sync),
-    /// How many calls of `each` are left. The last one is held back until everything else is done.
+    /// How many calls of `each` are left. The last call is delayed until everything else is done.
     left: AtomicUsize,
     held: Mutex<Option<(usize, Option<ListedSession>)>>,
 }
@@ -129,8 +130,8 @@ impl Reading<'_> {
         }
     }
 
-    /// The reading of a file whose row of the catalog, if it has one, is given. None if the row, or the file's absence, says what a
-    /// list shows: then that is given.
+    /// The job that reads a file. `row` is its row of the catalog, if it has one. None if no reading is needed, because
+    /// the row or the file's absence is the result, which is then passed on.
     fn job_of<'a>(
         &self,
         (at, file): (usize, &'a Candidate),
@@ -145,7 +146,7 @@ impl Reading<'_> {
             return Some(Job { at, file, row: None, usage: None });
         };
         let validity = row.validity(&fingerprint);
-        // Usage that the catalog cannot give is read from the file.
+        // If the catalog does not have the usage, it is read from the file.
         let usage = match (validity, &row.progress.kind) {
             (CacheValidity::Invalid, _) => None,
             (CacheValidity::Valid, _) if self.largest.is_none() => Some(SessionUsage::default()),
@@ -163,7 +164,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads a file, or the part that its row does not have. None if it was cancelled.
+    /// Reads a file, or the part that its row does not cover. None if it was cancelled.
     fn read_one<'a>(
         &self,
         job: Job<'a>,
@@ -176,7 +177,7 @@ impl Reading<'_> {
         let had_row = row.is_some();
         let row = row.filter(|row| match row.validity(&fingerprint) {
             CacheValidity::Valid => true,
-            // A file that cannot be read here fails below.
+            // If the file cannot be read here, the reading below fails.
             CacheValidity::IfSamePrefix => {
                 head_tail_hash(&file, row.progress.end).is_ok_and(|hash| hash == row.head_tail_hash)
             }
@@ -189,7 +190,7 @@ impl Reading<'_> {
                 SummaryProgress { usage: SessionUsage::keeping(kept), ..SummaryProgress::default() }
             }
         };
-        // Of the complete lines.
+        // The values for the complete lines.
         let (mut hash, mut packed) = (0, None);
         let mut complete = |progress: &SummaryProgress| -> io::Result<()> {
             hash = head_tail_hash(&file, progress.end)?;
@@ -209,17 +210,17 @@ impl Reading<'_> {
     }
 }
 
-/// A file whose row is to be written, or to be deleted, if there is nothing that is kept.
+/// A file whose row must be written; without `packed`, deleted.
 struct Update<'a> {
     file: &'a Candidate,
-    /// Which file was read.
+    /// The fingerprint of the file that was read.
     fingerprint: FileFingerprint,
     packed: Option<PackedFile>,
 }
 
 impl Update<'_> {
-    /// Whether the file that was read is still there, as it was or longer. A redaction replaces the file and then deletes the row: it must
-    /// not come back after that.
+    /// Whether the file that was read still exists, unchanged or longer. A redaction replaces the file and then deletes
+    /// the row, so the row must not be written again after that.
     fn is_current(&self) -> bool {
         let now = fs::stat_path(Path::new(&self.file.path)).ok().flatten().map(|stat| stat.fingerprint());
         let read = &self.fingerprint;
@@ -227,7 +228,7 @@ impl Update<'_> {
     }
 }
 
-/// The catalog's rows of the listed directories, by the names in each.
+/// The catalog's rows of the listed directories, by directory and file name.
 type Rows = HashMap<String, HashMap<String, Option<CatalogRow>>>;
 
 fn rows_of(catalog: &Catalog, files: &[Candidate]) -> CatalogResult<Rows> {
@@ -240,7 +241,8 @@ fn rows_of(catalog: &Catalog, files: &[Candidate]) -> CatalogResult<Rows> {
     Ok(rows)
 }
 
-/// Writes what was read, and deletes the rows that are left: their files are gone. What cannot be written is read again by the next list.
+/// Writes the results, and deletes the remaining rows, whose files are gone. Rows that cannot be written are read again
+/// by the next list.
 fn write_rows(catalog: Option<Catalog>, location: Option<&CatalogLocation>, updates: &[Update<'_>], gone: &Rows) {
     let has_gone = gone.values().any(|names| !names.is_empty());
     let has_changes = has_gone || !updates.is_empty();
@@ -253,7 +255,7 @@ fn write_rows(catalog: Option<Catalog>, location: Option<&CatalogLocation>, upda
             for update in updates {
                 let Update { file, packed, .. } = update;
                 match packed {
-                    // Nobody else writes to the catalog meanwhile.
+                    // The transaction is exclusive: no other process writes to the catalog in the meantime.
                     Some(packed) if update.is_current() => rows::put(transaction, &file.dir, &file.name, packed)?,
                     Some(_) | None => rows::forget(transaction, &file.dir, &file.name)?,
                 }
@@ -271,7 +273,8 @@ fn write_rows(catalog: Option<Catalog>, location: Option<&CatalogLocation>, upda
     tidy(&mut catalog, gone, has_deleted);
 }
 
-/// Deletes the rows of directories that are gone, and what is left of deleted rows in the log. What fails is done by a later list.
+/// Deletes the rows of directories that are gone, and removes deleted rows from the log. If a step fails, a later list
+/// repeats it.
 fn tidy(catalog: &mut Catalog, listed: &Rows, has_deleted: bool) {
     let listed = listed.keys().map(String::as_str).collect();
     if rows::forget_empty_dirs(catalog, &listed).unwrap_or(false) || has_deleted {

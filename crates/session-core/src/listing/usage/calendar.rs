@@ -1,15 +1,15 @@
-//! The days that times belong to, in UTC or in the time zone of JavaScript.
+//! The days of times, in UTC or in JavaScript's time zone.
 
 use crate::base::time::iso;
 
 pub(crate) const DAY_MS: f64 = 86_400_000.0;
 
-/// A period of time that calls are added up by.
+/// A period of time by which calls are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
     /// A day.
     Day,
-    /// A week, from Monday on.
+    /// A week, which begins on Monday.
     Week,
     /// A month.
     Month,
@@ -20,12 +20,13 @@ pub enum Period {
 pub enum Calendar {
     /// At midnight UTC.
     Utc,
-    /// For each day, in their order, when it begins, and its date as UTC midnight in ms since 1970.
+    /// For each day, in order: when it begins, and its date, as UTC midnight in ms since 1970.
     Days(Vec<(f64, f64)>),
 }
 
 impl Calendar {
-    /// A calendar of days in JavaScript's time zone: when each begins, and its date as UTC midnight in ms since 1970.
+    /// A calendar of days in JavaScript's time zone: for each day when it begins, and its date, as UTC midnight in ms
+    /// since 1970.
     pub fn of_days(mut days: Vec<(f64, f64)>) -> Self {
         days.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         days.dedup_by(|a, b| a.0 == b.0);
@@ -46,15 +47,15 @@ impl Calendar {
 }
 
 impl Period {
-    /// The period of a date, which is UTC midnight in ms since 1970: `2026-11-22` for a day, the date of its Monday for a
-    /// week, `2026-11` for a month.
+    /// The name of the period of a date, which is UTC midnight in ms since 1970: `2026-11-22` for a day, the date of
+    /// its Monday for a week, `2026-11` for a month.
     pub fn label(self, date: f64) -> String {
         let day = match self {
             // 1970 began on a Thursday.
             Period::Week => date - (date / DAY_MS + 3.0).rem_euclid(7.0) * DAY_MS,
             Period::Day | Period::Month => date,
         };
-        // The Monday may be before all dates.
+        // The Monday may be before the first date that JavaScript has.
         let iso = iso(day).or_else(|| iso(date)).unwrap_or_default();
         let date = iso.split('T').next().unwrap_or_default();
         match self {

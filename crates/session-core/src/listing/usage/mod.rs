@@ -1,5 +1,5 @@
-//! What the model calls of many sessions used: each call once, by model, time, project or session. The key of a session's row is the path
-//! of its file, as a list has it:
+//! The usage of the model calls of many sessions, each call counted once, by model, time, project or session. The key
+//! of a session's row is the path of its file, as in a list:
 //!
 //! ```
 //! use pi_session_core::{list, ListScope};

@@ -1,4 +1,4 @@
-//! A report that borrows nothing, for another thread.
+//! A report that borrows nothing, so that it can be sent to another thread.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ fn all<T, U>(list: Vec<T>, each: impl Fn(T) -> Result<U>) -> Result<Vec<U>> {
 }
 
 impl Report<'_> {
-    /// The report with texts of its own.
+    /// The report with owned texts.
     ///
     /// # Errors
     ///
-    /// There is not enough memory for them.
+    /// `OutOfMemory`: an allocation fails.
     pub fn into_owned(self) -> Result<Report<'static>> {
         Ok(Report {
             sessions: self.sessions,
