@@ -11,66 +11,65 @@ use crate::base::fold::fold_into;
 use crate::base::memory;
 use crate::format::kind_facts::TextScope;
 
-/// How a message matches, the best first.
+/// How well a message matches. The best is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MatchTier {
-    /// The words of the query as they stand.
+    /// The message contains the whole query; a query of one word as a whole word.
     Exact,
-    /// All words are words of the message.
+    /// All words of the query are whole words of the message.
     Words,
-    /// Some are parts of words.
+    /// Some words of the query are only parts of words.
     Parts,
 }
 
-/// How many words a snippet marks.
+/// How many words of a query a snippet marks at most.
 const MAX_MARKED: usize = 64;
 
-/// Matches messages with a query, text by text.
+/// Matches messages with a query, one text after another.
 pub(crate) struct Matcher<'a> {
     query: &'a Query,
     mark: &'a [String; 2],
     words: Vec<Finder<'a>>,
-    /// The whole query, if it has several words.
+    /// Finds the whole query, if it has several words.
     whole: Option<Finder<'a>>,
     folded: String,
     found: MessageMatch,
 }
 
-/// What was found in a message so far.
+/// The words that were found in a message so far.
 #[derive(Debug, Default)]
 struct MessageMatch {
-    /// How each word was found, the best; None for those that were not.
+    /// For each word its best match; None if it was not found.
     words: Vec<Option<MatchTier>>,
     has_whole: bool,
-    /// The text with most words: how many it has, its snippet and its scope.
+    /// The text with the most words: their number, its snippet and its scope.
     best: Option<(usize, String, TextScope)>,
 }
 
-/// A message that holds every word.
+/// A message that contains every word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Match {
     pub tier: MatchTier,
     pub snippet: String,
-    /// The scope of the text that the snippet is of.
+    /// The scope of the text in the snippet.
     pub scope: TextScope,
 }
 
 impl<'a> Matcher<'a> {
-    /// A matcher for a query.
     pub(crate) fn new(query: &'a Query, mark: &'a [String; 2]) -> Self {
         let words = query.words.iter().map(|word| Finder::new(word.as_bytes())).collect();
         let whole = (query.words.len() > 1).then(|| Finder::new(query.whole.as_bytes()));
         Self { query, mark, words, whole, folded: String::new(), found: MessageMatch::default() }
     }
 
-    /// Begins a message.
+    /// Starts a new message.
     pub(crate) fn begin(&mut self) {
         self.found.words.clear();
         self.found.words.resize(self.words.len(), None);
         (self.found.has_whole, self.found.best) = (false, None);
     }
 
-    /// Adds a text of the message. Its escape sequences are not searched.
+    /// Searches one more text of the message. Its escape sequences are removed first.
     pub(crate) fn add(&mut self, text: &str, scope: TextScope) -> memory::Result<()> {
         let Self { query, mark, words, whole, folded, found } = self;
         let text = &*without_sequences(text)?;
@@ -87,7 +86,7 @@ impl<'a> Matcher<'a> {
         }
         let is_whole = |whole: &Finder<'_>| tier_of(folded, whole) == Some(MatchTier::Words);
         let has_whole = count == words.len() && whole.as_ref().is_some_and(is_whole);
-        // The exact phrase is shown rather than its words.
+        // The snippet shows the exact phrase rather than its single words.
         let is_better = found.best.as_ref().is_none_or(|(most, ..)| count > *most) || has_whole && !found.has_whole;
         found.has_whole |= has_whole;
         if is_better {
@@ -100,7 +99,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// How the message matches; None if a word is in none of its texts.
+    /// The match of the message; None if a word is in none of its texts.
     pub(crate) fn finish(&mut self) -> Option<Match> {
         let worst = self.found.words.iter().copied().collect::<Option<Vec<_>>>()?.into_iter().max()?;
         let (_, snippet, scope) = self.found.best.take()?;
@@ -109,7 +108,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// How a folded text holds a word; None if it does not.
+/// How well a folded text contains a word; None if it does not.
 fn tier_of(folded: &str, word: &Finder<'_>) -> Option<MatchTier> {
     let mut matches = word.find_iter(folded.as_bytes()).peekable();
     matches.peek()?;
@@ -117,7 +116,7 @@ fn tier_of(folded: &str, word: &Finder<'_>) -> Option<MatchTier> {
     Some(if is_word { MatchTier::Words } else { MatchTier::Parts })
 }
 
-/// Whether no word continues over the ends of a part of a text.
+/// Whether a part of a text begins and ends at ends of words.
 fn is_whole(text: &str, from: usize, to: usize) -> bool {
     let (before, found, after) = (text.get(..from), text.get(from..to), text.get(to..));
     let [before, found, after] = [before, found, after].map(Option::unwrap_or_default);
@@ -126,7 +125,7 @@ fn is_whole(text: &str, from: usize, to: usize) -> bool {
     !joins(before.chars().next_back(), found.chars().next()) && !joins(found.chars().next_back(), after.chars().next())
 }
 
-/// Whether a character belongs to a word: a letter or digit of a script that has spaces between words.
+/// Whether a character belongs to a word: a letter or digit of a script that separates words by spaces.
 fn is_word_char(c: char) -> bool {
     let is_unspaced = matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
         | '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}'
@@ -134,7 +133,7 @@ fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() && !is_unspaced
 }
 
-/// The place of a hit in its session's order: the better match first, then the later entry.
+/// The sort key of a hit in its session: the better match first, then the later entry.
 pub(crate) type HitOrder = (MatchTier, Reverse<u64>);
 
 #[cfg(test)]

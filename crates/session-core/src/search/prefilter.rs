@@ -1,10 +1,11 @@
-//! Finds the lines that can contain a hit among raw bytes, without understanding them.
+//! Finds the lines that can contain a hit by their raw bytes, without parsing them.
 //!
-//! No line that contains a hit is missed. Of the query's words one run of characters is looked for, which a text with a hit contains. In
-//! the line the run stands as it is, in any case, with `\"`, `\\`, `\n` and the like where JSON requires them; or at least one of
-//! its characters is written as `\uXXXX`; or escape sequences of a terminal, which are no part of a text, interrupt it, each with its
-//! `\u001b`. So a line is a candidate if it has the run, or such an escape of one of its characters, or two neighbours of the run with
-//! nothing but escape sequences between them.
+//! No line with a hit is missed. The prefilter searches for one run of characters from the query's words; each text
+//! with a hit contains that run. In a line, the run is written in one of three ways: as it is, in any case, with `\"`,
+//! `\\`, `\n` and the like where JSON requires them; or with at least one of its characters as `\uXXXX`; or interrupted
+//! by escape sequences of a terminal (which are not part of a text), each with its `\u001b`. So a line is a candidate
+//! if it contains the run, or such an escape of one of its characters, or two neighbours of the run with only escape
+//! sequences between them.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +18,17 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use crate::base::error::{Error, Result};
 use crate::base::escape_sequences::ESC;
 
-/// How many characters of a word are looked for.
+/// The longest run, in characters.
 const LONGEST_RUN: usize = 32;
 
 /// Finds candidates for a query.
 pub(crate) struct Prefilter {
-    /// Finds the run; None if every line is a candidate.
+    /// Finds the run. None if every line is a candidate.
     run: Option<Regex>,
     /// The UTF-16 code units of the run's characters, in every case.
     units: BTreeSet<u16>,
-    /// How each two neighbours of the run can be written in JSON, without `\uXXXX`, and how the first of any two can end.
+    /// The forms in JSON of each two neighbours of the run, without `\uXXXX`; and the last bytes that the first of two
+    /// neighbours can have.
     neighbours: Vec<[Vec<String>; 2]>,
     ends: BTreeSet<u8>,
     /// Finds `\u`.
@@ -36,7 +38,7 @@ pub(crate) struct Prefilter {
 impl Prefilter {
     /// A prefilter for texts that contain all these words.
     pub(crate) fn of(words: &[String]) -> Result<Self> {
-        // Any byte sequence that is not UTF-8, and any lone surrogate, is read as U+FFFD.
+        // U+FFFD is excluded, because any lone surrogate, and any byte sequence that is not UTF-8, is read as U+FFFD.
         let runs = words.iter().flat_map(|word| word.split('\u{fffd}'));
         let run: String =
             runs.max_by_key(|run| run.chars().count()).unwrap_or_default().chars().take(LONGEST_RUN).collect();
@@ -54,7 +56,7 @@ impl Prefilter {
         Ok(Self { run, units, neighbours, ends, escaped: Finder::new(r"\u") })
     }
 
-    /// The candidates in some lines.
+    /// The candidates in these lines.
     pub(crate) fn candidates<'a>(&'a self, bytes: &'a [u8]) -> Candidates<'a> {
         Candidates { filter: self, bytes, run: self.find_run(bytes, 0), escaped: self.find_escaped(bytes, 0) }
     }
@@ -68,12 +70,13 @@ impl Prefilter {
         }
     }
 
-    /// The first `\uXXXX` at or after `from` that is a character of the run, or begins escape sequences between two of its characters.
-    /// A regular expression would look at every `\u001b`, of which coloured output has many, with several patterns. A second pass over the
-    /// bytes is the faster way: of 128 MiB the run alone takes 19 ms and `\u` another 6, but a pattern of both 40 to 360, because its
-    /// shortest alternative decides how many letters the vectors compare.
+    /// The first `\uXXXX` at or after `from` that is a character of the run, or that begins escape sequences between
+    /// two of its characters. We use a second pass over the bytes instead of one regular expression: that would try
+    /// several patterns at every `\u001b`, of which coloured output has many. For 128 MiB the run alone takes 19 ms and
+    /// `\u` another 6, but a pattern of both takes 40 to 360, because its shortest alternative decides how many letters
+    /// the vectors compare.
     fn find_escaped(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        // Every line is a candidate already.
+        // Without a run every line is a candidate already.
         self.run.as_ref()?;
         let mut places = self.escaped.find_iter(bytes.get(from..)?).map(|at| from + at);
         places.find(|at| match code_unit(bytes, *at) {
@@ -97,13 +100,13 @@ impl Prefilter {
     }
 }
 
-/// The code unit that a `\uXXXX` at a position stands for.
+/// The code unit of the `\uXXXX` at a position.
 fn code_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at + 2..at + 6)?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | u16::try_from(char::from(*digit).to_digit(16)?).ok()?))
 }
 
-/// Finds the candidates in some lines one after the other. Each of the two places that it knows is looked for once.
+/// Finds the candidates in some lines one after another. It searches for each of its two next positions only once.
 pub(crate) struct Candidates<'a> {
     filter: &'a Prefilter,
     bytes: &'a [u8],
@@ -112,7 +115,7 @@ pub(crate) struct Candidates<'a> {
 }
 
 impl Candidates<'_> {
-    /// The first position within a candidate at or after `from`, which must not decrease from call to call.
+    /// The first position in a candidate at or after `from`, which must not decrease between calls.
     pub(crate) fn next(&mut self, from: usize) -> Option<usize> {
         if self.run.is_some_and(|at| at < from) {
             self.run = self.filter.find_run(self.bytes, from);
@@ -124,8 +127,8 @@ impl Candidates<'_> {
     }
 }
 
-/// What follows the escape sequences that some bytes of a JSON string begin with. None if that takes more than a look, because they are
-/// strings for the device, or have characters that JSON escapes.
+/// The bytes after the escape sequences at the start of a part of a JSON string. None if that is hard to decide,
+/// because the sequences are strings for the device, or contain characters that JSON escapes.
 fn after_sequences(mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         let Some((b'b' | b'B', sequence)) = rest.strip_prefix(br"\u001").and_then(<[u8]>::split_first) else {
@@ -144,7 +147,7 @@ fn after_sequences(mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The ways in which JSON can write a character in every case, without `\uXXXX`.
+/// The forms of a character in JSON in every case, without `\uXXXX`.
 fn written(c: char) -> Vec<String> {
     let escaped = match c {
         '"' => r#"\""#,
@@ -154,7 +157,7 @@ fn written(c: char) -> Vec<String> {
         '\t' => r"\t",
         '\u{8}' => r"\b",
         '\u{c}' => r"\f",
-        // `\/` ends with it.
+        // `\/` ends with this character.
         '/' => return vec!["/".into(), r"\/".into()],
         c if c < ' ' => return Vec::new(),
         c => return variants(c).into_iter().map(String::from).collect(),
@@ -167,7 +170,7 @@ fn variants(c: char) -> Vec<char> {
     let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
     class.case_fold_simple();
     let mut all: Vec<char> = class.iter().flat_map(|range| range.start()..=range.end()).collect();
-    // The standard library may know letters of a later Unicode.
+    // The standard library may know letters of a later version of Unicode.
     all.extend(c.to_uppercase());
     all
 }

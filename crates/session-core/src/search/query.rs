@@ -1,5 +1,5 @@
-//! Queries. A query is literal: each of its words, which white space separates, must be in a message, in any case; quotes and
-//! operators are ordinary characters.
+//! Queries. A query is literal: a message must contain each of its words, which are separated by white space, in any
+//! case. Quotes and operators are ordinary characters.
 
 use std::collections::HashSet;
 
@@ -10,25 +10,25 @@ use crate::format::kind_facts::TextScope;
 /// The options of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchOptions {
-    /// How many hits are wanted.
+    /// The largest number of hits.
     pub limit: usize,
-    /// Marks before and after a match in a snippet.
+    /// The marks before and after a match in a snippet.
     pub mark: [String; 2],
-    /// The texts that are searched.
+    /// The scopes of the texts that are searched.
     pub scopes: Vec<TextScope>,
-    /// The roles whose messages are searched, of [`search_roles`](crate::format::kinds::search_roles); None for all. Only texts of `scopes` are searched:
-    /// with the default ones a `toolResult` has none.
+    /// The roles whose messages are searched, from [`search_roles`](crate::format::kinds::search_roles); None for all.
+    /// Only texts in `scopes` are searched: in the default scopes a `toolResult` has no texts.
     pub roles: Option<Vec<&'static str>>,
-    /// The times between which an entry was made, in ms since 1970: from the first one on, before the second. Entries without a
+    /// Searches only entries of this time, in ms since 1970: from the first on, before the second. Entries without a
     /// time are searched only if both are infinite.
     pub time: (f64, f64),
-    /// How many hits of each session are wanted.
+    /// The largest number of hits of one session.
     pub per_session: usize,
-    /// The id or the path of a session that is not searched; nor are the sessions of its subagents.
+    /// The id or the path of a session that is not searched. The sessions of its subagents are not searched either.
     pub excluded: Option<String>,
-    /// The id or the path of the one session that is searched.
+    /// The id or the path of the only session that is searched.
     pub only: Option<String>,
-    /// Whether the sessions of subagents are searched.
+    /// Whether the sessions of subagents are searched too.
     pub subagents: bool,
     /// Whether copies of an entry in several sessions are one hit.
     pub dedupe: bool,
@@ -54,14 +54,14 @@ impl Default for SearchOptions {
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// Its distinct words, folded.
+    /// The distinct words of the query, folded.
     pub(super) words: Vec<String>,
     /// The whole query, folded.
     pub(super) whole: String,
 }
 
 impl Query {
-    /// A query for every word of a text, whose escape sequences are ignored; None if it is blank.
+    /// A query for every word of a text without its escape sequences; None if it is blank.
     pub fn new(text: &str) -> Option<Self> {
         let whole = folded(plain(text).trim());
         let mut seen = HashSet::new();
@@ -69,7 +69,7 @@ impl Query {
         (!whole.is_empty()).then_some(Self { words, whole })
     }
 
-    /// A query for a text as a whole, with the white space at its ends; None if it is blank.
+    /// A query for a text as a whole, including the white space at its ends; None if it is blank.
     pub fn phrase(text: &str) -> Option<Self> {
         let whole = folded(&plain(text));
         (!whole.trim().is_empty()).then(|| Self { words: vec![whole.clone()], whole })

@@ -31,31 +31,35 @@ use crate::summary::usage::call::short_text;
 /// A message that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The entry's id, WTF-8. In version 1, where entries have none, its number in eight digits, from `00000001` on; empty without both.
+    /// The entry's id, WTF-8. In version 1, where entries have no ids, the number of the entry in eight digits, from
+    /// `00000001` on. Empty if it has neither.
     pub entry: Vec<u8>,
-    /// A message's role, or an entry's type.
+    /// The role of a message, or the type of another entry.
     pub role: &'static str,
-    /// The scope of the text that the snippet is of.
+    /// The scope of the text in the snippet.
     pub scope: TextScope,
-    /// The entry's timestamp, if it is a text.
+    /// The entry's timestamp; empty if it is not a text.
     pub timestamp: Vec<u8>,
-    /// The text around the match, the match marked.
+    /// The text around the match, with marks.
     pub snippet: String,
-    /// Its place among the hits of its session.
+    /// The sort key among the hits of its session.
     pub(crate) order: HitOrder,
-    /// What it has in common with its copies in other sessions; None for an entry that nothing tells from others.
+    /// A key that is equal for its copies in other sessions; None for an entry that cannot be distinguished from
+    /// others.
     pub(crate) copies_key: Option<u128>,
 }
 
-/// A longer line is unescaped and matched by one thread at a time, so that the memory for it does not grow with the threads.
+/// Only one thread at a time unescapes and matches a line that is longer than this, so that its memory does not grow
+/// with the number of threads.
 const LONG_LINE: usize = 64 << 20;
 static LONG_LINES: Mutex<()> = Mutex::new(());
 
-/// How many characters of a text tell an entry from another of the same id, role and time.
+/// How many characters of a text are in the key that distinguishes entries with the same id, role and time.
 const TELLING: usize = 256;
 
-/// The key of an entry's copies: of its id, its time, its role and the beginnings of its texts. A redaction goes by id and time
-/// (`rewrite/redact/copies.rs`): a copy that was edited by hand may still hold the secret, but here is another hit.
+/// The key of an entry's copies: its id, its time, its role and the starts of its texts. A redaction uses only id and
+/// time (`rewrite/redact/copies.rs`), because a copy that was edited by hand may still contain the secret; here it is
+/// another hit.
 #[derive(Default)]
 struct CopiesKey(Xxh3);
 
@@ -82,9 +86,9 @@ impl CopiesKey {
 
 /// The hits of a session file.
 pub(crate) struct FoundHits {
-    /// The best, in their order; enough that those that are wanted stay after copies in newer sessions are dropped.
+    /// The best hits, in their order. They are enough even after copies of hits in newer sessions are dropped.
     pub best: Vec<Hit>,
-    /// Of the first [`MOST_KEYS`] hits what they have in common with their copies, if copies count once.
+    /// The copies' keys of the first [`MOST_KEYS`] hits, if copies count once.
     pub keys: HashSet<u128>,
     /// How many more hits there are.
     pub without_key: usize,
@@ -98,7 +102,6 @@ pub(crate) struct SessionFile<'a> {
 }
 
 impl SessionFile<'_> {
-    /// The session's hits.
     pub(crate) fn hits(
         &self,
         (query, options, filter): (&Query, &SearchOptions, &Prefilter),
@@ -144,7 +147,8 @@ impl SessionFile<'_> {
         Ok(found)
     }
 
-    /// Gives hits in a file of version 1, whose entries have no ids, the ids that its entries have where it is opened to be shown.
+    /// Sets the ids of hits in a file of version 1, whose entries have no ids: the ids that the entries have when the
+    /// file is opened to be displayed.
     fn number(&self, hits: &mut [Hit], buffer: &mut Box<[u8]>, stops: &[&AtomicBool]) -> io::Result<()> {
         let mut by_offset = collect(hits.iter_mut())?;
         by_offset.sort_unstable_by_key(|hit| hit.order.1 .0);
@@ -163,7 +167,7 @@ impl SessionFile<'_> {
         Ok(())
     }
 
-    /// Gives `each` the lines that can hold a hit, with their offsets.
+    /// Calls `each` with the lines that can contain a hit, and their positions.
     fn each_line(
         &self,
         filter: &Prefilter,
@@ -190,10 +194,10 @@ impl SessionFile<'_> {
     }
 }
 
-/// A JSON string's text; lone surrogates become U+FFFD.
+/// The text of a JSON string. Lone surrogates become U+FFFD.
 fn string(json: &str) -> memory::Result<Cow<'_, str>> {
     Ok(match string_bytes(json)?.unwrap_or_default() {
-        // It is JSON text, and so UTF-8.
+        // JSON text is UTF-8.
         Cow::Borrowed(text) => to_string_lossy(text),
         Cow::Owned(text) => Cow::Owned(into_string_lossy(text)?),
     })
@@ -208,23 +212,24 @@ fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
     is_any_time || matches!(Time::from_text(&entry.timestamp), Time::At(at) if at >= *since && at < *until)
 }
 
-/// The hits of a session: the best, and of the others their keys.
+/// The hits of a session: the best ones, and the keys of the others.
 struct Best {
-    /// How many of a tier are kept: those that are wanted, and as many that may turn out to be copies of hits in newer sessions. In a
-    /// session that was forked, its own hits come before the copies of the same tier: they are later.
+    /// How many hits of a tier are kept: those that are wanted, and as many again, because the first ones may be copies
+    /// of hits in newer sessions. In a forked session its own hits precede the copies of the same tier, because they
+    /// are later.
     most: usize,
-    /// Whether copies of an entry are one hit.
+    /// Whether copies of an entry count as one hit.
     dedupe: bool,
-    /// With how many hits only the best are kept.
+    /// When there are this many hits, only the best are kept.
     full: usize,
     found: FoundHits,
 }
 
-/// How many keys of a session are kept: some 4 MiB. A session with more hits than this is rarely forked, so that further hits count
-/// without a look at whether they are copies.
+/// How many keys of a session are kept: some 4 MiB. A session with more hits is rarely forked, so its further hits
+/// count without a check whether they are copies.
 const MOST_KEYS: usize = 200_000;
 
-/// How many hits are always kept.
+/// How many hits are kept at least before they are sorted.
 const MOST_UNSORTED: usize = 64;
 
 impl Best {

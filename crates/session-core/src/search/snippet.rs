@@ -1,12 +1,13 @@
-//! Snippets: a part of a text around a match.
+//! Snippets: the part of a text around a match.
 
-/// How many characters are shown before the match, and from its start on.
+/// How many characters are shown before the start of the match, and from its start on.
 const BEFORE: usize = 48;
 const AFTER: usize = 128;
 /// How many occurrences of a term are considered.
 const MAX_MATCHES: usize = 64;
 
-/// The part of a text where most terms are close together, each marked, in one line. `folded` is the text, folded, and so are the terms.
+/// The part of a text in which most terms are close together, with marks, in one line. `folded` is the folded text; the
+/// terms are folded too.
 pub(crate) fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String; 2]) -> String {
     let mut matches: Vec<(usize, usize, usize)> = Vec::new();
     for (which, term) in terms.iter().enumerate() {
@@ -21,7 +22,8 @@ pub(crate) fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &
     let longest = matches.iter().find(|(at, ..)| *at == anchor).map_or(0, |(at, end, _)| end - at);
     let rest = folded.get(anchor..).unwrap_or_default();
     let to = rest.char_indices().nth(AFTER).map_or(folded.len(), |(at, _)| anchor + at.max(longest));
-    // What stands for a part of the folded text: a character for each. The parts are taken in order.
+    // Translates parts of the folded text to the original text, character by character. The parts must be taken in
+    // order.
     let mut left = text.chars();
     let mut take = |from: usize, to: usize| {
         let count = folded.get(from..to).unwrap_or_default().chars().count();
