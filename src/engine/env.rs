@@ -145,7 +145,7 @@ impl<'env> JsEnv<'env> {
         if self.depth == DEPTH.get() {
             Ok(JsVal { value, scope: PhantomData })
         } else {
-            Err(Error::from_reason("A handle was asked of an outer scope"))
+            Err(Error::from_reason("A handle was requested for an outer scope"))
         }
     }
 

@@ -90,7 +90,7 @@ fn with_factory<T>(js: JsEnv<'_>, work: impl FnOnce(&Factory) -> Result<T>) -> R
 pub fn function<'env>(js: JsEnv<'env>, function: FactoryFn) -> Result<JsVal<'env>> {
     with_factory(js, |factory| match factory.functions.get(function as usize) {
         Some(kept) => js.kept(kept),
-        None => Err(napi::Error::from_reason("The factory lacks a function")),
+        None => Err(napi::Error::from_reason("The factory has no such function")),
     })
 }
 

@@ -40,7 +40,7 @@ impl paths::Process for JsProcess<'_> {
             return Ok(home);
         }
         let home = std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok());
-        home.ok_or_else(|| CoreError::argument("The home directory is unknown"))
+        home.ok_or_else(|| CoreError::argument("The home directory is unknown; set HOME, on Windows USERPROFILE"))
     }
 
     fn env(&self, name: &str) -> CoreResult<Option<String>> {
@@ -97,6 +97,6 @@ impl paths::Process for ProcessSnapshot {
     }
 
     fn file_url(&self, url: &str) -> CoreResult<String> {
-        Err(CoreError::argument(format!("A file: URL cannot be resolved on this thread; give a path: {url}")))
+        Err(CoreError::argument(format!("A file: URL cannot be resolved on this thread; pass a path: {url}")))
     }
 }

@@ -67,13 +67,13 @@ pub fn read_body_function<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
 
 fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
     let &[source, row, id, code] = args else {
-        return Err(Error::from_reason("A body was asked for without its place"));
+        return Err(Error::from_reason("A body was requested without its position"));
     };
     let reader = js.external_value::<Rc<BodyReader>>(source)?;
     let number = |value| Ok::<_, Error>(js.number_value(value)?.unwrap_or_default());
     let id = js.text(id)?.unwrap_or_default();
     let of = BodyOf::from_code(number(code)? as u8);
-    let of = of.ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
+    let of = of.ok_or_else(|| Error::from_reason("A body of an unknown kind was requested"))?;
     body(js, &reader, &BodyPlace { row: number(row)? as RowNo, id: &id, of })
 }
 

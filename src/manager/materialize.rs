@@ -61,7 +61,7 @@ fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Re
             _ => js.null()?,
         };
         let (Time::At(time), kind) = (entry.time, entry.kind) else {
-            return Err(Error::from_reason("An entry of ours lost its time"));
+            return Err(Error::from_reason("An entry that was appended here has no time"));
         };
         let kind = js.string(kind.name().as_bytes())?;
         let id = js.string(tree.id_bytes(entry.id))?;

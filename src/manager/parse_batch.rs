@@ -115,7 +115,7 @@ impl<'env> EntryMaker<'_, 'env> {
         };
         if js.text(js.get(entry, c"id")?)?.as_deref() != Some(known) {
             self.session.mark_suspect();
-            let what = format!("entry {} is no longer where it was", shown(known));
+            let what = format!("entry {} is no longer at its position", shown(known));
             return Err(CoreError::changed(self.path(), what)).or_throw(js);
         }
         let entry = match lines.omitted.first() {

@@ -299,9 +299,8 @@ testWith("links")("a lock file that is a link leaves what it leads to; a directo
 	]) {
 		make();
 		const error = caught(() => openExclusive(path));
-		expect(error.message).toBe(
-			`Session cannot be locked: the file at its lock file's path is not a lock file: ${lock}`,
-		);
+		const what = "the file at its lock file's path is not a lock file; remove it unless another tool needs it";
+		expect(error.message).toBe(`Session cannot be locked: ${what}: ${lock}`);
 		expect(SessionManager.isLocked(path)).toBe(false);
 		const count = linesOf(path).length;
 		SessionManager.open(path).appendCustomEntry("x");

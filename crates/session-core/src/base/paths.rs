@@ -40,7 +40,8 @@ impl Process for StdProcess {
     }
 
     fn home(&self) -> Result<String> {
-        let home = std::env::home_dir().ok_or_else(|| Error::invalid("The user's home directory is not known"))?;
+        let home =
+            std::env::home_dir().ok_or_else(|| Error::invalid("The user's home directory is not known; set HOME"))?;
         path_text(&home).map(str::to_owned)
     }
 
@@ -49,7 +50,7 @@ impl Process for StdProcess {
     }
 
     fn file_url(&self, url: &str) -> Result<String> {
-        Err(Error::invalid(format!("File URLs are not supported here: {url}")))
+        Err(Error::invalid(format!("File URLs are not supported here; pass a path: {url}")))
     }
 }
 

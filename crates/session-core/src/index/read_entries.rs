@@ -76,7 +76,7 @@ impl Index {
             let says_the_same =
                 |line: Line<'_>| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head));
             if line.contains(&b'\n') || !read_line(&line_text(line)?, says_the_same)? {
-                return Err(self.changed(storage.name(), row, "no longer says what it said"));
+                return Err(self.changed(storage.name(), row, "has changed"));
             }
             each(line)
         })
@@ -231,7 +231,7 @@ impl Index {
         if is_same? {
             Ok(())
         } else {
-            Err(self.changed(storage.name(), row, "is no longer where it was"))
+            Err(self.changed(storage.name(), row, "is no longer at its position"))
         }
     }
 

@@ -38,7 +38,7 @@ impl Temporary {
                 return Ok(temporary);
             }
         }
-        Err(io::Error::other("temporary files are removed as soon as they are made"))
+        Err(io::Error::other("another process removes temporary files as soon as they are created"))
     }
 
     /// Renames the file to `target`, and replaces a file there.

@@ -97,7 +97,7 @@ pub(crate) fn is_stopped(stops: &[&AtomicBool]) -> bool {
 impl Read for Positioned<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if is_stopped(self.stops) {
-            return Err(io::Error::other("it was stopped"));
+            return Err(io::Error::other("the read was cancelled"));
         }
         self.source.read(into)
     }

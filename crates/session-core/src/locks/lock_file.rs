@@ -98,7 +98,8 @@ impl SessionLockGuard {
                     std::thread::sleep(PAUSE);
                 }
                 Status::Foreign => {
-                    let what = "Session cannot be locked: the file at its lock file's path is not a lock file";
+                    let what = "Session cannot be locked: the file at its lock file's path is not a lock file; \
+                                remove it unless another tool needs it";
                     return Err(Error::of_file(ErrorCode::SessionLocked, what, &name));
                 }
             }

@@ -130,7 +130,7 @@ pub(crate) fn retried<T>(
             return Ok(done);
         }
     }
-    Err(Error::changed(path, format_args!("others keep writing to it while {doing}")))
+    Err(Error::changed(path, format_args!("others keep writing to it while {doing}; try again later")))
 }
 
 /// The result of a replacement.

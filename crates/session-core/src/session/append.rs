@@ -154,7 +154,7 @@ impl Session {
         self.check_writable()?;
         let head = NewHead::of(new.kind, &new.own_fields)?;
         if self.storage.is_none() {
-            return Err(Error::invalid("The caller keeps the entries of this session, and so appends with a plan"));
+            return Err(Error::invalid("The caller keeps the entries of this session: call append_as_planned"));
         }
         if !self.makes_file_with(&head) {
             return self.append_as_planned(new, &head, AppendPlan::WriteLine, &[]);
@@ -336,7 +336,7 @@ impl Session {
                 return self.push_local(&head, Some(span));
             }
         }
-        Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
+        Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing to it; try again later"))
     }
 
     /// Whether the path still leads to the file in which a line was written. Rolls the line back if the check fails.

@@ -84,7 +84,7 @@ impl ForkSource {
             let loaded = session.loaded(target, Box::new(storage));
             return loaded.inspect_err(|_| remove_as_made(Path::new(target), file_id, size));
         }
-        Err(Error::changed(self.storage.name(), "others keep replacing it while it is forked"))
+        Err(Error::changed(self.storage.name(), "others keep replacing it while it is forked; try again later"))
     }
 
     /// The session in the file that has taken the name of this file; None if no file has.

@@ -31,7 +31,7 @@ impl Session {
             let line = bytes_at(storage, span)?;
             let header = Header::read(&line_text(&line)?)?;
             if !header.is_some_and(|header| header.id == self.id && header.version == Version::Current) {
-                return Err(Error::changed(storage.name(), "its header is another one"));
+                return Err(Error::changed(storage.name(), "its header has changed"));
             }
         }
         let last = (self.tree().len() as RowNo).checked_sub(1);
@@ -44,7 +44,7 @@ impl Session {
             storage.read_at(at, &mut newline)?;
         }
         if newline != *b"\n" {
-            return Err(Error::changed(storage.name(), "its last line is no longer where it was"));
+            return Err(Error::changed(storage.name(), "its last line is no longer at its position"));
         }
         Ok(())
     }

@@ -264,5 +264,5 @@ fn add_entry(line: &str, head: &EntryHead<'_>, storage: &mut FileStorage, index:
             return Ok(());
         }
     }
-    Err(Error::changed(storage.name(), "other processes keep writing into the same place"))
+    Err(Error::changed(storage.name(), "other processes keep writing to it; try again later"))
 }

@@ -91,7 +91,7 @@ impl Session {
             }
             self.check_file(CheckDepth::Ends)?;
         }
-        Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it"))
+        Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it; try again later"))
     }
 
     /// Checks the file and closes it. It is checked while it is open, because it may be the only copy of the lines that
@@ -136,7 +136,7 @@ impl Session {
         match checked {
             // `SessionChanged` instead, because a read-only session cannot write the file again.
             Err(error) if error.is_lost() => {
-                Err(Error::changed(self.file().unwrap_or_default(), "it is empty or not there any more"))
+                Err(Error::changed(self.file().unwrap_or_default(), "it is empty or does not exist any more"))
             }
             checked => checked,
         }
@@ -177,7 +177,7 @@ impl Session {
             }
             status = self.storage.as_ref().map_or(Ok(status), |storage| storage.status(true))?;
         }
-        Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it"))
+        Err(Error::changed(self.file().unwrap_or_default(), "others keep replacing it; try again later"))
     }
 
     /// Whether another file took the name of a deleted file before it was written again.
@@ -198,7 +198,7 @@ impl Session {
             }
             FileStatus::Gone { readable: false, .. } => return Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
-                return Err(Error::changed(&name, "it is not there any more"));
+                return Err(Error::changed(&name, "it does not exist any more"));
             }
             FileStatus::Gone { deleted, .. } => {
                 self.copy_back_deleted_file()?;
