@@ -100,7 +100,7 @@ pub mod ids {
     pub use crate::format::ids::{check_session_id, session_id};
 }
 
-/// Paths as pi reads and writes them, and where it keeps sessions.
+/// Paths of files as pi reads and writes them, and the directories of its sessions.
 pub mod paths {
     pub use crate::base::paths::{
         agent_dir, default_session_dir, is_same_path, join, normalize, parent, resolve, sessions_dir, Process,
@@ -108,27 +108,27 @@ pub mod paths {
     };
 }
 
-/// Times as sessions have them.
+/// Times in sessions.
 pub mod time {
     pub use crate::base::time::{iso, timestamp, Time};
 }
 
-/// Texts that may hold lone surrogates, which Rust strings cannot: WTF-8 bytes.
+/// Texts as WTF-8 bytes, because they may contain lone surrogates, which Rust strings cannot.
 pub mod wtf8 {
     pub use crate::base::wtf8::{from_utf16, into_string_lossy, one_line, shown, to_string_lossy, to_utf16, trim};
 }
 
-/// What the model sees of a path through the tree.
+/// The part of a path that the model sees. A path here is the entries from the root to an entry.
 pub mod projection {
     pub use crate::context::projection::{context_rows, project, Contribution, Projection, Settings, Step};
 }
 
-/// Finding one session among many files.
+/// Finds one session among many files.
 pub mod find_session {
     pub use crate::listing::find_session::{by_id, by_id_prefix, lookup_filter, most_recent, FoundSession};
 }
 
-/// Sums of what the model calls of many sessions used.
+/// Sums of the usage of many sessions' model calls.
 #[cfg(feature = "lists")]
 pub mod usage {
     pub use crate::listing::usage::add_up::{report, utc_days, IdOf};
@@ -142,7 +142,7 @@ pub mod usage {
     pub use crate::summary::usage::session_usage::{LargeEntry, NamedSession, SessionUsage};
 }
 
-/// What the addon uses besides: it may change at any time.
+/// Items that only the addon uses. They may change at any time.
 #[cfg(all(feature = "lists", feature = "search"))]
 #[doc(hidden)]
 pub mod addon {

@@ -297,12 +297,12 @@ mod tests {
         out
     }
 
-    /// What is compared of a line. (NaN times do not equal themselves; their printed forms do.)
+    /// The compared fields of a line. They are printed, because NaN times are not equal to themselves.
     fn shown(line: &IndexedLine<Text<'_>>, bodies: &[Body]) -> String {
         format!("{line:?} {bodies:?}")
     }
 
-    /// The lines of a text, as one reader finds them.
+    /// The lines of a text, read by a single reader.
     fn read_on(bytes: &[u8], offset: u64) -> Vec<String> {
         let mut reader = LineReader::new(bytes, offset, WHOLE);
         let mut lines = Vec::new();
@@ -341,7 +341,7 @@ mod tests {
                 if line.lines == 1 {
                     found.push(shown(&line, bodies));
                 } else {
-                    // Blank lines that were taken as one.
+                    // Blank lines that were merged into one.
                     let (from, to) = (line.offset as usize, (line.offset + line.len) as usize);
                     let lines = read_on(&bytes[from..(to + 1).min(bytes.len())], line.offset);
                     assert_eq!(lines.len() as u64, line.lines);

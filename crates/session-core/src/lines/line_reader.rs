@@ -225,7 +225,7 @@ mod tests {
     use crate::lines::file_window::WHOLE;
     use proptest::prelude::*;
 
-    /// Gives a few bytes at a time.
+    /// Returns a few bytes at a time.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {
@@ -266,7 +266,7 @@ mod tests {
                 match line.skipped {
                     None => {
                         prop_assert_eq!(line.bytes, text);
-                        // A buffer's last reading may reach beyond the border.
+                        // The last read into a buffer may reach beyond the border.
                         prop_assert!(text.len() <= 32 + WHOLE);
                     }
                     Some((Damage::NotJson, _)) => prop_assert!(text.len() >= 16 && text.contains(&0)),
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Gives so many bytes and then a newline and `end`.
+    /// Returns this many bytes, then a newline and `end`.
     struct Run(u64, &'static [u8]);
 
     impl Read for Run {

@@ -265,7 +265,7 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
     }
 
-    /// A directory as this system writes it.
+    /// A directory in the syntax of this system.
     fn dir_of(path: &str) -> String {
         if cfg!(windows) {
             format!("C:{}", path.replace('/', "\\"))
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// A session with a backup and two sessions of subagents, one of them below the other.
+    /// A session with a backup and two sessions of subagents, one below the other.
     struct Scene {
         dir: tempfile::TempDir,
     }
@@ -316,7 +316,7 @@ mod tests {
             move_session(self.at(path), Move { from: &from, to: &to, session_dir: Some(&dir) })
         }
 
-        /// All files, by their names, with their texts.
+        /// All files with their texts, by name.
         fn files(&self) -> BTreeMap<String, String> {
             let mut files = BTreeMap::new();
             let mut waiting = vec![self.dir.path().to_owned()];

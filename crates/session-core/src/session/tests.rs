@@ -11,7 +11,7 @@ use crate::io::fs::faults::{before_next, before_nth};
 use crate::io::fs::FsCall;
 use crate::tree::RowNo;
 
-/// Appends a custom entry, of an id that is chosen already or not.
+/// Appends a custom entry, with a given id or a new one.
 fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {
     session.append(&NewEntry { id, ..NewEntry::new(EntryKind::Custom, b"{\"customType\":\"x\"}", 0.0) })
 }
@@ -36,7 +36,7 @@ fn entry(id: &str) -> String {
     format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":null}}\n")
 }
 
-/// A session file with these entries in a directory of its own.
+/// A session file with these entries, in a directory of its own.
 struct World {
     dir: tempfile::TempDir,
     path: String,
@@ -63,7 +63,7 @@ impl World {
         fs::read_to_string(&self.path).expect("read")
     }
 
-    /// Puts another file in the place of the session's.
+    /// Replaces the session's file by another file.
     fn replace(&self, text: &str) {
         let other = self.dir.path().join("other");
         fs::write(&other, text).expect("written");
@@ -76,7 +76,7 @@ fn add(path: &str, text: &str) {
     std::io::Write::write_all(&mut file, text.as_bytes()).expect("written");
 }
 
-/// Memory and file tell the same, and the file is whole.
+/// Checks that memory and file agree, and that the file is whole.
 fn expect_whole(session: &Session, world: &World) {
     let report = crate::index::verify::verify(&world.path).expect("readable");
     assert!(report.faults.damaged.is_empty() && report.faults.duplicate_ids.is_empty(), "{report:?}\n{}", world.text());
@@ -295,7 +295,7 @@ fn a_file_cut_in_the_moment_before_the_write_is_adopted() {
     expect_whole(&session, &world);
 }
 
-/// The lines of a branch that are copied and those that are given, some longer than what is read at once; the last has no newline.
+/// The copied lines and the given lines of a branch, some longer than one read; the last has no newline.
 #[test]
 fn lines_arrive_where_they_are_said_to() {
     let line = |n: usize, data: &str| {

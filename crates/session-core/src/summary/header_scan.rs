@@ -108,7 +108,7 @@ mod tests {
         LineScanner::for_header(line).header_line().expect("no error")
     }
 
-    /// The line read whole.
+    /// The class of a line, read as a whole.
     fn read_whole(line: &[u8]) -> HeaderLine {
         let text = String::from_utf8_lossy(line);
         match is_json(&text) {

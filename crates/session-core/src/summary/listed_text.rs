@@ -99,7 +99,7 @@ mod tests {
     use std::sync::atomic::Ordering;
     use std::sync::Arc;
 
-    /// A session whose first line after the header does not end for a terabyte, and where it does.
+    /// A session whose first line after the header is a terabyte long, and its size.
     fn endless(line: &str) -> (tempfile::NamedTempFile, u64) {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         writeln!(file, r#"{{"type":"session","version":3,"id":"s","cwd":"/c"}}"#).expect("written");

@@ -1,8 +1,8 @@
 use super::*;
 use crate::base::paths::dir_name;
 
-/// What Node's `path.win32` and pi make of paths: the call, its arguments, the result. `__test__/unit/contract/windows-paths.spec.ts`
-/// keeps it true.
+/// Results of Node's `path.win32` and of pi for paths: the call, its arguments, the result.
+/// `__test__/unit/contract/windows-paths.spec.ts` checks them against Node.
 const WINDOWS: &str = include_str!("windows.jsonl");
 
 #[test]

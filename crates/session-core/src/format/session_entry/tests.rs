@@ -26,7 +26,7 @@ fn documented_entries_are_declared_whole() {
         let entry = entry(value.clone());
         let shown = format!("{entry:?}");
         let is_old = value.get("id").is_none();
-        // What older versions have in place of a field or a role is not declared.
+        // Fields and roles of older versions are not declared.
         let is_other = shown.contains("hookMessage") || shown.contains("firstKeptEntryIndex");
         assert_eq!(shown.contains("Other("), is_other, "{shown}");
         assert_eq!(shown.matches("extra: {}").count(), shown.matches("extra: ").count(), "{shown}");
@@ -115,7 +115,7 @@ fn missing_content_is_empty() {
     }
 }
 
-/// JSON of keys and values of which many are those of entries.
+/// JSON with many keys and values of entries.
 fn value() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "user",
@@ -175,7 +175,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Whether a value has all that another has; numbers may be written in another way.
+/// Whether a value contains everything of another. Numbers may be written differently.
 fn has_all(of: &Value, value: &Value) -> bool {
     match (of, value) {
         (Value::Object(of), Value::Object(fields)) => {

@@ -2,12 +2,12 @@ use super::*;
 use crate::testing::tests::count;
 use proptest::prelude::*;
 
-/// serde_json, as far as it judges text without making values.
+/// The reference: serde_json's check of a text, without building values.
 fn oracle(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// JSON, and texts near it: pieces of JSON in any order, and whole values with one byte changed.
+/// JSON, and texts similar to it: pieces of JSON in any order, and whole values with one byte changed.
 pub fn near_json() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
@@ -107,7 +107,7 @@ fn trailing_commas_and_missing_values_are_refused() {
 }
 
 proptest! {
-    /// Deeper than serde_json goes: containers are closed by what opened them.
+    /// Deeper than serde_json can go: each container must be closed by its own bracket.
     #[test]
     fn containers_are_closed_by_what_opened_them(
         kinds in prop::collection::vec(any::<bool>(), 1..300),

@@ -6,7 +6,7 @@ use crate::lines::file_window::FileWindow;
 use crate::testing::tests::count;
 use proptest::prelude::*;
 
-/// A source that gives its bytes in pieces of these sizes, over and over.
+/// A source that returns its bytes in pieces of these sizes, again and again.
 pub struct Pieces<'a>(pub &'a [u8], pub Vec<usize>, pub usize);
 
 impl Read for Pieces<'_> {
@@ -20,7 +20,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// The value's text and where it ends; None if it is not JSON.
+/// The value's text and its end; None if it is not JSON.
 fn in_memory(text: &str) -> Option<(Vec<u8>, u64)> {
     let mut scanner = Scanner::new(text);
     let value = scanner.value(usize::MAX).ok()??.to_vec();
@@ -30,7 +30,7 @@ fn in_memory(text: &str) -> Option<(Vec<u8>, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(count("json_texts")))]
 
-    /// Wherever a value is cut by the window, it is scanned as in one piece.
+    /// If a window cuts a value anywhere, the value is scanned as in one piece.
     #[test]
     fn a_window_scans_what_memory_scans(
         text in near_json(),

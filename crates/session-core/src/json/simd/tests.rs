@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::tests::count;
 use proptest::prelude::*;
 
-/// Bytes that resemble a string's, with quotes, backslashes and control characters at any distance.
+/// Bytes that resemble a string, with quotes, backslashes and control characters at any distance.
 fn near_string() -> impl Strategy<Value = Vec<u8>> {
     let plain = (0usize..70).prop_map(|size| vec![b'x'; size]);
     let piece = prop_oneof![
@@ -20,17 +20,17 @@ proptest! {
 
     #[test]
     fn blocks_agree_with_single_bytes(bytes in near_string(), from in 0usize..3) {
-        // Not from after a backslash, as is asked of the caller.
+        // Not after a backslash, because the caller must not start there.
         let from = if bytes.get(..from).is_some_and(|before| !before.contains(&b'\\')) { from } else { 0 };
         let want = bytewise(&bytes, from);
-        // Where the bytes end before the string, one may stop sooner, and go on from there.
+        // If the bytes end before the string, one of them may stop sooner and continue there.
         match skip_string(&bytes, from) {
             Skipped::Open(at) => prop_assert_eq!(bytewise(&bytes, at), want),
             found => prop_assert_eq!(found, want),
         }
     }
 
-    /// The quick way over short strings ends where the other does.
+    /// The fast path for short strings ends at the same byte as the other.
     #[test]
     fn short_strings_end_where_long_ones_do(text in "[ -~é\"\\\\\u{0}-\u{1f}]{0,24}", rest in "[a\"]{0,40}") {
         let bytes = format!("{text}{rest}");

@@ -26,7 +26,7 @@ impl SessionsDir {
         io::Write::write_all(&mut file, text.as_bytes()).expect("written");
     }
 
-    /// What a list shows, by name.
+    /// The listed sessions by name.
     fn list(&self, location: Option<&CatalogLocation>) -> HashMap<String, Option<ListedSession>> {
         let files = self.files();
         let seen = Mutex::new(HashMap::new());
@@ -37,7 +37,7 @@ impl SessionsDir {
         seen.into_inner().expect("whole")
     }
 
-    /// The names of the files of which the catalog has a row, sorted.
+    /// The names of the files with a row in the catalog, sorted.
     fn in_catalog(&self) -> Vec<String> {
         let catalog = Catalog::open(&self.location).expect("made");
         let rows = rows::in_dir(catalog.db(), &self.files()[0].dir).expect("asked");
@@ -98,10 +98,10 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
     (0..8).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("t", &said("m", "user", "hi"))));
     let files = sessions.files();
     let left = AtomicUsize::new(files.len());
-    // One at a time, so that they do not keep each other from writing.
+    // One at a time, so that they do not prevent each other from writing.
     let turn = Mutex::new(());
     read_all(&files, Some(&sessions.location), None, &AtomicBool::new(false), &|_, _| {
-        // The last one comes when everything is written.
+        // The last call comes after everything is written.
         let _turn = turn.lock().expect("whole");
         if left.fetch_sub(1, Ordering::SeqCst) > 1 {
             let other = rusqlite::Connection::open(&sessions.location.path).expect("opened");
@@ -122,7 +122,7 @@ fn what_was_read_of_a_file_that_was_replaced_since_is_not_cached() {
             let files = sessions.files();
             let is_changed = AtomicBool::new(false);
             read_all(&files, Some(&sessions.location), None, &AtomicBool::new(false), &|at, _| {
-                // The last file to be read is handed on when all is written: then the list is made again.
+                // The last file is passed on after everything is written. Then the list is made again.
                 if at != 0 || sessions.location.path.exists() {
                     return;
                 }
@@ -364,7 +364,7 @@ fn the_first_file_of_the_list_is_read_first_then_the_largest() {
     );
 }
 
-/// Lines as they are, and as they should not be.
+/// Valid lines, and lines with errors.
 fn lines() -> impl Strategy<Value = String> {
     let text = prop::sample::select(vec![
         "",
@@ -427,7 +427,7 @@ proptest! {
         let found = found.expect("read").expect("not cancelled");
         let slowly = SessionSummary::of_lines(&text);
         prop_assert_eq!(found.kind.into_summary(), slowly.clone());
-        // Going on from any line gives the same.
+        // Continuing from any line has the same result.
         let Some(first) = text.find('\n').filter(|at| at + 1 < text.len()) else { return Ok(()) };
         let middle = text[first + 1..].find('\n').map_or(first + 1, |at| first + at + 2);
         let half = read_on(file.as_file(), middle as u64, SummaryProgress::default(), &mut Box::default(), &[], &mut |_| Ok(()));

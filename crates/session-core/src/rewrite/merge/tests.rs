@@ -46,7 +46,7 @@ impl Scratch {
         if !merged.needs_all {
             assert_eq!(merged.inode, self.inode());
         }
-        // It is another one with each change.
+        // The inode differs with each change.
         Merged { inode: String::new(), ..merged }
     }
 
@@ -95,14 +95,14 @@ fn lines_after_the_known_ones_are_appended() {
     let merged = file.merge_since(&[&a, &b], Some(since));
     assert_eq!((merged.added, merged.unstored, merged.stored_bytes), (1, 1, bytes + b.len() as u64 + 1));
     assert_eq!(file.lines(), [a.as_str(), &b, &c, "half"]);
-    // What this host appended itself is in front, and others were faster.
+    // A line that this host appended itself is in the front, and others were faster.
     assert!(file.merge_since(&[&d, &a], Some(since)).needs_all);
-    // The same place holds something else now.
+    // The position now contains other bytes.
     let other = Since { bytes: bytes + 3, tail: tail.as_bytes() };
     assert!(file.merge_since(&[&b], Some(other)).needs_all);
 }
 
-/// Stores name long ids; short ones of machines that never met may be equal. The last entry counts, as in pi.
+/// Stores use long ids. Short ids of machines that never met may be equal. The last entry counts, as in pi.
 #[test]
 fn entries_that_have_one_id_are_both_there() {
     let [mine, theirs, child] = [entry("c0ffee00", "p"), entry("c0ffee00", "q"), entry("child", "c0ffee00")];

@@ -16,7 +16,7 @@ fn entry(id: &str, parent: &str) -> String {
     format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"t\",\"n\":1.50}}")
 }
 
-/// Repairs these lines, the last of them unterminated, and gives the report and the new lines.
+/// Repairs these lines, of which the last is unterminated. Returns the report and the new lines.
 fn repaired(lines: &[&str]) -> (RepairReport, Vec<String>) {
     let dir = crate::testing::faults::tests::scratch();
     let path = dir.path().join("2025_name-1.jsonl").to_str().expect("text").to_owned();
@@ -195,7 +195,7 @@ fn a_locked_file_is_not_repaired() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(crate::testing::tests::count("repaired_files")))]
-    /// Whatever is in a file, a repair ends, makes it good, and keeps every entry that could be read.
+    /// For any content of a file, a repair ends, makes the file valid, and keeps every entry that could be read.
     #[test]
     fn any_file_becomes_a_good_one(
         lines in proptest::collection::vec((0u8..8, 0u8..10, 0u8..9, 0usize..90), 0..14),

@@ -86,7 +86,7 @@ fn lines_that_are_written_at_each_carry_over_are_migrated_once() {
     assert!(verify(&path).expect("read").ok);
 }
 
-/// What docs/durability.md says of a process that ends between the rename and the last look at the old file.
+/// The case in docs/durability.md: the process ends between the rename and the last check of the old file.
 #[test]
 fn a_line_written_right_before_the_rename_of_a_process_that_then_ends_is_in_the_backup_of_a_migration_alone() {
     let ends_after_rename = |path: &str, work: &dyn Fn(&str)| {
@@ -136,7 +136,7 @@ fn a_file_that_another_process_has_migrated_is_not_migrated_again() {
         let ids = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let theirs = ids.clone();
         before_next(moment, move || {
-            // Another process waits for no lock of this thread's.
+            // Another process does not wait for a lock of this thread.
             let backup = [".v1.bak", ".v1.bak.1"].map(|suffix| format!("{other}{suffix}"));
             assert!(backup.iter().any(|backup| fs::hard_link(&other, backup).is_ok()));
             fs::write(format!("{other}.new"), OLD).expect("written");
@@ -153,7 +153,7 @@ fn a_file_that_another_process_has_migrated_is_not_migrated_again() {
     }
 }
 
-/// pi migrates in place: it cuts the file and writes it anew.
+/// pi migrates in place: it truncates the file and writes it again.
 #[test]
 fn a_file_that_pi_migrated_meanwhile_is_pis() {
     let new = OLD
@@ -188,7 +188,7 @@ fn eight_threads_that_open_one_old_file_give_it_the_same_ids() {
     }
 }
 
-/// A process that was killed after it had made the link left it: the next open kept the original a second time, as `.v1.bak.1`.
+/// A process was killed after it had created the link. The next open kept the original a second time, as `.v1.bak.1`.
 #[test]
 fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
     let (dir, path) = old_file(OLD);
@@ -259,7 +259,7 @@ fn a_late_line_that_cannot_be_added_to_the_new_file_is_kept_beside_it() {
     let other = path.clone();
     before_next(FsCall::Rename, move || {
         add(&other, PI);
-        // Another process replaces the new file before the old one is looked at again.
+        // Another process replaces the new file before the old one is checked again.
         before_next(FsCall::Write, move || {
             fs::write(format!("{other}.new"), "theirs\n").expect("written");
             fs::rename(format!("{other}.new"), &other).expect("renamed");

@@ -1,4 +1,4 @@
-//! What an append of a Rust program does in every mode, and what it refuses.
+//! Appends of a Rust program in every mode, and their errors.
 
 use super::*;
 use crate::base::error::ErrorCode;

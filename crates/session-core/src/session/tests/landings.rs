@@ -1,4 +1,4 @@
-//! What other processes write in the moment of an append.
+//! Lines that other processes write at the moment of an append.
 
 use super::*;
 use crate::format::ids::tests::choose;

@@ -1,4 +1,4 @@
-//! Sessions beside one that holds the lock of their file.
+//! Sessions beside another one that has locked their file.
 
 use super::*;
 use crate::base::error::ErrorCode;

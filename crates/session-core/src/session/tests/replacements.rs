@@ -1,4 +1,4 @@
-//! Each way to write to a session, stopped at each of its steps while each other one runs.
+//! Each way to write to a session is stopped at each of its calls while each other way runs.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -28,14 +28,14 @@ fn run_redaction(path: &str) -> Result<u64> {
     redact(path, &redaction, false).map(|report| report.left)
 }
 
-/// Appends an entry that holds the secret.
+/// Appends an entry that contains the secret.
 fn append_secret(session: &mut Session) -> Result<String> {
     let own = format!("{{\"customType\":\"x\",\"data\":\"{SECRET}\"}}");
     let row = session.append(&NewEntry::new(EntryKind::Custom, own.as_bytes(), 0.0))?;
     Ok(String::from_utf8_lossy(session.tree().id_of(row)).into_owned())
 }
 
-/// A session that other writers were noticed in: each of its writes asks for the write lock.
+/// A session that has noticed other writers, so each of its writes takes the write lock.
 fn shared(world: &World) -> Session {
     let mut session = opened(&world.path);
     append(&mut session);
@@ -94,7 +94,7 @@ fn an_entry_that_is_added_to_a_file_which_is_replaced_meanwhile_is_in_the_last_o
         let mine = append(&mut session);
         world.replace(&older);
         let path = world.path.clone();
-        // Before the lock that the write takes: the first is waited for when the older copy is read.
+        // Before the lock that the write takes; the first lock is taken when the older copy is read.
         before_nth(2, FsCall::Lock, move || assert_eq!(run_redaction(&path).expect("redacted"), 0));
         work(&mut session).expect(name);
         assert!(fresh_ids(&world.path).contains(&mine), "{name}: {}", world.text());
@@ -109,7 +109,7 @@ fn an_append_that_returns_before_the_new_file_has_the_name_is_redacted() {
     for shares in [false, true] {
         let world = World::with(&["a"]);
         world.add(&secret("b"));
-        // The redaction shares its lock, and is not waited for.
+        // The redaction shares the lock of this process, so it does not wait.
         let options = SessionFileOptions { lock: Lock::ExclusiveProcess, ..SessionFileOptions::default() };
         let mut session = Session::open(&world.path, Persistence::File, options).expect("opened");
         append(&mut session);
@@ -191,7 +191,7 @@ fn what_is_copied_or_read_after_a_redaction_is_what_the_new_file_says() {
     assert!(!session.line(1).expect("read").expect("a line").contains(SECRET));
 }
 
-/// What a way to write has acknowledged: ids that must be in the file, and a file that it made.
+/// The acknowledged result of a way to write: ids that must be in the file, and a file that it created.
 #[derive(Debug, Default)]
 struct Acknowledged {
     ids: Vec<String>,
@@ -200,7 +200,7 @@ struct Acknowledged {
 
 type Work = Box<dyn FnOnce(&str) -> Result<(Acknowledged, Option<Session>)> + Send>;
 
-/// A way to write. It gets the session's path, prepares what it needs, and gives what is to be done.
+/// A way to write. It receives the session's path, prepares what it needs, and returns the work.
 struct Way {
     name: &'static str,
     prepare: fn(&World) -> Work,
@@ -213,7 +213,8 @@ fn writes(mut session: Session, work: impl FnOnce(&mut Session) -> Result<Vec<St
     })
 }
 
-/// Tries again where the other side has the session lock: on a busy machine it may have it for longer than a call waits.
+/// Repeats the work if the other side has the session lock, because on a busy machine it may have it longer than a call
+/// waits.
 fn rewrites(work: impl Fn(&str) -> Result<()> + Send + 'static) -> Work {
     Box::new(move |path| loop {
         match work(path) {
@@ -223,7 +224,7 @@ fn rewrites(work: impl Fn(&str) -> Result<()> + Send + 'static) -> Work {
     })
 }
 
-/// A session with an entry that the file lacks, because an older copy took its name.
+/// A session with an entry that is missing in the file, because an older copy took its name.
 fn with_older_copy(world: &World) -> (Session, String) {
     let older = world.text();
     let mut session = opened(&world.path);
@@ -338,7 +339,7 @@ const WAYS: &[Way] = &[
     Way { name: "redact", prepare: |_| rewrites(|path| run_redaction(path).map(drop)) },
 ];
 
-/// How long one side is stopped for, if the other waits for it.
+/// How long one side is stopped, if the other waits for it.
 const STOPPED_FOR: Duration = Duration::from_millis(30);
 
 type Done = Result<(Acknowledged, Option<Session>)>;
@@ -352,11 +353,11 @@ fn world() -> World {
 /// The side that runs while the other is stopped.
 type Running = (JoinHandle<Done>, Run);
 
-/// What the side that ran while the other was stopped did.
+/// The result of the side that ran while the other was stopped.
 struct Run {
-    /// Whether it was done before the other went on.
+    /// Whether it ended before the other continued.
     was_done: bool,
-    /// The files that were there before.
+    /// The files that existed before.
     there: BTreeSet<String>,
 }
 
@@ -366,8 +367,8 @@ fn files(path: &str) -> BTreeSet<String> {
     files.map(|file| file.to_str().expect("text").to_owned()).collect()
 }
 
-/// Runs `stopped` and stops it before its call number `at`, while `other` runs. Gives what both did; of the second nothing if there is no such
-/// call.
+/// Runs `stopped`, stops it before its call number `at`, and runs `other` in the meantime. Returns the results of both.
+/// None for the second if there is no such call.
 fn run(world: &World, stopped: &Way, other: &Way, at: usize) -> (Done, Option<(Done, Run)>) {
     let (stopped, other) = ((stopped.prepare)(world), (other.prepare)(world));
     let path = world.path.clone();
@@ -391,7 +392,8 @@ fn run(world: &World, stopped: &Way, other: &Way, at: usize) -> (Done, Option<(D
     (done, running.map(|(thread, run)| (thread.join().expect("no panic"), run)))
 }
 
-/// An error is that of two that may not write at once, an exclusive session and whoever else. What was acknowledged is there.
+/// Two sides fail only if they must not write at once: an exclusive session and any other. Every acknowledged entry
+/// exists.
 fn check(what: &str, world: &World, done: Done, made: &mut Vec<String>) -> Option<Session> {
     match done {
         Ok((acknowledged, session)) => {
@@ -409,7 +411,7 @@ fn check(what: &str, world: &World, done: Done, made: &mut Vec<String>) -> Optio
     }
 }
 
-/// How many calls a way makes at most, by itself.
+/// How many calls a way makes at most, if nothing else runs.
 fn calls_of(way: &Way) -> usize {
     let world = world();
     let work = (way.prepare)(&world);
@@ -441,7 +443,7 @@ fn nothing_is_lost_or_comes_back_wherever_a_writer_is_stopped() {
 fn stop_and_check(what: &str, stopped: &Way, other: &Way, at: usize) {
     let world = world();
     let (first, second) = run(&world, stopped, other, at);
-    // How many calls there are depends on the time by one or two.
+    // The number of calls depends on the time, by one or two.
     let Some((second, run)) = second else { return };
     let mut made = Vec::new();
     let sessions = [first, second].map(|done| check(what, &world, done, &mut made));
@@ -452,7 +454,7 @@ fn stop_and_check(what: &str, stopped: &Way, other: &Way, at: usize) {
     if [stopped.name, other.name].contains(&"redact") {
         assert!(!world.text().contains(&secret("a")), "{what}: {}", world.text());
     }
-    // What got its name after the redaction had ended is free of the secret.
+    // A file that was created after the redaction had ended does not contain the secret.
     if other.name == "redact" && run.was_done {
         for made in made.iter().filter(|made| !run.there.contains(*made)) {
             let text = fs::read_to_string(made).expect("made");

@@ -1,4 +1,4 @@
-//! Files written anew, in place or behind the manager's back.
+//! Files that were rewritten, in place or under another name.
 
 use std::fs::{File, TryLockError};
 
@@ -95,7 +95,7 @@ fn a_line_at_an_unknown_offset_is_rolled_back_only_if_it_is_the_last() {
         if others_follow {
             before_next(FsCall::Seek, move || add(&path, &entry("theirs")));
         }
-        // The question where the line landed.
+        // The call that returns the position of the line.
         let (result, made) = with_first(FsCall::Seek, InjectedFault::Once(libc::EIO), || append_as(&mut session, None));
         let written = made.calls.iter().position(|call| *call == FsCall::Write).expect("a write");
         assert_eq!(made.calls[written..written + 2], [FsCall::Write, FsCall::Seek]);
@@ -167,7 +167,7 @@ fn entries_with_one_id_are_paired_in_order_with_those_of_a_replaced_file() {
     assert_eq!(rows_after(&mut session), [Some(2), Some(1), Some(3), None]);
 }
 
-/// Whatever large allocation of it is refused: nothing has changed, and the next check does it.
+/// If any large allocation of a renumbering fails, nothing has changed, and the next check repeats it.
 #[test]
 #[cfg(unix)]
 fn a_renumbering_that_is_refused_memory_leaves_every_row_and_is_done_by_the_next() {

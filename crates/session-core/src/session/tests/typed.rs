@@ -1,4 +1,4 @@
-//! Entries, messages and contexts as values.
+//! Entries, messages and contexts as Rust values.
 
 use super::*;
 use crate::format::agent_message::{AgentMessage, AssistantMessage, Content, Role, UserMessage};

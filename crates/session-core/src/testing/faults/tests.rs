@@ -1,6 +1,6 @@
-//! Every call in turn, in every way: what sessions append ([`appends`]), what is written whole or only read
-//! ([`files`]), and what waits for the disk, in which order ([`syncs`]). The error numbers are those of Unix, and so are
-//! the rules of open files: elsewhere there are only the helpers, for other tests.
+//! Lets each call fail in turn, in each way: appends ([`appends`]), files that are written whole or only read
+//! ([`files`]), and waits for the disk with their order ([`syncs`]). The error numbers and the rules of open files are
+//! Unix's; on other systems only the helpers exist, for other tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +30,7 @@ mod syncs;
 const OS: SessionFileOptions = SessionFileOptions { durability: Durability::Os, lock: Lock::None };
 const FSYNC: SessionFileOptions = SessionFileOptions { durability: Durability::Fsync, lock: Lock::None };
 
-/// A directory of its own, in memory where there is one: thousands of cases wait for no disk.
+/// A new directory, in memory if possible, so that thousands of cases do not wait for a disk.
 pub fn scratch() -> tempfile::TempDir {
     let memory = tempfile::tempdir_in("/dev/shm");
     memory.or_else(|_| tempfile::tempdir()).expect("a directory")
@@ -38,7 +38,7 @@ pub fn scratch() -> tempfile::TempDir {
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n";
 
-/// Makes the file of a session that has none, of a header and an entry.
+/// Creates the file of a session without one: a header and an entry.
 fn make_file(session: &mut Session) -> Result<()> {
     let entry = NewEntry::new(EntryKind::Custom, b"{}", 0.0);
     let (plan, before) = (AppendPlan::MakeFile { entries: 0 }, HEADER.trim_end().as_bytes().to_vec());
@@ -84,12 +84,12 @@ fn every_fault() -> Vec<InjectedFault> {
     for code in [libc::ENOSPC, libc::EIO, libc::EINTR, libc::EACCES, libc::ENOENT] {
         all.extend([InjectedFault::Once(code), InjectedFault::Always(code)]);
     }
-    // A call that is interrupted forever is tried forever.
+    // A call that is always interrupted would be repeated forever.
     all.retain(|fault| *fault != InjectedFault::Always(libc::EINTR));
     all
 }
 
-/// No file is left behind that nobody will remove.
+/// Checks that no file remains that nobody will remove.
 fn nothing_left_behind(dir: &Path, what: &str) {
     crate::locks::sweep::sweep(dir);
     for entry in fs::read_dir(dir).expect("read") {

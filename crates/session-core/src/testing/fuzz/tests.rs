@@ -1,5 +1,6 @@
-//! The driver: mutates the corpus by a seeded generator, keeps what does something new, and stops at the first failure.
-//! `PSN_FUZZ_SECONDS` makes it run that long, `PSN_FUZZ_SEED` gives its seed, `PSN_FUZZ_TARGET` only one target.
+//! The driver: mutates the corpus by a seeded generator, keeps inputs with new behaviour, and stops at the first
+//! failure. The environment variable `PSN_FUZZ_SECONDS` is how long it runs, `PSN_FUZZ_SEED` its seed, and
+//! `PSN_FUZZ_TARGET` selects one target.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,7 +15,7 @@ mod open;
 mod operations;
 mod repair;
 
-/// Whether a target runs on the core, or on one with a mistake in it that the target must find.
+/// Whether a target runs on the core, or on one with a planted bug that the target must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Core,
@@ -23,7 +24,7 @@ pub enum Subject {
 
 type Target = fn(&[u8], Subject) -> u64;
 
-/// A generator that gives the same numbers everywhere.
+/// A generator that returns the same numbers on every system.
 pub struct Random(u64);
 
 impl Random {
@@ -104,7 +105,7 @@ fn seed() -> u64 {
     env_number("PSN_FUZZ_SEED").unwrap_or(20_251_121)
 }
 
-/// The inputs that are kept, in the order of their names.
+/// The inputs in the corpus, sorted by name.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = fs::read_dir(corpus_of(name))
         .expect("the corpus is in the repository")
@@ -115,7 +116,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).expect("read")).collect()
 }
 
-/// Runs a target on its corpus and on mutations of it. Gives how many inputs it took, and the input that failed.
+/// Runs a target on its corpus and on mutations of it. Returns how many inputs ran, and the input that failed.
 fn drive(name: &str, target: Target, subject: Subject, cases: u32) -> (usize, Option<Vec<u8>>) {
     let only = std::env::var("PSN_FUZZ_TARGET").unwrap_or_default();
     let seconds = env_number("PSN_FUZZ_SECONDS").filter(|_| subject == Subject::Core);
@@ -162,7 +163,7 @@ fn check(name: &str, target: Target, cases: u32) {
     }
 }
 
-/// A target on a subject with a mistake in it must fail within as many inputs.
+/// A target must fail on a subject with a planted bug within this many inputs.
 fn finds_the_planted_bug(name: &str, target: Target, cases: u32) {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));

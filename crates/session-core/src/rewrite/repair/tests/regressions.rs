@@ -1,5 +1,5 @@
-//! What happened once: files that took minutes, entries that nobody had written, headers that were thrown away, lines of
-//! others that were nowhere.
+//! Earlier errors of repairs: files that took minutes, entries that nobody had written, headers that were dropped,
+//! lines of others that were lost.
 
 use std::io::Write;
 
@@ -100,7 +100,7 @@ fn entries(text: &str) -> Vec<&str> {
     pieces(text).filter(whole).filter_map(|piece| piece.whole).collect::<Vec<_>>()
 }
 
-/// Whether half a line ends where a value may come.
+/// Whether the next byte after half a line may begin a value.
 fn wants_value(half: &str) -> bool {
     let (mut open, mut in_string, mut escaped) = (Vec::new(), false, false);
     let mut last = ' ';
@@ -136,11 +136,11 @@ fn arguments_of_a_tool_call_are_not_entries() {
         for cut in (1..line.len()).filter(|&at| line.is_char_boundary(at)) {
             let half = &line[..cut];
             assert!(entries(half).is_empty(), "{half}");
-            // A line that begins with a whole entry has it, whatever follows.
+            // A line that begins with a whole entry contains it, even if anything follows.
             let rest = &line[cut..];
             assert_eq!(entries(rest).len(), usize::from(rest.starts_with(EVIL)), "{rest}");
             let fused = format!("{half}{spaced}");
-            // Cut where a value may come, the next line reads as that value.
+            // If the cut is where a value may begin, the next line is read as that value.
             if wants_value(half) {
                 assert!(entries(&fused).is_empty(), "{fused}")
             } else {
@@ -201,7 +201,7 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
             let has = |field: &str| half.contains(field);
             let kept =
                 |field: &str, value: &str, other: &str| if has(field) { value.to_owned() } else { other.to_owned() };
-            // Without its type half a line is not a header's.
+            // Without its type, half a line is not recognised as a header.
             if !has("\"session\"") {
                 assert_eq!(header.id, text.as_bytes());
                 continue;
@@ -257,7 +257,7 @@ fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
         let lines = fs::read_to_string(&path).expect("read");
         assert_eq!(parents(&lines.lines().map(str::to_owned).collect::<Vec<_>>()).len(), 2, "{moment:?}: {lines}");
     }
-    // Who has the file open still writes to it when another has its name.
+    // A process that has the file open still writes to it when another file has its name.
     let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
     let mut old = fs::OpenOptions::new().append(true).open(&path).expect("opened");
     before_next(FsCall::Rename, move || {
@@ -330,7 +330,7 @@ fn a_file_that_another_replaces_during_a_repair_keeps_the_others_work() {
     }
 }
 
-/// Every line that can be read is passed on by what reads them, whatever is around it.
+/// Every line that can be read is passed on by each reader, even between damaged lines.
 #[test]
 fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));

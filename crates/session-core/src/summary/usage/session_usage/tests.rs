@@ -11,7 +11,7 @@ use crate::testing::tests::count;
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
 impl SessionUsage {
-    /// Every line read whole: slow, and plainly right.
+    /// The usage of a text, each line read as a whole: slow, but obviously correct.
     fn of_lines(text: &str, version: Version) -> SessionUsage {
         let mut usage = SessionUsage::default();
         let mut offset = 0;
@@ -59,7 +59,7 @@ fn json(choices: &[&'static str]) -> impl Strategy<Value = &'static str> + Clone
     prop::sample::select(choices.to_vec())
 }
 
-/// Entries that stand for calls, as they are and as they should not be.
+/// Valid entries with calls, and entries with errors.
 fn lines() -> impl Strategy<Value = String> {
     let usage = json(&[
         r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{"input":0.1,"total":0.25}}"#,
@@ -142,11 +142,11 @@ proptest! {
         }
         let found = scan(&text, SummaryProgress::default());
         let version = if version == 1 { Version::V1 } else { Version::Current };
-        // Packed: a time that is none does not equal itself.
+        // Packed, because NaN times are not equal to themselves.
         let slowly = pack(&SessionUsage::of_lines(&text, version)).expect("memory");
         prop_assert_eq!(pack(&found.usage).expect("memory"), slowly.clone());
         prop_assert_eq!(unpack(&slowly).map(|usage: SessionUsage| pack(&usage).expect("memory")), Some(slowly.clone()));
-        // Going on from any line gives the same, the earlier part packed as in the catalog.
+        // Continuing from any line has the same result, with the earlier part packed as in the catalog.
         let cut = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(text.len() % 7).map(|(at, _)| at + 1);
         let Some(cut) = cut else { return Ok(()) };
         let mut half = complete_lines(&text[..cut]);
@@ -183,7 +183,7 @@ fn copies_of_a_call_have_its_identity_whatever_their_ids() {
     assert_eq!(identities[0], identities[1]);
     let different: std::collections::HashSet<_> = identities.iter().collect();
     assert_eq!((different.len(), usage.models.len()), (4, 2));
-    // Where nothing tells the time, the id does.
+    // If there is no time, the id distinguishes calls.
     let untimed =
         |id: &str| format!(r#"{{"type":"usage","id":"{id}","provider":"p","model":"m","usage":{{"input":1}}}}"#);
     let usage = usage_of(&[&untimed("a"), &untimed("a"), &untimed("b")]);

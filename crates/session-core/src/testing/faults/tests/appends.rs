@@ -1,4 +1,4 @@
-//! What a session appends, and takes in, while the world does something to its file and the disk fails.
+//! Appends, and reading the changes of others, while another process changes the file and the disk fails.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use crate::index::verify::verify;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
 
-/// Something a session does, and what the world does to its file before, or meanwhile.
+/// A call of a session, and the changes of others to its file before it or during it.
 struct Scenario {
     name: &'static str,
     options: SessionFileOptions,
@@ -16,7 +16,7 @@ struct Scenario {
 }
 
 thread_local! {
-    /// The lines that others wrote while the session was at work.
+    /// The lines that others wrote during the session's call.
     static THEIRS: RefCell<Vec<String>> = RefCell::default();
 }
 
@@ -24,7 +24,7 @@ fn foreign(id: &str) -> String {
     format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"c\"}}\n")
 }
 
-/// Another process writes a line, right before the session's next call of this kind.
+/// Another process writes a line right before the session's next call of this kind.
 fn others_write_before(call: FsCall, path: &str, id: &'static str) {
     let path = path.to_owned();
     before_next(call, move || {
@@ -167,7 +167,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
     let known = ids(&session);
     let leaf = session.tree().leaf().map(|row| ids(&session)[row as usize].clone());
     THEIRS.with(|theirs| theirs.take());
-    // Whoever wrote it: what is in the file now stays, byte for byte.
+    // Lines of any writer that are in the file now must stay, byte by byte.
     let there = fs::read_to_string(&path).unwrap_or_default();
     let (result, made) = with(at, fault, || (scenario.work)(&mut session));
     let theirs = THEIRS.with(|theirs| theirs.take());
@@ -199,14 +199,15 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
     let mut fused = 0;
     let text = fs::read_to_string(&path).expect("read");
     assert!(text.starts_with(&there), "{what}: there was\n{there}\nand now there is\n{text}");
-    // Half a line of our own may stay where the disk refuses to take it back as well, but alone, fused with nothing.
+    // If the disk also refuses the roll-back, half a line of ours may stay, but alone, not fused with another line.
     let gives_up = matches!(fault, InjectedFault::Always(_) | InjectedFault::ShortThen(_));
     let mut file = ids(&opened(&path, SessionFileOptions::default()));
     for id in &theirs {
         let line = foreign(id);
-        // Half a line of ours before it may have been made blank.
+        // Half a line of ours before it may have been overwritten with spaces.
         let is_whole = text.lines().any(|one| one.trim() == line.trim());
-        // What others wrote after the torn line in that very moment is on its line, and nobody can part them before a repair.
+        // A line that others wrote after the torn line at the same moment is fused with it. Only a repair can separate
+        // them.
         assert!(is_whole || gives_up && text.contains(line.trim()), "{what}: {id} of others is not in\n{text}");
         if !is_whole {
             acknowledged.remove(id);

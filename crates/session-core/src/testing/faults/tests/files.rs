@@ -1,4 +1,5 @@
-//! Files that are written whole, and files that are only read, on a disk that fails: old or new, never in between.
+//! Files that are written whole, and files that are only read, on a disk that fails: the old or the new file, never a
+//! mixture.
 
 use super::*;
 use crate::index::verify::verify;
@@ -7,7 +8,7 @@ use crate::session::branch::BranchLines;
 use crate::session::branch::{plan, BranchLabel};
 use crate::session::fork::ForkSource;
 
-/// Runs work on a fresh directory with a fault at every call in turn, checking after each.
+/// Runs work in a new directory, with a fault at each call in turn, and checks the result each time.
 pub(crate) fn in_turn(
     name: &str,
     work: impl Fn(&Path) -> Result<()>,
@@ -144,10 +145,10 @@ fn a_merge_that_fails_leaves_the_old_file_or_the_new_one() {
     assert!(cases > 100, "{cases} faults");
 }
 
-/// The labels of a branch are written after it.
+/// The labels of a branch are written after its path.
 const LABEL: &str = "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"b\",\"targetId\":\"a\",\"label\":\"x\"}";
 
-/// Takes the path to the second entry to a file of its own.
+/// Branches: copies the path to the second entry to a file of its own.
 pub(crate) fn branch(dir: &Path, options: SessionFileOptions) -> Result<Session> {
     let old = session_at(&at(dir, "s.jsonl"), options)?;
     let mut plan = plan(old.tree(), 1).expect("memory");
@@ -181,7 +182,7 @@ fn a_branch_that_fails_is_whole_or_not_there() {
                 let (left, all) = (lines.get(1..4).unwrap_or_default(), three());
                 let expected: Vec<&str> = all.lines().skip(1).take(2).chain([LABEL]).collect();
                 assert_eq!(left, expected, "{what}");
-                // Half of the line that came then may stay where the disk never works again, and is nobody's.
+                // If the disk never works again, half of the line that was written at that moment may stay.
                 assert!(result.is_err() || lines.len() == 5, "{what}: {text}");
                 let found = ids(&opened(&at(dir, "b.jsonl"), OS));
                 assert!(result.is_err() || found.len() == 4, "{what}: {found:?}");
@@ -204,7 +205,7 @@ fn a_repair_that_fails_leaves_the_old_file_or_the_new_one() {
         |dir, result, what| {
             let path = at(dir, "s.jsonl");
             let text = fs::read_to_string(&path).expect("read");
-            // A kill is a disk on which nothing works from then on.
+            // A kill is simulated by a disk on which every later call fails.
             let kept = fs::read_to_string(at(dir, "s.jsonl.bak")).ok();
             assert!(kept.is_none_or(|kept| kept == broken), "{what}: half of the original was kept under its name");
             match text == broken {
@@ -240,7 +241,7 @@ fn a_header_for_an_empty_file_that_fails_leaves_it_empty() {
     assert!(cases > 40, "{cases} faults");
 }
 
-/// What opens, reads, verifies or closes a file gives what is there or an error, and changes nothing.
+/// Opening, reading, verifying and closing a file return the content or an error, and change nothing.
 #[test]
 fn reading_that_fails_changes_nothing() {
     type Read = fn(&str) -> Result<()>;

@@ -1,4 +1,4 @@
-//! Locks and directories on a storage that fails.
+//! Locks and directories on a disk that fails.
 
 use super::files::{in_turn, OLD};
 use super::*;
@@ -16,7 +16,7 @@ fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
                     fs::write(format!("{path}.lock"), text).expect("written");
                 }
                 let lock = crate::locks::lock_file::SessionLockGuard::take(&path)?;
-                // Whoever was told that it has the lock has it.
+                // If a call returned that it has the lock, it has the lock.
                 let me = Some(Some(std::process::id()));
                 without_faults(|| assert_eq!(crate::locks::lock_file::held(&path).expect("asked"), me));
                 drop(lock);
@@ -44,7 +44,7 @@ fn an_exclusive_open_that_fails_is_done_by_the_next() {
         },
         |dir, result, what| {
             let mut session = opened(&at(dir, "s.jsonl"), exclusive);
-            // What the disk refuses to take back as well stays.
+            // If the disk also refuses the removal, the lock file stays.
             let gives_up = what.contains("Always") || what.contains("ShortThen");
             let most = 1 + usize::from(result.is_ok() || gives_up);
             assert!((1 + usize::from(result.is_ok())..=most).contains(&session.tree().len()), "{what}");
@@ -55,7 +55,8 @@ fn an_exclusive_open_that_fails_is_done_by_the_next() {
     assert!(cases > 200, "{cases}");
 }
 
-/// The parents of new directories were never synced: after a power failure the first entry of a new directory may be gone.
+/// Regression: the parents of new directories were never synced, so the first entry in a new directory could be lost in
+/// a power failure.
 #[test]
 fn new_directories_are_on_disk_with_their_names_or_made_again() {
     let make = |dir: &Path| {

@@ -1,5 +1,5 @@
-//! Everything that writes a session file, on file systems that lack something: it works, or it is an error that names the file
-//! and the cause, and what was there is as it was.
+//! All writes of session files on file systems without some feature. Each write succeeds, or fails with an error that
+//! names the file and the cause, and the earlier content is unchanged.
 
 #[cfg(feature = "lists")]
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ use crate::rewrite::merge::merge;
 use crate::rewrite::repair::repair;
 use crate::session::fork::ForkSource;
 
-/// What is done on a file system.
+/// The kinds of work on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     Create,
@@ -30,7 +30,7 @@ enum Work {
     Fork,
     Branch,
     Merge,
-    /// The file was deleted while it was open.
+    /// Appending after the open file was deleted.
     Restore,
     #[cfg(feature = "lists")]
     Catalog,
@@ -50,7 +50,7 @@ const ALL: &[Work] = &[
     Work::Catalog,
 ];
 
-/// A kind of file system, and what cannot be done there.
+/// A kind of file system, and the work that is impossible there.
 struct OddFileSystem {
     name: &'static str,
     file_system: FileSystem,
@@ -61,7 +61,7 @@ const fn refusing(refused: &'static [(FsCall, i32)]) -> FileSystem {
     FileSystem { refused, ..FileSystem::PLAIN }
 }
 
-/// Everything but the catalog, without which a list reads the files.
+/// All work but the catalog's. Without a catalog a list reads the files.
 const WRITES: &[Work] = &[
     Work::Create,
     Work::Append,
@@ -83,7 +83,7 @@ const KINDS: &[OddFileSystem] = &[
         file_system: refusing(&[(FsCall::Link, libc::ENOTSUP)]),
         fails: &[],
     },
-    // A repair or merge may not run beside another writer.
+    // A repair or a merge must not run beside another writer.
     OddFileSystem {
         name: "no locks",
         file_system: refusing(&[(FsCall::Lock, libc::ENOLCK)]),
@@ -170,7 +170,7 @@ const KINDS: &[OddFileSystem] = &[
 const BROKEN: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n{\"type\":\"custom\",\"id\":\"a\n{\"type\":\"custom\",\"id\":\"b\",\"parentId\":null}\n";
 
 impl Work {
-    /// What is in the session file before.
+    /// The content of the session file before the work.
     fn before(self) -> String {
         match self {
             Self::Migrate => OLD.to_owned(),
@@ -180,7 +180,7 @@ impl Work {
     }
 
     fn run(self, dir: &Path) -> Result<()> {
-        // Where names have no case, it is opened by another one.
+        // If names have no case, the file is opened by a name in another case.
         let path = at(dir, "s.jsonl");
         let open = |options| Session::open(&path, Persistence::File, options);
         match self {
@@ -259,18 +259,18 @@ fn check(OddFileSystem { name, file_system, fails }: &OddFileSystem, work: Work)
     match result {
         Ok(()) => {
             let report = verify(at(dir.path(), file)).expect("readable");
-            // A migration keeps a damaged line where it stood.
+            // A migration keeps a damaged line at its place.
             assert!(report.ok || work == Work::Migrate, "{what}: {report:?}");
             assert_eq!(report.entries, entries, "{what}");
         }
         Err(error) => {
             let text = error.to_string();
             assert!(text.contains(at(dir.path(), "").as_str()) && error.as_io().is_some(), "{what}: {text}");
-            // The test deleted the file itself, and the session's handle was the only one.
+            // The test itself deleted the file, and only the session had a handle of it.
             if work != Work::Restore {
                 assert_eq!(fs::read_to_string(&path).expect("read"), work.before(), "{what}");
             }
-            // A new session's header may be there already when its first entry fails.
+            // If the first entry of a new session fails, its header may exist already.
             let left = fs::read_to_string(at(dir.path(), file)).unwrap_or_default();
             assert!(file == "s.jsonl" || left.lines().count() <= 1, "{what}: {left}");
         }
@@ -284,7 +284,7 @@ fn every_write_works_on_every_file_system_or_says_why_not() {
     assert_eq!(failed.count(), 0, "each is printed above");
 }
 
-/// As on APFS, whatever a program makes of the name.
+/// As on APFS, for any form of the name.
 #[test]
 fn a_session_whose_name_has_an_accent_has_one_lock_however_the_accent_is_written() {
     let dir = scratch();

@@ -1,4 +1,4 @@
-//! What waits for the disk, and in which order: by the calls that were made, and the files they were made for.
+//! Waits for the disk and their order, by the calls that were made and the files of the calls.
 
 use super::*;
 use crate::index::verify::verify;
@@ -6,14 +6,14 @@ use crate::io::fs::faults::{before_next, Made};
 use crate::io::fs::{stat_path, FileId, FsCall};
 use crate::session::fork::ForkSource;
 
-/// The calls of work in which nothing fails.
+/// The calls of work that succeeds.
 fn calls(work: impl FnOnce() -> Result<()>) -> Made {
     let (result, made) = with(usize::MAX, InjectedFault::Short, work);
     result.expect("nothing fails");
     made
 }
 
-/// Which file or directory a path leads to.
+/// The file or directory to which a path leads.
 fn file_id(path: &Path) -> FileId {
     stat_path(path).expect("it can be asked").expect("it is there").file_id
 }
@@ -22,15 +22,15 @@ fn syncs(made: &Made) -> usize {
     made.calls.iter().filter(|call| **call == FsCall::Sync).count()
 }
 
-/// The disk has the file at `path` before this returned: a wait for it follows the last write to it.
+/// Checks that the file at `path` was on disk before the call returned: a sync follows the last write to it.
 fn waited_for(made: &Made, path: &str, what: &str) {
     let (writes, syncs) =
         (made.of(FsCall::Write, file_id(path.as_ref())), made.of(FsCall::Sync, file_id(path.as_ref())));
     assert!(!writes.is_empty() && writes.last() < syncs.last(), "{what}: written at {writes:?}, synced at {syncs:?}");
 }
 
-/// Written, then waited for, then named, then the directory waited for: a power failure at any moment leaves the old file or
-/// the new one.
+/// Checks the order: write, sync, rename, sync of the directory. So a power failure at any moment leaves the old file
+/// or the new one.
 fn is_in_order(made: &Made, path: &str, named: FsCall, what: &str) {
     waited_for(made, path, what);
     let file = file_id(path.as_ref());
@@ -114,12 +114,13 @@ fn flush_waits_for_the_file_and_its_name() {
     }
 }
 
-/// What is written whole: how, and by which call it gets its name.
+/// For each file that is written whole: the work, and the call that gives the file its name.
 #[test]
 fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is() {
     const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
     type Work = fn(&Path, SessionFileOptions) -> Result<()>;
-    /// SessionFileOptions, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
+    /// The options, the name of the case, the content of `s.jsonl` before, the work, the file, and the call that names
+    /// it.
     type Case = (SessionFileOptions, &'static str, String, Work, &'static str, FsCall);
     let migrates: Work = |dir, options| Session::open(at(dir, "s.jsonl"), Persistence::File, options).map(drop);
     let repairs: Work = |dir, _| crate::rewrite::repair::repair(at(dir, "s.jsonl"), 0.0).map(drop);
@@ -135,7 +136,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     };
     let mut cases: Vec<Case> = Vec::new();
     for options in [OS, FSYNC] {
-        // Where something of old is at stake the disk is waited for whatever was chosen.
+        // If old content may be lost, the disk is synced whatever the option is.
         cases.push((options, "migration", OLD.into(), migrates, "s.jsonl", FsCall::Rename));
         cases.push((options, "repair", three() + "torn", repairs, "s.jsonl", FsCall::Rename));
         cases.push((options, "deleted file", three(), restores, "s.jsonl", FsCall::Link));

@@ -1,5 +1,5 @@
-//! Reading lines: the first byte chooses how much is read at once, the second how much the source gives; the rest is
-//! the file.
+//! Reading lines. The first byte of the input is how many bytes are read at once, the second how many the source
+//! returns; the rest is the file.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,5 @@
-//! Opening: the first two bytes say where the file ended when it was opened; the rest of it came in later.
+//! Opening a file. The first two bytes of the input are the size of the file when it is opened; the rest of it is
+//! appended later.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -14,7 +15,7 @@ use crate::storage::memory::MemoryStorage;
 use crate::tree::tree_integrity::check_integrity;
 use crate::tree::{ChildrenOf, RowNo, Tree};
 
-/// Ids of the entries that a plain reading finds; None for what is not a session.
+/// The ids of the entries by a simple reader; None if the text is not a session.
 fn plainly(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut lines = bytes.split(|byte| *byte == b'\n').map(String::from_utf8_lossy);
     let header = lines.find(|line| is_json(line))?;
@@ -42,7 +43,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     let Some(loaded) = loaded else { return 1 };
     let index = loaded.index;
     let rows: Vec<RowNo> = (0..index.tree.len() as RowNo).collect();
-    // Every line is where the index has it, and every walk ends.
+    // Every line is at its indexed position, and every walk ends.
     let mut read = 0;
     let read_all = index.lines(&storage, &rows, &mut |_, _, _| {
         read += 1;
@@ -66,8 +67,8 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     }
     let found = check_integrity(&index.tree).expect("memory");
 
-    // The same file, of which only the beginning was there at first. A line that was whole without its newline may
-    // have been continued since: then there is nothing to compare.
+    // The same file, but at first only its start existed. An unterminated line that was whole may have been continued
+    // since. Then there is nothing to compare.
     let cut = (usize::from(*high) << 8 | usize::from(*low)) % (bytes.len() + 1);
     let torn = bytes[..cut].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let continued = bytes[cut..].split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -75,12 +76,12 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     if let Some(mut early) =
         early.filter(|_| continued.iter().all(u8::is_ascii_whitespace) || !is_json(&String::from_utf8_lossy(torn)))
     {
-        // The leaf stays the entry it was: the last that has its id.
+        // The leaf is still the same entry: the last one with its id.
         let leaf_of =
             |tree: &Tree| tree.leaf().filter(|_| subject == Subject::Core).map(|row| tree.id_of(row).to_vec());
         let (leaf, before) = (leaf_of(&early.index.tree), early.index.tree.len());
         early.index.read_more(&storage, u64::MAX).expect("memory has no errors");
-        // The planted bug: a line that was torn when the file was opened is taken twice.
+        // The planted bug: a line that was torn when the file was opened is indexed twice.
         if subject == Subject::Planted && !torn.is_empty() && early.index.tree.len() > before {
             let last = ids(&early.index).pop().unwrap_or_default();
             let line = format!("{{\"id\":{}}}", crate::json::quoted(&last).expect("memory"));

@@ -1,5 +1,5 @@
-//! Operations: each byte is one, on a session whose file others change meanwhile. What must be in the file is kept in
-//! a list beside it.
+//! Operations. Each byte of the input is an operation on a session whose file others change at the same time. A list
+//! beside it contains the entries that must be in the file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,9 +35,9 @@ fn add(path: &str, text: &str) {
 struct World {
     path: String,
     session: Session,
-    /// What must be there in the end.
+    /// The entries that must exist in the end.
     expected: BTreeSet<String>,
-    /// What this session appended itself, since it was opened.
+    /// The entries that this session appended since it was opened.
     own: BTreeSet<String>,
     names: usize,
 }
@@ -48,12 +48,12 @@ impl World {
         self.session.take_remap();
     }
 
-    /// What others took out where no file is left that has it.
+    /// Others removed entries, and no file contains them any more.
     fn lose_own(&mut self) {
         self.own.retain(|id| self.expected.contains(id));
     }
 
-    /// What will be there once what is ours was added to what others left, with what it hangs from.
+    /// The entries that exist after ours, with their ancestors, were added to the entries that others kept.
     fn with_own(&self, kept: &BTreeSet<String>) -> BTreeSet<String> {
         let tree = self.session.tree();
         let mut all = kept.clone();
@@ -71,7 +71,7 @@ impl World {
     }
 
     fn append(&mut self, subject: Subject) {
-        // The planted bug: a line is written without a look at what is there.
+        // The planted bug: a line is written without checking the file first.
         if subject == Subject::Planted && self.names > 2 {
             let id = format!("planted{}", self.names);
             self.names += 1;
@@ -92,7 +92,7 @@ impl World {
         format!("f{}", self.names)
     }
 
-    /// The file as others would write it: what they know of, without what only we have.
+    /// The file as others would write it: the entries that they know, without the entries that only we have.
     fn rewritten(&mut self, keep: usize) -> String {
         let all: Vec<String> = self.expected.iter().cloned().collect();
         let kept: BTreeSet<String> =
@@ -107,7 +107,7 @@ impl World {
         match byte % 16 {
             0..=2 => self.append(subject),
             3 if is_there => {
-                // After a torn line a whole one of theirs would be fused with it: they begin on a line of their own.
+                // After a torn line, others begin on a new line; otherwise their line would be fused with it.
                 let ended = fs::read(&self.path).expect("read").ends_with(b"\n");
                 let id = self.foreign();
                 add(&self.path, &(if ended { String::new() } else { "\n".to_owned() } + &entry(&id)));
@@ -118,11 +118,12 @@ impl World {
                 add(&self.path, half);
             }
             5 => {
-                // What others wrote and we never read goes with the file, and all of it if nobody has it open.
+                // Entries of others that we have not read are lost with the file, and all entries if nobody has it
+                // open.
                 self.reload();
                 fs::remove_file(&self.path).expect("removed");
             }
-            // Another file in its place, by a rename: the manager has the old one open, or not.
+            // Another file takes the name by a rename. The manager may have the old one open or not.
             6 | 12 if is_there => {
                 self.reload();
                 if byte % 16 == 12 {
@@ -137,7 +138,7 @@ impl World {
                     _ => self.expected = self.with_own(&self.expected),
                 }
             }
-            // Another content in place, shorter, longer or of the same length.
+            // The content is replaced in place: by a shorter, a longer, or an equally long one.
             7 | 13 if is_there => {
                 self.reload();
                 let before = fs::read_to_string(&self.path).expect("read");
@@ -148,7 +149,7 @@ impl World {
                     self.expected.insert(id);
                 }
                 fs::write(&self.path, &text).expect("written");
-                // What was taken out stays out.
+                // Entries that were removed stay removed.
                 self.lose_own();
                 self.reload();
             }
@@ -163,7 +164,7 @@ impl World {
                 self.session = opened(&self.path);
                 self.own.clear();
             }
-            // As editors save: the old file gets another name, a new one is written.
+            // As editors save: the old file is renamed, and a new one is written.
             14 if is_there => {
                 self.reload();
                 fs::rename(&self.path, format!("{}.away", self.path)).expect("renamed");
@@ -172,7 +173,7 @@ impl World {
                 self.expected = self.with_own(&self.expected);
                 self.session.check_and_close().expect("the disk works");
             }
-            // Another session comes and goes: nothing is written to it.
+            // Another session takes the name for a while. Nothing may be written to it.
             15 if is_there => {
                 self.reload();
                 let before = fs::read(&self.path).expect("read");

@@ -1,5 +1,5 @@
-//! Verifying and repairing: the input is the file. Verifying changes nothing and counts every line; repairing gives a
-//! file that verifies, in which every entry is that could be read, and keeps the original.
+//! Verifying and repairing. The input is the file. Verifying changes nothing and counts every line. Repairing writes a
+//! file that verifies and contains every entry that could be read, and keeps the original.
 
 use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
@@ -15,8 +15,8 @@ use crate::json::ObjectText;
 use crate::rewrite::repair::repair;
 use crate::testing::faults::tests::scratch;
 
-/// What makes an entry the one it is, wherever it hangs: a repair may change what points at others, and a migration
-/// renames roles and indexes.
+/// The part of an entry that neither a repair nor a migration may change. A repair may change references to other
+/// entries; a migration renames roles and indexes.
 fn essence(line: &str, migrates: bool) -> Option<Vec<u8>> {
     let mut object = ObjectText::read(line).expect("memory")?;
     for key in ["id", "parentId", "targetId", "firstKeptEntryId"] {
@@ -29,7 +29,7 @@ fn essence(line: &str, migrates: bool) -> Option<Vec<u8>> {
     Some(object.text().expect("memory"))
 }
 
-/// The entries of a file, by their essence; every line of version 1 that is an object is one.
+/// The entries of a file, by their essence. In version 1 every line that is an object is an entry.
 fn entries(bytes: &[u8], first_version: bool, migrates: bool) -> BTreeMap<Vec<u8>, usize> {
     let mut found = BTreeMap::new();
     for line in bytes.split(|byte| *byte == b'\n').map(String::from_utf8_lossy) {
@@ -45,14 +45,14 @@ fn entries(bytes: &[u8], first_version: bool, migrates: bool) -> BTreeMap<Vec<u8
     found
 }
 
-/// A report tells of every line once, and of nothing else.
+/// A report lists every line once, and nothing else.
 fn check_report(report: &VerifyReport, bytes: &[u8]) {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     assert_eq!((report.bytes, report.lines), (bytes.len() as u64, lines.len() as u64));
     assert_eq!(report.ends_with_newline, bytes.last().is_none_or(|byte| *byte == b'\n'));
     let blank = lines.iter().filter(|line| is_blank(&String::from_utf8_lossy(line))).count() as u64;
     let header = u64::from(report.session_id.is_some());
-    // A header that stands late is told as damaged, and is the header all the same.
+    // A header in a later line is reported as damaged, but it is the header.
     let late = report.faults.damaged.iter().filter(|line| line.damage == Damage::LateHeader).count() as u64;
     let told = report.entries + report.faults.damaged.len() as u64 + blank;
     assert!(told + header == report.lines || late > 0 && told == report.lines, "{report:?}");
