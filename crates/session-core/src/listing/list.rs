@@ -226,7 +226,8 @@ mod tests {
         assert_eq!(published(&all, &[1, 2, 0, 3]), [false, false, true, true]);
     }
 
-    /// Regression: the name of the last session of a directory stayed in the catalog, and in its log, after the session was deleted.
+    /// Regression: the name of the last session of a directory stayed in the catalog, and in its log, after the session
+    /// was deleted.
     #[test]
     fn a_list_that_finds_no_session_clears_the_catalog() {
         for is_all in [false, true] {

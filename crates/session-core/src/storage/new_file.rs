@@ -186,7 +186,8 @@ mod tests {
         assert!(fs::try_lock(&other).expect("asked"), "nobody has it");
     }
 
-    /// Regression: a new file whose name could not be synced was removed with the line that another process had appended to it.
+    /// Regression: a new file whose name could not be synced was removed with the line that another process had
+    /// appended to it.
     #[test]
     #[cfg(unix)]
     fn a_new_file_whose_name_cannot_be_synced_is_removed_unless_others_wrote_there() {

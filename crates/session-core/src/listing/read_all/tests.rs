@@ -311,7 +311,8 @@ fn each_allocation_for_a_row_can_be_refused() {
         let unpacked =
             |after| refused(Refusal { size: 0, after }, || unpack::<(SummaryProgress, SessionUsage)>(&packed));
         let needed = (0..100).find(|after| unpacked(*after).is_some()).expect("unpacked");
-        // The texts of the summary, its list and set of dates; the lists of the usage that are not empty, and the name of the model.
+        // The texts of the summary, its list and set of dates; the lists of the usage that are not empty, and the name
+        // of the model.
         assert_eq!(needed, 6 + 1 + 2 + 3 + 1);
     }
 }

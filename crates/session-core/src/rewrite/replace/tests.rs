@@ -67,7 +67,8 @@ fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
     assert!(verify(&path).expect("read").ok);
 }
 
-/// Regression: lines that came at the last carry-over before the rename were migrated twice, and the first got a parent that is in no line.
+/// Regression: lines that came at the last carry-over before the rename were migrated twice, and the first got a parent
+/// that is in no line.
 #[test]
 fn lines_that_are_written_at_each_carry_over_are_migrated_once() {
     fn add_at_each_sync(path: String, left: u32) {
@@ -304,7 +305,8 @@ fn a_late_line_that_cannot_be_read_at_first_is_kept_and_one_that_cannot_be_kept_
     assert!(error.contains("are lost") && error.matches("ENOSPC").count() == 2, "{error}");
 }
 
-/// Regression: a backup was named under another path than the one that the user gave, as `/private/var` for `/var` on macOS.
+/// Regression: a backup was named under another path than the one that the user gave, as `/private/var` for `/var` on
+/// macOS.
 #[cfg(unix)]
 #[test]
 fn a_backup_is_named_under_the_path_that_the_user_gave() {

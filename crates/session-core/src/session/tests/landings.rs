@@ -90,8 +90,8 @@ fn an_id_that_was_given_and_is_taken_is_an_error() {
     expect_whole(&session, &world);
 }
 
-/// Regression: a line that was added again to a file that had replaced ours continued half a line that another process had written in the
-/// moment before: both were damaged, and the entry counted as written.
+/// Regression: a line that was added again to a file that had replaced ours continued half a line that another process
+/// had written in the moment before: both were damaged, and the entry counted as written.
 #[test]
 #[cfg(unix)]
 fn half_a_line_of_another_process_is_not_continued_by_an_entry_that_is_added_again() {
@@ -133,7 +133,8 @@ fn an_entry_that_another_process_adds_again_at_the_same_moment_is_added_once() {
     expect_whole(&session, &world);
 }
 
-/// Regression: a line that another process appended while the file that had replaced ours was taken in was not seen by the next reload.
+/// Regression: a line that another process appended while the file that had replaced ours was taken in was not seen by
+/// the next reload.
 #[test]
 #[cfg(unix)]
 fn a_line_that_comes_while_another_file_is_taken_in_is_seen_by_the_next_reload() {

@@ -44,8 +44,8 @@ fn a_line_that_is_rolled_back_leaves_what_others_wrote() {
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
 }
 
-/// Regression: a line whose sync failed was overwritten with the newline that had ended another writer's line before it, so that this one
-/// and the next one became one damaged line.
+/// Regression: a line whose sync failed was overwritten with the newline that had ended another writer's line before
+/// it, so that this one and the next one became one damaged line.
 #[test]
 #[cfg(unix)]
 fn a_line_that_could_not_be_synced_leaves_the_lines_before_and_after_it_apart() {
@@ -102,8 +102,8 @@ fn a_file_without_an_end_is_not_a_session_file() {
     }
 }
 
-/// Regression: on Windows, where a file system has no POSIX delete, a deleted session's path refuses access while the file is open.
-/// Appends failed with that error instead of noticing that the file was deleted.
+/// Regression: on Windows, where a file system has no POSIX delete, a deleted session's path refuses access while the
+/// file is open. Appends failed with that error instead of noticing that the file was deleted.
 #[test]
 #[cfg(unix)]
 fn a_deleted_file_is_gone_though_its_path_refuses_access() {

@@ -169,8 +169,8 @@ const WHOLE_HEADER: &str =
     "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\
                             \"cwd\":\"/my/project\",\"parentSession\":\"/p\"}";
 
-/// Regression: a header that could be read was replaced by an empty one.
-/// A byte order mark, zeros, half a line or an entry on its line cost a session its header, and so its working directory.
+/// Regression: a header that could be read was replaced by an empty one. A byte order mark, zeros, half a line or an
+/// entry on its line cost a session its header, and so its working directory.
 #[test]
 fn a_header_that_can_be_read_is_kept() {
     let half = &entry("x", "null")[..30];
@@ -398,7 +398,8 @@ fn files_of_other_programs_are_told_from_damaged_sessions() {
     }
 }
 
-/// Regression: of a session of version 1 whose header is cut `verify` said that it is a damaged session, and `repair` that it is none.
+/// Regression: of a session of version 1 whose header is cut `verify` said that it is a damaged session, and `repair`
+/// that it is none.
 #[test]
 fn verify_and_repair_agree_on_a_session_of_version_1_whose_header_is_cut() {
     let header = r#"{"type":"session","id":"i","timestamp":"2025-11-21T09:00:00.000Z","cwd":"/c"}"#;

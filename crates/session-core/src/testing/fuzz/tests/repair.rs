@@ -74,7 +74,8 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     let report = match repair(&path, 0.0) {
         Ok(report) => report,
         Err(error) => {
-            // What holds nothing of a session is not made one, and entries of a version that is not known stay as they are.
+            // What holds nothing of a session is not made one, and entries of a version that is not known stay as they
+            // are.
             let error = error.to_string();
             match error.contains("not a valid") {
                 true => assert!(before.other_format.is_some() || (before.entries, &before.session_id) == (0, &None)),
