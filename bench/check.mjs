@@ -13,6 +13,9 @@ export const FIGURES = {
 	"context-128mb": { ratio: 19 },
 	"footer-128mb": { ratio: 6 },
 	"looks-128mb": { ratio: 1.7, memory: 1.15 },
+	"start-answer": { ratio: 1 },
+	"start-answer-10mb": { ratio: 1.1 },
+	"start-answer-128mb": { ratio: 2.5 },
 	"terminal-128mb": { ratio: 5.5 },
 };
 

@@ -1,9 +1,19 @@
 // `pi-sessions verify` and `repair`, which show what the library says of damaged files.
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	statSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { branched, put, run, world } from "../../support/cli.js";
-import { anyManager, lockedOut, message, modeOf, text, user } from "../../support/scratch.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { bin, branched, put, run, runProgram, world } from "../../support/cli.js";
+import { anyManager, message, modeOf, text, user } from "../../support/scratch.js";
+import { tool } from "../../support/tools.js";
 
 /** A file with a damaged line, an orphan, an id that occurs twice, and a last line without an end. */
 function damaged(at: ReturnType<typeof world>): string {
@@ -17,12 +27,18 @@ function damaged(at: ReturnType<typeof world>): string {
 	return path;
 }
 
-/** Whether another user can run this checkout, as `lockedOut` does for root: not in a folder of mode 0700. */
-const isReachable = (() => {
-	if (process.geteuid?.() !== 0) return true;
-	for (let dir = __dirname; dir !== dirname(dir); dir = dirname(dir)) if ((modeOf(dir) & 0o5) !== 0o5) return false;
-	return true;
-})();
+/**
+ * Runs the command without the rights to read and search everything. A root without these capabilities is still the
+ * owner of the checkout, which may be in a folder that other users cannot enter.
+ */
+const runWithoutRights = (at: ReturnType<typeof world>, args: string[]) =>
+	process.geteuid?.() === 0
+		? runProgram(
+				tool("setpriv", "util-linux"),
+				["--inh-caps=-all", "--bounding-set=-all", process.execPath, bin, ...args],
+				at,
+			)
+		: run(at, args);
 
 describe("verify", () => {
 	test("tells what is wrong, line by line, and exits with 1", async () => {
@@ -136,26 +152,26 @@ describe("the most damaged files", () => {
 		expect(JSON.parse((await run(at, ["verify", "--all", "--json", "--dir", dirname(good)])).out)).toHaveLength(4);
 	});
 
-	test.runIf(isReachable)(
-		"a directory that may not be read, or a link that leads nowhere, does not hide the others",
-		async () => {
-			const { at, bad, good } = damagedStore();
-			symlinkSync("gone", join(dirname(good), "link.jsonl"));
-			mkdirSync(join(dirname(good), "folder.jsonl"));
-			const locked = dirname(bad.find((path) => path.endsWith("torn.jsonl")) as string);
-			const { code, out, err } = await lockedOut(locked, () => run(at, ["verify", "--all"]));
-			expect({ code, err }).toEqual({ code: 1, err: "" });
-			expect(out).toContain(`unreadable  ${locked}: EACCES`);
-			expect(out).toContain(`unreadable  ${join(dirname(good), "link.jsonl")}: ENOENT`);
-			expect(out).toContain("4 session files: 1 good, 1 faulty, 2 unreadable");
-			const sums = await lockedOut(locked, () => run(at, ["stats", "--all"]));
-			expect(sums.out).toContain("1 session, 11 entries");
-			expect(sums).toMatchObject({
-				code: 1,
-				err: expect.stringContaining(`EACCES: permission denied, scandir '${locked}'`),
-			});
-		},
-	);
+	test("a directory that may not be read, or a link that leads nowhere, does not hide the others", async () => {
+		const { at, bad, good } = damagedStore();
+		symlinkSync("gone", join(dirname(good), "link.jsonl"));
+		mkdirSync(join(dirname(good), "folder.jsonl"));
+		const locked = dirname(bad.find((path) => path.endsWith("torn.jsonl")) as string);
+		const mode = modeOf(locked);
+		chmodSync(locked, 0);
+		onTestFinished(() => chmodSync(locked, mode));
+		const { code, out, err } = await runWithoutRights(at, ["verify", "--all"]);
+		expect({ code, err }).toEqual({ code: 1, err: "" });
+		expect(out).toContain(`unreadable  ${locked}: EACCES`);
+		expect(out).toContain(`unreadable  ${join(dirname(good), "link.jsonl")}: ENOENT`);
+		expect(out).toContain("4 session files: 1 good, 1 faulty, 2 unreadable");
+		const sums = await runWithoutRights(at, ["stats", "--all"]);
+		expect(sums.out).toContain("1 session, 11 entries");
+		expect(sums).toMatchObject({
+			code: 1,
+			err: expect.stringContaining(`EACCES: permission denied, scandir '${locked}'`),
+		});
+	});
 
 	// Regression: stats --all left them out and did not say so.
 	test("stats --all says that it leaves them out", async () => {
