@@ -1,26 +1,24 @@
 // What `pi-sessions redact` and `pi-sync redact` have in common.
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { put, type Result, runProgram, type World, world } from "./cli.js";
-import { message, scratch, user } from "./scratch.js";
+import { header, message, scratch, user } from "./scratch.js";
 
 export const ID = "0194aaaa-1111-7000-8000-000000000001";
 export const FORK = "0194bbbb-1111-7000-8000-000000000002";
 export const SECRET = "the password is hunter2";
 
-/** A command, and how it says a few things. */
+/** A command, and the beginning of its list of copies that it cannot reach. */
 export interface RedactCommand {
 	bin: string;
 	run: (at: World, args: string[]) => Promise<Result>;
 	good: (at: World, args: string[]) => Promise<string>;
 	notReached: string;
-	nothing: string;
-	catalog: string;
 }
 
 /** A text leaves a session, its backup and copies of its entries. Returns where, for further tests. */
-export async function redactsEverywhere({ bin, run, good, notReached, nothing }: RedactCommand) {
+export async function redactsEverywhere({ bin, run, good, notReached }: RedactCommand) {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
 	const copy = put(at, FORK, [
@@ -40,7 +38,7 @@ export async function redactsEverywhere({ bin, run, good, notReached, nothing }:
 		input: "hunter2\n",
 	});
 	expect(said).toContain(`Not reached:\n  ${notReached}`);
-	expect(said).toContain("a pi that has the session open");
+	expect(said).toContain("the memory of a pi that has the session open: end that pi");
 	for (const path of [file, `${file}.bak`]) expect(readFileSync(path, "utf8")).not.toContain("hunter2");
 	// In another session only the copied entry is redacted, because the command names one session.
 	expect(
@@ -48,7 +46,7 @@ export async function redactsEverywhere({ bin, run, good, notReached, nothing }:
 			.split("\n")
 			.filter((line) => line.includes("hunter2")),
 	).toEqual([expect.stringContaining("hunter2 here, too")]);
-	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain(nothing);
+	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("Nothing to redact in ");
 	const { files, notReached: others } = JSON.parse(await good(at, ["redact", FORK, "--entry", "c", "--json"]));
 	expect(files).toMatchObject([{ file: copy, lines: 1, left: 0, isCatalogClean: true }]);
 	expect(others.length).toBeGreaterThan(2);
@@ -61,7 +59,7 @@ export async function redactsEverywhere({ bin, run, good, notReached, nothing }:
 }
 
 /** A catalog that cannot be written to may contain the text: the command says so at every run. */
-export async function tellsOfTheCatalog({ run, catalog }: RedactCommand): Promise<void> {
+export async function tellsOfTheCatalog({ run }: RedactCommand): Promise<void> {
 	const at = world();
 	put(at, ID, [message("a", null, user(SECRET))]);
 	const named = { ...at, env: { ...at.env, PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") } };
@@ -73,6 +71,58 @@ export async function tellsOfTheCatalog({ run, catalog }: RedactCommand): Promis
 	for (const lines of ["1 line", "0 lines"]) {
 		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
 		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
-		expect(out).toContain(catalog);
+		expect(out).toContain("the catalog may still contain the text");
 	}
+}
+
+/** Temporary files of killed processes go from every folder that may have sessions. */
+export async function removesTemporaryFiles({ good }: RedactCommand): Promise<void> {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user(SECRET))]);
+	const [dir, name] = [dirname(file), `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`];
+	const others = ["--other--", "--third--", "--empty--", "--other--/gone/run-0"].map((one) => join(dirname(dir), one));
+	for (const other of others) mkdirSync(other, { recursive: true });
+	// A session, and a file that is none.
+	writeFileSync(join(others[0] as string, "x.jsonl"), `${JSON.stringify(header({ id: "x" }))}\n`);
+	writeFileSync(join(others[1] as string, "x.jsonl"), "");
+	const left = [dir, ...others].map((one) => join(one, name));
+	for (const path of left) writeFileSync(path, readFileSync(file));
+	const clean = join(dir, ".pi-session-1.tmp");
+	writeFileSync(clean, "nothing of it");
+	const said = (verb: string, out: string): number =>
+		out.match(new RegExp(`^${verb} {2}\\S+: 1 temporary file of killed processes$`, "gm"))?.length ?? 0;
+	const planned = await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"]);
+	expect([said("would remove", planned), left.every((path) => existsSync(path))]).toEqual([left.length, true]);
+	const done = await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
+	expect([said("removed", done), left.some((path) => existsSync(path))]).toEqual([left.length, false]);
+	// Of an entry, too, whose session has it no more.
+	writeFileSync(left[3] as string, `${JSON.stringify(message("b", null, user("of an entry")))}\n`);
+	put(at, FORK, [message("b", null, user("of an entry"))]);
+	const { files } = JSON.parse(await good(at, ["redact", FORK, "--entry", "b", "--json"]));
+	expect(files).toContainEqual(expect.objectContaining({ file: others[2], temporaryFiles: [left[3]] }));
+}
+
+/** Files without the text are no failures, one line counts them, and a dry run has the same exit code. */
+export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
+	put(at, FORK, [message("a", null, user("hello"))]);
+	const dir = dirname(file);
+	writeFileSync(join(dir, "empty.jsonl"), "");
+	writeFileSync(join(dir, "other.jsonl"), '{"isSidechain":false,"type":"user","message":{"content":"hello"}}\n');
+	symlinkSync("gone", join(dir, "link.jsonl"));
+	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
+	const planned = await run(at, [...asked, "--dry-run"]);
+	expect([planned.code, planned.err]).toEqual([0, ""]);
+	expect(planned.out).toContain("4 other session files searched: 0 with the text, 4 without\n");
+	expect(planned.out).not.toContain("failed");
+	writeFileSync(join(dir, "other.jsonl"), '{"id":"b","text":"hunter\\u0032"}\n');
+	for (const more of [["--dry-run"], []]) {
+		const { code, out } = await run(at, [...asked, ...more]);
+		expect(code).toBe(1);
+		expect(out).toMatch(/^failed {2}\S+other\.jsonl: Session file is not a valid pi session/m);
+		expect(out).toContain("4 other session files searched: 0 with the text, 3 without, 1 failed\n");
+	}
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
 }

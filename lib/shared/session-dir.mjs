@@ -20,6 +20,9 @@ export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create
 /** The directory that contains all default session directories. */
 export const sessionsRoot = () => dirname(defaultDir(homedir()));
 
+/** The default session directories that exist, of all working directories. */
+export const sessionFolders = () => pathsIn(sessionsRoot()).filter(isDirectory);
+
 /**
  * Every session file of every working directory, or of one session directory, sorted by name. Unlike lists, it includes
  * files without a readable header.
@@ -46,8 +49,7 @@ export function everySessionFile(...dirs) {
 export function everySessionFolder(...dirs) {
 	const named = [...new Set(dirs)].flatMap((dir) => (dir === undefined ? [] : [pathOf(dir)]));
 	const below = named.flatMap((dir) => sessionFiles(dir).flatMap((file) => foldersBelow(file.replace(/\.jsonl$/, ""))));
-	const own = pathsIn(sessionsRoot()).filter(isDirectory);
-	return [...new Set([...own.flatMap((dir) => [dir, ...foldersBelow(dir)]), ...named, ...below])];
+	return [...new Set([...sessionFolders().flatMap((dir) => [dir, ...foldersBelow(dir)]), ...named, ...below])];
 }
 
 /** A folder and those in it, of any depth. Links are not followed. @param {string} path */

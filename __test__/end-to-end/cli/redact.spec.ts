@@ -1,11 +1,19 @@
 // `pi-sessions redact`.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
 import { bin, good, put, run, world } from "../../support/cli.js";
-import { FORK, ID, redactsEverywhere, SECRET, tellsOfTheCatalog } from "../../support/redaction.js";
+import {
+	countsOtherFiles,
+	FORK,
+	ID,
+	redactsEverywhere,
+	removesTemporaryFiles,
+	SECRET,
+	tellsOfTheCatalog,
+} from "../../support/redaction.js";
 import { header, message, user } from "../../support/scratch.js";
 
 const command = {
@@ -13,8 +21,6 @@ const command = {
 	run,
 	good,
 	notReached: "files, backups and catalogs of other machines",
-	nothing: "Nothing to redact in ",
-	catalog: "the catalog may still contain the text",
 };
 
 test("a text leaves the session, its backup and copies of its entries, and the command says what it cannot reach", async () => {
@@ -29,54 +35,12 @@ test("as long as the catalog may still hold it the exit code is 1, also of a run
 // Regression: only those beside the redacted session went, and the command said that nothing was left; later, only those
 // beside any session, and a dry run did not name them.
 test("temporary files of killed processes go from every directory of sessions, also where no session is", async () => {
-	const at = world();
-	const file = put(at, ID, [message("a", null, user(SECRET))]);
-	const [dir, name] = [dirname(file), `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`];
-	const others = ["--other--", "--third--", "--empty--", "--other--/gone/run-0"].map((one) => join(dirname(dir), one));
-	for (const other of others) mkdirSync(other, { recursive: true });
-	// A session, and a file that is none.
-	writeFileSync(join(others[0] as string, "x.jsonl"), `${JSON.stringify(header({ id: "x" }))}\n`);
-	writeFileSync(join(others[1] as string, "x.jsonl"), "");
-	const left = [dir, ...others].map((one) => join(one, name));
-	for (const path of left) writeFileSync(path, readFileSync(file));
-	const clean = join(dir, ".pi-session-1.tmp");
-	writeFileSync(clean, "nothing of it");
-	const said = (verb: string, out: string): number =>
-		out.match(new RegExp(`^${verb} {2}\\S+: 1 temporary file of killed processes$`, "gm"))?.length ?? 0;
-	const planned = await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"]);
-	expect([said("would remove", planned), left.every((path) => existsSync(path))]).toEqual([left.length, true]);
-	const done = await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
-	expect([said("removed", done), left.some((path) => existsSync(path))]).toEqual([left.length, false]);
-	// Of an entry, too, whose session has it no more.
-	writeFileSync(left[3] as string, `${JSON.stringify(message("b", null, user("of an entry")))}\n`);
-	put(at, FORK, [message("b", null, user("of an entry"))]);
-	const { files } = JSON.parse(await good(at, ["redact", FORK, "--entry", "b", "--json"]));
-	expect(files).toContainEqual(expect.objectContaining({ file: others[2], temporaryFiles: [left[3]] }));
+	await removesTemporaryFiles(command);
 });
 
 // Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.
 test("files that do not have the text are no failures, and one line counts them", async () => {
-	const at = world();
-	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
-	put(at, FORK, [message("a", null, user("hello"))]);
-	const dir = dirname(file);
-	writeFileSync(join(dir, "empty.jsonl"), "");
-	writeFileSync(join(dir, "other.jsonl"), '{"isSidechain":false,"type":"user","message":{"content":"hello"}}\n');
-	symlinkSync("gone", join(dir, "link.jsonl"));
-	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
-	const planned = await run(at, [...asked, "--dry-run"]);
-	expect([planned.code, planned.err]).toEqual([0, ""]);
-	expect(planned.out).toContain("4 other session files searched: 0 with the text, 4 without\n");
-	expect(planned.out).not.toContain("failed");
-	writeFileSync(join(dir, "other.jsonl"), '{"id":"b","text":"hunter\\u0032"}\n');
-	for (const more of [["--dry-run"], []]) {
-		const { code, out } = await run(at, [...asked, ...more]);
-		expect(code).toBe(1);
-		expect(out).toMatch(/^failed {2}\S+other\.jsonl: Session file is not a valid pi session/m);
-		expect(out).toContain("4 other session files searched: 0 with the text, 3 without, 1 failed\n");
-	}
-	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
-	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
+	await countsOtherFiles(command);
 });
 
 // Regression: the command ended with "Maximum call stack size exceeded".

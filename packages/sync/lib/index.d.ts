@@ -146,13 +146,14 @@ export interface ListFilter {
 export interface LineStore {
 	readonly host: string;
 	/**
-	 * The longest line that it takes, in bytes; any length if it is not there. A push skips longer ones and reports them.
+	 * The longest line that it takes, in bytes; without it any length. A push skips longer lines and reports them.
 	 */
 	readonly longestLine?: number;
+	/** Names for people of copies that `redact` and `delete` do not reach, such as backups; none by default. */
+	readonly copies?: readonly string[];
 	/**
-	 * Stores lines. When it resolves they are as durable as anything in the store. It may be repeated after any failure,
-	 * whole or in other portions: lines that are stored already are not stored again. A reader sees all of the lines or
-	 * none.
+	 * Stores lines. When it resolves, they are durable. It may be repeated after any failure, also in other portions:
+	 * lines that are stored already are not stored again. A reader sees all of the lines or none.
 	 */
 	append(session: string, append: Append): Promise<Appended>;
 	/**

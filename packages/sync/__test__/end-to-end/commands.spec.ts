@@ -272,7 +272,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	for (const args of [[], ["--text", "a", "--entry", "b"]])
 		expect(await said(["redact", ID, ...args])).toMatchObject({
 			code: 2,
-			err: expect.stringContaining("One of --text and --entry is needed, and not both"),
+			err: expect.stringContaining("Use either --text, for a text to remove"),
 		});
 	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({
 		code: 1,

@@ -13,7 +13,15 @@ import {
 import { dirname, join } from "node:path";
 import { SessionManager } from "pi-session-native";
 import { expect, test } from "vitest";
-import { FORK, ID, redactsEverywhere, SECRET, tellsOfTheCatalog } from "../../../../__test__/support/redaction.js";
+import {
+	countsOtherFiles,
+	FORK,
+	ID,
+	redactsEverywhere,
+	removesTemporaryFiles,
+	SECRET,
+	tellsOfTheCatalog,
+} from "../../../../__test__/support/redaction.js";
 import { message, scratch, user } from "../../../../__test__/support/scratch.js";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
 import { good, piSync, put, run, world } from "../support/cli.js";
@@ -24,8 +32,6 @@ const command = {
 	run,
 	good,
 	notReached: "stores: none is named",
-	nothing: "Nothing of it is in ",
-	catalog: "the catalog may still hold it",
 };
 
 /** Two machines, the same project on both, and a store. */
@@ -56,19 +62,39 @@ test("as long as the catalog may still hold it the exit code is 1, also of a run
 	await tellsOfTheCatalog(command);
 });
 
-// Regression: each of these files was a failure, with exit code 1, and the temporary file stayed.
-test("files without the text are no failures, and temporary files of killed processes go", async () => {
+// Regression: only folders with a session file were looked at, none but that of the session if it has the text no more,
+// none whose first file is a broken link, and a dry run did not name the temporary files.
+test("temporary files of killed processes go from every folder of sessions", async () => {
+	await removesTemporaryFiles(command);
+	const { laptop } = team();
+	const other = join(dirname(dirname(put(laptop, ID, [message("a", null, user("hello"))]))), "--other--");
+	mkdirSync(other);
+	symlinkSync("gone", join(other, "a.jsonl"));
+	const left = join(other, `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`);
+	writeFileSync(left, `${JSON.stringify(message("a", null, user(SECRET)))}\n`);
+	expect(await good(laptop, ["redact", "0194aaaa", "--text", "hunter2"])).toContain(`removed  ${other}: 1 temporary`);
+	expect(existsSync(left)).toBe(false);
+});
+
+// Regression: a dry run ended with 0, whatever failed, and no line counted the files.
+test("files that do not have the text are no failures, and one line counts them", async () => {
+	await countsOtherFiles(command);
+});
+
+// Regression: the command ended with ELOOP or EACCES before it had redacted the session that was named.
+test("looping links and unreadable folders keep nothing from being redacted", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
-	const other = join(dirname(dirname(file)), "--other--");
-	mkdirSync(other);
-	writeFileSync(join(other, "empty.jsonl"), "");
-	symlinkSync("gone", join(other, "link.jsonl"));
-	const left = join(other, `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`);
-	writeFileSync(left, readFileSync(file));
+	const sessions = dirname(dirname(file));
+	symlinkSync("--loop--", join(sessions, "--loop--"));
+	symlinkSync("loop.jsonl", join(dirname(file), "loop.jsonl"));
+	const locked = join(sessions, "--locked--");
+	mkdirSync(locked, { mode: 0 });
 	const { code, out } = await run(laptop, ["redact", "0194aaaa", "--text", "hunter2"]);
-	expect([code, out]).toEqual([0, expect.not.stringContaining("failed")]);
-	expect(existsSync(left)).toBe(false);
+	expect(out).toContain(`redacted  ${file}: 1 line`);
+	// root may read it.
+	expect([code, out.includes(`failed  ${locked}: `)]).toEqual(process.getuid?.() === 0 ? [0, false] : [1, true]);
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 });
 
 // Regression: they were not looked at, and nobody said so.
@@ -115,7 +141,7 @@ test("of a session that another process has alone the command says who has it an
 	const { code, out } = await run(laptop, ["redact", "0194aaaa", "--text", "hunter2"]);
 	expect([code, out]).toEqual([
 		1,
-		expect.stringMatching(`locked by process ${process.pid}: [\\s\\S]*end the pi that has the session to itself`),
+		expect.stringMatching(`locked by process ${process.pid}: [\\s\\S]*another process has locked the session: end it`),
 	]);
 	manager.close();
 	await good(laptop, ["push"]);
@@ -131,7 +157,7 @@ test("what stands where it cannot be replaced is said, and the exit code is 1", 
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "0194"]);
 	expect([code, out]).toEqual([
 		1,
-		expect.stringContaining("1 line still holds it where it cannot be replaced: in a header"),
+		expect.stringContaining("1 line still contains the text where it cannot be replaced: in a header"),
 	]);
 });
 

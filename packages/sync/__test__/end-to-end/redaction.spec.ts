@@ -478,7 +478,7 @@ describe.each([
 			expect(readFileSync(path.path, "utf8").trimEnd().split("\n").slice(1)).toEqual(edited);
 		}
 		expect(await stored(store)).toEqual(edited);
-		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain("Nothing of it is in ");
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain("Nothing to redact in ");
 	});
 });
 

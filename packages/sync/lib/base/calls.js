@@ -16,6 +16,9 @@ const unless = (code) => (work) =>
 const unlessAbsent = unless("ENOENT");
 const unlessThere = unless("EEXIST");
 
+/** A broken link, or a file that was deleted meanwhile. @param {unknown} error */
+const isAbsence = (error) => ["ENOENT", "ENOTDIR", "ELOOP"].includes(Object(error).code);
+
 /**
  * What is done with a file, which is closed then.
  * @template {import("node:fs").promises.FileHandle | undefined} File
@@ -33,6 +36,7 @@ async function withFile(opening, work) {
 }
 
 exports.PING = PING;
+exports.isAbsence = isAbsence;
 exports.unlessAbsent = unlessAbsent;
 exports.unlessThere = unlessThere;
 exports.withFile = withFile;

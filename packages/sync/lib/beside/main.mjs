@@ -13,6 +13,7 @@
 import { promises, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { setAgentDir } from "pi-session-native";
+import { everySessionFile } from "pi-session-native/session-files";
 import { unlessAbsent } from "../base/calls.js";
 import { asError } from "../base/errors.js";
 import { inParallel } from "../base/in-parallel.js";
@@ -195,7 +196,7 @@ class BesidePi {
 		const name = project ?? (await this.#projectOf(cwd));
 		const isOpen = (/** @type {string} */ path) =>
 			(!this.#isClosed && fileOnDisk(path) === fileOnDisk(this.#open.file)) || this.#pending.isOpenElsewhere(path);
-		const otherFiles = () => places.everySessionFile([this.#open.dir]);
+		const otherFiles = () => everySessionFile(this.#open.dir);
 		return new SessionSync({
 			store: this.#store,
 			address: this.#address,

@@ -2,9 +2,9 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { getConfiguredSessionDir, getDefaultSessionDir, SessionManager } from "pi-session-native";
+import { everySessionFile as everyFile, sessionFolders } from "pi-session-native/session-files";
 import { expandHome } from "../base/address.js";
 import local from "../machine/local-sessions.js";
-import machine from "../machine/places.js";
 import { CommandError, safeLine, writeWarning } from "./terminal.mjs";
 
 /**
@@ -44,14 +44,11 @@ export function namedDir(options) {
  */
 export function sessionDirs(options) {
 	const dir = namedDir(options);
-	return dir === undefined ? machine.directoriesIn(machine.sessionsRoot()) : [dir];
+	return dir === undefined ? sessionFolders() : [dir];
 }
 
-/**
- * Every session file that may have copies of an entry, those of subagents among them. @param {Options} options @param
- * {string[]} more
- */
-export const everySessionFile = (options, ...more) => machine.everySessionFile([namedDir(options), ...more]);
+/** Every session file that may contain copies of entries. @param {Options} options */
+export const everySessionFile = (options) => everyFile(namedDir(options));
 
 /** Whether what names a session is a path. @param {string} query */
 export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);

@@ -309,6 +309,9 @@ function checkEndpoint(text) {
 }
 
 class S3Store extends LogStore {
+	/** @readonly */
+	copies = ["versions that the bucket keeps, and its backups"];
+
 	/** @param {import("../index").S3StoreOptions} options */
 	constructor({ host, bucket, prefix = "", endpoint, region, credentials, timeout = TIMEOUT_MS, locks }) {
 		if (typeof prefix !== "string") throw new StoreError("invalid", `The prefix must be text, not ${typeof prefix}`);

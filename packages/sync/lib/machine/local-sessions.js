@@ -46,8 +46,10 @@ const filesIn = async (dir) =>
  * {Promise<LocalSession>}
  */
 async function describe(path) {
+	const stat = await fs.stat(path);
+	if (stat.isDirectory()) throw new StoreError("invalid", "It is a folder");
 	// Opening a pipe would wait for a writer.
-	if (!(await fs.stat(path)).isFile()) throw new NotASession("It is not a file");
+	if (!stat.isFile()) throw new NotASession("It is not a file");
 	const { id, cwd } = readHeader(path);
 	return { session: checkId(id, "session"), file: path, cwd };
 }

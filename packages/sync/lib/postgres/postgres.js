@@ -54,6 +54,8 @@ class PostgresStore {
 	#ready;
 	/** @readonly */
 	longestLine = LONGEST_APPEND;
+	/** @readonly */
+	copies = ["PostgreSQL's own logs, dead rows until VACUUM, and backups"];
 
 	/** @param {import("../index").PostgresStoreOptions} options */
 	constructor({ host, client, url, schema, timeout }) {

@@ -11,7 +11,7 @@
 // | has the old line | lacks the redaction, which another host made | knows the redaction, and has the new line | the next pull takes it into the redaction file, and changes the file (`fetch`, `apply`) |
 // | of a fork, has a copy of the old line, or lacks it | lacks the redaction, which another session's redaction file here has | has the copy | the next pull or push of the fork redacts both (`redactKnownCopies`) |
 const { join } = require("node:path");
-const { unlessAbsent } = require("../base/calls.js");
+const { isAbsence } = require("../base/calls.js");
 const { asError, isGone } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { describe, filesIn } = require("../machine/local-sessions.js");
@@ -97,9 +97,9 @@ class RedactionSync {
 		const files =
 			redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
 		for (const file of files) {
-			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
-			const local = await unlessAbsent(describe(file)).catch((error) =>
-				error instanceof NotASession ? undefined : { file },
+			// A file that no store takes may contain copies, too, such as a file of another version or an unreadable folder.
+			const local = await describe(file).catch((error) =>
+				error instanceof NotASession || isAbsence(error) ? undefined : { file },
 			);
 			if (!local) continue;
 			const redactionFile = "session" in local ? this.redactionFileOf(local) : undefined;
