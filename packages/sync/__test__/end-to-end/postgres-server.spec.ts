@@ -232,11 +232,12 @@ describe("a store that cannot be used says why, and no password", () => {
 		expect(await failure(append(store, entries("b", 1)))).toMatchObject({ code: "read-only", retryable: false });
 	});
 
-	// Regression: tables of early clones failed with errors of SQL, or asked for a newer release.
+	// Regression: tables of early clones failed with errors of SQL, or asked for a newer release, or for a newer
+	// pi-session-native; and the message asked to drop the schema without saying what is lost with it.
 	test.each([
-		[7, "newer-schema", "has layout 7, this release knows 6: install a newer pi-session-native"],
-		[5, "unsupported", "has layout 5, which no release has: DROP SCHEMA"],
-		[1, "unsupported", "has layout 1, which no release has: DROP SCHEMA"],
+		[7, "newer-schema", "has layout 7, and this release reads only layout 6: install a newer pi-session-sync"],
+		[5, "unsupported", "CASCADE before you push: lines that no machine has any more are then lost"],
+		[1, "unsupported", "has layout 1, which no release reads. Name another schema"],
 	])("its tables have layout %d", async (version, code, message) => {
 		const schema = newSchema();
 		await admin.query(

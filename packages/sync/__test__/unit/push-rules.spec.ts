@@ -354,7 +354,7 @@ test("marking sessions keeps the other settings, a link and the rights, and chan
 		]);
 	}
 	const bad = settingsOf({ stroe: 1 });
-	await expect(makePrivate(bad, "a")).rejects.toThrow(/not known, "stroe"/);
+	await expect(makePrivate(bad, "a")).rejects.toThrow(/unknown setting, "stroe"/);
 	expect(JSON.parse(readFileSync(join(bad, "session-store.json"), "utf8"))).toEqual({ stroe: 1 });
 	const fresh = emptyDirectory();
 	await makePrivate(fresh, "a");
@@ -376,7 +376,9 @@ test("settings that are not known, or not what they should be, are named", () =>
 	);
 	for (const [value, message] of [
 		[[], /must be a JSON object/],
-		[{ stroe: "x" }, /not known, "stroe"; known are store/],
+		[{ stroe: "x" }, /unknown setting, "stroe"; the settings are store/],
+		// Regression: these reached the terminal.
+		[{ "\u009b2J\u202estore": 1 }, /unknown setting, "\\u009b2J\\u202estore"; /],
 		[{ push: "no" }, /setting push must be true or false/],
 		[{ private: "x" }, /setting private must be a list/],
 		...badEntries,

@@ -1,8 +1,7 @@
-// The output of the command. Texts from a store were written by others: none of them reaches the terminal but through
-// `safeLine`.
+// The output of the command. Texts that others wrote reach the terminal only through `safeLine`.
 import { once } from "node:events";
-import { stripVTControlCharacters } from "node:util";
 import picocolors from "picocolors";
+import text from "../base/text.js";
 
 /** A failure: the message is for the user, and the exit code is 1. */
 export class CommandError extends Error {}
@@ -11,18 +10,7 @@ export class UsageError extends Error {}
 
 export const paint = picocolors;
 
-/** Control characters, marks of direction and others that nobody sees. */
-const INVISIBLE = /[\p{Cc}\p{Default_Ignorable_Code_Point}\u061c\u200e\u200f\u2066-\u2069\ufff9-\ufffb]/gu;
-const escaped = (/** @type {string} */ text) =>
-	[...Array(text.length).keys()].map((at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
-
-/** A text on one line, fit for a terminal. @param {unknown} value */
-export const safeLine = (value) =>
-	stripVTControlCharacters(String(value))
-		.replace(/[\s\u0085]+/g, " ")
-		.trim()
-		.toWellFormed()
-		.replace(INVISIBLE, escaped);
+export const { safeLine } = text;
 
 /** The beginning of a text on one line. @param {unknown} value @param {number} length */
 export function clip(value, length) {
@@ -30,29 +18,22 @@ export function clip(value, length) {
 	return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : characters.join("");
 }
 
-/** @param {string} text */
-export async function write(text) {
-	if (!process.stdout.write(text)) await once(process.stdout, "drain");
+/** @param {string} output */
+export async function write(output) {
+	if (!process.stdout.write(output)) await once(process.stdout, "drain");
 }
 
-/** JSON for programs, in which a terminal finds nothing to obey. @param {unknown} value @param {number} [indent] */
-const json = (value, indent) =>
-	JSON.stringify(value, null, indent).replace(
-		/[\u007f-\u009f\u2028\u2029]|\p{Default_Ignorable_Code_Point}/gu,
-		escaped,
-	);
-
 /** @param {unknown} value */
-export const writeJson = (value) => write(`${json(value, 2)}\n`);
+export const writeJson = (value) => write(`${text.safeJson(value, 2)}\n`);
 
 /** @param {string} message @param {boolean} asJson */
 export const writeWarning = (message, asJson) =>
-	void process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`);
+	void process.stderr.write(asJson ? `${text.safeJson({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`);
 
 /** @param {string} message @param {boolean} asJson */
 export const writeError = (message, asJson) =>
 	void process.stderr.write(
-		asJson ? `${json({ error: { message } })}\n` : `Error: ${message.split("\n").map(safeLine).join("\n")}\n`,
+		asJson ? `${text.safeJson({ error: { message } })}\n` : `Error: ${message.split("\n").map(safeLine).join("\n")}\n`,
 	);
 
 /** Columns of texts, each as wide as its longest. @param {string[]} titles @param {string[][]} rows */

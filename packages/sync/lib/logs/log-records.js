@@ -53,15 +53,17 @@ class LogRecords {
 		const value = parse(file.bytes);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
 			throw new StoreError("failed", `${this.#objects.name}: ${LAYOUT_FILE} is not that of a store of sessions`);
+		const found = `${this.#objects.name} has layout ${value.version}`;
 		if (value.version < VERSION)
 			throw new StoreError(
 				"unsupported",
-				`${this.#objects.name} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`,
+				`${found}, which no release reads. Name another place, and push again from each machine. ` +
+					"Or empty this place before you push: lines that no machine has any more are then lost",
 			);
 		if (value.version > VERSION)
 			throw new StoreError(
 				"newer-schema",
-				`${this.#objects.name} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`,
+				`${found}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
 			);
 		this.#isChecked = true;
 		return String(value.id ?? "");

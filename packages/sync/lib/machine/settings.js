@@ -8,6 +8,7 @@ const { expandHome, hasPassword, readAddress } = require("../base/address.js");
 const { StoreError } = require("../base/errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("../base/lines.js");
+const { quotedName } = require("../base/text.js");
 const { findProject } = require("./project.js");
 const { secretIn } = require("./secrets.js");
 const { PARENT_FIELDS } = require("./session-file.js");
@@ -82,7 +83,7 @@ function readFile(path) {
 		if (!Object.hasOwn(CHECKS, name))
 			throw new StoreError(
 				"invalid",
-				`${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`,
+				`${path} has an unknown setting, ${quotedName(name)}; the settings are ${Object.keys(CHECKS).join(", ")}`,
 			);
 		const [isRight, what] = CHECKS[/** @type {keyof Settings} */ (name)];
 		if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${what}`);
@@ -117,7 +118,7 @@ function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
 		throw new StoreError(
 			"invalid",
-			`A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${SETTINGS_FILE} have it`,
+			`Every user of this machine can see arguments: put the password into ~/.pgpass or ${SETTINGS_FILE}`,
 		);
 }
 

@@ -300,12 +300,13 @@ class PostgresStore {
 		if (version < VERSION)
 			throw new StoreError(
 				"unsupported",
-				`${found}, which no release has: DROP SCHEMA ${this.#schema} CASCADE, or name another one (?schema=), and push again`,
+				`${found}, which no release reads. Name another schema (?schema=), and push again from each machine. ` +
+					`Or run DROP SCHEMA ${this.#schema} CASCADE before you push: lines that no machine has any more are then lost`,
 			);
 		if (version > VERSION)
 			throw new StoreError(
 				"newer-schema",
-				`${found}, this release knows ${VERSION}: install a newer pi-session-native`,
+				`${found}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
 			);
 	}
 
