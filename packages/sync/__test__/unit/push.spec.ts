@@ -178,6 +178,21 @@ test("a session of a header alone has nothing to store yet, and neither has a li
 	expect(lag()).toBe(0);
 });
 
+// Regression: it was said to be never pushed, while each push stored nothing.
+test("a session whose lines are no entries has nothing to store yet", async () => {
+	const { file, store, push, lag } = setup();
+	for (const line of ["no JSON", "", "{}", '{"type":"session","id":"x"}']) {
+		appendFileSync(file, `${line}\n`);
+		expect(lag()).toBe(0);
+	}
+	expect(await push()).toBe(0);
+	expect((await store.list()).sessions).toEqual([]);
+	appendFileSync(file, text(entry("a")));
+	expect(lag()).toBe(statSync(file).size);
+	expect(await push()).toBe(0);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a"]);
+});
+
 // Regression: Node ended with SIGABRT. The zeros are those that a power failure leaves.
 test("a line of zeros that is longer than any entry is named and passed over", async () => {
 	const { file, store, push, skipped } = setup([entry("a")]);

@@ -2,7 +2,7 @@
 const { constants } = require("node:buffer");
 const fs = require("node:fs");
 const { StoreError } = require("../base/errors.js");
-const { sha256, splitLines } = require("../base/lines.js");
+const { entryOf, sha256, splitLines } = require("../base/lines.js");
 
 /** @typedef {import("node:fs").promises.FileHandle} FileHandle */
 
@@ -10,8 +10,8 @@ const { sha256, splitLines } = require("../base/lines.js");
 const PORTION_BYTES = 1024 * 1024;
 /** The longest line that can be text of JavaScript's, and so an entry. */
 const LONGEST_LINE = constants.MAX_STRING_LENGTH;
-/** The system reads no more than this at once, and more than that into memory is too much of anything here. */
-const LONGEST_READ = 2 ** 31 - 1;
+/** A buffer of this length is twice the longest line. The system reads up to 2 GiB at once. */
+const LONGEST_READ = 2 ** 30;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
 /**
@@ -62,10 +62,22 @@ const checksumOf = (tail) => sha256(tail).toString("hex");
 function lagOf(path, note) {
 	if (note?.isDeleted) return 0;
 	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
+	// A push of such a file stores nothing and notes nothing until the file contains an entry.
+	if (!note && size <= PORTION_BYTES) return hasEntry(path) ? size : 0;
 	const isNoted = note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0];
 	const from = isNoted ? note.offset : 0;
 	// A header alone, or a line that is still written or was cut off, has nothing to store yet.
 	return hasLines(path, from, from === 0 ? 2 : 1) ? size - from : 0;
+}
+
+/** Whether a small file has an entry on a whole line; it may have one if it cannot be read. @param {string} path */
+function hasEntry(path) {
+	try {
+		const bytes = fs.readFileSync(path);
+		return splitLines(bytes, 0, bytes.lastIndexOf(NEWLINE) + 1).some(entryOf);
+	} catch (error) {
+		return Object(error).code !== "ENOENT";
+	}
 }
 
 /**
