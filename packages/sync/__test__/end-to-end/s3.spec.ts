@@ -361,6 +361,21 @@ describe("a store that cannot be used says why, and no secret", () => {
 		}
 	});
 
+	// Regression: an object of any size was read into memory.
+	test("an object is larger than can be read: the error names it", async () => {
+		const stub = createServer((_, response) => void response.writeHead(200, { "content-length": 2 ** 31 }).write("x"));
+		await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
+		onTestFinished(() => {
+			stub.closeAllConnections();
+			stub.close();
+		});
+		const { port } = stub.address() as AddressInfo;
+		expect(await failure(open("bucket", "a", { port }).load(SESSION))).toMatchObject({
+			code: "failed",
+			message: expect.stringContaining("s3://bucket/store.json has 2147483648 bytes, more than can be read"),
+		});
+	});
+
 	// Regression: the object was taken to be there. So a deletion removed lines and header without its mark, and a
 	// redaction did nothing.
 	test("an object is being written by others all the time (409): what must be noted first is not done without it", async () => {

@@ -401,6 +401,33 @@ test("a load gives all that several hosts have stored, however much that is", as
 	expect([ids(page), page.more]).toEqual([["large", "b1"], false]);
 });
 
+// Regression: a log was read into one buffer, of up to 2 GiB.
+test("a long log is read and redacted in portions, also after a damaged batch", async () => {
+	const path = emptyDirectory();
+	const long = (id: string, bytes: number) =>
+		Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
+	const ended = [long("a", 3 << 20), long("b", 3 << 20), long("c", 3 << 20), long("d", 20 << 20), entry("e")];
+	for (const line of ended) await append(open(path), [line]);
+	const alloc = vi.spyOn(Buffer, "alloc");
+	const page = await loadAll(open(path, "reader"), SESSION);
+	expect([ids(page), page.problems]).toEqual([["a", "b", "c", "d", "e"], []]);
+	const lengths = alloc.mock.calls.map(([length]) => length);
+	// Those of a, b and c, and the portions that grow until they contain d.
+	expect(Math.max(...lengths)).toBeLessThan(32 << 20);
+	expect(lengths[0]).toBeLessThanOrEqual(8 << 20);
+	// The first batch is damaged, the others have lines that are redacted.
+	const log = join(path, logOf("a"));
+	const file = fs.openSync(log, "r+");
+	fs.writeSync(file, "?", 2);
+	fs.closeSync(file);
+	const hashes = ended.slice(2).map((line) => ({ hash: createHash("sha256").update(line).digest("hex") }));
+	await open(path, "b").redact(SESSION, hashes);
+	const kept = readFileSync(log);
+	expect(ended.map((line) => kept.includes(line))).toEqual([true, true, false, false, false]);
+	const damaged = await loadAll(open(path, "reader"), SESSION);
+	expect([ids(damaged), damaged.problems]).toEqual([[], [expect.objectContaining({ session: SESSION })]]);
+});
+
 test("names that no host made are nobody's", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));

@@ -15,6 +15,7 @@ const { StoreError, messageOf } = require("../base/errors.js");
 const { hostLock } = require("../machine/host-lock.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { isObject } = require("../base/lines.js");
+const { LONGEST_READ, tooLargeError } = require("./log-objects.js");
 const { LogStore } = require("./log-store.js");
 const { readAt } = require("../machine/session-file.js");
 const { sweep } = require("../machine/small-file.js");
@@ -59,8 +60,6 @@ const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSU
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 /** To open a pipe that somebody put there would wait for its other end. */
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
-/** More of one file is not read. */
-const LONGEST_READ = 2 ** 31 - 1;
 
 class DirectoryObjects {
 	#root;
@@ -123,12 +122,9 @@ class DirectoryObjects {
 						`${join(this.#root, path)} is not a file: remove it, and push the session again`,
 					);
 				const { size } = stat;
-				if (Math.min(size, to) - from > LONGEST_READ)
-					throw new StoreError(
-						"failed",
-						`${join(this.#root, path)} has ${size} bytes, more than can be read: remove it, and push the session again on the machine that wrote it`,
-					);
-				return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
+				const length = Math.max(0, Math.min(size, to) - from);
+				if (length > LONGEST_READ) throw tooLargeError(join(this.#root, path), length);
+				return { bytes: await readAt(file, from, length) };
 			}),
 		);
 	}

@@ -8,6 +8,7 @@
 // that was put back is noticed. Each line has a checksum of its own: a line that is redacted is overwritten with
 // spaces, and nothing else changes.
 const { buffer, isCount, isObject, parse, sha256, splitLines } = require("../base/lines.js");
+const { LONGEST_READ, tooLargeError } = require("./log-objects.js");
 
 /**
  * @typedef {object} Batch
@@ -93,6 +94,37 @@ function decodeBatches(read, offset, of) {
 	return { batches, end: offset + start };
 }
 
+/** How much of a log is read at once; more only if a batch is longer. */
+const PORTION_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Reads a part of a log in portions of whole batches, up to its end or to the first batch that cannot be used.
+ * @param {import("./log-objects").Objects} objects
+ * @param {string} path
+ * @param {number} from where a batch begins
+ * @param {{ session: string, host: string }} of
+ * @param {{ bytes: Buffer }} [first] the first portion, if it was read already
+ * @returns {AsyncGenerator<ReturnType<typeof decodeBatches> & { bytes: Buffer, at: number, isCut: boolean }>} `isCut`:
+ * the part contains more bytes, which were not read because of a `fault`
+ */
+async function* readPortions(objects, path, from, of, first) {
+	for (let [at, length, content] = [from, PORTION_BYTES, first]; ; content = undefined) {
+		content ??= await objects.get(path, at, at + length);
+		if (!content) return;
+		const { bytes } = content;
+		const decoded = decodeBatches(bytes, at, of);
+		const isEnd = bytes.length < length;
+		if (isEnd || (decoded.fault !== undefined && !decoded.isLast))
+			return void (yield { ...decoded, bytes, at, isCut: !isEnd });
+		const { batches, end } = decoded;
+		if (end > at) {
+			yield { batches, end, bytes: bytes.subarray(0, end - at), at, isCut: false };
+			[at, length] = [end, PORTION_BYTES];
+		} else if (length < LONGEST_READ) length *= 2;
+		else throw tooLargeError(`${objects.name}: ${path}: the batch at byte ${at}`, length);
+	}
+}
+
 /** @param {ReturnType<typeof parseMeta> & {}} meta @param {{ session: string, host: string }} of */
 function faultOf(meta, { session, host }) {
 	if (!meta.isIntact) return "its checksum is wrong";
@@ -163,9 +195,11 @@ function redactedRanges(bytes, of, redacted) {
 /** What the batch with this sum begins with. @param {string} sum */
 const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
 
+exports.PORTION_BYTES = PORTION_BYTES;
 exports.beginningOf = beginningOf;
 exports.checksumOfHash = checksumOfHash;
 exports.checksumOf = checksumOf;
 exports.decodeBatches = decodeBatches;
 exports.encodeBatch = encodeBatch;
+exports.readPortions = readPortions;
 exports.redactedRanges = redactedRanges;

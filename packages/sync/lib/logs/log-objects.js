@@ -31,6 +31,16 @@ const { StoreError } = require("../base/errors.js");
  * @property {number} partSize a part of a log that is larger is full
  */
 
+/** Twice the longest line: more is not read at once. */
+const LONGEST_READ = 2 ** 30;
+
+/** @param {string} name of an object @param {number} length */
+const tooLargeError = (name, length) =>
+	new StoreError(
+		"failed",
+		`${name} has ${length} bytes, more than can be read: remove it, and push the session again on the machine that wrote it`,
+	);
+
 /** How often something is written: another process may be faster. */
 const TRIES = 50;
 
@@ -50,4 +60,6 @@ async function untilWritten(objects, path, work) {
 	throw new StoreError("failed", `${objects.name}: ${path} cannot be written: it always changes meanwhile`);
 }
 
+exports.LONGEST_READ = LONGEST_READ;
+exports.tooLargeError = tooLargeError;
 exports.untilWritten = untilWritten;

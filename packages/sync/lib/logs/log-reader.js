@@ -3,7 +3,7 @@ const { LogCursor } = require("./cursor.js");
 const { StoreError, resetError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { compareLines, compareText, entryOf } = require("../base/lines.js");
-const { beginningOf, checksumOf, decodeBatches } = require("./log-batches.js");
+const { PORTION_BYTES, beginningOf, checksumOf, readPortions } = require("./log-batches.js");
 const { partPath } = require("./log-names.js");
 
 /** @typedef {import("../index").Page} Page */
@@ -115,25 +115,27 @@ class LogReader {
 		);
 		// After the last batch that was passed, or in the next part if there is nothing after that.
 		let next = first.sum === "" || parts[0]?.part === first.part ? first : { part: first.part + 1, end: 0 };
-		const contents = await inParallel(parts, ({ part, path }) =>
-			this.#objects.get(path, part === first.part ? first.end : 0),
+		const startOf = (/** @type {number} */ part) => (part === first.part ? first.end : 0);
+		const beginnings = await inParallel(parts, ({ part, path }) =>
+			this.#objects.get(path, startOf(part), startOf(part) + PORTION_BYTES),
 		);
 		for (const [nth, { part, path }] of parts.entries()) {
-			const content = contents[nth];
+			const beginning = beginnings[nth];
 			if (part !== next.part) return stopped(partPath(listing, host, next.part), "it is missing");
-			if (!content) return stopped(path, "it is missing");
-			const { batches, fault, isLast } = decodeBatches(content.bytes, next.end, { session, host });
-			for (const batch of batches) {
-				const passed = { ...batch, part };
-				const where = `${path}, batch at ${batch.start}`;
-				if (batch.prev !== cursor.of(host).sum)
-					problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
-				if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
-				onBatch(passed, path);
-				cursor.pass(host, passed);
+			if (!beginning) return stopped(path, "it is missing");
+			for await (const read of readPortions(this.#objects, path, next.end, { session, host }, beginning)) {
+				for (const batch of read.batches) {
+					const passed = { ...batch, part };
+					const where = `${path}, batch at ${batch.start}`;
+					if (batch.prev !== cursor.of(host).sum)
+						problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
+					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
+					onBatch(passed, path);
+					cursor.pass(host, passed);
+				}
+				if (read.fault !== undefined)
+					return { ...stopped(path, read.fault), isLast: read.isLast && this.#objects.partSize === Infinity };
 			}
-			if (fault !== undefined)
-				return { ...stopped(path, fault), isLast: isLast && this.#objects.partSize === Infinity };
 			next = { part: part + 1, end: 0 };
 		}
 		return { problems, isWaiting: false };

@@ -1,7 +1,7 @@
 // Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that
 // stands in its place. In the logs its bytes are overwritten with spaces, so that all else stays where it is.
 const { inParallel } = require("../base/in-parallel.js");
-const { checksumOf, checksumOfHash, redactedRanges } = require("./log-batches.js");
+const { checksumOf, checksumOfHash, readPortions, redactedRanges } = require("./log-batches.js");
 const { redactedPath } = require("./log-names.js");
 
 /** @typedef {import("../index").Redaction} Redaction */
@@ -52,8 +52,13 @@ class LogRedactions {
 	 */
 	async blank({ session, hosts, redacted }, host) {
 		await inParallel(hosts.get(host) ?? [], async ({ path }) => {
-			const content = await this.#objects.get(path);
-			const ranges = content ? redactedRanges(content.bytes, { session, host }, redacted) : [];
+			const ranges = [];
+			for await (const { bytes, at, isCut } of readPortions(this.#objects, path, 0, { session, host })) {
+				// Redacted lines may also be after a damaged batch.
+				const read = isCut ? ((await this.#objects.get(path, at))?.bytes ?? bytes) : bytes;
+				for (const range of redactedRanges(read, { session, host }, redacted))
+					ranges.push({ ...range, at: at + range.at });
+			}
 			if (ranges.length > 0) await this.#objects.blank(path, ranges);
 		});
 	}

@@ -8,7 +8,7 @@ const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn } = require("..
 const { StoreError, messageOf } = require("../base/errors.js");
 const { PARALLEL, inParallel } = require("../base/in-parallel.js");
 const { hostLock } = require("../machine/host-lock.js");
-const { untilWritten } = require("./log-objects.js");
+const { LONGEST_READ, tooLargeError, untilWritten } = require("./log-objects.js");
 const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("../index").StoreErrorCode} StoreErrorCode */
@@ -88,7 +88,11 @@ class S3Objects {
 		try {
 			return await this.#send(
 				({ GetObjectCommand }, Bucket) => new GetObjectCommand({ Bucket, Key: this.#prefix + path, Range }),
-				async ({ Body, ContentRange, ETag }) => {
+				async ({ Body, ContentLength = 0, ContentRange, ETag }) => {
+					if (ContentLength > LONGEST_READ) {
+						Body?.destroy();
+						throw tooLargeError(`${this.name}${path}`, ContentLength);
+					}
 					const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
 					// A server that knows no ranges answers with all.
 					return {
