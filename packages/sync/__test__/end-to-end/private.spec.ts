@@ -88,6 +88,17 @@ test("with settings that cannot be used it is an error that the session is not p
 	expect([marked.code, marked.stdout]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
 });
 
+// Regression: it said that no store gets the session, and not that none is named.
+test("/private without a store says that none is named, and counts for one that is named later", async () => {
+	const at = await machine(join(emptyDirectory(), "store"), []);
+	writeFileSync(at.settings, "{}", { mode: 0o600 });
+	const { code, stdout } = await print(at, "/private", { extension, env: at.env });
+	expect([code, stdout]).toEqual([0, expect.stringContaining("No store is named now; one that you name later gets")]);
+	expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toHaveLength(1);
+	const { stdout: status } = await print(at, "/private status", { extension, env: at.env });
+	expect(status).toBe("This session is not private: no store is named, so it stays on this machine.\n");
+});
+
 test("pi's status line shows that a session is private", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), [{ text: "Hello." }]);
 	const terminal = await inTerminal(at, { extension, env: at.env });

@@ -23,24 +23,30 @@ export async function setPrivate(pi, args, ctx) {
 	const agentDir = pi.getAgentDir();
 	const local = { session: ctx.sessionManager.getSessionId(), file, cwd: ctx.sessionManager.getCwd() };
 	try {
-		const { makePrivate, makePublic, pushRules, readSettings, storeAddress } = require("../machine/settings.js");
+		const { makePrivate, makePublic, pushRules, storeAddress } = require("../machine/settings.js");
 		const { SETTINGS_FILE } = require("../machine/places.js");
 		const settings = safeLine(join(agentDir, SETTINGS_FILE));
 		const address = storeAddress(agentDir);
+		// Also if no store is named: a command may name one by --store, and another shell by PI_SYNC_STORE.
 		if (word === "on") await makePrivate(agentDir, local.session);
 		if (word === "off") await makePublic(agentDir, local.session);
 		const isPrivate = pushRules(agentDir).isPrivate(local);
 		showMark(ctx, isPrivate && address !== undefined);
-		const lines = [
-			isPrivate
-				? `This session is private: no store gets what is said in it and in its forks (private in ${settings}).`
-				: `This session is not private: ${address === undefined ? "no store is named, so it stays on this machine." : readSettings(agentDir).push ? "what is said in it is stored." : "pi-sync push stores it."}`,
-		];
 		if (isPrivate && word === "off")
-			lines[0] = `This session is still private: ${settings} lists its directory, or the session that it was forked from.`;
-		if (isPrivate && address !== undefined && wasStored(agentDir, address, local))
+			return await say(
+				ctx,
+				`This session is still private: ${settings} lists its directory, or the session that it was forked from.`,
+				"error",
+			);
+		if (!isPrivate) return await say(ctx, `This session is not private: ${fateOf(address, agentDir)}`);
+		const lines = [
+			address === undefined
+				? `This session is private (private in ${settings}). No store is named now; one that you name later gets nothing of this session and its forks.`
+				: `This session is private: no store gets what is said in it and in its forks (private in ${settings}).`,
+		];
+		if (address !== undefined && wasStored(agentDir, address, local))
 			lines.push(`What the store has of it stays there until you run pi-sync delete ${safeLine(local.session)}.`);
-		await say(ctx, lines.join("\n"), isPrivate && word === "off" ? "error" : "info");
+		await say(ctx, lines.join("\n"));
 	} catch (error) {
 		const why = safeLine(error instanceof Error ? error.message : error);
 		await say(
@@ -49,6 +55,13 @@ export async function setPrivate(pi, args, ctx) {
 			"error",
 		);
 	}
+}
+
+/** What happens with a session that is not private. @param {string | undefined} address @param {string} agentDir */
+function fateOf(address, agentDir) {
+	if (address === undefined) return "no store is named, so it stays on this machine.";
+	const { readSettings } = require("../machine/settings.js");
+	return readSettings(agentDir).push ? "what is said in it is stored." : "pi-sync push stores it.";
 }
 
 /** @param {string} agentDir @param {string} address @param {{ session: string, file: string }} local */
