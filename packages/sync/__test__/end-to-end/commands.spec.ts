@@ -2,6 +2,7 @@
 import {
 	appendFileSync,
 	chmodSync,
+	cpSync,
 	existsSync,
 	mkdirSync,
 	readdirSync,
@@ -12,7 +13,8 @@ import {
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { message, scratch, snapshot, user } from "../../../../__test__/support/scratch.js";
-import { good, lines, put, run, type World, world } from "../support/cli.js";
+import { runProgram } from "../../../../__test__/support/cli.js";
+import { good, lines, piSync, put, run, type World, world } from "../support/cli.js";
 import { fakeBucket } from "../support/fake-s3.js";
 import { hangingDrive } from "../support/hanging-drive.js";
 import { headerFileOf, library, logOf } from "../support/lines.js";
@@ -485,4 +487,18 @@ test("one bad file of the store keeps no other session back", async () => {
 	expect(code).toBe(1);
 	expect(lines(out).join("\n")).toContain("it is not a batch");
 	expect(filesOf(desktop)).toHaveLength(2);
+});
+
+// Regression: a stack trace was printed.
+test("where a package is missing one line says which and what to run", async () => {
+	const copy = scratch();
+	const from = dirname(dirname(piSync));
+	for (const name of ["bin", "lib", "package.json"]) cpSync(join(from, name), join(copy, name), { recursive: true });
+	const { cwd, env } = world();
+	const { code, out, err } = await runProgram(process.execPath, [join(copy, "bin/pi-sync.mjs"), "status"], { cwd, env });
+	expect([code, out, err]).toEqual([
+		1,
+		"",
+		expect.stringMatching(/^pi-session-sync: the package \S+ is missing\. In a clone run `npm install && .*\n$/),
+	]);
 });

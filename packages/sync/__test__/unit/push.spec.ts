@@ -4,7 +4,9 @@ import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } f
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openFilesOf } from "../../../../__test__/support/open-files.js";
 import { runtime } from "../../../../__test__/support/runtime.js";
+import { testIf } from "../../../../__test__/support/windows.js";
 import { type Append, DirectoryStore, type LineStore, loadAll, StoreError } from "../../lib/index.js";
 import { emptyDirectory, entries, entry, header, ids, library, SESSION } from "../support/lines.js";
 
@@ -204,3 +206,23 @@ test("a line of zeros that is longer than any entry is named and passed over", a
 	if (runtime === "bun") return;
 	expect(skipped).toMatchObject([{ code: "invalid", message: expect.stringContaining(`${file}: the line at byte`) }]);
 });
+
+// Regression: Windows replaces no file that is open, and the secret was stored first.
+testIf(process.platform === "linux", "the open files are known on Linux alone")(
+	"a file is closed before copies of a redacted line in it are redacted, and nothing of it is stored before",
+	async () => {
+		const { file, store, portions, push } = setup([entry("secret")]);
+		const openThen: unknown[] = [];
+		let calls = 0;
+		const redactKnownCopies = async (_: object, lines: Buffer[], closeFile: () => Promise<void>) => {
+			if (calls++ > 0) return false;
+			await closeFile();
+			openThen.push(lines.map(String), openFilesOf("self").includes(file), portions.length);
+			writeFileSync(file, text(header(), entry("clean")));
+			return true;
+		};
+		await push({ redactions: { ...noRedactions, redactKnownCopies } });
+		expect(openThen).toEqual([[String(header()), String(entry("secret"))], false, 0]);
+		expect(ids(await loadAll(store, SESSION))).toEqual(["clean"]);
+	},
+);
