@@ -4,7 +4,7 @@ import type { RedactInput, RedactReport } from "pi-session-native";
 export type StoreErrorCode =
 	/** No answer, or a broken connection. Trying again may help. */
 	| "unreachable"
-	/** No room is left. Trying again may help, once there is. */
+	/** No space is left. Trying again may help, once there is some. */
 	| "full"
 	/** The store can be read but not written. */
 	| "read-only"
@@ -12,24 +12,25 @@ export type StoreErrorCode =
 	| "denied"
 	/** A newer release wrote the store. */
 	| "newer-schema"
-	/** What the caller passed cannot be used. */
+	/** An argument, a setting or a file of this machine cannot be used. */
 	| "invalid"
 	/**
-	 * The session of a cursor is not that of the store (it was deleted, or put back from a backup, or is another
-	 * store's): load it from the beginning. `append` to a deleted session is refused with `deleted`.
+	 * The cursor does not belong to the present state of the session, because the session was deleted, the store was
+	 * restored from a backup, or the cursor is of another store: load the session from the beginning. `append` to a
+	 * deleted session is refused with `deleted`.
 	 */
 	| "reset"
-	/** The session was deleted from the store, and stays so: a fork of it, which has another id, can be stored. */
+	/** The session was deleted from the store for ever. A fork of it, which has another id, can be stored. */
 	| "deleted"
-	/** A line holds a secret, by the rules for what may leave this machine. */
+	/** A line contains a secret, by the rules for lines that may leave this machine. */
 	| "held-back"
-	/** A pi of this machine has the session open: it is changed once that has closed it. */
+	/** A pi of this machine has the session open: the next pull after pi has closed it changes the file. */
 	| "open"
 	/** There is no such session. */
 	| "not-found"
-	/** The package that speaks to this kind of store is not installed, or the server lacks what is needed. */
+	/** The layout of the store was never released, or the server does not do what this package needs. */
 	| "unsupported"
-	/** Anything else that the store said. */
+	/** Any other failure of the store. */
 	| "failed";
 
 export class StoreError extends Error {
@@ -39,22 +40,23 @@ export class StoreError extends Error {
 	readonly retryable: boolean;
 }
 
-/** What a host has seen of a session. It is opaque: each adapter has its own form. */
+/** A position in the lines of a session. It is opaque: each adapter has its own form. */
 export type Cursor = string;
 
 export interface Append {
-	/** The line of the session's header, without line break. The store keeps that of the host that appends first. */
+	/** The line of the session's header, without line break. The store keeps the header of the host that appends first. */
 	header: Uint8Array;
 	/** Lines of entries, without line breaks. A line that is not an entry is refused. */
 	lines: readonly Uint8Array[];
 	/**
-	 * The project of the session: a name that is the same on every machine. The store keeps that of the host that appends
-	 * first.
+	 * The project of the session: a name that is the same on every machine. The store keeps the project of the host that
+	 * appends first.
 	 */
 	project?: string;
 	/**
-	 * What this host has seen: the lines come after all of that, and are not among it. They are compared with what this
-	 * host appended since. Without a cursor they are compared with everything that it ever appended.
+	 * Everything up to this cursor was loaded or appended by this host. The new lines sort after it, and must not be
+	 * among it: they are only compared with the lines that this host appended since. Without a cursor they are compared
+	 * with everything that this host ever appended.
 	 */
 	after?: Cursor;
 }
@@ -62,7 +64,7 @@ export interface Append {
 export interface Appended {
 	/** How many lines were new. */
 	stored: number;
-	/** It has passed the appended lines, too, if nothing else was appended since `after`; otherwise it is `after`. */
+	/** Has passed the appended lines if nothing else was appended since `after`; otherwise it is `after`. */
 	cursor: Cursor;
 }
 
@@ -83,18 +85,18 @@ export interface Problem {
 	session: string;
 	/** The row, the file or the object. */
 	where: string;
-	/** Why. */
+	/** The reason. */
 	message: string;
 }
 
 export interface Page {
-	/** In the store's order within the page. A line that was given before may be given again. */
+	/** In the store's order within the page. A line of an earlier page may come again. */
 	lines: StoredLine[];
 	/** The cursor for the next load. */
 	cursor: Cursor;
 	/** Whether all lines come after everything that the cursor had passed: they can be added at the end. */
 	comesAfter: boolean;
-	/** Whether there are more lines than this page has. */
+	/** Whether there are more lines after this page. */
 	more: boolean;
 	problems: Problem[];
 }
@@ -104,11 +106,11 @@ export interface StoredSession {
 	project?: string;
 	/** The hosts that appended, sorted. */
 	hosts: string[];
-	/** The approximate size of what is stored. */
+	/** The approximate size of the session in the store. */
 	bytes: number;
 	/** When something was last appended, by the store's time. For display: no order depends on it. */
 	modified: Date;
-	/** Grows with each line that is redacted. */
+	/** The number of redactions. */
 	redactions: number;
 }
 
@@ -116,20 +118,20 @@ export interface StoredSession {
 export interface Redaction {
 	/** The SHA-256 of the bytes of the line, in hexadecimal digits. */
 	hash: string;
-	/** The line that stands in its place, in the same place of the order; none if absent. */
+	/** Its replacement, which has its place in the order; without one the line is only removed. */
 	line?: Buffer;
 }
 
 export interface SessionList {
 	/** Sorted by id. */
 	sessions: StoredSession[];
-	/** The sessions that were deleted, sorted by id. They are kept for ever. */
+	/** The deleted sessions, sorted by id. A store remembers them for ever. */
 	deleted: { session: string; at: Date }[];
 	problems: Problem[];
 	/**
-	 * The id of the store: random, made with it, and the same for every host. A store that was made anew at the same
-	 * address has another one; one that was restored from a backup has that of the backup. Undefined if nothing was ever
-	 * stored there.
+	 * The id of the store: random, created with it, and the same for every host. A new store at the same address has
+	 * another id; a store that was restored from a backup has the id of the backup. Undefined if nothing was ever stored
+	 * there.
 	 */
 	store?: string;
 }
@@ -157,35 +159,35 @@ export interface LineStore {
 	 */
 	append(session: string, append: Append): Promise<Appended>;
 	/**
-	 * Lines that were stored after a cursor; from the beginning without one. A session that is not there has none.
-	 * `stored` is what `list` has just said of the session: a store may spare itself another look then, and what came
-	 * since may be missing.
+	 * Returns lines that were stored after a cursor; without one from the beginning; none if the store does not contain
+	 * the session. `stored` is what `list` has just returned of the session: then a store need not list it again, and
+	 * newer lines may be missing.
 	 */
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
-	/** What is stored: of every session, of a project, or of one session. */
+	/** Lists every session, the sessions of a project, or one session. */
 	list(filter?: ListFilter): Promise<SessionList>;
 	/**
-	 * The line of a session's header, from the host that appended first; undefined if the session is not there. `stored`
-	 * as for `load`.
+	 * Returns the line of a session's header, from the host that appended first; undefined if the store does not contain
+	 * the session. `stored` as for `load`.
 	 */
 	header(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
 	/**
-	 * Removes a session and all its lines; only that it was deleted stays known, so that nobody stores it again. Removing
-	 * a session that is not there succeeds.
+	 * Removes a session and all its lines. The store remembers the deletion, so that nobody stores the session again.
+	 * Succeeds if the store does not contain the session.
 	 */
 	delete(session: string): Promise<void>;
 	/**
-	 * Removes lines for ever, and puts others in their places: no row, file or object of the store has their bytes when
-	 * it resolves, but for what a killed process left of an append, which the next append of its host removes. A line
-	 * that is not there yet counts, too: if it is appended later nothing is stored. Rejects with `not-found` or `deleted`
-	 * where there is no such session.
+	 * Removes lines for ever, and puts others in their places. When it resolves, no row, file or object of the store
+	 * contains their bytes, except a torn append of a killed process, which the next append of its host removes. A line
+	 * that is not stored yet counts, too: a later append of it stores nothing. Rejects with `not-found` or `deleted` if
+	 * the store does not contain the session.
 	 */
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
-	/** The lines of a session that were redacted, sorted by hash; none where there is no such session. */
+	/** Returns the redacted lines of a session, sorted by hash; none if the store does not contain the session. */
 	redactions(session: string): Promise<Redaction[]>;
 	/**
-	 * Gives the sessions of a project the name of another one, as after its remote was renamed: `list` of the other one
-	 * has them. Nothing else changes, and cursors hold. A directory and a bucket list them under the old name, too.
+	 * Gives the sessions of a project the name of another one, for example after its remote was renamed: `list` of the
+	 * other project then contains them. Cursors stay valid. A directory and a bucket list them under the old name, too.
 	 */
 	move(from: string, to: string): Promise<void>;
 	/** Ends connections that the store opened itself. */
@@ -212,7 +214,7 @@ export interface Queryable {
 
 export interface PostgresStoreOptions {
 	host: string;
-	/** A client or a pool, which stays the caller's: it is not ended, and its timeouts are its own. */
+	/** A client or a pool of the caller: the store does not end it, and does not set its timeouts. */
 	client?: Queryable;
 	/** Without a client: `postgres://…`, with the parameters of `pg`, `schema` and `timeout`. */
 	url?: string;
@@ -220,7 +222,7 @@ export interface PostgresStoreOptions {
 	schema?: string;
 	/**
 	 * How long to wait for a connection, and then while nothing is received or sent, in milliseconds; by default the
-	 * address's parameter `timeout`, or 30,000. Not for a client of the caller's.
+	 * address's parameter `timeout`, or 30,000. Ignored with a `client`.
 	 */
 	timeout?: number;
 }
@@ -229,7 +231,7 @@ export interface PostgresStoreOptions {
 export interface PostgresStore extends LineStore {}
 export class PostgresStore {
 	constructor(options: PostgresStoreOptions);
-	/** 200 MB, which is also the most that one append takes. */
+	/** 200 MiB, which is also the limit of one append. */
 	readonly longestLine: number;
 }
 
@@ -251,9 +253,9 @@ export interface S3StoreOptions {
 	/** By default `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`. */
 	region?: string;
 	/**
-	 * A function is called before each request; what it throws counts as `unreachable`, unless it is a `StoreError`. By
-	 * default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; where the first two are not set,
-	 * AWS's usual places (profiles, single sign-on, containers, web identity, instances).
+	 * A function is called before each request; an error of it counts as `unreachable`, unless it is a `StoreError`. By
+	 * default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; if the first two are not set, AWS's
+	 * usual places (profiles, single sign-on, containers, web identity, instances).
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
@@ -269,12 +271,11 @@ export class S3Store {
 }
 
 export interface OpenStoreOptions {
-	/** The id of this machine: the same in every process here, another one everywhere else. */
+	/** The id of this machine: the same in every process of this machine, another one on every other machine. */
 	host: string;
 	/**
-	 * A directory of this machine, the same in every process with this `host`, for the lock files by which they write to
-	 * a session one after the other. By default `session-stores` in the agent's directory, where pi's own are. PostgreSQL
-	 * needs none.
+	 * A directory of this machine for lock files, by which its processes write to a session one after the other: the same
+	 * in every process with this `host`. By default `session-stores` in pi's directory. PostgreSQL needs none.
 	 */
 	locks?: string;
 }
@@ -286,60 +287,61 @@ export interface OpenStoreOptions {
  */
 export function openStore(address: string, options: OpenStoreOptions): Promise<LineStore>;
 
-/** Negative if `a` is before `b` in the order of the store. That order is the same on every host. */
+/** Negative if `a` is before `b` in the order of the store, which is the same on every host. */
 export function compareLines(a: StoredLine, b: StoredLine): number;
 
-/** All pages of a session in one, in the store's order, each line once. `stored` as for `load`. */
+/** Loads all pages of a session as one, in the store's order, each line once. `stored` as for `load`. */
 export function loadAll(store: LineStore, session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 
-/** What a pull did to one session's file. */
+/** The result of a pull for one session's file. */
 export interface PullReport {
-	/** Lines that the file did not have. */
+	/** The number of lines that were added to the file. */
 	added: number;
 	problems: Problem[];
 }
 
 export interface PullResult extends PullReport {
 	session: string;
-	/** Empty if there is none. */
+	/** The path of the session's file; empty if there is none. */
 	file: string;
 	/** Whether the file was created. */
 	isNew: boolean;
-	/** How many lines were redacted here because they were redacted elsewhere, in copies of their entries, too. */
+	/** The number of lines that were redacted because another host had redacted them, also in copies of their entries. */
 	redacted: number;
-	/** How many lines lost all that they say here, because two hosts had redacted them in different ways. */
+	/** The number of lines that lost their content, because two hosts had redacted them in different ways. */
 	emptied: number;
-	/** Why nothing was done: the file is as it was. */
+	/** If it is set, the file did not change. */
 	error?: Error;
 }
 
 export interface PushResult {
 	session: string;
 	file: string;
-	/** How many bytes of the file are now known to be stored that were not before. */
+	/** The number of bytes of the file that are now known to be stored, and were not before. */
 	bytes: number;
-	/** How many lines lost all that they say here, because two hosts had redacted them in different ways. */
+	/** The number of lines that lost their content, because two hosts had redacted them in different ways. */
 	emptied: number;
-	/** How many bytes are not known to be stored. */
+	/** The number of bytes that are not known to be stored. */
 	lag: number;
 	error?: Error;
 }
 
-/** A stored session, and its file here. */
+/** A stored session, and its file on this machine. */
 export interface SyncItem {
 	session: string;
 	stored: StoredSession;
-	/** Where its file is; without one it gets one by its header. */
+	/** The path of its file; without one a pull creates the file, and its header determines the name. */
 	file?: string;
 	/**
-	 * `deleted`: it was here, and its file is gone. `open`: it has changed, and is open in a pi here, so that nothing is
-	 * pulled into it now.
+	 * `new`: this machine has no file of it. `changed`: the store may contain lines that the file does not contain.
+	 * `same`: it does not. `deleted`: this machine had a file of it, which was deleted. `open`: it has changed, but a pi
+	 * of this machine has it open, so a pull does not change its file.
 	 */
 	state: "new" | "changed" | "same" | "deleted" | "open";
 }
 
 export interface SyncOptions {
-	/** The id of one session; by default all of the project. One that was deleted here comes back if it is named. */
+	/** The id of one session; by default all sessions of the project. Only this brings a deleted file back. */
 	session?: string;
 	/** `pull` counts sessions, `push` bytes. */
 	onProgress?: (done: number, total: number) => void;
@@ -347,36 +349,35 @@ export interface SyncOptions {
 
 export interface SessionSyncOptions {
 	store: LineStore;
-	/** The address of the store. Notes are kept apart for each, and for each `dir`; nothing secret of it is kept. */
+	/** The address of the store. Each address and each `dir` has notes of its own; they contain no secret of it. */
 	address: string;
 	/**
-	 * A directory of this machine that lasts. What it says of how far files are stored may be lost; its folder `redacted`
-	 * must not, or what was redacted may come back with a pull.
+	 * A directory of this machine for notes. Notes of how much of a file is stored may be lost; the folder `redacted` in it
+	 * must not, because a pull may then bring redacted lines back.
 	 */
 	notes: string;
-	/** The directory of the session files. Sessions are pulled into it alone. */
+	/** The directory of the session files. A pull creates files only there. */
 	dir: string;
 	/**
-	 * Gives the paths of session files in other directories, which may be forks: what was redacted elsewhere is redacted
-	 * in copies of its entries, too.
+	 * Returns the paths of session files in other directories. They may contain copies of entries, which a pull redacts if
+	 * another host has redacted these entries.
 	 */
 	otherFiles?: () => readonly string[] | Promise<readonly string[]>;
 	/** The working directory of the sessions, which pulled ones get. */
 	cwd: string;
-	/** The directory has sessions of other working directories, too, which are not pushed. */
+	/** Whether the directory also contains sessions of other working directories, which are not pushed. */
 	isShared?: boolean;
 	/** The project of the sessions: see `projectOf`. */
 	project: string;
-	/** Whether a session is never pushed. It is asked again before each portion. */
+	/** Whether a session is never pushed. A push calls it again before each portion. */
 	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
 	/**
-	 * Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code
-	 * `held-back`.
+	 * Returns the name of the secret that a line contains. This line and the lines after it in its session are then not
+	 * stored, and the push fails with the code `held-back`.
 	 */
 	secretIn?: (line: Uint8Array) => string | undefined;
 	/**
-	 * Whether a pi of this machine has a session file open: nothing is pulled into it, and nothing redacted in it, until
-	 * it is closed.
+	 * Whether a pi of this machine has a session file open: pulls and redactions do not change such a file.
 	 */
 	isOpen?: (file: string) => boolean | Promise<boolean>;
 }
@@ -388,9 +389,9 @@ export class SessionSync {
 	readonly dir: string;
 	readonly project: string;
 	/**
-	 * Which stored sessions this machine lacks lines of: those of the project, or one; no lines are loaded. `list` is
-	 * what the store lists, if it was asked already; `only` says which of these sessions are looked at, where the others
-	 * are known to be the same. `deleted` are the sessions that were deleted from the store and are here.
+	 * Compares the sessions of the project, or one session, with the store, and loads no lines. `list` is a list of the
+	 * store, if the caller has one; `only` selects the sessions to compare, if the others are known to be the same.
+	 * `deleted` are sessions that were deleted from the store and have a file on this machine.
 	 */
 	compare(options?: { session?: string; list?: SessionList; only?: (stored: StoredSession) => boolean }): Promise<{
 		items: SyncItem[];
@@ -398,24 +399,24 @@ export class SessionSync {
 		deleted: { session: string; file: string; cwd: string | undefined }[];
 	}>;
 	/**
-	 * Those of the sessions that `compare` gave which lack something here. Where the list does not tell, as after a push,
-	 * the store is asked.
+	 * Selects the sessions from `compare` whose files do not contain every stored line. It asks the store if the list does
+	 * not tell, for example after a push.
 	 */
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
-	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare`
-	 * gave; the newest first, large ones after them, and last those in which something was redacted elsewhere, which is
-	 * redacted here first. What fails is in the result of its session, whose file is as it was.
+	 * Adds stored lines to the files of this machine: of the project, of one session, or of `items` from `compare`. It
+	 * begins with the newest sessions; then come large ones, and last those in which another host redacted something,
+	 * which is redacted on this machine first. A failure is in the result of its session, whose file does not change.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
 	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
-	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored`
-	 * are the lines that the store had and the file had not, such as those of an entry that was edited by hand: where the
-	 * file has the entry, its line takes their place. `emptied` is how many lines lost all that they say, because two
-	 * hosts had redacted them in different ways. If the store cannot be reached, that is the `error`, and the next push
-	 * or pull of the session redacts first what was in the file.
+	 * Redacts a session's file and its backups, as `SessionManager.redact` does, and the session in the store. `stored`
+	 * are the redacted lines that only the store contained, for example of an entry that was edited by hand: if the file
+	 * contains the entry, its line is the replacement. `emptied` is the number of lines that lost their content, because
+	 * two hosts had redacted them in different ways. If the store cannot be reached, `error` says so, and the next push or
+	 * pull of the session first redacts the lines of the file in the store.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
@@ -424,34 +425,35 @@ export class SessionSync {
 		what: RedactInput,
 	): Promise<RedactReport & { stored: RedactReport["lines"]; emptied: number; error?: Error }>;
 	/**
-	 * Stores what the files of this machine hold: of the project, of one session, or of those that `local` gave; none of
-	 * a private one. What fails is in the result of its session, and may be tried again. That of a session that was
-	 * deleted from the store has an error with code `deleted`.
+	 * Stores the lines of the files of this machine: of the project, of one session, or of sessions from `local`, but not
+	 * of private sessions. A failure is in the result of its session; the code is `deleted` if the session was deleted
+	 * from the store.
 	 */
 	push(
 		options?: SyncOptions & { local?: readonly { session: string; file: string; cwd?: string }[] },
 	): Promise<PushResult[]>;
-	/** The sessions of this machine that `push` is about. */
+	/** Returns the sessions of this machine that `push` would store. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
-	/** Whether a session was stored from here, or pulled. */
+	/** Whether this machine has pushed or pulled a session. */
 	isNoted(session: string): boolean;
 	/** Whether a session is never pushed. */
 	isPrivate(local: { session: string; file?: string; cwd?: string }): boolean;
 	/**
-	 * How many bytes of a session's file are not known to be stored; none of a private one's, or where a push found the
-	 * session deleted.
+	 * Returns the number of bytes of a session's file that are not known to be stored; 0 if the session is private, if a
+	 * push found it deleted, or if the file contains no entry yet.
 	 */
 	lagOf(local: { session: string; file: string }): number;
 }
 
 /**
- * The id of this machine, the same in every process: made once and kept in a directory, or `PI_SYNC_HOST`.
+ * Returns the id of this machine, the same in every process: `PI_SYNC_HOST`, or an id that is created once and kept in a
+ * directory.
  */
 export function hostId(folder: string): Promise<string>;
 
 /**
- * The project of a working directory, a name that is the same on every machine: `PI_SYNC_PROJECT` if that is set, else
- * the git remote, with the directory below the repository's root. Without a remote, and where git fails, it has the
- * directory's path and the id of this machine, so that no other machine has a project of that name.
+ * Returns the project of a working directory, a name that is the same on every machine: `PI_SYNC_PROJECT` if it is set,
+ * else the git remote, with the directory below the repository's root. Without a remote, and if git fails, the name
+ * consists of the directory's path and the id of this machine, so that no other machine has a project of that name.
  */
 export function projectOf(cwd: string, host: string): Promise<string>;
