@@ -44,7 +44,9 @@ export class StoreError extends Error {
 export type Cursor = string;
 
 export interface Append {
-	/** The line of the session's header, without line break. The store keeps the header of the host that appends first. */
+	/**
+	 * The line of the session's header, without line break. The store keeps the header of the host that appends first.
+	 */
 	header: Uint8Array;
 	/** Lines of entries, without line breaks. A line that is not an entry is refused. */
 	lines: readonly Uint8Array[];
@@ -352,15 +354,15 @@ export interface SessionSyncOptions {
 	/** The address of the store. Each address and each `dir` has notes of its own; they contain no secret of it. */
 	address: string;
 	/**
-	 * A directory of this machine for notes. Notes of how much of a file is stored may be lost; the folder `redacted` in it
-	 * must not, because a pull may then bring redacted lines back.
+	 * A directory of this machine for notes. Notes of how much of a file is stored may be lost; the folder `redacted` in
+	 * it must not, because a pull may then bring redacted lines back.
 	 */
 	notes: string;
 	/** The directory of the session files. A pull creates files only there. */
 	dir: string;
 	/**
-	 * Returns the paths of session files in other directories. They may contain copies of entries, which a pull redacts if
-	 * another host has redacted these entries.
+	 * Returns the paths of session files in other directories. They may contain copies of entries, which a pull redacts
+	 * if another host has redacted these entries.
 	 */
 	otherFiles?: () => readonly string[] | Promise<readonly string[]>;
 	/** The working directory of the sessions, which pulled ones get. */
@@ -399,8 +401,8 @@ export class SessionSync {
 		deleted: { session: string; file: string; cwd: string | undefined }[];
 	}>;
 	/**
-	 * Selects the sessions from `compare` whose files do not contain every stored line. It asks the store if the list does
-	 * not tell, for example after a push.
+	 * Selects the sessions from `compare` whose files do not contain every stored line. It asks the store if the list
+	 * does not tell, for example after a push.
 	 */
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
@@ -415,8 +417,8 @@ export class SessionSync {
 	 * Redacts a session's file and its backups, as `SessionManager.redact` does, and the session in the store. `stored`
 	 * are the redacted lines that only the store contained, for example of an entry that was edited by hand: if the file
 	 * contains the entry, its line is the replacement. `emptied` is the number of lines that lost their content, because
-	 * two hosts had redacted them in different ways. If the store cannot be reached, `error` says so, and the next push or
-	 * pull of the session first redacts the lines of the file in the store.
+	 * two hosts had redacted them in different ways. If the store cannot be reached, `error` says so, and the next push
+	 * or pull of the session first redacts the lines of the file in the store.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
@@ -446,8 +448,8 @@ export class SessionSync {
 }
 
 /**
- * Returns the id of this machine, the same in every process: `PI_SYNC_HOST`, or an id that is created once and kept in a
- * directory.
+ * Returns the id of this machine, the same in every process: `PI_SYNC_HOST`, or an id that is created once and kept in
+ * a directory.
  */
 export function hostId(folder: string): Promise<string>;
 

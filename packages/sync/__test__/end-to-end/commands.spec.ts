@@ -109,7 +109,7 @@ test("a file that only its owner may read names the store where the variable doe
 	chmodSync(file, 0o640);
 	expect(await run(at, ["push"])).toMatchObject({
 		code: 1,
-		err: `Error: ${file} may hold a password, and others may read or change it: chmod 600 ${file}\n`,
+		err: `Error: ${file} may contain a password, and others may read or change it: chmod 600 ${file}\n`,
 	});
 });
 
@@ -352,7 +352,7 @@ test("a private session that is named is not pushed, and the settings that say s
 			code: 1,
 			out: "",
 			err: expect.stringContaining(
-				"is private, and is not pushed: private in session-store.json names it, or its directory",
+				"is private and is not pushed: private in session-store.json lists the session, its directory",
 			),
 		});
 	// Regression: it said that everything was stored.
@@ -419,7 +419,7 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	const all = await run(desktop, ["pull"]);
 	expect(all).toMatchObject({
 		code: 1,
-		out: expect.stringMatching(/^failed {2}s-1: headers\/s-1: the header is that of session "s-9"\n$/),
+		out: expect.stringMatching(/^failed {2}s-1: headers\/s-1: the header belongs to session "s-9"\n$/),
 	});
 	for (const args of [
 		["pull", "s-1"],

@@ -288,7 +288,7 @@ test("rows that are not entries, or whose checksum is wrong, are named and skipp
 	]);
 	expect(await failure(open(schema).header("s2"))).toMatchObject({
 		code: "failed",
-		message: `row "s2" of ${schema}.sessions: the header is that of session "${SESSION}"`,
+		message: `row "s2" of ${schema}.sessions: the header belongs to session "${SESSION}"`,
 	});
 });
 

@@ -51,7 +51,7 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 	expect([code, out]).toEqual([
 		1,
 		expect.stringContaining(
-			"a replacement may not bring back a line that another redaction takes out: choose another replacement",
+			"a replacement must not restore a line that another redaction removed: choose another replacement",
 		),
 	]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
@@ -185,13 +185,13 @@ test("a stored session is deleted by a command, and stays here: a fork of it is 
 		code: 1,
 		err: `Error: Session ${ID} was deleted from the store, and is not here\n`,
 	});
-	const fork = `pi-sessions fork ${ID} makes a session of it that is stored`;
+	const fork = `To store it again, make a fork: pi-sessions fork ${ID}`;
 	for (const command of [
 		["push", "0194"],
 		["sync", "0194"],
 	]) {
 		const { code, out } = await run(laptop, command);
-		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and stays here: ${fork}`)]);
+		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and its file stays. ${fork}`)]);
 		appendFileSync(
 			JSON.parse(await good(laptop, ["list", "--json"]))[0].path,
 			`${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`,

@@ -74,7 +74,7 @@ test("git that fails is told from a directory without a repository or a remote",
 	const own = { project: `laptop:${work}`, isOwn: true };
 	const named = (problem: string) => ({
 		...own,
-		problem: `${problem} in ${work}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)`,
+		problem: `${problem} in ${work}, so no other machine gets its sessions (PI_SYNC_PROJECT names a project)`,
 	});
 	expect(await findProject(work, "laptop")).toEqual(own);
 	vi.stubEnv("PATH", "");
@@ -127,7 +127,7 @@ test("git is asked without holding up the process", async () => {
 
 // Regression: git, and what it runs, was given the store's password.
 testIf(process.platform !== "win32", "Windows: a script is not a program")(
-	"git is not given the address of the store, which may hold a password",
+	"git does not see the address of the store, which may contain a password",
 	async () => {
 		const dir = emptyDirectory();
 		writeFileSync(join(dir, "git"), `#!/bin/sh\nenv > "${dir}/$$.env"\n`, { mode: 0o755 });

@@ -418,7 +418,7 @@ testWith("links")(
 		expect([error.code, error.message]).toEqual([
 			"failed",
 			expect.stringMatching(
-				/^Cannot lock .*-session-\d+: ENOLCK: .* \(where files cannot be locked, let this directory be a link/,
+				/^Cannot lock .*-session-\d+: ENOLCK: .* \(if files there cannot be locked, make the directory a link/,
 			),
 		]);
 		expect(error.message).toContain(join(locks, "locks"));

@@ -339,7 +339,7 @@ test("lines that are not entries are named and skipped, and headers that lie, by
 	const said = sessions.map((stored) => reader.header(stored.session, stored).then(String, ({ message }) => message));
 	expect(await Promise.all(said)).toEqual([
 		String(header()),
-		`${headerFileOf("s2")}: the header is that of session "${SESSION}"`,
+		`${headerFileOf("s2")}: the header belongs to session "${SESSION}"`,
 		`${headerFileOf("s3")}: its header is missing`,
 	]);
 });

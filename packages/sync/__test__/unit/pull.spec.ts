@@ -309,7 +309,7 @@ test("what cannot be used is named, and files stay as they were", async () => {
 	const results = await b.sync.pull();
 	expect(results.map(({ session, error }) => [session, error?.message])).toEqual([
 		[SESSION, expect.stringContaining("locked by process")],
-		["old", expect.stringContaining("The session is of version 1")],
+		["old", expect.stringContaining("The session has version 1")],
 	]);
 	expect(snapshot(b.dir)).toEqual(before);
 	holder.close();
@@ -323,7 +323,7 @@ test("a session of a version to come is neither stored nor pulled, and the error
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const newer = String(header()).replace('"version":3', '"version":4');
-	const said = "The session is of version 4, this release knows 3: install a newer pi-session-native";
+	const said = "The session has version 4, and this release knows version 3: install a newer pi-session-native";
 	begin(a);
 	writeFileSync(a.file, text(newer, entry("x")));
 	expect(await a.sync.push()).toEqual([]);

@@ -185,7 +185,7 @@ test("a session that was deleted from the store stays here, and is not stored ag
 	expect((await a.store.list()).sessions).toEqual([]);
 	appendFileSync(a.file, text(entry("y")));
 	const said = expect.stringContaining(
-		`was deleted from the store, and stays here: pi-sessions fork ${SESSION} makes a session of it that is stored`,
+		`was deleted from the store, and its file stays. To store it again, make a fork: pi-sessions fork ${SESSION}`,
 	);
 	for (const wanted of [{}, { session: SESSION }]) {
 		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "deleted", message: said } }]);

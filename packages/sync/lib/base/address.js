@@ -1,8 +1,8 @@
-// Where a store is: the text of PI_SYNC_STORE, `--store` and `openStore`.
+// The address of a store: the text of PI_SYNC_STORE, `--store` and `openStore`.
 //
-// The text may hold a password, and may be mistyped. So a text that is not understood is refused without being shown:
-// what looks like a URL or like `user:password@` is never taken for a path, and an `@` after the host of a URL is
-// refused, because it stands there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
+// The text may contain a password, and may be mistyped. So a text that is not understood is refused without being
+// shown. A text that looks like a URL or like `user:password@` is never taken for a path. An `@` after the host of a
+// URL is refused, because it is there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
 const { createHash } = require("node:crypto");
 const { homedir } = require("node:os");
 const { join, resolve } = require("node:path");
@@ -14,17 +14,16 @@ const { StoreError } = require("./errors.js");
  * @property {"directory" | "postgres" | "s3"} kind
  * @property {string} withSecrets an absolute path, or a URL
  * @property {string} shown the same without secrets
- * @property {string} identity what tells one store from another, without secrets: equal for addresses that differ in
- * spelling, in the user or
- *   in how the store is reached
+ * @property {string} identity equal for all addresses of a store, whatever their spelling, user and parameters of the
+ * connection are; without secrets
  */
 
-/** What reads the addresses of a scheme. @type {Record<string, (address: string) => Address>} */
+/** The parser of each scheme. @type {Record<string, (address: string) => Address>} */
 const READERS = { file: (address) => directory(pathOfUrl(address)), postgres, postgresql: postgres, s3 };
-/** Where the tables are in PostgreSQL, if neither the address nor an option says so. */
+/** The schema of the tables in PostgreSQL, if neither the address nor an option names one. */
 const DEFAULT_SCHEMA = "pi_session_native";
 const URL_START = /^([a-z][a-z0-9+.-]+):\/\//i;
-/** How a path begins on Windows, where its colon does not mark a password. */
+/** The beginning of a path on Windows, whose colon does not separate a password. */
 const DRIVE = process.platform === "win32" ? /^[a-z]:(?=[\\/])/i : /^(?!)/;
 const MAY_HOLD_A_PASSWORD = [/^[a-z][a-z0-9+.-]+:/i, /:\/\//, /:.*@/s, /^[a-z][a-z0-9+.-]*\/\/.*@/is, /password\s*=/i];
 
@@ -32,7 +31,8 @@ const MAY_HOLD_A_PASSWORD = [/^[a-z][a-z0-9+.-]+:/i, /:\/\//, /:.*@/s, /^[a-z][a
 const invalid = (message) => new StoreError("invalid", message);
 
 /**
- * What the address of a store says. Blanks and quotes around it are those of a shell or of an environment file.
+ * Parses the address of a store. It ignores blanks and quotes around the text, which come from a shell or an
+ * environment file.
  * @param {unknown} text
  * @returns {Address}
  */
@@ -63,7 +63,7 @@ function pathOf(text) {
 	return resolve(expandHome(text));
 }
 
-/** Refuses what may be a URL that was mistyped. @param {string} text */
+/** Refuses a text that may be a mistyped URL. @param {string} text */
 function checkPath(text) {
 	const rest = text.replace(DRIVE, "");
 	if (MAY_HOLD_A_PASSWORD.some((sign) => sign.test(rest)))
@@ -92,7 +92,7 @@ function postgres(address) {
 			"An @ after the host of a PostgreSQL address must be written %40, and in a password / ? # must be written %2F %3F %23",
 		);
 	const url = parseUrl(address);
-	// What the address leaves to the environment, and the database at last to the user's name.
+	// `pg` takes missing parts from the environment, and a missing database from the user's name.
 	const { PGHOST, PGPORT, PGDATABASE, PGUSER } = process.env;
 	const of = (/** @type {string} */ name) => url.searchParams.get(name);
 	const host = url.searchParams.getAll("host").at(-1) || url.hostname || PGHOST;
@@ -130,7 +130,7 @@ function timeoutIn(url) {
 	return text === null ? undefined : checkTimeout(/^\d+$/.test(text) ? Number(text) : text);
 }
 
-/** The longest that timers take: about 24 days. */
+/** The limit of timers: about 24 days. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** @param {unknown} timeout @returns {timeout is number} */
@@ -144,9 +144,9 @@ function checkTimeout(timeout) {
 }
 
 /**
- * Names what this machine keeps about a store, without secrets.
+ * A name without secrets for files of this machine about a store.
  * @param {string} address
- * @param {string} [more] what it is about besides
+ * @param {string} [more] text that distinguishes files about the same store
  */
 const addressKey = (address, more = "") =>
 	createHash("sha256")
@@ -168,7 +168,7 @@ function withoutSecrets(url) {
 }
 
 /**
- * Parses a URL. The error of `URL` itself contains the whole text, with the password, so it is not passed on.
+ * Parses a URL. The error of `URL` itself contains the whole text with the password, so we throw another one.
  * @param {string} text
  */
 function parseUrl(text) {

@@ -1,11 +1,11 @@
-// Calls whose failure may be expected: of a file that is absent, of a store that does not answer.
+// Calls whose failure is expected: a file is absent, or a store does not answer.
 
-/** What a list is asked for where it only matters whether the store answers. */
+/** The filter of a list that only tests whether the store answers. */
 const PING = { session: "0" };
 
 /**
- * What a call to the file system gives; undefined if it fails with this code. @type {(code: string) => <T>(work:
- * Promise<T>) => Promise<T | undefined>}
+ * Returns the result of a call to the file system; undefined if it fails with this code.
+ * @type {(code: string) => <T>(work: Promise<T>) => Promise<T | undefined>}
  */
 const unless = (code) => (work) =>
 	work.catch((error) => {
@@ -20,7 +20,7 @@ const unlessThere = unless("EEXIST");
 const isAbsence = (error) => ["ENOENT", "ENOTDIR", "ELOOP"].includes(Object(error).code);
 
 /**
- * What is done with a file, which is closed then.
+ * Works with a file, then closes it.
  * @template {import("node:fs").promises.FileHandle | undefined} File
  * @template T
  * @param {File | Promise<File>} opening

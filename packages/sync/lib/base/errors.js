@@ -1,10 +1,10 @@
 // The one error of stores.
 //
-// It has no text of the caller's address (see address.js). A driver's message is included, its arguments are not.
+// It contains no text of the caller's address (see address.js). It contains the message of a driver, but no arguments.
 
 /** @typedef {import("../index").StoreErrorCode} StoreErrorCode */
 
-/** Errors that may pass: the same call may succeed later. */
+/** After these errors the same call may succeed later. */
 const RETRYABLE = new Set(["unreachable", "full"]);
 
 class StoreError extends Error {
@@ -19,24 +19,25 @@ class StoreError extends Error {
 
 /** @param {string} session */
 const resetError = (session) =>
-	new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
+	new StoreError("reset", `Session ${session} in the store is not as it was before: load it from the beginning`);
 
 /** @param {string} session */
 const deletedError = (session) =>
 	new StoreError(
 		"deleted",
-		`Session ${session} was deleted from the store, and stays here: pi-sessions fork ${session} makes a session of it that is stored`,
+		`Session ${session} was deleted from the store, and its file stays. To store it again, make a fork: pi-sessions fork ${session}`,
 	);
 
 /** @param {string} session */
 const privateError = (session) =>
 	new StoreError(
 		"invalid",
-		`Session ${session}, or one that it was forked from, is private, and is not pushed: private in session-store.json names it, or its directory, or some directory while the file of one that it was forked from is gone`,
+		`Session ${session} is private and is not pushed: private in session-store.json lists the session, its directory, or a session that it was forked from. ` +
+			"If the file of such a session is missing, the fork counts as private",
 	);
 
 /**
- * What an error says. Node tries several addresses of a server, and wraps what each said.
+ * The message of an error. Node tries several addresses of a server, and wraps the error of each.
  * @param {unknown} error
  * @returns {string}
  */
@@ -47,7 +48,7 @@ const messageOf = (error) =>
 			? error.message || error.name
 			: String(error);
 
-/** Whether the store has nothing of the session. @param {unknown} error */
+/** Whether the store does not contain the session. @param {unknown} error */
 const isGone = (error) => error instanceof StoreError && (error.code === "deleted" || error.code === "not-found");
 
 /** @param {unknown} error */

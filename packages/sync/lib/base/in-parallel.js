@@ -1,9 +1,9 @@
-/** How many of anything at the same time, by default: a call to a network drive or a server takes some milliseconds. */
+/** The default number of calls at the same time: a call to a network drive or a server takes some milliseconds. */
 const PARALLEL = 16;
 
 /**
- * Works on items, several at the same time. Gives the results in the items' order. After the first failure no more of
- * them begin.
+ * Works on items, several at the same time. Returns the results in the order of the items. After the first failure no
+ * further item begins.
  * @template T, R
  * @param {readonly T[]} items
  * @param {(item: T, at: number) => Promise<R>} work

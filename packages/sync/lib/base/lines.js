@@ -1,4 +1,4 @@
-// What counts as a line of an entry and as a header. Lines stay bytes: they are decoded only to read their keys.
+// Lines of entries, and headers. Lines stay bytes: they are decoded only to read their keys.
 const { createHash } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 
@@ -40,30 +40,30 @@ function entryOf(line) {
 }
 
 /**
- * What is wrong with a line as the header of a session; undefined if nothing is.
+ * The reason why a line is not the header of a session; undefined if it is.
  * @param {Uint8Array} line
  * @param {string} session
  */
 function headerFault(line, session) {
-	if (line.includes(NEWLINE)) return "the header holds a line break";
+	if (line.includes(NEWLINE)) return "the header contains a line break";
 	const value = parse(line);
 	if (!isObject(value) || value.type !== "session") return "the header is not the header of a session";
-	if (value.id !== session) return `the header is that of session ${JSON.stringify(value.id)?.slice(0, 200)}`;
+	if (value.id !== session) return `the header belongs to session ${JSON.stringify(value.id)?.slice(0, 200)}`;
 	return undefined;
 }
 
-/** A project is a key of indexes, whose entries have some 2,700 bytes. */
+/** A project is a key of indexes, and PostgreSQL's entries of indexes have at most some 2,700 bytes. */
 const LONGEST_PROJECT = 1000;
 
 /**
- * Checks what is to be appended, and gives the lines.
+ * Checks the argument of an append, and returns the lines.
  * @param {string} session
  * @param {import("../index").Append} append
- * @param {number} [longest] the most bytes that lines may have in all
+ * @param {number} [longest] the limit of the size of all lines, in bytes
  */
 function checkAppend(session, append, longest = Infinity) {
 	if (!isObject(append))
-		throw new StoreError("invalid", `What is appended to session ${session} must be an object with a header and lines`);
+		throw new StoreError("invalid", `The argument of an append to session ${session} must be an object with a header and lines`);
 	const { header, lines, project } = append;
 	if (!Array.isArray(lines)) throw new StoreError("invalid", "The lines must be an array");
 	if (project !== undefined) checkProject(project);
@@ -90,16 +90,16 @@ function checkAppend(session, append, longest = Infinity) {
 function checkProject(project) {
 	if (typeof project !== "string")
 		throw new StoreError("invalid", `A project's name must be text, not ${project === null ? "null" : typeof project}`);
-	// Databases hold neither half a surrogate pair nor NUL in text.
+	// In a database a text contains neither half a surrogate pair nor NUL.
 	if (project.length > LONGEST_PROJECT || project.includes("\0") || !project.isWellFormed())
 		throw new StoreError(
 			"invalid",
-			`A project's name has ${LONGEST_PROJECT} characters at most, without NUL and lone surrogates`,
+			`A project's name may have ${LONGEST_PROJECT} characters, without NUL and lone surrogates`,
 		);
 }
 
 /**
- * Names a line by its beginning, where its ids are.
+ * Describes a line by its beginning, because that contains its ids.
  * @param {string} session
  * @param {Uint8Array} line
  * @param {number} longest
@@ -122,7 +122,7 @@ function splitLines(bytes, from, to) {
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest();
 
 /**
- * A key that equal lines share, and no others.
+ * A key that two lines share only if they are equal.
  * @param {Uint8Array} line
  */
 const lineKey = (line) => sha256(line).toString("latin1");

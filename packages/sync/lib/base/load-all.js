@@ -1,4 +1,4 @@
-// A whole session out of pages.
+// Loads a whole session, page by page.
 const { compareLines, lineKey } = require("./lines.js");
 
 /** @type {typeof import("../index").loadAll} */
@@ -9,7 +9,7 @@ async function loadAll(store, session, after, stored) {
 	const problems = new Map();
 	let comesAfter = true;
 	for (let cursor = after; ; ) {
-		// After the first page logs may have been read beyond what was listed.
+		// `stored` is only right for the first page: that may contain more than the list.
 		const page = await store.load(session, cursor, cursor === after ? stored : undefined);
 		comesAfter &&= page.comesAfter;
 		for (const line of page.lines) {

@@ -1,4 +1,4 @@
-// Lines that were removed from a session for ever, and what stands in their places.
+// Redactions: lines that were removed from a session for ever, and their replacements.
 const { StoreError } = require("./errors.js");
 const { buffer, compareText, entryOf, isObject, sha256 } = require("./lines.js");
 
@@ -10,11 +10,11 @@ const HASH = /^[0-9a-f]{64}$/;
 const hashOf = (line) => sha256(line).toString("hex");
 
 /**
- * Checks redactions, and gives what a store is to keep on account of them: where a line that stands in another one's
- * place is redacted itself, the other one gets the new line, too.
+ * Checks redactions, and returns those that a store must add or change. If a replacement is redacted itself, the line
+ * that it replaced gets the new replacement, too.
  * @param {string} session
  * @param {readonly Redaction[]} redactions
- * @param {readonly Redaction[]} known those that the store has
+ * @param {readonly Redaction[]} known the store's
  * @returns {Redaction[]} the new ones, and those that change
  */
 function settleRedactions(session, redactions, known) {
@@ -29,7 +29,7 @@ function settleRedactions(session, redactions, known) {
 }
 
 /**
- * What stands in the place of a line in the end.
+ * The last replacement of a line, after all redactions.
  * @param {string} session
  * @param {Buffer | undefined} line
  * @param {Map<string, Buffer | undefined>} all
@@ -41,7 +41,7 @@ function lastOf(session, line, all) {
 		if (steps === all.size)
 			throw new StoreError(
 				"invalid",
-				`Session ${session}: a replacement may not bring back a line that another redaction takes out: choose another replacement`,
+				`Session ${session}: a replacement must not restore a line that another redaction removed: choose another replacement`,
 			);
 		line = all.get(hash);
 	}
@@ -62,7 +62,7 @@ function checkRedactions(session, redactions) {
 		if (!(line instanceof Uint8Array) || !entryOf(line))
 			throw new StoreError(
 				"invalid",
-				`Session ${session}: what is to stand in the place of line ${hash} is not the line of an entry`,
+				`Session ${session}: the replacement of line ${hash} is not the line of an entry`,
 			);
 	}
 }

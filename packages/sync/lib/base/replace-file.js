@@ -1,19 +1,16 @@
-// Puts a file in the place of another, and keeps the names in a folder through a power failure.
+// Replaces a file by another one, and makes the names in a folder outlive a power failure.
 const fs = require("node:fs");
 
-/**
- * What Windows says while another program has one of the two files open: a reader or a virus scanner has it for a
- * moment.
- */
+/** Errors of Windows while another program, such as a virus scanner, has one of the two files open for a moment. */
 const IN_USE = new Set(["EPERM", "EACCES", "EBUSY"]);
-/** What file systems say that cannot synchronise a directory. */
+/** Errors of file systems that cannot synchronise a directory. */
 const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const TRIES = 100;
 const PAUSE_MS = 10;
 
 /**
- * Renames a file over another. Windows refuses that while either is open, so it is tried again there for about a
- * second. Gives false if `isAllowed`, which is asked before each try, does.
+ * Renames a file over another one. Windows refuses this while either is open, so there it is tried again for about a
+ * second. Returns false as soon as `isAllowed`, which is called before each try, returns false.
  * @param {string} draft
  * @param {string} full
  * @param {() => Promise<boolean>} [isAllowed]
@@ -34,11 +31,11 @@ exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
 };
 
 /**
- * Ends once the names in a folder are on the disk.
+ * Resolves when the names in a folder are on the disk.
  * @param {string} folder
  */
 exports.syncFolder = async (folder) => {
-	// Windows opens no folder as a file.
+	// Windows cannot open a folder as a file.
 	if (process.platform === "win32") return;
 	const handle = await fs.promises.open(folder);
 	try {

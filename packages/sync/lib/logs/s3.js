@@ -211,7 +211,8 @@ class S3Objects {
 	 * @returns {Promise<any>}
 	 */
 	async #send(make, read = async (answer) => answer) {
-		// It warns on Node 20 that releases of 2027 need Node 22: whoever runs the command cannot do anything about that now.
+		// It warns on Node 20 that releases of 2027 need Node 22: whoever runs the command cannot do anything about that
+		// now.
 		process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
 		const library = require("@aws-sdk/client-s3");
 		this.#client ??= this.#connect(library);

@@ -1,4 +1,4 @@
-// The id of this machine, and what others see of it.
+// The id of this machine, by which stores and other machines know it.
 const { createHash, randomBytes } = require("node:crypto");
 const { hostname, userInfo } = require("node:os");
 const { dirname, join } = require("node:path");
@@ -7,16 +7,16 @@ const { hostLock } = require("./host-lock.js");
 const { readSettings } = require("./settings.js");
 const { readSmall, writeSmall } = require("./small-file.js");
 
-/** The id of this machine, the same in every process here: made once, and kept in a folder. @param {string} folder */
+/** The id of this machine, the same in every process: created once, and kept in a folder. @param {string} folder */
 async function hostId(folder) {
 	const set = process.env.PI_SYNC_HOST;
 	if (set) return checkId(set, "host");
-	// A home that several machines share has an id for each. A machine without an id of the system is known by its network
+	// Machines that share a home directory have an id each. A machine without an id of the system is known by its network
 	// name.
 	const machine = plain(hostname(), 40) || "host";
 	const path = join(folder, `host-${machineKey() ?? machine}`);
 	const known = () => [readSmall(path)?.toString().trim()].find(isId);
-	// Of several processes that start at once one names the machine.
+	// If several processes start at once, one of them creates the id.
 	const make = async () => {
 		const made = known() ?? `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}`;
 		await writeSmall(path, `${made}\n`);
@@ -35,8 +35,7 @@ const plain = (text, length) =>
 		.replace(/-+$/, "");
 
 /**
- * What others are to see of this machine: the name that the settings give it, or its user and its network name when it
- * was first asked.
+ * The name of this machine for others: from the settings, or the user and the network name at the first use.
  * @param {string} folder
  * @param {string} machine
  */
@@ -50,14 +49,14 @@ function userName() {
 	try {
 		return userInfo().username;
 	} catch {
-		// A container may have no user of this number.
+		// In a container the number of the user may have no name.
 		return "user";
 	}
 }
 
 /**
- * A key of this machine that its network name does not change: its id by systemd. macOS and Windows share no homes.
- * Containers of one image may have one id.
+ * A key of this machine that does not depend on its network name: its id by systemd. On macOS and Windows machines do
+ * not share home directories. Containers are left out, because all containers of an image may have the same id.
  * @param {NodeJS.Platform} [platform]
  * @param {(path: string) => string | undefined} [read] a file's text
  */
@@ -70,7 +69,7 @@ function machineKey(platform = process.platform, read = textOf) {
 		: undefined;
 }
 
-/** With any other error the machine would get another id for as long as the error lasts. */
+/** Other errors are thrown, because the machine would get another id as long as the error lasts. */
 const ABSENT = new Set(["EACCES", "EPERM"]);
 
 /** The text of a file; undefined if it is missing for this user. @param {string} path */

@@ -1,5 +1,5 @@
-// Locks that one call of one process of this host has at a time. Each is the operating system's, on a file in the
-// directory of this host's notes, and ends with the process that has it, however that ends. The files stay.
+// Locks that exclude the calls of all processes of this host. Each is a lock of the operating system on a file in the
+// directory of notes, and ends with its process, however that ends. The files stay.
 const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
@@ -9,31 +9,29 @@ const { isObject } = require("../base/lines.js");
 const { agentDir, notesIn } = require("./places.js");
 
 /**
- * Does something that no other call of this process, or of another one of the host, does meanwhile under this name,
- * which is part of the name of a file.
+ * Runs `work` while no other call, of this process or another process of the host, runs under the same name. The name
+ * is part of a file's name.
  * @typedef {<T>(name: string, work: () => Promise<T>) => Promise<T>} HostLock
  */
 
 const PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 50;
-/** How long a lock is waited for. Whoever has it waits for the store. */
+/** How long a call waits for a lock, whose owner may wait for the store. */
 const LONGEST_WAIT_MS = 120_000;
 /**
- * What network drives say that have no locks. Another directory is not taken by itself: a drive may say that now and
- * then, and a process that was told so would not exclude one that was not.
+ * Errors of network drives without locks. We do not choose another directory then, because a drive may return such an
+ * error now and then: the processes would use different directories, and not exclude each other.
  */
 const WITHOUT_LOCKS = new Set(["ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 const LINK_HINT =
-	" (where files cannot be locked, let this directory be a link to one of this machine: docs/stores.md)";
+	" (if files there cannot be locked, make the directory a link to a local directory: docs/stores.md)";
 
 /**
- * Locks by name, each within a scope.
- * @param {string[] | (() => Promise<string[]>)} scope what has locks of its own, such as a host in a store: the same
- * texts in every process of
- *   the host, or what gives them
- * @param {string} [folder] a directory of this machine, the same in every process, too. That for temporary files is
- * not: it may be another
- *   one in each process. By default that of this machine's notes, as pi's own are
+ * Locks by name, within a scope.
+ * @param {string[] | (() => Promise<string[]>)} scope texts that are the same in every process of the host, such as the
+ * store and the host, or a function that returns them
+ * @param {string} [folder] a directory of this machine, the same in every process (so not the directory for temporary
+ * files); by default the directory of notes
  * @returns {HostLock}
  */
 function hostLock(scope, folder) {
@@ -57,7 +55,7 @@ async function withLock(pathOf, work) {
 		if (performance.now() > end)
 			throw new StoreError(
 				"unreachable",
-				`Something else on this host has held ${pathOf()} locked for two minutes: end its process, or try again later`,
+				`Another process of this machine has locked ${pathOf()} for two minutes: end it, or try again later`,
 			);
 		await pause(wait * (0.5 + Math.random()));
 		release = tryLock(pathOf);
@@ -69,16 +67,16 @@ async function withLock(pathOf, work) {
 	}
 }
 
-/** Gives what ends the lock; null if another process has it. @param {() => string} pathOf */
+/** Returns the function that ends the lock; null if another process has it. @param {() => string} pathOf */
 function tryLock(pathOf) {
 	let path;
 	try {
 		path = pathOf();
 		fs.mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
-		// The addon is loaded here, because those who only read do not need it.
+		// The addon is loaded only here, because programs that only read do not need it.
 		return require("pi-session-native").tryLockFile(path);
 	} catch (error) {
-		const where = path ?? "a file in the agent's directory";
+		const where = path ?? "a file in pi's directory";
 		throw new StoreError(
 			"failed",
 			`Cannot lock ${where}: ${messageOf(error)}${isWithoutLocks(error) ? LINK_HINT : ""}`,

@@ -1,5 +1,5 @@
-// The last error of a store and of each session in it, for `pi-sync status`: who meets an error is often a process
-// beside pi, which nobody sees.
+// The last error of a store and of each session in it, for `pi-sync status`, because nobody sees the errors of a
+// process beside pi.
 const { join } = require("node:path");
 const { addressKey } = require("../base/address.js");
 const { isObject } = require("../base/lines.js");
@@ -11,7 +11,7 @@ const { namesIn, readJson, remove, writeSmall } = require("./small-file.js");
  * session it is the store's
  */
 
-/** The name of the store's own; no id of a session is one. */
+/** The name of the store's own error; no session has this id. */
 const STORE = "_";
 
 class LastErrors {
@@ -26,12 +26,11 @@ class LastErrors {
 	}
 
 	/**
-	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one
-	 * to tell already.
+	 * Writes the last error, or removes it after a success. A failure to write it is ignored, because the caller reports
+	 * its own error.
 	 * @param {string | undefined} session
 	 * @param {Error & { code?: string } | undefined} error
-	 * @param {"push" | "pull"} [by] of a session, what failed or did not: a push does not make good what a pull could not
-	 * do
+	 * @param {"push" | "pull"} [by] the operation on a session: a push that succeeds does not remove the error of a pull
 	 */
 	async set(session, error, by) {
 		const path = this.#pathOf(session === undefined ? STORE : `${nameOf(session)}.${by}`);
@@ -40,7 +39,7 @@ class LastErrors {
 			const { code, message } = error;
 			await writeSmall(path, JSON.stringify({ at: new Date().toISOString(), code, message }));
 		} catch {
-			// Who met the error says it, too.
+			// The caller reports the error.
 		}
 	}
 

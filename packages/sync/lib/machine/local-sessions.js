@@ -1,4 +1,4 @@
-// The sessions of this machine: their files, and where the file of one that comes from a store is to be.
+// The session files of a directory, and the path for a session that a pull creates.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
 const { unlessAbsent } = require("../base/calls.js");
@@ -14,8 +14,8 @@ const { fileName, isSessionName } = require("./session-path.js");
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is not a session,
- * or one of another version, is skipped.
+ * The sessions in a directory, by id; of two files of one session, the file whose name comes last. Files that are not
+ * sessions, or have another version, are skipped.
  * @param {string} dir
  * @param {(file: string, why: string) => void} [onSkipped]
  */
@@ -42,8 +42,9 @@ const filesIn = async (dir) =>
 		.map((name) => join(dir, name));
 
 /**
- * Throws if a store cannot take the file; `NotASession` where there is no session in it. @param {string} path @returns
- * {Promise<LocalSession>}
+ * The session in a file. Throws if it cannot be stored; `NotASession` if the file is not a session.
+ * @param {string} path
+ * @returns {Promise<LocalSession>}
  */
 async function describe(path) {
 	const stat = await fs.stat(path);
@@ -55,7 +56,7 @@ async function describe(path) {
 }
 
 /**
- * Where the file of a stored session is to be: in the directory, whatever its header says.
+ * The path for the file of a stored session: in this directory, whatever the header says.
  * @param {string} dir
  * @param {string} session
  * @param {Buffer} header
@@ -69,7 +70,7 @@ function fileFor(dir, session, header) {
 	return join(dir, fileName(time, session));
 }
 
-// The addon is loaded here, because those who only read do not need it.
+// The addon is loaded only here, because programs that only read do not need it.
 /** @typedef {typeof import("pi-session-native").SessionManager} Manager */
 /**
  * @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) =>
@@ -81,13 +82,13 @@ const callHere = async (name, file, input) =>
 	/** @type {any} */ (require("pi-session-native").SessionManager)[name](file, input);
 
 /**
- * The same, unless a pi of this machine has the file open: its manager would not notice the change.
+ * The same, unless a pi of this machine has the file open, because that pi would not notice the change.
  * @param {(file: string) => Promise<boolean>} isOpen
  * @returns {CallManager}
  */
 const callUnlessOpen = (isOpen) => async (name, file, input) => {
 	if (await isOpen(file))
-		throw new StoreError("open", `${file} is open in a pi of this machine: it is changed once that has closed it`);
+		throw new StoreError("open", `${file} is open in a pi of this machine: the next pull after pi has closed it changes the file`);
 	return callHere(name, file, input);
 };
 

@@ -1,5 +1,4 @@
-// What this machine notes about its stores: for each session of a store how far its file is stored. Losing it only
-// costs time.
+// The notes of this machine: for each session of a store, how much of its file is stored. Losing them only costs time.
 const fs = require("node:fs");
 const { join, resolve } = require("node:path");
 const { addressKey } = require("../base/address.js");
@@ -11,21 +10,21 @@ const { readJson, writeSmall } = require("./small-file.js");
 /**
  * @typedef {object} Note
  * @property {string} cursor
- * @property {number} offset so many bytes of the file are stored
- * @property {string} fingerprint of what is before that
- * @property {boolean} mustReload the next pull is to load everything: the file may lack lines that the cursor has
- * passed, some of which
- *   could not be read, or has entries with other ids than in the store
- * @property {string} [revision] that of the session in the store then
- * @property {number} [redactions] how many of the store's are taken over
- * @property {boolean} [isDeleted] the session was deleted from the store when it was pushed; the next note of a push or
- * a pull is without that
- * @property {string} [underOtherProject] the id of the store, if that has the session under the name of another project
+ * @property {number} offset the number of bytes of the file that are stored
+ * @property {string} fingerprint of the bytes before the offset
+ * @property {boolean} mustReload the next pull must load everything, because the cursor may have passed lines that the
+ * file does not contain, or could not read some
+ * @property {string} [revision] of the session in the store at the last pull
+ * @property {number} [redactions] the number of the store's redactions that this machine has applied
+ * @property {boolean} [isDeleted] a push found the session deleted from the store; the next push or pull writes a note
+ * without it
+ * @property {string} [underOtherProject] the id of the store, if the store has the session under the name of another
+ * project
  */
 
 /**
- * The revision of a session in a store: while it is the same there is nothing new. @param
- * {import("../index").StoredSession} stored
+ * The revision of a session in a store: while it is the same, there is nothing new.
+ * @param {import("../index").StoredSession} stored
  */
 const revisionOf = ({ session, bytes, modified, hosts, redactions }) =>
 	`${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
@@ -53,13 +52,13 @@ class Notes {
 		return isNote ? note : undefined;
 	}
 
-	/** Whether the session was noted, though nothing may be known of it now. @param {string} session */
+	/** Whether there is a note, also an empty one. @param {string} session */
 	has(session) {
 		return fs.existsSync(this.#path(session));
 	}
 
 	/**
-	 * Keeps a note, or only that the session is to be stored: then nothing is known of the store.
+	 * Writes a note, or an empty one, which says that nothing is known of the store.
 	 * @param {string} session
 	 * @param {Note | undefined} note
 	 */
@@ -68,7 +67,7 @@ class Notes {
 	}
 
 	/**
-	 * Forgets what is known of the store, if there is a note: the next push compares the file with all that is stored.
+	 * Empties a note if there is one: the next push compares the file with everything that is stored.
 	 * @param {string} session
 	 */
 	async forget(session) {

@@ -1,10 +1,10 @@
-// The sessions that were opened with a store on this machine and may not be stored to their end. A process writes down
-// each one that it opens before there is anything to store, so that a later process stores what this one could not, in
-// whatever project that one is.
+// Pending sessions: those that were opened with a store on this machine, and may not be stored to their end. A process
+// beside pi writes down its session before there is anything to store, so that a later process of any project can store
+// the rest.
 //
-// Each process has a file of its own, with a session a line, and a lock of the operating system beside it, which ends
-// with the process however that ends: a number of a process may be another one's by then. The lock is on a file of its
-// own, because Windows lets nobody read what is locked.
+// Each process has a file of its own, with a line for each session, and a lock of the operating system, which ends with
+// the process, however that ends. (The number of an ended process may belong to another one.) The lock is on another
+// file, because on Windows nobody can read a locked file.
 const { randomUUID } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
@@ -14,8 +14,8 @@ const { fileOnDisk } = require("./session-path.js");
 const { namesIn, readSmall, remove } = require("./small-file.js");
 
 /**
- * A session of this machine. Without a project it was not known yet. @typedef {{ session: string, file: string, cwd:
- * string, project?: string }} PendingSession
+ * A session of this machine; without a project if that was not known yet.
+ * @typedef {{ session: string, file: string, cwd: string, project?: string }} PendingSession
  */
 
 const EXTENSION = ".jsonl";
@@ -24,7 +24,7 @@ const FORGOTTEN_MS = 90 * DAY_MS;
 
 class Pending {
 	#folder;
-	/** What ends the lock, which this process keeps. @type {(() => void) | null | undefined} */
+	/** Ends the lock of this process. @type {(() => void) | null | undefined} */
 	#release;
 
 	/**
@@ -38,36 +38,36 @@ class Pending {
 	}
 
 	/**
-	 * Adds a session that is open; what was said of its file before counts no more. Here it is known where the file is on
-	 * the disk: for another process it may be on a drive that hangs by then.
+	 * Adds an open session, or replaces what was added for its file. The path is resolved now, because the drive may hang
+	 * when another process reads this.
 	 * @param {PendingSession} one
 	 */
 	add({ session, file, cwd, project }) {
 		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-		// First: a file without a lock is that of a process that has ended.
+		// The lock comes first, because a file without one belongs to an ended process.
 		this.#release ??= tryOptionalLock(this.#lockOf(this.id));
 		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: fileOnDisk(file), cwd, project })}\n`, {
 			mode: 0o600,
 		});
 	}
 
-	/** Ends that what was added is open. What is not stored of it is stored by a later process. */
+	/** Marks the sessions as closed. A later process stores what is missing. */
 	close() {
 		this.#release?.();
 		this.#release = null;
 	}
 
-	/** Forgets what was added: all of it is stored. */
+	/** Removes the sessions, because they are stored to their end. */
 	remove() {
 		this.close();
 		this.#remove(this.id);
 	}
 
 	/**
-	 * Asks of each session that processes which have ended had open whether it is still needed, and forgets what a
-	 * process had open once none of it is.
-	 * @param {(one: PendingSession, givesUpMissing: boolean) => Promise<boolean>} isNeeded `givesUpMissing`: a missing
-	 * directory is not waited for
+	 * Calls `isNeeded` for each session of ended processes, and removes the file of a process if none of its sessions is
+	 * needed any more.
+	 * @param {(one: PendingSession, givesUpMissing: boolean) => Promise<boolean>} isNeeded `givesUpMissing`: the process
+	 * ended so long ago that a session whose directory is missing is not needed
 	 */
 	async visitAbandoned(isNeeded) {
 		await Promise.all(
@@ -86,7 +86,7 @@ class Pending {
 		return this.openElsewhere().has(fileOnDisk(path));
 	}
 
-	/** The files that other processes of this machine have open now, by where they are on the disk. */
+	/** The files that other processes of this machine have open now, as paths on the disk. */
 	openElsewhere() {
 		return new Set(
 			this.#others()
@@ -102,14 +102,14 @@ class Pending {
 		return ids.filter((id) => id !== this.id);
 	}
 
-	/** Whether a process runs; undefined where no lock can tell. @param {string} id */
+	/** Whether a process runs; undefined if the file system has no locks. @param {string} id */
 	#isRunning(id) {
 		const release = tryOptionalLock(this.#lockOf(id));
 		release?.();
 		return release === undefined ? undefined : release === null;
 	}
 
-	/** How long ago a process has opened its last session, in milliseconds. @param {string} id */
+	/** The time since a process opened its last session, in milliseconds. @param {string} id */
 	#ageOf(id) {
 		return Date.now() - (fs.statSync(this.#fileOf(id), { throwIfNoEntry: false })?.mtimeMs ?? 0);
 	}
@@ -139,8 +139,9 @@ class Pending {
 }
 
 /**
- * A session in a line; none in one that was not written to its end. @param {string} line @returns {PendingSession |
- * undefined}
+ * The session in a line; undefined if the line was not written to its end.
+ * @param {string} line
+ * @returns {PendingSession | undefined}
  */
 function sessionIn(line) {
 	const value = parse(Buffer.from(line));
@@ -151,8 +152,8 @@ function sessionIn(line) {
 }
 
 /**
- * Gives what ends the lock; null if another process has it; undefined where the file system has no locks: what was
- * opened is stored all the same.
+ * Returns the function that ends the lock; null if another process has it; undefined if the file system has no locks:
+ * then sessions are stored without one.
  * @param {string} path
  */
 function tryOptionalLock(path) {

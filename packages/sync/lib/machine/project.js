@@ -1,7 +1,6 @@
 // The project of a session, a name that is the same on every machine: the git remote of its working directory, in one
-// spelling whatever protocol and user it was cloned with. A directory without a remote has a name that is this
-// machine's alone: the names of directories say nothing, and sessions must not come to whoever has one of the same
-// name.
+// spelling for every protocol and user. A directory without a remote has a name of this machine alone, because somebody
+// else's directory with the same name may be something else.
 const { execFile } = require("node:child_process");
 const { createHash } = require("node:crypto");
 const { existsSync } = require("node:fs");
@@ -10,17 +9,17 @@ const { STORE_VARIABLE } = require("./places.js");
 
 /** @typedef {{ stdout: string | null, stderr: string | null, error?: NodeJS.ErrnoException | null }} Answer of git */
 /**
- * `isOwn`: the name is this machine's alone. `problem`: a sentence for the user if that is because git failed.
+ * `isOwn`: the name belongs to this machine alone. `problem`: a sentence for the user if this is because git failed.
  * @typedef {{ project: string, isOwn?: true, problem?: string }} Found
  */
 
-/** A repository on a broken network drive must not keep anybody waiting. */
+/** A repository may be on a broken network drive. */
 const TIMEOUT_MS = 2000;
-/** Stores take names of a limited length. */
+/** A longer path is replaced by its hash, because names of projects are limited. */
 const LONGEST_PATH = 800;
 /**
- * Variables that would make git use another directory, and the one that may hold a password: git may run other
- * programs.
+ * Variables that would make git use another directory, and the variable that may contain a password, because git may
+ * run other programs.
  */
 const WITHHELD = [
 	"GIT_DIR",
@@ -31,12 +30,12 @@ const WITHHELD = [
 	"GIT_NAMESPACE",
 	STORE_VARIABLE,
 ];
-/** What is asked: the remotes, and where the directory is below the repository's root. */
+/** Arguments of git: the remotes, and the path of the directory below the repository's root. */
 const QUESTIONS = [
 	["remote", "-v"],
 	["rev-parse", "--show-prefix"],
 ];
-/** What git says where there is no repository, or no directory. */
+/** git's messages if there is no repository, or no directory. */
 const NO_REPOSITORY = /not a git repository \(|cannot change to/;
 
 /**
@@ -61,7 +60,7 @@ function normalizeRemote(remote) {
 	return parts.length > 0 ? `${host}/${parts.join("/")}`.toLowerCase() : undefined;
 }
 
-/** What is the same for every question, in whatever language the user has. */
+/** The options of each call of git. The messages are English, whatever the user's language is. */
 function optionsOfGit() {
 	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
 	return {
@@ -75,10 +74,10 @@ function optionsOfGit() {
 /**
  * The project of a working directory: the one that is set, else the remote `origin` or the only remote, with the
  * directory below the repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote a name of
- * this machine's own. And what went wrong.
+ * this machine alone.
  * @param {string} cwd
  * @param {string} host this host's id
- * @param {string} [set] the one that is set
+ * @param {string} [set] the name that is set
  * @returns {Promise<Found>}
  */
 async function findProject(cwd, host, set = process.env.PI_SYNC_PROJECT) {
@@ -101,7 +100,7 @@ function projectFrom({ cwd, host }, [remotes, prefix]) {
 	if (problem !== undefined)
 		return {
 			...own,
-			problem: `${problem} in ${cwd}, so its sessions are shared with no other machine (PI_SYNC_PROJECT names a project)`,
+			problem: `${problem} in ${cwd}, so no other machine gets its sessions (PI_SYNC_PROJECT names a project)`,
 		};
 	const urls = new Map(
 		[...(remotes?.stdout ?? "").matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]),
@@ -114,7 +113,7 @@ function projectFrom({ cwd, host }, [remotes, prefix]) {
 }
 
 /**
- * The name of a directory that no other machine has. No remote gives a name with an absolute path after the host.
+ * The name of a directory that no other machine has: no remote has an absolute path after its host.
  * @param {string} cwd
  * @param {string} host
  */
@@ -122,17 +121,17 @@ const ownProject = (cwd, host) =>
 	`${host}:${cwd.length <= LONGEST_PATH ? cwd : createHash("sha256").update(cwd).digest("hex")}`;
 
 /**
- * Why git gave no answer; undefined if it did, or there is no repository.
+ * The reason why git did not answer; undefined if it did, or there is no repository.
  * @param {string} cwd
  * @param {Answer | undefined} answer
  */
 function problemOf(cwd, answer) {
 	const { error } = answer ?? {};
-	// There is none if git could not be started.
+	// If git could not be started, there is no output.
 	const said = (answer?.stderr ?? "").trim().split("\n")[0] ?? "";
 	if (error?.code === "ENOENT") return isInRepository(cwd) ? "git is not installed" : undefined;
 	if (error?.code === "ETIMEDOUT" || (error && "killed" in error && error.killed))
-		return `git gave no answer within ${TIMEOUT_MS / 1000} s`;
+		return `git did not answer within ${TIMEOUT_MS / 1000} s`;
 	if (error && said === "") return `git failed: ${error.message}`;
 	return said.startsWith("fatal:") && !NO_REPOSITORY.test(said)
 		? `git failed: ${said.replace(/^fatal: */, "")}`

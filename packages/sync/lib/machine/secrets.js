@@ -1,10 +1,10 @@
 // Finds secrets in lines before they leave this machine. The rules are patterns of keys that have a form of their own.
 //
-// A pattern is matched with the line as JSON writes it, and with blanks in place of JSON's escapes and a terminal's
-// colours: these end in a letter, and with it what follows them would not be the beginning of a word.
+// A pattern is matched with the bytes of the line, and with the line in which blanks replace JSON's escapes and a
+// terminal's colours: an escape ends in a letter, so a key after it would not begin a word.
 const { buffer } = require("../base/lines.js");
 
-/** Keys that their providers gave a form by which they are known. @type {Record<string, RegExp>} */
+/** Patterns of keys, by the name of the key. @type {Record<string, RegExp>} */
 const PROVIDERS = {
 	"an AWS access key": /\b(?:AKIA|ASIA)[A-Z2-7]{16}\b/,
 	"an Anthropic key": /\bsk-ant-[A-Za-z0-9_-]{32,}/,
@@ -23,10 +23,10 @@ const PROVIDERS = {
 	"a private key": /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----/,
 };
 
-/** Escapes, also in JSON that is text in JSON, each with what a terminal takes as one with it. */
+/** JSON's escapes, also in JSON inside a string, each with the terminal's sequence that it begins. */
 const ESCAPES = /\\+(?:u[\da-f]{4}|x[\da-f]{2}|[bfnrt])?(?:\[[\d;]*[a-z])?/gi;
 
-/** The name of the secret that a line contains; undefined if there is none. @param {Uint8Array} line */
+/** The name of a secret in a line; undefined if there is none. @param {Uint8Array} line */
 function secretIn(line) {
 	const text = buffer(line).toString();
 	const plain = text.replace(ESCAPES, " ");

@@ -1,4 +1,5 @@
-// Reads a session's file: its lines, its header (by the addon), and fingerprints that show that it is unchanged up to some offset.
+// Reads a session's file: its lines, its header (by the addon), and fingerprints, which show that it is unchanged up to
+// an offset.
 const { constants } = require("node:buffer");
 const fs = require("node:fs");
 const { StoreError } = require("../base/errors.js");
@@ -6,23 +7,23 @@ const { entryOf, sha256, splitLines } = require("../base/lines.js");
 
 /** @typedef {import("node:fs").promises.FileHandle} FileHandle */
 
-/** How much is read, and sent, at once. */
+/** The size of a portion of a push. */
 const PORTION_BYTES = 1024 * 1024;
-/** The longest line that can be text of JavaScript's, and so an entry. */
+/** An entry is parsed as one string, so longer lines are no entries. */
 const LONGEST_LINE = constants.MAX_STRING_LENGTH;
 /** A buffer of this length is twice the longest line. The system reads up to 2 GiB at once. */
 const LONGEST_READ = 2 ** 30;
-/** How many bytes before an offset are compared. */
+/** The number of bytes before an offset that are compared. */
 const CHECKED_BYTES = 256;
 /**
- * Where a header names the file of the session that it was forked from: `branchedFrom` in versions 1 and 2, and once
- * such a file was migrated.
+ * The fields of a header that name the file of the parent session: `branchedFrom` in versions 1 and 2, and in such a
+ * file after its migration.
  */
 const PARENT_FIELDS = ["parentSession", "branchedFrom"];
 const NEWLINE = 0x0a;
 
 /**
- * What is there, up to the end of the file: a network drive may give less at once than is asked for.
+ * Reads bytes, or up to the end of the file. A network drive may return less at once than it is asked for.
  * @param {FileHandle} file
  * @param {number} offset
  * @param {number} length
@@ -39,11 +40,11 @@ async function readAt(file, offset, length) {
 }
 
 /**
- * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before it, and
- * the file's inode, because a merge makes another file.
+ * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before the
+ * offset, and the file's inode, because a merge creates another file.
  * @param {FileHandle} file
  * @param {number} offset
- * @param {string} [inode] the one that it should have, if it may have been replaced
+ * @param {string} [inode] the expected inode, if the file may have been replaced
  */
 async function fingerprintAt(file, offset, inode) {
 	return `${checksumOf(await tailAt(file, offset))} ${inode || (await file.stat({ bigint: true })).ino}`;
@@ -53,9 +54,9 @@ async function fingerprintAt(file, offset, inode) {
 const checksumOf = (tail) => sha256(tail).toString("hex");
 
 /**
- * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not
- * there has none, nor has one whose session was deleted from the store. Its inode does not count: drives give others
- * after each mount, and then every session would count as unstored.
+ * The number of bytes of a file that are not known to be stored: all of them if the file does not match its note; none
+ * if there is no file, or its session was deleted from the store. We ignore the inode, because network drives assign a
+ * new one at each mount, and then every session would count as unstored.
  * @param {string} path
  * @param {{ offset: number, fingerprint: string, isDeleted?: boolean } | undefined} note
  */
@@ -66,11 +67,11 @@ function lagOf(path, note) {
 	if (!note && size <= PORTION_BYTES) return hasEntry(path) ? size : 0;
 	const isNoted = note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0];
 	const from = isNoted ? note.offset : 0;
-	// A header alone, or a line that is still written or was cut off, has nothing to store yet.
+	// Only whole lines after the header can be stored.
 	return hasLines(path, from, from === 0 ? 2 : 1) ? size - from : 0;
 }
 
-/** Whether a small file has an entry on a whole line; it may have one if it cannot be read. @param {string} path */
+/** Whether a small file contains an entry; true if it cannot be read, because it may. @param {string} path */
 function hasEntry(path) {
 	try {
 		const bytes = fs.readFileSync(path);
@@ -81,8 +82,10 @@ function hasEntry(path) {
 }
 
 /**
- * Whether a file has so many whole lines after an offset; it may, where it cannot be read. @param {string} path @param
- * {number} offset @param {number} count
+ * Whether a file has so many whole lines after an offset; true if it cannot be read, because it may have them.
+ * @param {string} path
+ * @param {number} offset
+ * @param {number} count
  */
 function hasLines(path, offset, count) {
 	let file;
@@ -104,8 +107,9 @@ function hasLines(path, offset, count) {
 }
 
 /**
- * The checksum of the bytes before an offset, at once, where no promise can be awaited; undefined if the file cannot be
- * read. @param {string} path @param {number} offset
+ * The checksum of a fingerprint, synchronously; undefined if the file cannot be read.
+ * @param {string} path
+ * @param {number} offset
  */
 function tailChecksumAt(path, offset) {
 	let file;
@@ -129,9 +133,9 @@ async function tailAt(file, offset) {
 }
 
 /**
- * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file has more after
- * what was read. A line that has no end yet is still being written. A line that is too long to be an entry, such as the
- * zeros that a power failure leaves, is none of the lines: `tooLong` is its length.
+ * Reads the whole lines after an offset: a megabyte, or one line. `rest` is what was read after them: a line without an
+ * end is still being written. `hasMore` says whether the file has more after what was read. A line that is too long to
+ * be an entry, such as zeros after a power failure, is not among the lines: `tooLong` is its length.
  * @param {FileHandle} file
  * @param {number} offset
  */
@@ -151,7 +155,9 @@ async function readLines(file, offset) {
 }
 
 /**
- * How long the line at an offset is, with its end; 0 if it has none. @param {FileHandle} file @param {number} offset
+ * The length of the line at an offset, with its end; 0 without an end.
+ * @param {FileHandle} file
+ * @param {number} offset
  */
 async function lineLength(file, offset) {
 	for (let at = offset; ; at += PORTION_BYTES) {
@@ -162,7 +168,7 @@ async function lineLength(file, offset) {
 	}
 }
 
-/** A file in which no session is found: no store has to do with it. */
+/** The error for a file that is not a session. */
 class NotASession extends StoreError {
 	/** @param {string} message */
 	constructor(message) {
@@ -171,37 +177,37 @@ class NotASession extends StoreError {
 }
 
 /**
- * The header of a session that a store takes. Throws if there is none, or it is one of another version.
+ * The header of a session that can be stored. Throws if there is none, or it has another version.
  * @param {string} path
  */
 function readHeader(path) {
 	const header = require("pi-session-native").readSessionHeader(path);
-	if (!header) throw new NotASession("The file of the session has no header");
+	if (!header) throw new NotASession("The file has no header of a session");
 	checkVersion(header);
 	const { id, cwd } = header;
 	return { line: Buffer.from(JSON.stringify(header)), id, cwd: typeof cwd === "string" ? cwd : undefined };
 }
 
 /**
- * Entries of an old version have no ids, and lines of versions to come may refer to each other in ways that a merge
- * does not know.
+ * Throws unless the version of a session can be stored: entries of an old version have no ids, and lines of a future
+ * version may refer to each other in ways that a merge does not know.
  * @param {{ version?: unknown }} header
  */
 function checkVersion({ version }) {
 	const { CURRENT_SESSION_VERSION, migrateSessionEntries } = require("pi-session-native");
-	// The addon decides which versions are old, also of what is no number.
+	// The addon decides which versions are old, also if a version is not a number.
 	const migrated = /** @type {any} */ ({ type: "session", id: "0", version });
 	migrateSessionEntries([migrated]);
 	const shown = JSON.stringify(version ?? 1).slice(0, 20);
 	if (migrated.version !== version)
 		throw new StoreError(
 			"invalid",
-			`The session is of version ${shown}, stores take ${CURRENT_SESSION_VERSION}: open it once, which migrates it`,
+			`The session has version ${shown}, and stores take version ${CURRENT_SESSION_VERSION}: open it once, which migrates it`,
 		);
 	if (Number(version) > CURRENT_SESSION_VERSION)
 		throw new StoreError(
 			"invalid",
-			`The session is of version ${shown}, this release knows ${CURRENT_SESSION_VERSION}: install a newer pi-session-native`,
+			`The session has version ${shown}, and this release knows version ${CURRENT_SESSION_VERSION}: install a newer pi-session-native`,
 		);
 }
 

@@ -1,4 +1,4 @@
-// The paths of session files: their names, and where they are on the disk.
+// The names of session files, and their paths on the disk.
 const fs = require("node:fs");
 const { basename, dirname, join } = require("node:path");
 
@@ -8,17 +8,21 @@ const EXTENSION = ".jsonl";
 const isSessionName = (name) => name.endsWith(EXTENSION);
 
 /**
- * What pi calls a session's file: when it was begun, in ISO 8601, and its id. @param {string} time @param {string}
- * session
+ * pi's name for the file of a session: the time of its beginning and its id.
+ * @param {string} time in ISO 8601
+ * @param {string} session
  */
 const fileName = (time, session) => `${time.replace(/[:.]/g, "-")}_${session}${EXTENSION}`;
 
-/** The id of a session by its file's name: what is after the time, or all of another name. @param {string} path */
+/**
+ * The id of a session by its file's name: the part after the time, or the whole of another name.
+ * @param {string} path
+ */
 const idInName = (path) => basename(path, EXTENSION).replace(/^[^_]*_/, "");
 
 /**
- * A path as it is on the disk. What is kept by a path is kept by this one: a link in a path leads to the same file by
- * another one, and two processes may have gone either way.
+ * A path with its links resolved. Files about a path are named after this one, because two processes may use different
+ * paths to the same file.
  * @param {string} path
  * @returns {string}
  */
@@ -26,15 +30,12 @@ function onDisk(path) {
 	try {
 		return fs.realpathSync.native(path);
 	} catch {
-		// It is gone, but the directory that it was in may be a link still.
+		// The file is missing, but its directory may still be a link.
 		return path === dirname(path) ? path : join(onDisk(dirname(path)), basename(path));
 	}
 }
 
-/**
- * A file in its directory on the disk. It may be a link itself: what is kept of a session goes by the directory that
- * names it. @param {string} path
- */
+/** A path whose folder has its links resolved, but not the file itself. @param {string} path */
 const fileOnDisk = (path) => join(onDisk(dirname(path)), basename(path));
 
 exports.fileName = fileName;

@@ -1,7 +1,6 @@
-// What this machine's user says about its store: PI_SYNC_STORE, and `session-store.json` in the agent's directory.
+// The settings of this machine: PI_SYNC_STORE, and `session-store.json` in pi's directory.
 //
-// An address may hold a password. So the file is refused if others may read it, and what other programs get as the
-// variable has no password: the agent's tools print their environment, and what they print is stored.
+// An address may contain a password, so the file is refused if others may read it.
 const fs = require("node:fs");
 const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
 const { expandHome, hasPassword, readAddress } = require("../base/address.js");
@@ -19,33 +18,32 @@ const { readSmall, writeSmall } = require("./small-file.js");
 /**
  * @typedef {object} Settings
  * @property {string} [store] the address
- * @property {string} [name] of this user and machine, for others to see; it becomes part of the host's id when that is
- * made
- * @property {boolean} push whether pi pushes
- * @property {boolean} pull whether pi pulls
+ * @property {string} [name] of this machine for others; it becomes part of the host's id when that is created
+ * @property {boolean} push whether the process beside pi pushes
+ * @property {boolean} pull whether the process beside pi pulls
  * @property {string[]} private directories, and ids of sessions, that are never pushed: see `CHECKS`
  * @property {Record<string, string>} projects the names of projects, by directory
- * @property {boolean} secrets whether lines that contain a secret stay here
+ * @property {boolean} secrets whether lines that contain a secret are not pushed
  */
 
-/** The name of a session directory that pi makes for one working directory. */
+/** The name of a default session directory of pi, for one working directory. */
 const OWN_DIRECTORY = /^--.*--$/;
-/** The ids that pi makes. */
+/** The form of pi's own ids. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** What begins any other id in `private`: a word alone may be meant as a directory. */
+/** The beginning of any other id in `private`, because a word alone may be meant as a directory. */
 const ID_MARK = "id:";
 
 /** @param {unknown} value */
 const isText = (value) => typeof value === "string";
 /** @param {unknown} value */
 const isBoolean = (value) => typeof value === "boolean";
-/** Whether a path is the same for every process. @param {string} path */
+/** Whether a path is the same file for every process. @param {string} path */
 const isWholePath = (path) => isAbsolute(expandHome(path));
-/** The id of a session; undefined if it is a directory. @param {string} entry of `private` */
+/** The id of the session in an entry of `private`; undefined if that is a directory. @param {string} entry */
 const sessionIn = (entry) =>
 	UUID.test(entry) ? entry : entry.startsWith(ID_MARK) ? entry.slice(ID_MARK.length) : undefined;
 
-/** @type {Record<keyof Settings, [isRight: (value: unknown) => boolean, what: string]>} */
+/** @type {Record<keyof Settings, [isRight: (value: unknown) => boolean, expected: string]>} */
 const CHECKS = {
 	store: [isText, "text"],
 	name: [isText, "text"],
@@ -54,25 +52,25 @@ const CHECKS = {
 	private: [
 		(value) =>
 			Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || sessionIn(one) !== undefined)),
-		`a list of directories, each a whole path or one in ~/, and of ids of sessions (one that is not a UUID as "${ID_MARK}…")`,
+		`a list of directories, each an absolute path or one in ~/, and of ids of sessions (an id that is not a UUID as "${ID_MARK}…")`,
 	],
 	projects: [
 		(value) =>
 			isObject(value) && Object.entries(value).every(([dir, name]) => isWholePath(dir) && isText(name) && name !== ""),
-		"names by directories, each a whole path or one in ~/",
+		"names by directories, each an absolute path or one in ~/",
 	],
 	secrets: [isBoolean, "true or false"],
 };
 const DEFAULTS = { push: true, pull: true, private: [], projects: {}, secrets: false };
 
 /**
- * The settings of an agent's directory. Throws if others may read the file, or it is not what it should be.
+ * The settings in pi's directory. Throws if others may read the file, or its content is wrong.
  * @param {string} agentDir
  * @returns {Settings}
  */
 const readSettings = (agentDir) => ({ ...DEFAULTS, ...readFile(join(agentDir, SETTINGS_FILE)) });
 
-/** What the file says. @param {string} path @returns {Partial<Settings>} */
+/** The content of the file. @param {string} path @returns {Partial<Settings>} */
 function readFile(path) {
 	const bytes = readSmall(path, { ownerOnly: true });
 	if (bytes === undefined) return {};
@@ -85,17 +83,17 @@ function readFile(path) {
 				"invalid",
 				`${path} has an unknown setting, ${quotedName(name)}; the settings are ${Object.keys(CHECKS).join(", ")}`,
 			);
-		const [isRight, what] = CHECKS[/** @type {keyof Settings} */ (name)];
-		if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${what}`);
+		const [isRight, expected] = CHECKS[/** @type {keyof Settings} */ (name)];
+		if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${expected}`);
 	}
 	return value;
 }
 
 /**
- * The address of the store; undefined if none is named. Where both name the same store, the file's counts: it may have
- * the password that the variable of a program that pi started lacks.
+ * The address of the store; undefined if none is named. If the file and the variable name the same store, the file's
+ * address counts, because only that may contain the password.
  * @param {string} agentDir
- * @param {string} [set] what the variable says
+ * @param {string} [set] the value of the variable
  * @returns {string | undefined}
  */
 function storeAddress(agentDir, set = process.env[STORE_VARIABLE]) {
@@ -108,12 +106,15 @@ function isSameStore(a, b) {
 	try {
 		return readAddress(a).identity === readAddress(b).identity;
 	} catch {
-		// Whoever uses the one that is not understood says so.
+		// An address that is not understood is reported when it is used.
 		return false;
 	}
 }
 
-/** Refuses a password in an argument of a command, which every user of the machine can see. @param {string} address */
+/**
+ * Refuses a password in an argument of a command, because every user of the machine can see it.
+ * @param {string} address
+ */
 function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
 		throw new StoreError(
@@ -122,14 +123,14 @@ function checkArgument(address) {
 		);
 }
 
-/** A path as it is written, and as it is on the disk, where a link in it leads elsewhere. @param {string} path */
+/** A path as it is written, and with its links resolved. @param {string} path */
 function spellings(path) {
 	const written = resolve(expandHome(path));
 	return [written, onDisk(written)];
 }
 
 /**
- * The path of a directory below another one, by the shortest way, in parts; undefined if it is not below it.
+ * The shortest path from a directory to one below it, in parts; undefined if it is not below.
  * @param {string} dir
  * @param {string} cwd
  */
@@ -149,8 +150,8 @@ function pathBelow(dir, cwd) {
 }
 
 /**
- * The name that the settings give the project of a directory: that of the nearest directory that has one, with the path
- * below it after a colon.
+ * The project of a directory by the settings: the name of the nearest directory that has one, a colon, and the path
+ * below that directory.
  * @param {Settings} settings
  * @param {string} cwd
  */
@@ -164,19 +165,20 @@ function projectSet({ projects }, cwd) {
 }
 
 /**
- * The project of a directory: set in the environment or in the settings, or found there.
+ * The project of a directory: from the environment, from the settings, or by its git remote.
  * @param {string} cwd
  * @param {string} host
  * @param {string} agentDir
- * @param {string} [set] the one that is set in the environment
+ * @param {string} [set] the value of the variable
  */
 const projectIn = async (cwd, host, agentDir, set = process.env.PI_SYNC_PROJECT) =>
 	findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
 
 /**
- * What may leave this machine, as options of a `SessionSync`. What is private is read each time: a session may become
- * private while it is open. A fork of a private session is private, because it has copies of its entries; so is one of
- * which it cannot be known: where the file of a parent session is gone, its directory may be a private one.
+ * The options of a `SessionSync` that say what may leave this machine. The setting `private` is read each time, because
+ * a session may become private while it is open. A fork of a private session is private, because it contains copies of
+ * its entries. If the file of a parent session is missing, the fork counts as private if that file may have been in a
+ * private directory.
  * @param {string} agentDir
  * @returns {Required<Pick<import("../index").SessionSyncOptions, "isPrivate">> &
  * Pick<import("../index").SessionSyncOptions, "secretIn">}
@@ -208,8 +210,8 @@ function pushRules(agentDir) {
 }
 
 /**
- * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone
- * (`isGone`) is known by its file's path. Undefined if a file does not tell.
+ * The parent session of a session, its parent, and so on. A session whose file is missing (`isGone`) is known by the
+ * path. Undefined if a file is not a session.
  * @param {string} file
  */
 function parentsOf(file) {
@@ -221,7 +223,7 @@ function parentsOf(file) {
 		/** @type {any} */
 		const header = isThere ? readSessionHeader(path) : {};
 		if (!header) return undefined;
-		// Programs may give an id alone, which never was a file.
+		// A program may write an id in place of a path: then there was no file.
 		const isGone = !isThere && isSessionName(path);
 		if (path !== file)
 			parents.push({
@@ -230,7 +232,7 @@ function parentsOf(file) {
 				path,
 				isGone,
 			});
-		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
+		// The loop also visits paths that are added here, each once.
 		for (const field of PARENT_FIELDS)
 			if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
 	}
@@ -238,10 +240,10 @@ function parentsOf(file) {
 }
 
 /**
- * Whether a session may have had this working directory, or one below it, by where its file was: pi names the directory
- * of a working directory's sessions by its path, with dashes, so that several have one name.
+ * Whether a session may have had this working directory, or one below it, by the path of its file. pi's default session
+ * directories are named after the working directory, with dashes in place of separators, so several have one name.
  * @param {string} dir
- * @param {string} path of the file, as the system wrote it on which the session was made
+ * @param {string} path of the file, as the system wrote it on which the session was created
  */
 function mayBeOf(dir, path) {
 	const name = path.split(/[\\/]/).at(-2) ?? "";
@@ -254,11 +256,11 @@ function mayBeOf(dir, path) {
 	);
 }
 
-/** Adds a session to those that are never pushed. @param {string} agentDir @param {string} session */
+/** Adds a session to the setting `private`. @param {string} agentDir @param {string} session */
 const makePrivate = (agentDir, session) =>
 	changePrivate(agentDir, (entries, entry) => (entries.includes(entry) ? entries : [...entries, entry]), session);
 
-/** Takes a session out of them. @param {string} agentDir @param {string} session */
+/** Removes a session from the setting `private`. @param {string} agentDir @param {string} session */
 const makePublic = (agentDir, session) =>
 	changePrivate(agentDir, (entries, entry) => entries.filter((one) => one !== entry), session);
 
@@ -270,13 +272,13 @@ const makePublic = (agentDir, session) =>
  */
 async function changePrivate(agentDir, change, session) {
 	const path = join(agentDir, SETTINGS_FILE);
-	// Another process may do the same.
+	// Another process may change it at the same time.
 	return hostLock([path], notesIn(agentDir))("settings", async () => {
 		const value = readFile(path);
 		const before = value.private ?? [];
 		const after = change(before, UUID.test(session) ? session : ID_MARK + session);
 		if (after.length === before.length) return;
-		// The file may be kept elsewhere, with a link to it here.
+		// The path may be a link to a file elsewhere.
 		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
 		await writeSmall(target, `${JSON.stringify({ ...value, private: after }, undefined, "\t")}\n`, dirname(target));
 	});

@@ -1,5 +1,5 @@
-// Small files of this machine: settings, notes, redactions, the id of the machine. All are read and written here. A
-// file is for its owner alone, and is replaced as a whole. docs/store-adapters.md says what is lost with each.
+// Reads and writes the small files of this machine: settings, notes, redactions, the id of the machine. Only its owner
+// may read a file, and it is replaced as a whole. docs/store-adapters.md says what is lost with each.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname, join } = require("node:path");
@@ -8,25 +8,25 @@ const { StoreError, messageOf } = require("../base/errors.js");
 const { isObject, parse } = require("../base/lines.js");
 const { replaceFile, syncFolder } = require("../base/replace-file.js");
 
-/** A thousand times the size of settings and notes. */
+/** A thousand times the usual size of settings and notes. */
 const LIMIT = 1024 * 1024;
-/** Without it, to open a pipe would wait for a writer. Windows has no such flag. */
+/** Without this flag, opening a pipe waits for a writer. Windows does not have it. */
 const NO_WAIT = fs.constants.O_NONBLOCK ?? 0;
-/** The rights of everybody but the owner. */
+/** The rights of everybody except the owner. */
 const OTHERS = 0o077;
-/** A draft of this age belongs to a process that was killed. */
+/** A draft of this age was left by a killed process. */
 const ABANDONED_MS = 24 * 3600 * 1000;
-/** No other program has files of this name, also in the directory of the settings. */
+/** No other program has files with this beginning in pi's directory. */
 const DRAFT = ".pi-session-native-draft-";
 
 /** @param {unknown} error */
 const isAbsence = (error) => isObject(error) && (error.code === "ENOENT" || error.code === "ENOTDIR");
 
 /**
- * The bytes of a file; undefined if it is missing. Reads as many as the file's status says: files in /proc that have no
- * end say 0. Throws if it is not a regular file, is larger than the limit, or cannot be read.
+ * The bytes of a file; undefined if it is missing. It reads only the size in the file's status, which is 0 for endless
+ * files in /proc. Throws if the file is not a regular file, is larger than the limit, or cannot be read.
  * @param {string} path
- * @param {{ limit?: number, ownerOnly?: boolean }} [options] `ownerOnly`: throws, too, if others may read or change it
+ * @param {{ limit?: number, ownerOnly?: boolean }} [options] `ownerOnly`: also throws if others may read or change it
  */
 function readSmall(path, { limit = LIMIT, ownerOnly = false } = {}) {
 	let file;
@@ -38,7 +38,7 @@ function readSmall(path, { limit = LIMIT, ownerOnly = false } = {}) {
 		if (ownerOnly && process.platform !== "win32" && (mode & OTHERS) !== 0)
 			throw new StoreError(
 				"denied",
-				`${path} may hold a password, and others may read or change it: chmod 600 ${path}`,
+				`${path} may contain a password, and others may read or change it: chmod 600 ${path}`,
 			);
 		if (size > limit)
 			throw new StoreError("invalid", `${path} has ${size} bytes, and must not have more than ${limit}`);
@@ -67,12 +67,12 @@ function readJson(path) {
 }
 
 /**
- * Writes a file: under another name, to the disk, and then under its own. The rename may wait for the disk, so not on
- * the caller's thread.
+ * Writes a file under another name, synchronises it, and renames it. It is asynchronous because the rename may wait for
+ * the disk.
  * @param {string} path
  * @param {string} text
- * @param {string} [last] synchronises also the folders that contain the file, up to this one, because they may be new:
- * from then on the file outlives a power failure
+ * @param {string} [last] also synchronises the folders that contain the file, up to this one, because they may be new:
+ * so the file outlives a power failure
  */
 async function writeSmall(path, text, last) {
 	const folder = dirname(path);
@@ -95,11 +95,11 @@ async function writeSmall(path, text, last) {
 	}
 }
 
-/** The folders that this process has swept, with the beginning of the names. @type {Set<string>} */
+/** The folders that this process has swept, with the beginning of the drafts' names. @type {Set<string>} */
 const swept = new Set();
 
 /**
- * Removes the drafts that killed processes left in a folder, when this process first writes a file there.
+ * Removes the drafts that killed processes left in a folder, once in each process.
  * @param {string} folder
  * @param {string} beginning of the names of drafts
  */
@@ -114,7 +114,7 @@ async function sweep(folder, beginning) {
 			if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) remove(path);
 		}
 	} catch {
-		// They may belong to another user, and only that user may remove them then.
+		// Drafts of another user can only be removed by that user.
 	}
 }
 

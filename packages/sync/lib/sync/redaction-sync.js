@@ -30,8 +30,8 @@ const { NotASession } = require("../machine/session-file.js");
 /** @typedef {import("../index").SyncItem} SyncItem */
 /**
  * What was redacted elsewhere in some sessions, and how many lines were redacted here so, or why not.
- * @typedef {{ changed: SyncItem[], redactions: Map<string, import("../index").Redaction[]>, results: Map<string, number |
- * Error> }} FetchedRedactions
+ * @typedef {{ changed: SyncItem[], redactions: Map<string, import("../index").Redaction[]>, results: Map<string, number
+ * | Error> }} FetchedRedactions
  */
 
 class RedactionSync {
