@@ -355,7 +355,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		for (let tries = 0; tries < 2; tries++) {
 			expect(await failure(append(open("bucket", "a", { port }), entries("a", 1)))).toMatchObject({
 				code: "unsupported",
-				message: `s3://bucket/ replaces objects that it is to keep (${name})`,
+				message: `s3://bucket/ replaces objects although a condition forbids it (${name})`,
 			});
 			expect([...there.keys()]).toEqual([]);
 		}
@@ -411,7 +411,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 			() => undefined,
 			({ etag, ...headers }) => headers,
 		);
-		const refusal = { code: "unsupported", message: expect.stringContaining("gives objects without ETag") };
+		const refusal = { code: "unsupported", message: expect.stringContaining("returns objects without ETag") };
 		expect(await failure(append(open(bucket, "a", { port }), entries("a", 1)))).toMatchObject(refusal);
 		expect(existsSync(join(server.folder, bucket, "store.json"))).toBe(false);
 		await append(open(used), entries("a", 1));
@@ -431,7 +431,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 			.digest("hex");
 		expect(await failure(open(bucket, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject({
 			code: "failed",
-			message: expect.stringContaining("it always changes meanwhile"),
+			message: expect.stringContaining("because others change it all the time"),
 		});
 	});
 

@@ -179,7 +179,7 @@ test("a batch whose clock cannot be right is named, and ends nobody else's count
 	const { cursor } = await open(path).load(SESSION);
 	await expect(append(open(path), [entry("a3")], cursor)).rejects.toMatchObject({
 		code: "failed",
-		message: `Session ${SESSION}: the clock of its batches has come to its end`,
+		message: `Session ${SESSION}: the clock of its batches cannot grow any more`,
 	});
 });
 

@@ -274,7 +274,7 @@ describe("what cannot be used of a log is named, the logs of other hosts are rea
 		],
 		[
 			"a batch is gone",
-			/^it does not follow the one before it/,
+			/^it does not follow the batch before it/,
 			([a, , c]) => Buffer.concat([a, c] as Buffer[]),
 			["a0", "x0", "c0"],
 		],
@@ -356,7 +356,7 @@ test("lines of a session that are not in the folder of its project are named, an
 	const problem = {
 		session: SESSION,
 		where: PROJECT,
-		message: `it names the project "new", whose lines are in ${own}, but there are some in ${other}`,
+		message: `it names the project "new", whose lines are in ${own}, but there are lines in ${other}`,
 	};
 	const listed = async () => {
 		const { sessions, problems } = await open(path).list();
@@ -514,7 +514,7 @@ describe("a store that cannot be used says why", () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"name":"a shop"}');
 		expect((await failure(append(open(path), entries("a", 1)))).message).toContain(
-			"is not that of a store of sessions",
+			"does not belong to a store of sessions",
 		);
 	});
 

@@ -1,5 +1,6 @@
-// What a host has seen of a session in a directory or a bucket: the highest clock, and of each host's log where the
-// last batch is that was passed, with its checksum. It shows when the store was put back to a state without that batch.
+// A cursor in the logs of a session, in a directory or a bucket. It contains the highest clock and, for each host, the
+// position and the `sum` of the last batch that this machine has read. If another batch is there, an older state of the
+// store was restored.
 const { StoreError } = require("../base/errors.js");
 const { isCount, isObject, parse } = require("../base/lines.js");
 const { isId } = require("../base/names.js");
@@ -26,7 +27,7 @@ class LogCursor {
 		}
 	}
 
-	/** Whether it has passed nothing. */
+	/** Whether it has passed no batch. */
 	get isEmpty() {
 		return this.hosts.size === 0;
 	}
@@ -50,7 +51,7 @@ class LogCursor {
 	}
 }
 
-// Notes may hold one of an earlier store at the same address, which had another form.
+// A note may contain a cursor of an earlier store at the same address, which had another form.
 const notACursor = () => new StoreError("reset", "The cursor is not one of this store");
 
 /** @param {unknown} value @returns {Seen} */

@@ -1,5 +1,5 @@
-// Whether a store in a directory answers. Another process asks it: a call to a drive that hangs would keep this one
-// from ending, and whoever is within such a call cannot be killed.
+// Tests whether a store in a directory answers. Another process asks it, because a call to a drive that hangs would
+// keep this process from ending, and from being killed.
 const { spawn } = require("node:child_process");
 const { once } = require("node:events");
 const { writeSync } = require("node:fs");
@@ -7,7 +7,7 @@ const { DirectoryStore } = require("./directory.js");
 const { PING } = require("../base/calls.js");
 
 /**
- * Gives whether a store has answered within so many milliseconds, if only that it cannot be used.
+ * Whether a store answers within this time, also by an error.
  * @param {string} path
  * @param {number} timeout
  */

@@ -1,10 +1,10 @@
 // Logs as files in a directory.
 //
-// A log is written at its end. Any other file is written under another name, synchronised, and linked to its own name,
-// which fails if that is taken, or renamed if it replaces one; so a file with the name is whole. File systems without
-// links rename after a check instead. It does no harm if two processes of this host find a name free at the same time:
-// projects and headers are made under the session's lock (log-store.js), redactions are named by what they hold, marks
-// are empty, and `store.json`, whichever id it has then, is read each time.
+// A log is written at its end. Every other file is written under another name, synchronised, and linked to its own
+// name, which fails if that exists. So a file with its own name is complete. On file systems without links it is
+// renamed after a check. Then two processes of this host may find a name free at the same time, which does no harm:
+// projects and headers are created under the session's lock (log-store.js), the name of a redaction contains checksums
+// of its content, marks are empty, and `store.json` is read again after it was created.
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
@@ -23,14 +23,14 @@ const { sweep } = require("../machine/small-file.js");
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 
-/** The prefix of drafts; no reader takes a draft for something else. */
+/** The prefix of drafts, by which readers ignore them. */
 const DRAFT = ".draft-";
-/** What a directory hands on to those below it: its rights, its group and that only owners remove. */
+/** The mode bits that folders inherit from the directory: rights, the group, and that only owners may remove files. */
 const FOLDER_MODE = 0o3777;
 const FILE_MODE = 0o666;
-/** The name of a draft in a message of the system, which would be another one each time. */
+/** A draft's name in a message of the system. It is removed, because it differs each time. */
 const DRAFT_NAME = /[\\/]\.draft-[0-9a-f-]{36}/g;
-/** What the system's errors mean. @type {Record<string, [import("../index").StoreErrorCode, string]>} */
+/** The meanings of the system's errors. @type {Record<string, [import("../index").StoreErrorCode, string]>} */
 const MEANINGS = {
 	ENOSPC: ["full", "no space is left"],
 	EDQUOT: ["full", "no space is left"],
@@ -39,7 +39,7 @@ const MEANINGS = {
 	EPERM: ["denied", "access is denied"],
 	ENOENT: ["unreachable", "there is no such directory: make it, or mount its drive"],
 };
-/** Errors of drives and of a busy system, which may pass. */
+/** Errors of drives and of a busy system, after which the same call may succeed. */
 const PASSING = new Set([
 	"EIO",
 	"ESTALE",
@@ -52,13 +52,12 @@ const PASSING = new Set([
 	"EBUSY",
 ]);
 const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
-// EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as
-// well.
+// EACCES: Android refuses links to every app. If the directory cannot be written to, the rename fails with it as well.
 const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
-/** A link in the place of a log leads out of the store. Windows has no such flag. */
+/** A link in the place of a log would lead out of the store. Windows does not have this flag. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
-/** To open a pipe that somebody put there would wait for its other end. */
+/** Without this flag, opening a pipe in the place of a file waits for its other end. */
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 
 class DirectoryObjects {
@@ -72,7 +71,7 @@ class DirectoryObjects {
 		this.name = root;
 	}
 
-	/** The same whatever links led to it. */
+	/** The path with links resolved. */
 	async realPath() {
 		return this.#guard(() => fs.realpath(this.#root));
 	}
@@ -80,15 +79,15 @@ class DirectoryObjects {
 	/** @type {Objects["list"]} */
 	async list(prefix) {
 		return this.#guard(async () => {
-			// An unmounted drive is not an empty store.
+			// If a drive is not mounted, this is an error, not an empty store.
 			await fs.stat(this.#root);
 			return this.#below(prefix);
 		});
 	}
 
 	/**
-	 * `readdir` is not asked for types: where the system knows none, it looks at each file by itself, and fails as a
-	 * whole if one is gone.
+	 * Lists files. We do not ask `readdir` for types: if the system does not know them, it looks at each file, and fails
+	 * as a whole if one was removed.
 	 * @param {string} prefix
 	 * @returns {Promise<ObjectInfo[]>}
 	 */
@@ -135,7 +134,7 @@ class DirectoryObjects {
 	}
 
 	/**
-	 * Writes a file under another name; `name` gives it its own.
+	 * Writes a file under another name. `name` then gives it its own name.
 	 * @param {string} path
 	 * @param {Buffer} bytes
 	 * @param {(draft: string, full: string) => Promise<boolean>} name
@@ -161,7 +160,7 @@ class DirectoryObjects {
 		});
 	}
 
-	/** What comes after `endOffset` is a torn batch, and is cut off. @type {Objects["append"]} */
+	/** Cuts off everything after `endOffset`, which is a torn batch. @type {Objects["append"]} */
 	async append(path, { size, endOffset }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
@@ -174,15 +173,15 @@ class DirectoryObjects {
 				const there = (await file.stat()).size;
 				if (there !== size) return undefined;
 				isAsKnown = true;
-				// Who made it may have been killed before this.
+				// The process that created it may have been killed before it set the mode.
 				if (there === 0) await setMode(full, (await fs.stat(this.#root)).mode & FILE_MODE);
-				// Not by the handle: on Windows one that appends cannot cut.
+				// Not by the handle, because on Windows a handle that appends cannot cut.
 				if (there > endOffset) await fs.truncate(full, endOffset);
 				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 				await file.datasync();
 			} catch (error) {
-				// It may be in memory alone, where a repeated append would find it, and a second synchronisation may not fail
-				// any more.
+				// The bytes may only be in memory. A repeated append would find them there, and a second synchronisation may
+				// succeed without them.
 				if (isAsKnown) await fs.truncate(full, endOffset).catch(() => {});
 				throw error;
 			} finally {
@@ -197,19 +196,19 @@ class DirectoryObjects {
 	async sync(path) {
 		await this.#guard(async () => {
 			const full = join(this.#root, path);
-			// Windows synchronises only what may be written to.
+			// Windows only synchronises files that are open for writing.
 			await withFile(fs.open(full, constants.O_WRONLY | NO_LINK | NO_WAIT), (file) => file.datasync());
 			await syncFolder(dirname(full));
 		});
 	}
 
 	/**
-	 * Makes a file, and the folders that it is in; gives the rights that it is to have, too.
+	 * Creates a file and its folders. Returns the mode that the file must get, too.
 	 * @param {string} full
 	 * @param {string} flags
 	 */
 	async #make(full, flags) {
-		// Without the root this is an error, and it is not made anew.
+		// If the root is missing, this fails, and the root is not created again.
 		const { mode } = await fs.stat(this.#root);
 		await this.#makeFolder(dirname(full), mode & FOLDER_MODE);
 		return { file: await fs.open(full, flags, mode & FILE_MODE), mode: mode & FILE_MODE };
@@ -237,8 +236,9 @@ class DirectoryObjects {
 	}
 
 	/**
-	 * Makes a folder below the root, one level at a time: a root that is gone, such as a drive that was unmounted, is an
-	 * error and is not made anew. A link is no folder: who may write to the directory could have files made anywhere.
+	 * Creates a folder below the root, one level at a time, so that a missing root, such as an unmounted drive, is an
+	 * error. A link is refused, because anybody who may write to the directory could otherwise make us create files
+	 * anywhere.
 	 * @param {string} folder
 	 * @param {number} mode
 	 */
@@ -257,8 +257,8 @@ class DirectoryObjects {
 			}
 			const stat = there ?? (await fs.lstat(dir));
 			if (!stat.isDirectory())
-				throw new StoreError("failed", `${dir} is not a folder, but a link or a file: nothing is written there`);
-			// Who made it may have been killed before this.
+				throw new StoreError("failed", `${dir} is a link or a file instead of a folder: nothing is written there`);
+			// The process that created it may have been killed before it set the mode.
 			if (stat.uid === process.getuid?.() && (stat.mode & FOLDER_MODE) !== mode) await setMode(dir, mode);
 		}
 		for (const dir of made) await syncFolder(dir);
@@ -286,7 +286,7 @@ class DirectoryObjects {
 	}
 }
 
-/** Gives a draft its name, unless that is taken. @param {string} draft @param {string} full */
+/** Gives a draft its name, unless that exists. @param {string} draft @param {string} full */
 async function claimName(draft, full) {
 	try {
 		await fs.link(draft, full);
@@ -323,7 +323,7 @@ class DirectoryStore extends LogStore {
 		if (!isAbsolute(path)) checkPath(path);
 		const root = resolve(path);
 		const objects = new DirectoryObjects(root);
-		// One directory may have several names.
+		// A directory may have several names.
 		super(
 			objects,
 			host,

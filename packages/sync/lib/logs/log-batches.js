@@ -1,12 +1,12 @@
-// Batches: what one append wrote. A line of JSON describes it, the lines of entries follow, so that a log is a session
-// file but for the lines that have no `type`.
+// Batches. A batch is what one append wrote: a line of JSON that describes it, then the lines of entries. So a log is a
+// session file, apart from the lines without a `type`.
 //
 //   {"sum":"…","prev":"…","session":"…","host":"laptop","clock":7,"bytes":912,"lines":["<checksum of a line>", …]}
 //   {"type":"message","id":"…", …}
 //
-// `sum` is the checksum of the rest of that line. `prev` is the one of the host's batch before, so that an old state
-// that was put back is noticed. Each line has a checksum of its own: a line that is redacted is overwritten with
-// spaces, and nothing else changes.
+// `sum` is the checksum of the rest of that line. `prev` is the `sum` of the host's batch before, so that a reader notices
+// an older state that was restored. Each line has a checksum of its own, because a redaction overwrites a line with
+// spaces and changes nothing else.
 const { buffer, isCount, isObject, parse, sha256, splitLines } = require("../base/lines.js");
 const { LONGEST_READ, tooLargeError } = require("./log-objects.js");
 
@@ -15,8 +15,8 @@ const { LONGEST_READ, tooLargeError } = require("./log-objects.js");
  * @property {string} sum
  * @property {string} prev
  * @property {number} clock
- * @property {{ checksum: string, line: Buffer }[]} lines the checksum is that of the line as it was appended
- * @property {number} start where the batch is in the log's part
+ * @property {{ checksum: string, line: Buffer }[]} lines with the checksum of each line as it was appended
+ * @property {number} start the position of the batch in the log's part
  * @property {number} end
  */
 
@@ -26,10 +26,10 @@ const BEGINNING = '{"sum":"';
 /** @param {string} text */
 const sumOf = (text) => sha256(Buffer.from(text)).toString("hex");
 
-/** How many bytes of a line's SHA-256 its checksum has, which no other line has. */
+/** A line's checksum is the beginning of its SHA-256: with 144 bits no two lines have the same. */
 const CHECKSUM_BYTES = 18;
 
-/** The checksum of a line, as text that may be part of a name. @param {Uint8Array} line */
+/** The checksum of a line, as text that is safe in a name. @param {Uint8Array} line */
 const checksumOf = (line) => sha256(line).toString("base64url", 0, CHECKSUM_BYTES);
 
 /** The checksum of the line with this SHA-256. @param {string} hash in hexadecimal digits */
@@ -51,11 +51,11 @@ function encodeBatch({ session, host, clock, prev, lines }) {
 }
 
 /**
- * The batches in a part of a log, from an offset on. `end` is where the last whole one ends. What follows may be a torn
- * one, which was not acknowledged, or `fault` tells why it cannot be used, and `isLast` whether no batch comes after
- * that.
+ * The batches in bytes of a log. `end` is the end of the last whole batch. If `fault` is set, the batch after it cannot
+ * be used, and `isLast` says whether no batch follows; otherwise bytes after the end are a torn batch, which was not
+ * acknowledged.
  * @param {Uint8Array} read
- * @param {number} offset where that is in the part
+ * @param {number} offset the position of the bytes in the part
  * @param {{ session: string, host: string }} of
  * @returns {{ batches: Batch[], end: number, fault?: string, isLast?: boolean }}
  */
@@ -78,7 +78,7 @@ function decodeBatches(read, offset, of) {
 			return {
 				batches,
 				end: offset + start,
-				fault: "it has not the lines that its first line says",
+				fault: "its lines are not those that its first line describes",
 				isLast: !hasBatch(bytes, content),
 			};
 		batches.push({
@@ -151,7 +151,7 @@ function parseMeta(text) {
 	return { sum, ...meta, isIntact: sumOf(JSON.stringify(meta)) === sum };
 }
 
-/** Whether the first line of a batch is somewhere after an offset. @param {Buffer} bytes @param {number} from */
+/** Whether a batch begins somewhere after an offset. @param {Buffer} bytes @param {number} from */
 function hasBatch(bytes, from) {
 	for (let at = bytes.indexOf(BEGINNING, from); at >= 0; at = bytes.indexOf(BEGINNING, at + 1)) {
 		const end = bytes.indexOf(NEWLINE, at);
@@ -161,9 +161,9 @@ function hasBatch(bytes, from) {
 }
 
 /**
- * Where a part of a log has the bytes of redacted lines, also after damage. A damaged line of a batch that has a
- * redacted one may be that. The end that the next append of its host cuts off is left to it: the host may be writing
- * there.
+ * The positions of redacted lines in bytes of a log, also after damage: a damaged line of a batch that contains a
+ * redacted line may be that line. A torn end is left out, because its host may be writing there; the next append of the
+ * host cuts it off.
  * @param {Buffer} bytes
  * @param {{ session: string, host: string }} of
  * @param {{ has: (checksum: string) => boolean }} redacted by checksum
@@ -173,7 +173,7 @@ function redactedRanges(bytes, of, redacted) {
 	const ranges = [];
 	const { end: whole, fault, isLast } = decodeBatches(bytes, 0, of);
 	const to = fault === undefined || isLast ? whole : bytes.length;
-	/** Of the last batch that began, and where it ends. */
+	/** The checksums of the last batch that began, and its end. */
 	let [checksums, end] = [/** @type {Set<string>} */ (new Set()), 0];
 	for (let [at, next] = [0, 0]; at < to; at = next + 1) {
 		const newline = bytes.indexOf(NEWLINE, at);
@@ -192,7 +192,7 @@ function redactedRanges(bytes, of, redacted) {
 	return ranges;
 }
 
-/** What the batch with this sum begins with. @param {string} sum */
+/** The first bytes of the batch with this sum. @param {string} sum */
 const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
 
 exports.PORTION_BYTES = PORTION_BYTES;

@@ -1,5 +1,5 @@
-// The names in a directory or a bucket, so that one list of a project says what there is of each session.
-// docs/store-adapters.md has them in a table.
+// The names in a directory or a bucket. They are such that one list of a project shows what changed in each session.
+// docs/store-adapters.md contains a table of them.
 const { createHash } = require("node:crypto");
 const { compareText } = require("../base/lines.js");
 const { idOf, nameOf } = require("../base/names.js");
@@ -7,8 +7,8 @@ const { idOf, nameOf } = require("../base/names.js");
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {ObjectInfo & { part: number }} Part */
 /**
- * What the names say of one session. The session is there if there are `hosts`, each with the parts of its log in
- * order; one that was deleted has none.
+ * What the names say of one session. Each host has the parts of its log, in order. A session without hosts is not
+ * stored; a deleted session has none.
  * @typedef {object} SessionListing
  * @property {string} session
  * @property {string} folder of the project
@@ -17,8 +17,8 @@ const { idOf, nameOf } = require("../base/names.js");
  * @property {Map<string, Redacted>} redacted by the line's checksum
  */
 /**
- * A line that was redacted. `replacement` is the checksum of the line in its place, `unused` are the paths of objects
- * that put another one there and do not count.
+ * A redacted line. `replacement` is the checksum of its replacement; `unused` are the paths of objects with other
+ * replacements, which do not count.
  * @typedef {{ path: string, replacement?: string, unused: string[] }} Redacted
  */
 
@@ -28,21 +28,21 @@ const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
 const OF_A_SESSION = /^(.+)\.(logs|deleted|redacted)$/;
 
-/** A project may have any name; without one it is empty. @param {string} [project] */
+/** The folder of a project, whose name may be any text. @param {string} [project] */
 const folderOf = (project) =>
 	`${LINES}${project ? createHash("sha256").update(project).digest("hex").slice(0, 32) : "none"}/`;
 
-/** @param {string} project @param {string} other the folder of a project that has its sessions */
+/** @param {string} project @param {string} other the folder of a project whose sessions belong to it, too */
 const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
 
-/** The folders whose sessions are those of these objects' project, too. @param {ObjectInfo[]} objects */
+/** The folders whose sessions belong to the project of these objects, too. @param {ObjectInfo[]} objects */
 const movedIn = (objects) =>
 	objects.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
 
-/** What the paths of a session begin with. @param {string} folder @param {string} session */
+/** The beginning of a session's paths. @param {string} folder @param {string} session */
 const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
 
-/** Where the name of a session's project is. @param {string} session */
+/** The path of the name of a session's project. @param {string} session */
 const projectPath = (session) => `sessions/${nameOf(session)}`;
 
 /** @param {string} session */
@@ -55,17 +55,19 @@ const deletedPath = ({ folder, session }) => `${prefixOf(folder, session)}delete
 const redactedPath = (of, checksum, replacement) =>
 	`${redactionsOf(of)}${checksum}${replacement === undefined ? "" : `.${replacement}`}`;
 
-/** What the paths of a session's logs begin with. @param {{ folder: string, session: string }} of */
+/** The beginning of the paths of a session's logs. @param {{ folder: string, session: string }} of */
 const logsOf = ({ folder, session }) => `${prefixOf(folder, session)}logs/`;
 
-/** What the paths of a session's redactions begin with. @param {{ folder: string, session: string }} of */
+/** The beginning of the paths of a session's redactions. @param {{ folder: string, session: string }} of */
 const redactionsOf = ({ folder, session }) => `${prefixOf(folder, session)}redacted/`;
 
 /** @param {{ folder: string, session: string }} of @param {string} host @param {number} part */
 const partPath = (of, host, part) => `${logsOf(of)}${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
 
 /**
- * What there is of each session. Other names are nobody's. @param {ObjectInfo[]} objects @returns {SessionListing[]}
+ * The listing of each session. Other names are ignored.
+ * @param {ObjectInfo[]} objects
+ * @returns {SessionListing[]}
  */
 function listingsOf(objects) {
 	/** @type {Map<string, SessionListing>} */
@@ -87,7 +89,7 @@ function listingsOf(objects) {
 	}
 	for (const [listing, paths] of redactions) addRedacted(listing, paths);
 	for (const { hosts, deleted } of listings.values()) {
-		// What a deletion that was stopped has left is nobody's.
+		// An interrupted deletion may have left parts of logs.
 		if (deleted) hosts.clear();
 		for (const parts of hosts.values()) parts.sort((a, b) => a.part - b.part);
 	}
@@ -108,9 +110,9 @@ function addPart({ hosts }, object, file) {
 }
 
 /**
- * Of several objects for one line, because two hosts redacted it in the same moment, or a process was killed while it
- * put another line in its place, one without a replacement counts, else one whose replacement is not redacted itself.
- * Every host takes the same one.
+ * Adds redactions. A line may have several objects, because two hosts redacted it at the same moment, or a process was
+ * killed while it changed the replacement. Then an object without a replacement counts, else one whose replacement is
+ * not redacted itself. Every host chooses the same object.
  * @param {SessionListing} listing
  * @param {string[]} paths
  */

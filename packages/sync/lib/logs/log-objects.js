@@ -1,34 +1,32 @@
-// The objects of a directory or a bucket, of which a store of logs is made (log-store.js): files (directory.js), or
-// objects of S3 (s3.js).
+// The operations on objects that a store of logs (log-store.js) needs. Objects are files (directory.js) or objects of
+// S3 (s3.js).
 const { StoreError } = require("../base/errors.js");
 
 /** @typedef {{ path: string, size: number, modified: Date }} ObjectInfo */
 /**
- * The part of a log that is appended to. `cachedPart` is what an append gave to be passed to the next one, which it may
- * make cheaper.
+ * The part of a log to which an append writes. `cachedPart` is the result of the last append, which may make the next
+ * one cheaper.
  * @typedef {{ size: number, endOffset: number, cachedPart?: unknown }} AppendedLog
  */
 /**
- * What a directory and a bucket have in common. Paths are relative, with "/".
+ * The operations that a directory and a bucket provide. Paths are relative, with "/".
  * @typedef {object} Objects
- * @property {(prefix: string) => Promise<ObjectInfo[]>} list all whose paths begin so
- * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer } | undefined>} get what is there,
- *   or a part of it; undefined if it is not there
- * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path
- * is taken
+ * @property {(prefix: string) => Promise<ObjectInfo[]>} list lists the objects whose paths begin with a prefix
+ * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer } | undefined>} get reads an object,
+ * or a part of it; undefined if there is none
+ * @property {(path: string, bytes: Buffer) => Promise<boolean>} create creates an object, durable, whole or not at all;
+ * false if the path exists
  * @property {(path: string, log: AppendedLog, bytes: Buffer) => Promise<{ cachedPart?: unknown } | undefined>} append
- * durable; cuts at
- *   `endOffset`, then writes, and makes the log if there is none; undefined if it has not `size`
- * @property {(path: string) => Promise<void>} [sync] makes durable what an append wrote that was stopped before it
- * ended
- * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces;
- * nothing if it is not there
- * @property {(paths: string[]) => Promise<void>} remove
- * @property {() => Promise<void>} [check] throws unless the server refuses to create what is there, and to replace what
- * has changed
- * @property {string} name for messages
- * @property {() => void} [close] ends what waits for another call
- * @property {number} partSize a part of a log that is larger is full
+ * cuts a log at `endOffset` (or creates it), then appends, durable; undefined if its size is not `size`
+ * @property {(path: string) => Promise<void>} [sync] makes the bytes of an interrupted append durable
+ * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites ranges with
+ * spaces, if there is such an object
+ * @property {(paths: string[]) => Promise<void>} remove removes objects
+ * @property {() => Promise<void>} [check] throws if the server creates an object that exists, or replaces one that has
+ * changed
+ * @property {string} name the name for messages
+ * @property {() => void} [close] ends idle connections
+ * @property {number} partSize the size above which a part of a log is full
  */
 
 /** Twice the longest line: more is not read at once. */
@@ -41,23 +39,23 @@ const tooLargeError = (name, length) =>
 		`${name} has ${length} bytes, more than can be read: remove it, and push the session again on the machine that wrote it`,
 	);
 
-/** How often something is written: another process may be faster. */
+/** The number of attempts, because another process may change the object first. */
 const TRIES = 50;
 
 /**
- * Does something again and again until it gives a result; it gives undefined if another process changed the object
- * meanwhile.
+ * Repeats an attempt to write an object until it returns a result. It returns undefined if another process changed the
+ * object meanwhile.
  * @template T
  * @param {Objects} objects
  * @param {string} path
- * @param {(tries: number) => Promise<T | undefined>} work is given how often it was done before
+ * @param {(tries: number) => Promise<T | undefined>} work receives the number of earlier attempts
  */
 async function untilWritten(objects, path, work) {
 	for (let tries = 0; tries < TRIES; tries++) {
 		const result = await work(tries);
 		if (result !== undefined) return result;
 	}
-	throw new StoreError("failed", `${objects.name}: ${path} cannot be written: it always changes meanwhile`);
+	throw new StoreError("failed", `${objects.name}: ${path} cannot be written, because others change it all the time`);
 }
 
 exports.LONGEST_READ = LONGEST_READ;

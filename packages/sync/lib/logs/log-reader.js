@@ -1,4 +1,4 @@
-// Reading logs: the batches of each host that a cursor has not passed, and what is redacted of them (log-store.js).
+// Reads logs: the batches of each host that a cursor has not passed, and the replacements of redacted lines in them.
 const { LogCursor } = require("./cursor.js");
 const { StoreError, resetError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
@@ -13,10 +13,7 @@ const { partPath } = require("./log-names.js");
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./cursor").Seen} Seen */
 
-/**
- * A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what
- * numbers hold.
- */
+/** Clocks grow by one with each batch, so a higher one cannot be right: the next clocks would not be exact numbers. */
 const LAST_CLOCK = 2 ** 52;
 
 class LogReader {
@@ -35,7 +32,8 @@ class LogReader {
 	}
 
 	/**
-	 * Undefined if something cannot be read that may be soon; the last try takes what there is.
+	 * The page after a cursor. Undefined if something cannot be read now but may be readable soon; the last try returns a
+	 * page in any case.
 	 * @param {SessionListing} listing
 	 * @param {LogCursor} start
 	 * @param {boolean} isLastTry
@@ -58,8 +56,8 @@ class LogReader {
 				listing,
 				read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)),
 			);
-			// A process that was killed after it wrote them did not look at what was redacted, and no append reads what the
-			// cursor has passed.
+			// If a process was killed after it wrote these lines, nobody has removed redacted ones, and an append does not
+			// read batches that the cursor has passed.
 			if (host === this.#host)
 				await this.#redactions
 					.blankIfIn(
@@ -73,7 +71,7 @@ class LogReader {
 				for (const [index, { checksum, line: there }] of batch.lines.entries()) {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
 					const isRedacted = listing.redacted.has(checksum);
-					// Another line may have been put in its place since it was listed.
+					// It may have got another replacement since the list.
 					if (isRedacted && !redacted.has(checksum) && !isLastTry) return undefined;
 					const line = isRedacted ? redacted.get(checksum)?.line : there;
 					if (line === undefined) continue;
@@ -91,14 +89,14 @@ class LogReader {
 	}
 
 	/**
-	 * Gives the batches of a host's log that the cursor has not passed, and moves the cursor along. Ends before the first
-	 * one that is missing or cannot be read: those after it wait, as it may come yet.
+	 * Calls `onBatch` for the batches of a host's log that the cursor has not passed, and moves the cursor along. Ends
+	 * before the first batch that is missing or cannot be read, because it may become readable.
 	 * @param {SessionListing} listing
 	 * @param {string} host
 	 * @param {LogCursor} cursor
 	 * @param {(batch: Batch & Seen, path: string) => unknown} onBatch
-	 * @returns {Promise<{ problems: Problem[], isWaiting: boolean, isLast?: boolean }>} `isLast`: what cannot be
-	 *   read is the last batch of a log that is one file; an object of a bucket is whole
+	 * @returns {Promise<{ problems: Problem[], isWaiting: boolean, isLast?: boolean }>} `isLast`: the batch that cannot
+	 * be read is the last one of a log that is one file; false in a bucket, whose objects are always whole
 	 */
 	async log(listing, host, cursor, onBatch) {
 		const { session } = listing;
@@ -113,7 +111,7 @@ class LogReader {
 		const parts = (listing.hosts.get(host) ?? []).filter(
 			({ part, size }) => part > first.part || (part === first.part && size > first.end),
 		);
-		// After the last batch that was passed, or in the next part if there is nothing after that.
+		// The position after the last batch that was passed, or the next part if that batch was the last in its part.
 		let next = first.sum === "" || parts[0]?.part === first.part ? first : { part: first.part + 1, end: 0 };
 		const startOf = (/** @type {number} */ part) => (part === first.part ? first.end : 0);
 		const beginnings = await inParallel(parts, ({ part, path }) =>
@@ -128,7 +126,7 @@ class LogReader {
 					const passed = { ...batch, part };
 					const where = `${path}, batch at ${batch.start}`;
 					if (batch.prev !== cursor.of(host).sum)
-						problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
+						problems.push({ session, where, message: "it does not follow the batch before it, which was replaced" });
 					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
 					onBatch(passed, path);
 					cursor.pass(host, passed);
@@ -142,8 +140,8 @@ class LogReader {
 	}
 
 	/**
-	 * Throws if the last batch that the cursor has passed is another one: an old state of the store was put back, and as
-	 * much written since.
+	 * Throws if another batch is in the place of the last one that the cursor has passed: an older state of the store was
+	 * restored, and as much was written since.
 	 * @param {SessionListing} listing
 	 * @param {string} host
 	 * @param {Seen} last
@@ -156,16 +154,16 @@ class LogReader {
 	}
 }
 
-/** Who may not write there may read. @param {unknown} error */
+/** Ignores that this machine may not write, because it may read. @param {unknown} error */
 function unlessRefused(error) {
 	if (!(error instanceof StoreError && ["denied", "read-only"].includes(error.code))) throw error;
 }
 
 /**
- * Logs never become shorter, unless an old state of the store is put back.
+ * Throws if a log is shorter than the cursor: an older state of the store was restored.
  * @param {SessionListing} listing
  * @param {LogCursor} cursor
- * @param {string} [only] this host's log
+ * @param {string} [only] check only the log of this host
  */
 function checkCursor({ session, hosts }, cursor, only) {
 	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) =>

@@ -1,6 +1,6 @@
-// What a directory or a bucket has besides lines: store.json, which marks it as a store, the name of each session's
-// project, and headers. None of them ever changes. A session that was deleted keeps its project, and loses its header.
-// The project's name leads to the folder that has the session's lines.
+// The objects of a directory or a bucket that are not logs: store.json, which marks it as a store, the name of each
+// session's project, and headers. None of them ever changes. A deleted session keeps its project and loses its header.
+// The name of the project determines the folder of the session's lines.
 const { randomUUID } = require("node:crypto");
 const { StoreError, deletedError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
@@ -28,7 +28,7 @@ const CUT_OFF =
 class LogRecords {
 	/** @type {Objects} */
 	#objects;
-	/** Whether the layout's version was checked. */
+	/** Whether the version of the layout was checked. */
 	#isChecked = false;
 
 	/** @param {Objects} objects */
@@ -36,23 +36,23 @@ class LogRecords {
 		this.#objects = objects;
 	}
 
-	/** Checks the layout's version once it is there. */
+	/** Checks the version of the layout, if there is a store. */
 	async prepareToRead() {
 		if (!this.#isChecked) await this.readId();
 	}
 
-	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
+	/** Checks the version of the layout. Returns the store's id; undefined if nothing was ever stored. */
 	async readId() {
 		const file = await this.#objects.get(LAYOUT_FILE);
 		if (!file) {
 			this.#isChecked = false;
-			// Without a bucket or a drive this is an error: it is not an empty store.
+			// Fails if there is no bucket or no drive: that is not an empty store.
 			await this.#objects.list(LAYOUT_FILE);
 			return undefined;
 		}
 		const value = parse(file.bytes);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
-			throw new StoreError("failed", `${this.#objects.name}: ${LAYOUT_FILE} is not that of a store of sessions`);
+			throw new StoreError("failed", `${this.#objects.name}: ${LAYOUT_FILE} does not belong to a store of sessions`);
 		const found = `${this.#objects.name} has layout ${value.version}`;
 		if (value.version < VERSION)
 			throw new StoreError(
@@ -69,11 +69,11 @@ class LogRecords {
 		return String(value.id ?? "");
 	}
 
-	/** Creates the file if it is not there, and checks the layout's version. */
+	/** Creates the store if there is none, and checks the version of the layout. */
 	async prepareToWrite() {
 		await this.prepareToRead();
 		if (this.#isChecked) return;
-		// First: what is there once is not checked again.
+		// The check comes first, because it is not repeated for a store that exists.
 		await this.#objects.check?.();
 		await this.#objects.create(
 			LAYOUT_FILE,
@@ -83,15 +83,15 @@ class LogRecords {
 	}
 
 	/**
-	 * The project of a session, empty if it has none; undefined if the session was never stored. Or what is wrong with
-	 * what is stored of that.
+	 * The project of a session (empty if it has none; undefined if the session was never stored), or the fault of its
+	 * object.
 	 * @param {string} session
 	 * @returns {Promise<{ project?: string, fault?: string }>}
 	 */
 	async readProject(session) {
 		const text = (await this.#objects.get(projectPath(session)))?.bytes.toString();
 		if (text === undefined) return {};
-		// Its beginning may be the name of another project.
+		// The beginning of a name may be the name of another project.
 		return text.endsWith("\n") ? { project: text.slice(0, -1) } : { fault: CUT_OFF };
 	}
 
@@ -110,7 +110,7 @@ class LogRecords {
 		return listings.find((listing) => listing.session === session) ?? newListing(folder, session);
 	}
 
-	/** The paths of what a deletion removes. @param {SessionListing} listing */
+	/** The paths that a deletion removes. @param {SessionListing} listing */
 	async removable(listing) {
 		const objects = [
 			...(await this.#objects.list(logsOf(listing))),
@@ -120,28 +120,29 @@ class LogRecords {
 	}
 
 	/**
-	 * Gives the error that says that a session was deleted. What came after the lists of the deletion goes before, as far
-	 * as this host may remove it.
+	 * Removes objects that were written beside a deletion, as far as this host may, and returns the error that the
+	 * session was deleted.
 	 * @param {SessionListing} listing
 	 */
 	async finishDeletion(listing) {
 		await inParallel(await this.removable(listing), async (path) => {
 			await this.#objects.remove([path]).catch((error) => {
-				// Who hears that a session was deleted may not come again.
+				// After the error `deleted` the caller may never try again, so an error that may pass comes first.
 				if (error.retryable) throw error;
 			});
 		});
 		return deletedError(listing.session);
 	}
 
-	/** Gives false if the session has a project already. @param {string} session @param {string} [project] */
+	/** Stores the project of a session; false if it has one. @param {string} session @param {string} [project] */
 	async setProject(session, project = "") {
 		return this.#objects.create(projectPath(session), Buffer.from(`${project}\n`));
 	}
 
 	/**
-	 * Stores the header of a session if it has none: a backup may lack it. @param {SessionListing} listing @param
-	 * {Uint8Array} header
+	 * Stores the header of a session if it has none. It may be missing in a restored backup.
+	 * @param {SessionListing} listing
+	 * @param {Uint8Array} header
 	 */
 	async setHeader({ session, hosts }, header) {
 		if (hosts.size > 0 && (await this.#objects.get(headerPath(session)))) return;
@@ -149,8 +150,7 @@ class LogRecords {
 	}
 
 	/**
-	 * The header of a session, or what is wrong with it. That it is missing is not if the session was deleted since it
-	 * was listed.
+	 * The header of a session, or its fault; neither if the session was deleted since the list.
 	 * @param {SessionListing} listing
 	 * @returns {Promise<{ header?: Buffer, fault?: string }>}
 	 */

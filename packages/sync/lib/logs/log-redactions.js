@@ -1,5 +1,5 @@
-// Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that
-// stands in its place. In the logs its bytes are overwritten with spaces, so that all else stays where it is.
+// Redacted lines in a directory or a bucket. For each there is an object with its SHA-256 and its replacement. In the
+// logs its bytes are overwritten with spaces, so that nothing else moves.
 const { inParallel } = require("../base/in-parallel.js");
 const { checksumOf, checksumOfHash, readPortions, redactedRanges } = require("./log-batches.js");
 const { redactedPath } = require("./log-names.js");
@@ -9,7 +9,7 @@ const { redactedPath } = require("./log-names.js");
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 
-/** What the object of a redaction begins with. */
+/** The object of a redaction begins with a SHA-256 as digits. */
 const HASH_DIGITS = 64;
 
 class LogRedactions {
@@ -22,9 +22,9 @@ class LogRedactions {
 	}
 
 	/**
-	 * What is redacted of a session, by the checksums of the lines.
+	 * The redactions of a session, by the checksums of the lines.
 	 * @param {SessionListing} listing
-	 * @param {Iterable<string>} [checksums] of the lines that are asked for: each redacted one is a request
+	 * @param {Iterable<string>} [checksums] of the lines to look up: each redacted one costs a request
 	 */
 	async read({ redacted }, checksums = redacted.keys()) {
 		/** @type {Map<string, Redaction>} */
@@ -47,9 +47,7 @@ class LogRedactions {
 		}
 	}
 
-	/**
-	 * Removes the bytes of redacted lines from the log of a host. @param {SessionListing} listing @param {string} host
-	 */
+	/** Overwrites redacted lines in the log of a host. @param {SessionListing} listing @param {string} host */
 	async blank({ session, hosts, redacted }, host) {
 		await inParallel(hosts.get(host) ?? [], async ({ path }) => {
 			const ranges = [];
@@ -64,7 +62,9 @@ class LogRedactions {
 	}
 
 	/**
-	 * The same, if some of these batches of it have such lines. @param {SessionListing} listing @param {string} host
+	 * The same, if one of these batches of the log contains a redacted line.
+	 * @param {SessionListing} listing
+	 * @param {string} host
 	 * @param {Batch[]} batches
 	 */
 	async blankIfIn(listing, host, batches) {

@@ -1,15 +1,6 @@
-// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds
-// in log-batches.js, how logs are read in log-reader.js, and appended to in log-writer.js.
-//
-// A host appends to its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a
-// log only grows, and only redactions, of whatever host, change bytes in it: they overwrite them with spaces. In a
-// directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the
-// last one is replaced by a longer one, if it is still what it was, until it is full. Neither names nor order depend on
-// the time of day.
-//
-// A writer (log-writer.js) looks at the session's names before it writes and once more after: a session that was
-// deleted or a line that was redacted meanwhile is found by whoever comes later, either by this writer, or by the one
-// who deletes or redacts.
+// A store of logs: one log for each session and host, in a directory or a bucket. docs/store-adapters.md has the rules
+// that every change must keep. log-names.js contains the names, log-batches.js the content of a log, log-reader.js and
+// log-writer.js read and append.
 const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, resetError } = require("../base/errors.js");
@@ -39,15 +30,12 @@ const { settleRedactions, toRedactions } = require("../base/redaction-rules.js")
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-writer").LastAppend} LastAppend */
-/**
- * How often a session is read again because something was gone, or was being written; after that it counts as missing
- * or damaged.
- */
+/** The number of times that a load tries again if something is missing or being written. Then it counts as damaged. */
 const REREADS = 5;
 const REREAD_MS = 20;
-/** Of how many sessions the last append is remembered. */
+/** The number of sessions whose last append is remembered. */
 const MAX_LAST_APPENDS = 64;
-/** Sessions share locks, because the files of locks stay. */
+/** Sessions share this number of locks, because the files of locks stay. */
 const LOCKS = 64;
 
 class LogStore {
@@ -60,7 +48,7 @@ class LogStore {
 	/** @type {Map<string, LastAppend>} */
 	#lastAppends = new Map();
 	/**
-	 * The listings of the sessions that a list gave. @type {WeakMap<import("../index").StoredSession, SessionListing>}
+	 * The listing of each session that `list` returned. @type {WeakMap<import("../index").StoredSession, SessionListing>}
 	 */
 	#listings = new WeakMap();
 
@@ -94,7 +82,7 @@ class LogStore {
 		return this.#lock(lockOf(session), async () => {
 			const before = this.#lastAppends.get(session);
 			this.#lastAppends.delete(session);
-			// Where the log is not what it was, another process of this host wrote, or another machine that has the same id.
+			// An attempt fails if another process of this host wrote, or another machine with the same id.
 			const { appended, last } = await untilWritten(
 				this.#objects,
 				`the log of host ${this.host} and session ${session}`,
@@ -120,11 +108,11 @@ class LogStore {
 			if (!isThere && !start.isEmpty) throw resetError(session);
 			if (!isThere) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
 			const page = await this.#reader.page(listing, start, reads >= REREADS).catch((error) => {
-				// What the cursor has passed may have been stored since it was listed.
+				// The cursor may have passed lines that were stored since the list.
 				if (known && error.code === "reset") return undefined;
 				throw error;
 			});
-			// What is wrong may have been redacted since it was listed.
+			// A line with a problem may have been redacted since the list.
 			if (page && !(known && page.problems.length > 0)) return page;
 			if (!page) await pause(REREAD_MS);
 		}
@@ -155,8 +143,7 @@ class LogStore {
 	 * @returns {Promise<{ listing: SessionListing, project: string | undefined }[]>}
 	 */
 	async #find({ session, project }, problems) {
-		// The sessions of a project that got this one's name stay where they are, and a mark says that they are this one's,
-		// too.
+		// `move` leaves sessions in their folder, and a mark says that they belong to this project, too.
 		const own = project === undefined ? undefined : await this.#objects.list(folderOf(project));
 		if (session !== undefined) {
 			const { project: named, fault } = await this.#records.readProject(session);
@@ -172,9 +159,9 @@ class LogStore {
 	}
 
 	/**
-	 * The name of a folder's project is read once, where one of its sessions has it. A session in two folders has it
-	 * read, too: one of them is that of another project. A session without its project, or with another one, is left out
-	 * where it is found so.
+	 * Adds the names of projects. The name is read once for each folder, from its first session, and for each session
+	 * that is in two folders, because one of them belongs to another project. A session whose project is missing or
+	 * another one becomes a problem.
 	 * @param {SessionListing[]} listings
 	 * @param {Problem[]} problems
 	 */
@@ -210,7 +197,7 @@ class LogStore {
 	}
 
 	/**
-	 * Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost. @type {Store["move"]}
+	 * Copies and deletes nothing, so that lines that are appended meanwhile cannot be lost. @type {Store["move"]}
 	 */
 	async move(from, to) {
 		for (const project of [from, to]) checkProject(project);
@@ -234,10 +221,10 @@ class LogStore {
 		this.#lastAppends.delete(session);
 		const before = await this.#records.findListing(session);
 		if (!before) return;
-		// First: so lists say that it is deleted, however this is stopped. What that leaves is removed by the next
-		// deletion.
+		// The mark comes first, so that lists show the deletion even if the rest is interrupted. The next deletion removes
+		// what is left.
 		if (!before.deleted) await this.#objects.create(deletedPath(before), Buffer.alloc(0));
-		// Who appends or redacts looks once more after writing, and removes what these lists do not have.
+		// Whoever appends or redacts meanwhile looks once more after writing, and removes what these lists do not show.
 		await this.#objects.remove(await this.#records.removable(before));
 	}
 
@@ -246,7 +233,7 @@ class LogStore {
 		settleRedactions(session, redactions, []);
 		const before = await this.#requireSession(session);
 		await this.#redactions.add(before, settleRedactions(session, redactions, await this.redactions(session)));
-		// All of them are applied, because whoever made the others may have been stopped here.
+		// This applies earlier redactions, too, because their process may have been stopped here.
 		const listing = await this.#requireSession(session);
 		await this.#objects.remove([...listing.redacted.values()].flatMap(({ unused }) => unused));
 		for (const host of listing.hosts.keys()) await this.#redactions.blank(listing, host);
@@ -275,7 +262,7 @@ class LogStore {
 	}
 }
 
-/** What a list says of a session by its listing alone. @param {SessionListing} listing */
+/** The fields of a list that come from the listing alone. @param {SessionListing} listing */
 function summaryOf({ hosts, redacted }) {
 	const parts = [...hosts.values()].flat();
 	return {
@@ -287,9 +274,9 @@ function summaryOf({ hosts, redacted }) {
 }
 
 /**
- * What is wrong with what is stored of a session's project. In a directory that is synchronised two hosts may have
- * stored the session first, each under another name of its project: appends, deletions and redactions go to one of the
- * two folders, and lists show both.
+ * The fault of a session's project; undefined if there is none. In a synchronised directory two hosts may have stored
+ * the session first, each under another name of its project. Then lists show both folders, and appends, deletions and
+ * redactions use one of them.
  * @param {SessionListing} listing
  * @param {{ project?: string, fault?: string }} named
  */
@@ -299,7 +286,7 @@ function projectFault({ folder }, { project, fault }) {
 	const own = folderOf(project);
 	return own === folder
 		? undefined
-		: `it names the project ${JSON.stringify(project)}, whose lines are in ${own}, but there are some in ${folder}`;
+		: `it names the project ${JSON.stringify(project)}, whose lines are in ${own}, but there are lines in ${folder}`;
 }
 
 /** The name of the lock of a session. @param {string} session */

@@ -1,11 +1,11 @@
 // One attempt to append to this host's log of a session, in four steps:
 //
-//   readListing  what there is of the session, and whether it can be appended to after the caller's cursor
-//   readOwnLog   which of the lines are not stored yet: this host's log is read from the cursor on
-//   write        the session's project and header, if they are not there, and the batch
-//   verify       that the session was not deleted meanwhile; what was redacted meanwhile loses its bytes
+//   readListing  lists the session, and checks the caller's cursor
+//   readOwnLog   reads this host's log after the cursor, to find lines that are stored already
+//   write        writes the batch, and before it the session's project and header if they are missing
+//   verify       lists the session again: throws if it was deleted meanwhile, and removes lines that were redacted meanwhile
 //
-// If the log is not what it was in the first step, nothing is written, and log-store.js tries it again.
+// If the log has changed since the first step, nothing is written, and log-store.js tries again.
 const { LogCursor } = require("./cursor.js");
 const { StoreError, resetError } = require("../base/errors.js");
 const { checksumOf, encodeBatch } = require("./log-batches.js");
@@ -15,8 +15,8 @@ const { LAST_CLOCK, checkCursor } = require("./log-reader.js");
 /** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /**
- * What an append leaves for the next one: a cursor that has passed this host's log to its end, the listing then, and
- * what the objects keep of the log's last part.
+ * The result of an append that makes the next one cheaper: a cursor that has passed this host's log to its end, the
+ * listing, and the objects' cache of the log's last part.
  * @typedef {{ cursor: string, listing: SessionListing, cachedPart: unknown }} LastAppend
  */
 /**
@@ -34,19 +34,19 @@ class LogWriter {
 	#append;
 	#last;
 	#given;
-	/** Those of the given lines that are to be stored, by checksum. */
+	/** The given lines that are not stored yet, by checksum. */
 	#lines;
 	#callerCursor;
 	/** The caller's cursor, moved past this host's log. */
 	#cursor;
 	/**
-	 * True while every batch that was passed since the caller's cursor holds only lines of this call. Another checkout of
-	 * this host, or another machine that has the same id, may have written more: then the caller's cursor stays, so that
-	 * this is loaded.
+	 * True while every batch after the caller's cursor only contains lines of this call. Another checkout of this host,
+	 * or another machine with the same id, may have written others: then the append returns the caller's cursor, so that
+	 * they are loaded.
 	 */
 	#passedOnlyGiven = true;
 	#lastPartSize;
-	/** Whether nothing says yet which project the session is of. */
+	/** Whether the session has no project yet. */
 	#isNew = false;
 	/** @type {SessionListing} */
 	#listing;
@@ -56,7 +56,7 @@ class LogWriter {
 	 * @param {string} session
 	 * @param {import("../index").Append} append
 	 * @param {Map<string, Buffer>} given its lines by checksum
-	 * @param {LastAppend} [last] the append before this one, if this one comes after its cursor
+	 * @param {LastAppend} [last] the append before, if the caller's cursor is its cursor
 	 */
 	constructor(context, session, append, given, last) {
 		this.#context = context;
@@ -72,7 +72,7 @@ class LogWriter {
 	}
 
 	/**
-	 * Undefined if the log is not what it was when this began.
+	 * Undefined if the log has changed since this began.
 	 * @returns {Promise<{ appended: import("../index").Appended, last?: LastAppend } | undefined>} `last`: for the next
 	 * append
 	 */
@@ -102,45 +102,45 @@ class LogWriter {
 		if (found) this.#listing = found;
 		this.#isNew = !found;
 		const { hosts, deleted } = this.#listing;
-		// What this host wrote beside the deletion is still there if its look afterwards failed.
+		// An append of this host beside the deletion may have failed before it removed its batch.
 		if (deleted) throw await this.#context.records.finishDeletion(this.#listing);
 		if (!this.#callerCursor.isEmpty && hosts.size === 0) throw resetError(this.#session);
 	}
 
 	/**
-	 * Goes on to the end of this host's log. A batch at its end may be torn. So may be one whose end was written and
-	 * whose middle was not, as a power failure leaves it in a directory: it was not acknowledged, unless the drive has
-	 * lost what it had synchronised. What a cursor has passed is not read here, and stays.
+	 * Reads to the end of this host's log. A batch at its end may be torn. In a directory a power failure may leave a
+	 * last batch whose end was written and whose middle was not: it was not acknowledged, unless the drive has lost
+	 * synchronised bytes. Batches that the cursor has passed are not read, and stay.
 	 */
 	async #readOwnLog() {
 		const { host, objects, reader, redactions } = this.#context;
 		const listing = this.#listing;
-		// In a directory that is synchronised, what another host has may be away for a moment.
+		// Only this host's log is checked, because in a synchronised directory another log may be missing for a moment.
 		checkCursor(listing, this.#cursor, host);
 		/** @type {Batch[]} */
 		const passed = [];
 		const { problems, isWaiting, isLast } = await reader.log(listing, host, this.#cursor, (batch) => {
 			passed.push(batch);
-			// A damaged one is stored again.
+			// A damaged line is stored again.
 			for (const { checksum, line } of batch.lines) if (checksumOf(line) === checksum) this.#lines.delete(checksum);
 			this.#passedOnlyGiven &&=
 				batch.clock > this.#callerCursor.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
 		});
 		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${this.#session}: ${problem.where}: ${problem.message}`);
-		// A process that was killed after it wrote them may not have synchronised them, and did not look at what was
-		// redacted.
+		// A process that was killed after it wrote these batches may not have synchronised them, and did not look for
+		// redactions.
 		const lastPart = (listing.hosts.get(host) ?? []).find(({ part }) => part === this.#cursor.of(host).part);
 		if (lastPart && passed.length > 0) await objects.sync?.(lastPart.path);
 		await redactions.blankIfIn(listing, host, passed);
 		this.#lastPartSize = lastPart?.size ?? 0;
 	}
 
-	/** Takes from the lines what was redacted, and what stands in the place of a redacted line that is stored. */
+	/** Drops redacted lines, and replacements whose redacted line is stored. */
 	async #dropRedacted() {
 		const { redacted, hosts } = this.#listing;
 		for (const checksum of redacted.keys()) this.#lines.delete(checksum);
-		/** Redacted lines by what stands in their places, where that is among the lines. @type {Map<string, string>} */
+		/** Redacted lines whose replacements are among the lines, with these. @type {Map<string, string>} */
 		const replacements = new Map();
 		for (const [checksum, { replacement = "" }] of redacted)
 			if (this.#lines.has(replacement)) replacements.set(checksum, replacement);
@@ -151,13 +151,13 @@ class LogWriter {
 			});
 	}
 
-	/** Undefined if another process was faster. */
+	/** Undefined if another process wrote first. */
 	async #write() {
 		const { host, objects, records } = this.#context;
 		const session = this.#session;
 		if (this.#cursor.clock >= LAST_CLOCK)
-			throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
-		// The project of the host that was faster counts.
+			throw new StoreError("failed", `Session ${session}: the clock of its batches cannot grow any more`);
+		// If another host stored the session first, its project counts.
 		if (this.#isNew && !(await records.setProject(session, this.#append.project))) return undefined;
 		if (!this.#last) await records.setHeader(this.#listing, this.#append.header);
 		const before = this.#cursor.of(host);
@@ -168,7 +168,7 @@ class LogWriter {
 		const { sum, bytes } = encodeBatch({ session, host, clock, prev: before.sum, lines: [...this.#lines.values()] });
 		const written = await objects.append(path, { size, endOffset: start, cachedPart: this.#last?.cachedPart }, bytes);
 		if (!written) {
-			// The session may have been deleted before its header was stored again.
+			// The session may have been deleted before its header was stored.
 			await this.#listingUnlessDeleted(path);
 			return undefined;
 		}
@@ -176,21 +176,25 @@ class LogWriter {
 		return { path, cachedPart: written.cachedPart };
 	}
 
-	/** Throws, and removes what was written, if the session was deleted meanwhile. @param {string} path */
+	/**
+	 * The listing. If the session was deleted meanwhile, it removes the written batch and throws.
+	 * @param {string} path
+	 */
 	async #listingUnlessDeleted(path) {
 		const listing = await this.#context.records.listingOf(this.#listing.folder, this.#session);
 		if (!listing.deleted) return listing;
-		// A drive may list it a moment later.
+		// By its path, because a drive may list it only a moment later.
 		await this.#context.objects.remove([path]);
 		throw await this.#context.records.finishDeletion(listing);
 	}
 
-	/** Gives the listing after a batch was written. @param {string} path */
+	/** The listing after the batch was written. @param {string} path */
 	async #verify(path) {
 		const { host, objects } = this.#context;
 		const listing = await this.#listingUnlessDeleted(path);
 		if (listing.hosts.has(host)) return listing;
-		// A drive may list what was written a moment later. A deletion leaves its mark for ever.
+		// A drive may list the batch only a moment later. It was not deleted, because the mark of a deletion stays for
+		// ever.
 		throw new StoreError(
 			"unreachable",
 			`Session ${this.#session}: ${objects.name} does not list ${path}, which was written: try again`,

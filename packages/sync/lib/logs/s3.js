@@ -1,7 +1,7 @@
-// Logs as objects in a bucket of an S3-compatible store, by AWS's own library. It signs, repeats what a busy server
-// refuses, corrects the time of its signatures and finds credentials. An object is created with `If-None-Match: *` and
-// replaced with `If-Match`, which S3, R2, MinIO and others honour; a server that does not is detected before it is
-// used.
+// Logs as objects in a bucket of an S3-compatible store, by AWS's own library. The library signs, repeats requests that
+// a busy server refuses, corrects the time of its signatures and finds credentials. An object is created with
+// `If-None-Match: *` and replaced with `If-Match`, which S3, R2, MinIO and others obey; a server that does not is
+// detected before it is used.
 const { randomUUID } = require("node:crypto");
 const { setTimeout: pause } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn } = require("../base/address.js");
@@ -19,23 +19,25 @@ const { LogStore } = require("./log-store.js");
 
 const TIMEOUT_MS = 30_000;
 /**
- * How often a request is sent at most. A put has a condition, so that one that was carried out all the same is refused
- * the second time.
+ * A request is sent at most so often. A put has a condition, so if it succeeded unnoticed, its repetition is refused.
  */
 const ATTEMPTS = 3;
 const BUSY_MS = 100;
 const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
-/** Errors of the library before a server has answered that another try does not mend. */
+/** Errors of the library before a server has answered, for which a repetition is useless. */
 const WITHOUT_CREDENTIALS = /^(?:CredentialsProviderError|TokenProviderError)$/;
 
-/** A part of a log that is this large is full: each append sends the last part as a whole. */
+/** The size from which a part of a log is full, because each append sends the whole last part. */
 const PART_BYTES = 256 * 1024;
 
 class S3Objects {
 	partSize = PART_BYTES;
 	#options;
 	#prefix;
-	/** Made by the first request: loading the library takes some tenths of a second. @type {S3Client | undefined} */
+	/**
+	 * Created by the first request, because loading the library takes some tenths of a second.
+	 * @type {S3Client | undefined}
+	 */
 	#client;
 
 	/**
@@ -79,7 +81,7 @@ class S3Objects {
 	}
 
 	/**
-	 * What is there, or a part of it, with its tag; undefined if it is not there.
+	 * An object, or a part of it, with its tag; undefined if there is none.
 	 * @param {string} path
 	 * @returns {Promise<Content | undefined>}
 	 */
@@ -94,7 +96,7 @@ class S3Objects {
 						throw tooLargeError(`${this.name}${path}`, ContentLength);
 					}
 					const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
-					// A server that knows no ranges answers with all.
+					// A server without ranges answers with the whole object.
 					return {
 						bytes: Range === undefined || ContentRange !== undefined ? bytes : bytes.subarray(from, to),
 						tag: ETag,
@@ -104,7 +106,7 @@ class S3Objects {
 		} catch (error) {
 			const { status, name } = answerOf(error);
 			if (status === 404 && name !== "NoSuchBucket") return undefined;
-			// There is no byte so far behind.
+			// The range begins after the end.
 			if (status === 416) return { bytes: Buffer.alloc(0) };
 			throw error;
 		}
@@ -116,7 +118,7 @@ class S3Objects {
 	}
 
 	/**
-	 * Returns what was written; undefined if the object is not as the condition says.
+	 * Writes an object and returns it; undefined if the condition is not met.
 	 * @param {string} path
 	 * @param {Buffer} body
 	 * @param {{ IfNoneMatch?: string, IfMatch?: string }} condition
@@ -136,7 +138,7 @@ class S3Objects {
 		}
 	}
 
-	/** The part is written as a whole: what was written last need not be read again. @type {Objects["append"]} */
+	/** Writes the whole part, so the bytes of the last append need not be read again. @type {Objects["append"]} */
 	async append(path, { size, endOffset, cachedPart }, bytes) {
 		const known = /** @type {Content | undefined} */ (cachedPart);
 		const isKnown = known?.tag !== undefined && known.bytes.length === size;
@@ -158,36 +160,36 @@ class S3Objects {
 		});
 	}
 
-	/** The condition that an object is still what was read. @param {Content} content */
+	/** The condition that an object has not changed since it was read. @param {Content} content */
 	#ifStill({ tag }) {
 		if (!tag)
 			throw new StoreError(
 				"unsupported",
-				`${this.name} gives objects without ETag, so that nobody can tell whether one was changed`,
+				`${this.name} returns objects without ETag, so nobody can tell whether an object has changed`,
 			);
 		return { IfMatch: tag };
 	}
 
 	async check() {
 		const path = `check-${randomUUID()}`;
-		const body = Buffer.from("an object that is not to be replaced\n");
+		const body = Buffer.from("an object that must not be replaced\n");
 		await this.create(path, body);
 		const replaced = [
 			await this.create(path, body),
 			await this.#put(path, body, { IfMatch: '"00000000000000000000000000000000"' }),
 		];
 		const object = await this.get(path);
-		// Who may not remove anything may append.
+		// A user who may not remove objects may append.
 		await this.remove([path]).catch(() => {});
 		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
 			if (replaced[at])
-				throw new StoreError("unsupported", `${this.name} replaces objects that it is to keep (${name})`);
+				throw new StoreError("unsupported", `${this.name} replaces objects although a condition forbids it (${name})`);
 		if (object) this.#ifStill(object);
 	}
 
 	/** @type {Objects["remove"]} */
 	async remove(paths) {
-		// Those that come later are removed when those before are gone: what a kill leaves is an earlier state.
+		// In groups, one after the other, so that a kill leaves an earlier state.
 		for (let at = 0; at < paths.length; at += PARALLEL)
 			await inParallel(paths.slice(at, at + PARALLEL), async (path) => {
 				try {
@@ -201,7 +203,7 @@ class S3Objects {
 	}
 
 	/**
-	 * Sends a command, and reads its answer.
+	 * Sends a command, and reads the answer.
 	 * @template {object} Input
 	 * @template {object} Output
 	 * @template [Result=Output]
@@ -220,7 +222,7 @@ class S3Objects {
 			try {
 				return await read(await this.#client.send(/** @type {any} */ (make(library, this.#options.bucket))));
 			} catch (error) {
-				// 409: another process is writing the object. The library does not send that again.
+				// 409: another process is writing the object. The library does not repeat such a request.
 				if (answerOf({ cause: error }).status !== 409 || tries === ATTEMPTS) throw this.#storeError(error);
 				await pause(BUSY_MS * tries * (1 + Math.random()));
 			}
@@ -239,7 +241,7 @@ class S3Objects {
 					checkedCredentials(this.name, typeof credentials === "function" ? await credentials() : credentials)),
 			forcePathStyle: true,
 			maxAttempts: ATTEMPTS,
-			// Servers other than Amazon's know no other checksums.
+			// Servers other than Amazon's do not know other checksums.
 			requestChecksumCalculation: "WHEN_REQUIRED",
 			responseChecksumValidation: "WHEN_REQUIRED",
 			requestHandler: { connectionTimeout: timeout, socketTimeout: timeout },
@@ -247,7 +249,7 @@ class S3Objects {
 		});
 	}
 
-	/** Ends connections that wait for another request. */
+	/** Ends idle connections. */
 	close() {
 		this.#client?.destroy();
 	}
@@ -278,8 +280,9 @@ class S3Objects {
 }
 
 /**
- * What a server has answered. @param {unknown} error of a `StoreError`, with the library's as its cause @returns {{
- * status: number | undefined, name: string, headers: Record<string, string> }}
+ * The answer of the server.
+ * @param {unknown} error a `StoreError` whose cause is the library's error
+ * @returns {{ status: number | undefined, name: string, headers: Record<string, string> }}
  */
 function answerOf(error) {
 	const { name = "", $metadata, $response } = Object(Object(error).cause);
