@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { message, scratch, snapshot, user } from "../../../../__test__/support/scratch.js";
 import { runProgram } from "../../../../__test__/support/cli.js";
+import { message, scratch, snapshot, user } from "../../../../__test__/support/scratch.js";
 import { good, lines, piSync, put, run, type World, world } from "../support/cli.js";
 import { fakeBucket } from "../support/fake-s3.js";
 import { hangingDrive } from "../support/hanging-drive.js";
@@ -495,7 +495,10 @@ test("where a package is missing one line says which and what to run", async () 
 	const from = dirname(dirname(piSync));
 	for (const name of ["bin", "lib", "package.json"]) cpSync(join(from, name), join(copy, name), { recursive: true });
 	const { cwd, env } = world();
-	const { code, out, err } = await runProgram(process.execPath, [join(copy, "bin/pi-sync.mjs"), "status"], { cwd, env });
+	const { code, out, err } = await runProgram(process.execPath, [join(copy, "bin/pi-sync.mjs"), "status"], {
+		cwd,
+		env,
+	});
 	expect([code, out, err]).toEqual([
 		1,
 		"",

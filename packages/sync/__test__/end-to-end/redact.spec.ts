@@ -191,7 +191,10 @@ test("a stored session is deleted by a command, and stays here: a fork of it is 
 		["sync", "0194"],
 	]) {
 		const { code, out } = await run(laptop, command);
-		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and its file stays. ${fork}`)]);
+		expect([code, out]).toEqual([
+			1,
+			expect.stringContaining(`was deleted from the store, and its file stays. ${fork}`),
+		]);
 		appendFileSync(
 			JSON.parse(await good(laptop, ["list", "--json"]))[0].path,
 			`${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`,

@@ -284,7 +284,9 @@ describe("a store that cannot be used says why, and no secret", () => {
 		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
 			expect(await failure(work())).toMatchObject({
 				code: "newer-schema",
-				message: expect.stringContaining("layout 5, and this release reads only layout 4: install a newer pi-session-sync"),
+				message: expect.stringContaining(
+					"layout 5, and this release reads only layout 4: install a newer pi-session-sync",
+				),
 			});
 	});
 

@@ -499,7 +499,9 @@ describe("a store that cannot be used says why", () => {
 			expect(await failure(work())).toMatchObject({
 				code: "newer-schema",
 				retryable: false,
-				message: expect.stringContaining("layout 5, and this release reads only layout 4: install a newer pi-session-sync"),
+				message: expect.stringContaining(
+					"layout 5, and this release reads only layout 4: install a newer pi-session-sync",
+				),
 			});
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
 		// Regression: it asked to empty the place, and did not say what is lost with that.

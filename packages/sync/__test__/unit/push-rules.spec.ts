@@ -372,7 +372,10 @@ test("settings that are not known, or not what they should be, are named", () =>
 	// Regression: a path depended on the working directory, and a word was taken for an id.
 	const badEntries = ["./x", "work/secret", "secret", "~me/x", ""].map(
 		(one) =>
-			[{ private: [one] }, /setting private must be a list of directories, each an absolute path or one in ~\//] as const,
+			[
+				{ private: [one] },
+				/setting private must be a list of directories, each an absolute path or one in ~\//,
+			] as const,
 	);
 	for (const [value, message] of [
 		[[], /must be a JSON object/],

@@ -63,7 +63,10 @@ const LONGEST_PROJECT = 1000;
  */
 function checkAppend(session, append, longest = Infinity) {
 	if (!isObject(append))
-		throw new StoreError("invalid", `The argument of an append to session ${session} must be an object with a header and lines`);
+		throw new StoreError(
+			"invalid",
+			`The argument of an append to session ${session} must be an object with a header and lines`,
+		);
 	const { header, lines, project } = append;
 	if (!Array.isArray(lines)) throw new StoreError("invalid", "The lines must be an array");
 	if (project !== undefined) checkProject(project);

@@ -28,7 +28,9 @@ export const writeJson = (value) => write(`${text.safeJson(value, 2)}\n`);
 
 /** @param {string} message @param {boolean} asJson */
 export const writeWarning = (message, asJson) =>
-	void process.stderr.write(asJson ? `${text.safeJson({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`);
+	void process.stderr.write(
+		asJson ? `${text.safeJson({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`,
+	);
 
 /** @param {string} message @param {boolean} asJson */
 export const writeError = (message, asJson) =>

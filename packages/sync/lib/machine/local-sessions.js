@@ -88,7 +88,10 @@ const callHere = async (name, file, input) =>
  */
 const callUnlessOpen = (isOpen) => async (name, file, input) => {
 	if (await isOpen(file))
-		throw new StoreError("open", `${file} is open in a pi of this machine: the next pull after pi has closed it changes the file`);
+		throw new StoreError(
+			"open",
+			`${file} is open in a pi of this machine: the next pull after pi has closed it changes the file`,
+		);
 	return callHere(name, file, input);
 };
 
