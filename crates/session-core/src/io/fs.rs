@@ -225,6 +225,12 @@ pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
 
 /// How many links are followed before they count as a loop.
 const MAX_LINKS: usize = 40;
+/// The system's error code for a loop of links.
+#[cfg(not(windows))]
+const LOOP: i32 = libc::ELOOP;
+/// The system's error code for a loop of links (`ERROR_CANT_RESOLVE_FILENAME`).
+#[cfg(windows)]
+const LOOP: i32 = 1921;
 
 /// The path after following symbolic links, whether or not anything exists there.
 pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
@@ -237,7 +243,7 @@ pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(at),
         }
     }
-    Err(io::Error::other("too many symbolic links"))
+    Err(io::Error::from_raw_os_error(LOOP))
 }
 
 /// Writes at the handle's position (for a handle that appends, the end). Returns how many bytes were written.

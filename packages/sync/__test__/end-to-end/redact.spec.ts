@@ -122,7 +122,7 @@ test("a text leaves the sessions of a session's subagents, and those of another 
 	const theirs = below(pulled.path, "theirs", [secret]);
 	const out = await good(laptop, ["redact", ID, "--text", "hunter2"]);
 	for (const file of [own, others]) expect(out).toContain(file);
-	expect(out).toContain("forks that only the store has");
+	expect(out).toContain("forks that only the store contains");
 	expect([own, others].map((file) => readFileSync(file, "utf8").match(/hunter2[^"]*/g))).toEqual([
 		null,
 		["hunter2, which the subagent was told"],
@@ -399,7 +399,7 @@ test("where the store cannot be reached the command says that the file is redact
 	expect([code, out]).toEqual([
 		1,
 		expect.stringMatching(
-			/^redacted {2}\S+: 1 line\n {2}the store may still have it, and is told at the next push or pull of the session: .*no such directory/,
+			/^redacted {2}\S+: 1 line\n {2}the store may still contain it: the next push or pull of the session redacts it there: .*no such directory/,
 		),
 	]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
