@@ -414,7 +414,7 @@ test("a long log is read and redacted in portions, also after a damaged batch", 
 	const lengths = alloc.mock.calls.map(([length]) => length);
 	// Those of a, b and c, and the portions that grow until they contain d.
 	expect(Math.max(...lengths)).toBeLessThan(32 << 20);
-	expect(lengths[0]).toBeLessThanOrEqual(8 << 20);
+	expect(lengths.find((length) => length > 1 << 20)).toBeLessThanOrEqual(8 << 20);
 	// The first batch is damaged, the others have lines that are redacted.
 	const log = join(path, logOf("a"));
 	const file = fs.openSync(log, "r+");

@@ -326,7 +326,7 @@ test("a session that becomes private while it is followed is not stored any furt
 	expect(await sync.push()).toEqual([]);
 	rmSync(a.file);
 	expect([first, second].map((fork) => sync.isPrivate(fork))).toEqual([true, true]);
-	await expect(sync.push({ session: "fork-2" })).rejects.toThrow(/forked from, is private/);
+	await expect(sync.push({ session: "fork-2" })).rejects.toThrow(/is private and is not pushed/);
 	expect((await a.store.list()).sessions.map(({ session }) => session)).toEqual([SESSION]);
 	// Forks of forks of each other end, too.
 	forkOf(second.file, first);

@@ -120,8 +120,8 @@ async function* readPortions(objects, path, from, of, first) {
 		if (end > at) {
 			yield { batches, end, bytes: bytes.subarray(0, end - at), at, isCut: false };
 			[at, length] = [end, PORTION_BYTES];
-		} else if (length < LONGEST_READ) length *= 2;
-		else throw tooLargeError(`${objects.name}: ${path}: the batch at byte ${at}`, length);
+		} else if (length < LONGEST_READ) length = Math.min(8 * length, LONGEST_READ);
+		else throw tooLargeError(`${objects.name.replace(/\/?$/, "/")}${path}: the batch at byte ${at}`, length);
 	}
 }
 
