@@ -1,8 +1,9 @@
 // The folders of a project: all worktrees of the repository that contains the working directory, subfolders included.
 // Outside of a repository a project is only its working directory.
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, relative, resolve } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 
 /** git may hang for a repository on a broken network drive. */
 const TIMEOUT_MS = 2000;
@@ -21,6 +22,31 @@ export function placeIn(folder, path) {
 }
 
 /**
+ * The output of git in a directory; undefined if it fails.
+ * @param {string} dir
+ * @param {string[]} args
+ */
+function git(dir, args) {
+	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
+	// Windows looks for a program in the working directory first, which may contain a stranger's, so git runs in the
+	// home.
+	const { status, stdout } = spawnSync("git", ["-C", dir, ...args], {
+		cwd: homedir(),
+		encoding: "utf8",
+		env: { ...env, LC_ALL: "C" },
+		timeout: TIMEOUT_MS,
+		windowsHide: true,
+	});
+	return status === 0 ? stdout : undefined;
+}
+
+/** The root of the working tree that contains a directory, or whose git directory it is. @param {string} dir */
+function rootOf(dir) {
+	const root = git(dir, ["rev-parse", "--show-toplevel"])?.replace(/\r?\n$/, "");
+	return root ? [resolve(root)] : [];
+}
+
+/**
  * The worktrees of the repository that contains a directory. Undefined outside of a repository, if git is not
  * installed, and if a worktree is the home directory or above it, because a repository of settings does not make the
  * whole home a project.
@@ -28,25 +54,19 @@ export function placeIn(folder, path) {
  * @returns {string[] | undefined}
  */
 export function worktreesOf(cwd) {
-	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
-	// Windows looks for a program in the working directory first, which may contain a stranger's, so git runs in the
-	// home.
-	const asked = spawnSync("git", ["-C", cwd, "worktree", "list", "--porcelain"], {
-		cwd: homedir(),
-		encoding: "utf8",
-		env: { ...env, LC_ALL: "C" },
-		timeout: TIMEOUT_MS,
-		windowsHide: true,
-	});
-	if (asked.status !== 0) return undefined;
-	const records = asked.stdout.split(/\r?\n\r?\n/).map((record) => record.split(/\r?\n/));
+	const records = git(cwd, ["worktree", "list", "--porcelain"])
+		?.split(/\r?\n\r?\n/)
+		.map((record) => record.split(/\r?\n/));
+	if (records === undefined) return undefined;
 	// The directory of a bare repository contains no files of the project.
-	const folders = records
+	const [main = "", ...linked] = records
 		.filter((lines) => !lines.includes("bare"))
 		.flatMap(([first = ""]) => (first.startsWith("worktree ") ? [resolve(first.slice("worktree ".length))] : []));
-	return folders.length === 0 || folders.some((folder) => placeIn(folder, homedir()) !== undefined)
-		? undefined
-		: folders;
+	if (main === "") return undefined;
+	// In a submodule, and if the git directory is elsewhere, git lists that directory in place of the working tree.
+	const roots = existsSync(join(main, "HEAD")) ? [...rootOf(main), ...rootOf(cwd)] : [main];
+	const folders = [...new Set([...roots, ...linked])];
+	return folders.some((folder) => placeIn(folder, homedir()) !== undefined) ? undefined : folders;
 }
 
 /**

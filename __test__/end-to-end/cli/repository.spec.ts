@@ -1,24 +1,28 @@
 // `--repository`: the sessions of every worktree of a repository.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { good, goodJson, lines, put, run, type World, world } from "../../support/cli.js";
 import { assistant, message, user } from "../../support/scratch.js";
 
+/** Runs git as a user without settings, who may clone submodules from files. */
+function git(at: World, cwd: string, ...args: string[]): void {
+	const settings = ["user.name=x", "user.email=x", "protocol.file.allow=always"].flatMap((one) => ["-c", one]);
+	execFileSync("git", [...settings, ...args], {
+		cwd,
+		stdio: "pipe",
+		env: { ...at.env, GIT_CONFIG_GLOBAL: "/dev/null" },
+	});
+}
+
 /** A repository with a second worktree, and sessions in both, in folders of them, and beside them. */
 function repository(): { at: World; worktree: string } {
 	const at = world();
-	const git = (...args: string[]): void =>
-		void execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x", ...args], {
-			cwd: at.cwd,
-			stdio: "pipe",
-			env: { ...at.env, GIT_CONFIG_GLOBAL: "/dev/null" },
-		});
-	git("init", "-q");
-	git("commit", "-q", "--allow-empty", "-m", "one");
+	git(at, at.cwd, "init", "-q");
+	git(at, at.cwd, "commit", "-q", "--allow-empty", "-m", "one");
 	const worktree = `${at.cwd}-feature`;
-	git("worktree", "add", "-q", worktree);
+	git(at, at.cwd, "worktree", "add", "-q", worktree);
 	for (const [id, cwd] of [
 		["main", at.cwd],
 		["main-below", join(at.cwd, "packages/a")],
@@ -68,9 +72,51 @@ test("outside of a repository it is the working directory alone", async () => {
 // A repository of settings would make one project of all that a user has.
 test("a repository in the home directory makes no project", async () => {
 	const { at } = repository();
-	execFileSync("git", ["init", "-q"], { cwd: at.env.HOME as string, stdio: "pipe" });
+	git(at, at.env.HOME as string, "init", "-q");
 	expect(await idsOf({ ...at, cwd: `${at.cwd}-2` }, "-r")).toEqual(["beside"]);
 	expect(await idsOf(at, "-r")).toEqual(OWN);
+});
+
+// Regression: there git lists the git directory in place of the working tree, whose sessions were left out.
+test.each([
+	{
+		place: "a submodule",
+		make(at: World) {
+			const [library, root] = [`${at.cwd}-library`, join(at.cwd, "library")];
+			for (const path of [library, at.cwd]) {
+				git(at, dirname(path), "init", "-q", path);
+				git(at, path, "commit", "-q", "--allow-empty", "-m", "one");
+			}
+			git(at, at.cwd, "submodule", "-q", "add", library, root);
+			return { root, isMainKnown: true };
+		},
+	},
+	{
+		place: "a working tree whose git directory is elsewhere",
+		make(at: World) {
+			git(at, at.cwd, "init", "-q", `--separate-git-dir=${at.cwd}.git`);
+			git(at, at.cwd, "commit", "-q", "--allow-empty", "-m", "one");
+			return { root: at.cwd, isMainKnown: false };
+		},
+	},
+])("in $place it has the sessions of the root", async ({ make }) => {
+	const at = world();
+	const { root, isMainKnown } = make(at);
+	const worktree = `${at.cwd}-feature`;
+	git(at, root, "worktree", "add", "-q", worktree);
+	for (const [id, cwd] of [
+		["root", root],
+		["below", join(root, "docs")],
+		["other", worktree],
+		["beside", `${at.cwd}-2`],
+	] as const) {
+		put(at, id, [message("a", null, user(`panic in ${id}`))], { cwd });
+		mkdirSync(cwd, { recursive: true });
+	}
+	for (const cwd of [root, join(root, "docs")])
+		expect(await idsOf({ ...at, cwd }, "-r")).toEqual(["below", "other", "root"]);
+	// git knows only the root of a submodule from another worktree.
+	expect(await idsOf({ ...at, cwd: worktree }, "-r")).toEqual(isMainKnown ? ["below", "other", "root"] : ["other"]);
 });
 
 test("does not go with --all or a session", async () => {
