@@ -1,10 +1,10 @@
 // `pi-sessions move`: moves the sessions of a project to its new folder, after the folder was renamed or moved.
-import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { useOf } from "../shared/delete-session.mjs";
 import { placeIn } from "../shared/repository.mjs";
-import { defaultDir, pathOf, sessionsRoot } from "../shared/session-dir.mjs";
+import { defaultDir, pathOf, withoutLinks } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { confirmed } from "./confirm.mjs";
@@ -12,6 +12,7 @@ import { existingSessionDir, workingDirectory } from "./dir-options.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
 import { sessionPath, title } from "./sessions.mjs";
+import { lostRules } from "./store-rules.mjs";
 import { table } from "./table.mjs";
 
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
@@ -55,7 +56,7 @@ export async function move(old, now, options) {
 		throw new CommandError(
 			`No session has a working directory in ${renamed.from}. \`pi-sessions list --all\` shows all working directories`,
 		);
-	warnOfRules(renamed, options);
+	checkRules(renamed, options);
 	if (!options.json) await write(`${preview(sessions, rows, planOfLinks, renamed).join("\n")}\n`);
 	const isLeft = rows.some(({ error }) => error !== undefined);
 	if (options.dryRun) {
@@ -99,16 +100,6 @@ function renamedFolder(old, to, sessions) {
 		[given, withoutLinks(given)].find((path) => sessions.some(({ cwd }) => placeIn(path, cwd) !== undefined)) ?? given;
 	if (from === to) throw new UsageError(`The old and the new directory are the same: ${to}`);
 	return { from, to };
-}
-
-/** @param {string} path @returns {string} */
-function withoutLinks(path) {
-	try {
-		return realpathSync.native(path);
-	} catch {
-		const dir = dirname(path);
-		return dir === path ? path : join(withoutLinks(dir), basename(path));
-	}
 }
 
 /**
@@ -217,20 +208,22 @@ function relink(link) {
 }
 
 /**
- * Warns if the settings of a store name the old folder, because sessions that were private would then be pushed.
+ * Warns if rules of a store do not apply to the new folder. With `--yes` nobody reads a warning, so `--force` must say
+ * that sessions may lose their privacy.
  * @param {Renamed} renamed
  * @param {Options} options
  */
-function warnOfRules({ from }, { json }) {
-	const file = join(dirname(sessionsRoot()), "session-store.json");
-	const stats = statSync(file, { throwIfNoEntry: false });
-	if (!stats?.isFile() || stats.size > 1 << 20) return;
-	const names = [from, underHome(from)].map((name) => JSON.stringify(name).slice(1, -1));
-	if (names.some((name) => readFileSync(file, "utf8").includes(name)))
-		writeWarning(
-			`${file} names ${from}. Change the path there before the next push, because rules do not follow a moved folder`,
-			Boolean(json),
-		);
+function checkRules(renamed, { json, yes, force, dryRun }) {
+	const { file, hidden, named, error } = lostRules(renamed);
+	const about = (/** @type {string[]} */ dirs) =>
+		`${file} contains rules for ${renamed.from} that do not apply to ${renamed.to} (${dirs.join(", ")})`;
+	const pushed = "Sessions that were private would be pushed: first add the new directory to `private`";
+	if (hidden.length > 0 && yes && !force && !dryRun)
+		throw new CommandError(`${about(hidden)}. ${pushed}, or add --force`);
+	if (hidden.length > 0) writeWarning(`${about(hidden)}. ${pushed}`, Boolean(json));
+	if (named.length > 0) writeWarning(`${about(named)}. Add the new directory to \`projects\``, Boolean(json));
+	if (error !== undefined)
+		writeWarning(`${file} cannot be read, so its rules may not apply to the new directory: ${error}`, Boolean(json));
 }
 
 /**

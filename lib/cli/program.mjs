@@ -279,7 +279,11 @@ function addChanging(program) {
 		.addOption(
 			filled("--session <session>", "move only this session: a file, the beginning of a session id, or a name"),
 		)
-		.option("--force", "include sessions that another process has locked, or that changed within the last minute")
+		.option(
+			"--force",
+			"include sessions that another process has locked, or that changed within the last minute; with --yes also " +
+				"sessions that are no longer private in the new folder",
+		)
 		.option(...DRY_RUN)
 		.option(...YES)
 		.action(runs("move"));

@@ -1,7 +1,7 @@
 // Finds sessions: resolves paths of users, pi's session directories, and the session files in them.
-import { lstatSync, readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { getDefaultSessionDir } from "../../index.mjs";
 import paths from "./paths.js";
 
@@ -10,6 +10,20 @@ import paths from "./paths.js";
  * @param {string} text
  */
 export const pathOf = (text) => resolve(paths.normalizePath(text));
+
+/**
+ * A path with symbolic links resolved, as far as it exists.
+ * @param {string} path
+ * @returns {string}
+ */
+export function withoutLinks(path) {
+	try {
+		return realpathSync.native(path);
+	} catch {
+		const dir = dirname(path);
+		return dir === path ? path : join(withoutLinks(dir), basename(path));
+	}
+}
 
 /**
  * The default session directory of a working directory. It is not created.

@@ -1,7 +1,7 @@
 // What `pi-sessions move` does with the sessions of a folder that was renamed.
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { good, goodJson, put, run, type World, world } from "../../support/cli.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
 
@@ -161,8 +161,48 @@ test("what cannot be meant is refused", async () => {
 		code: 1,
 		err: "Error: The directory does not exist: /nonexistent. Move the folder itself first\n",
 	});
-	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ private: [from] }));
-	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(
-		`session-store.json names ${from}. Change the path there before the next push`,
-	);
+});
+
+/** Writes the settings of a store. */
+const settings = (at: World, value: object | string): void =>
+	writeFileSync(join(at.agent, "session-store.json"), typeof value === "string" ? value : JSON.stringify(value));
+
+// Regression: only a rule with the folder's own path was noticed, but a rule applies to everything below a directory.
+test("a private rule for the folder, above or below it, needs --force with --yes, and is warned about", async () => {
+	const { at, from, main } = renamed();
+	const home = at.env.HOME as string;
+	for (const rule of [from, join(from, "packages"), dirname(from)]) {
+		// The new folder is elsewhere.
+		const to = join(home, "..", `${home.split("/").at(-1)}-oss`);
+		mkdirSync(to, { recursive: true });
+		onTestFinished(() => rmSync(to, { recursive: true, force: true }));
+		settings(at, { private: ["0194aaaa-1111-7000-8000-000000000001", rule] });
+		const shown = await run(at, ["move", from, to, "--dry-run"]);
+		expect(shown.err).toContain(`that do not apply to ${to} (${rule}). Sessions that were private would be pushed`);
+		const refused = await run(at, ["move", from, to, "--yes"]);
+		expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining("or add --force") });
+		expect(existsSync(main)).toBe(true);
+		// A rule for the new folder replaces it.
+		settings(at, { private: [rule, to] });
+		expect((await run(at, ["move", from, to, "--dry-run"])).err).toBe("");
+	}
+	settings(at, { private: ["~/"] });
+	expect((await run(at, ["move", from, "--dry-run"])).err).toBe("");
+	settings(at, { private: [from] });
+	expect((await run(at, ["move", from, "--yes", "--force"])).code).toBe(0);
+	expect(existsSync(main)).toBe(false);
+});
+
+test("a project's name that the new folder does not have is warned about, and so are settings that cannot be read", async () => {
+	const { at, from, to } = renamed();
+	settings(at, { projects: { [from]: "mine", "/elsewhere": "other" } });
+	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(`(${from}). Add the new directory to`);
+	settings(at, { projects: { [from]: "mine", [to]: "mine" } });
+	expect((await run(at, ["move", from, "--dry-run"])).err).toBe("");
+	for (const text of ["{", " ".repeat(2 << 20)]) {
+		settings(at, text);
+		expect((await run(at, ["move", from, "--dry-run"])).err).toContain("session-store.json cannot be read");
+	}
+	settings(at, { private: [from] });
+	expect((await run(at, ["move", from, "--yes"])).code).toBe(1);
 });
