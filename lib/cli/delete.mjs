@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
-import { deleteSession, hasTrash, planDeletion } from "../shared/delete-session.mjs";
+import { CATALOG_WARNING, deleteSession, planDeletion } from "../shared/delete-session.mjs";
 import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { confirmed } from "./confirm.mjs";
@@ -54,7 +54,7 @@ export async function deleteSessions(queries, options) {
 		if (gone.length > 0) await write(`${preview(gone).join("\n")}\n`);
 		for (const row of rows) await write(`${described(row)}\n`);
 	}
-	if (!options.dryRun && gone.length > 0 && !(await confirmed(questionOf(gone.length), options))) return 1;
+	if (!options.dryRun && gone.length > 0 && !(await confirmed(questionOf(gone), options))) return 1;
 	for (const one of gone) {
 		const row = options.dryRun ? rowOf(one) : done(one);
 		rows.push(row);
@@ -143,10 +143,10 @@ function preview(planned) {
 	return [...shown, ...links];
 }
 
-/** @param {number} count */
-function questionOf(count) {
-	const what = count === 1 ? "this session" : `these ${counted(count, "session")}`;
-	return hasTrash()
+/** @param {Planned[]} planned */
+function questionOf({ length, 0: first }) {
+	const what = length === 1 ? "this session" : `these ${counted(length, "session")}`;
+	return first?.hasTrash
 		? `Move ${what} to the trash?`
 		: `The command \`trash\` is not installed. Delete ${what} permanently?`;
 }
@@ -166,9 +166,6 @@ function done(planned) {
 /** @param {Row} row */
 function described({ path, isInTrash, isCatalogClean, error }) {
 	if (error !== undefined) return `${paint.red("not deleted")}  ${safeLine(path)}: ${safeLine(error)}`;
-	const catalog = isCatalogClean
-		? ""
-		: "\n  the catalog may still contain its first message: end the programs that use the catalog, then run " +
-			"pi-sessions list --all";
+	const catalog = isCatalogClean ? "" : `\n  ${CATALOG_WARNING}`;
 	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${catalog}`;
 }

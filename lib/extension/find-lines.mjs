@@ -227,7 +227,7 @@ export class FindLines {
 
 	/** The question before a session is deleted. */
 	#question() {
-		const { keybindings, hasTrash } = this.#options;
+		const { keybindings } = this.#options;
 		if (!this.#screen.deleting) return [];
 		const { hit, deletion } = this.#screen.deleting;
 		const more = [
@@ -239,7 +239,7 @@ export class FindLines {
 		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
 		const link = deletion.target === undefined ? "" : " It is a link; the file that it leads to stays.";
 		return wrapped(
-			`Delete ${what} ${hasTrash() ? "to the trash" : "permanently"}?${link} ` +
+			`Delete ${what} ${deletion.hasTrash ? "to the trash" : "permanently"}?${link} ` +
 				`${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
 			this.#width,
 		).map((line) => this.#options.theme.fg("warning", line));

@@ -1,5 +1,6 @@
 // The overlay of `/find`: its state, its keys and its searches. `find-lines.mjs` draws it.
 import { Input, matchesKey, truncateToWidth } from "@earendil-works/pi-tui";
+import { CATALOG_WARNING } from "../shared/delete-session.mjs";
 import { foundCounts, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { safeBlock } from "../shared/text.mjs";
@@ -37,8 +38,7 @@ import { LIMIT } from "./search-options.mjs";
  * read-only
  * @property {(hit: SearchHit) => Deletion} deletionOf the files to delete with the session of a hit; throws if the
  * session is in use
- * @property {(deletion: Deletion) => { isInTrash: boolean }} remove
- * @property {() => boolean} hasTrash
+ * @property {(deletion: Deletion) => { isInTrash: boolean, isCatalogClean: boolean }} remove
  * @property {(query: string, scope: { isAll: boolean, session?: string }, more: SearchOptions) => Promise<SearchHit[]>}
  * search
  */
@@ -365,10 +365,10 @@ export class FindView {
 		this.#deleting = undefined;
 		if (!hit || !deletion || !isConfirmed) return this.#options.tui.requestRender();
 		try {
-			const { isInTrash } = this.#options.remove(deletion);
+			const { isInTrash, isCatalogClean } = this.#options.remove(deletion);
 			this.#found = this.#found.filter(({ path }) => !deletion.files.includes(path));
 			this.#arrange();
-			this.#tell(isInTrash ? "moved to the trash" : "deleted");
+			this.#tell(`${isInTrash ? "moved to the trash" : "deleted"}${isCatalogClean ? "" : `; ${CATALOG_WARNING}`}`);
 		} catch (error) {
 			this.#tell(safeMessage(error));
 		}

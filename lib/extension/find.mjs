@@ -1,6 +1,6 @@
 // `/find`: searches sessions while the user types, and opens the session at the chosen hit.
 import { stripVTControlCharacters } from "node:util";
-import { deleteSession, hasTrash, planDeletion } from "../shared/delete-session.mjs";
+import { deleteSession, planDeletion } from "../shared/delete-session.mjs";
 import { speakerOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
@@ -111,7 +111,6 @@ export async function find(pi, args, ctx) {
 					search,
 					deletionOf,
 					remove,
-					hasTrash,
 				});
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },

@@ -1,5 +1,5 @@
 // Deletes a session with all its files: into the trash, as pi does, or permanently if the command `trash` is not
-// installed. The manager's class is an argument, because the extension loads the addon at its first use.
+// installed. Unlike pi, it deletes nothing permanently if `trash` fails, because the user was asked about the trash. The manager's class is an argument, because the extension loads the addon at its first use.
 import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -16,6 +16,7 @@ import { delimiter, join } from "node:path";
  * @property {number} subagents the number of subagents' sessions
  * @property {string[]} files the session's file and its subagents' session files
  * @property {string} [inUse] why the session may be in use
+ * @property {boolean} hasTrash whether the command `trash` is installed, so that deleted files can be restored
  * @property {string} [target] where the session's file leads if it is a symbolic link. As in pi only the link is
  * deleted, and that file stays
  */
@@ -38,6 +39,7 @@ export function planDeletion(manager, path) {
 		subagents: subagents.length,
 		files,
 		inUse: useOf(manager, files),
+		hasTrash: hasTrash(),
 		target: lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? realpathSync(path) : undefined,
 	};
 }
@@ -58,28 +60,37 @@ export function useOf(manager, files) {
 	return undefined;
 }
 
-/** Whether the command `trash` is installed, so that deleted files can be restored. */
-export function hasTrash() {
+/** Whether the command `trash` is installed. */
+function hasTrash() {
 	const name = process.platform === "win32" ? "trash.exe" : "trash";
 	return (process.env.PATH ?? "").split(delimiter).some((dir) => dir !== "" && existsSync(join(dir, name)));
 }
 
 /**
- * Deletes a session, and its data in the catalog.
+ * Deletes a session, and its data in the catalog. Throws if a file is left.
  * @param {Manager} manager
  * @param {Deletion} deletion
- * @returns {{ isInTrash: boolean, isCatalogClean: boolean }}
+ * @returns {{ isInTrash: boolean, isCatalogClean: boolean }} `isCatalogClean`: whether the catalog contains no data of
+ * the session any more
  */
-export function deleteSession(manager, { paths, files }) {
-	// Windows looks for a program in the working directory first, which may contain a stranger's program.
-	const trash = spawnSync("trash", paths, { encoding: "utf8", cwd: homedir() });
-	const left = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
-	try {
-		for (const path of left) rmSync(path, { recursive: true });
-	} catch (error) {
-		const [said] = trash.error ? [trash.error.message] : (trash.stderr ?? "").trim().split("\n");
-		throw said ? new Error(`${/** @type {Error} */ (error).message} (trash: ${said})`, { cause: error }) : error;
-	}
+export function deleteSession(manager, { paths, files, hasTrash }) {
+	const isInTrash = hasTrash && moveToTrash(paths);
+	if (!hasTrash) for (const path of paths) rmSync(path, { recursive: true });
 	const isCatalogClean = files.map((file) => manager.forget(file)).every(Boolean);
-	return { isInTrash: left.length === 0, isCatalogClean };
+	return { isInTrash, isCatalogClean };
 }
+
+/** Whether the command succeeded. Throws if it left a path. @param {string[]} paths */
+function moveToTrash(paths) {
+	// Windows looks for a program in the working directory first, which may contain a stranger's program.
+	const { status, error, stderr } = spawnSync("trash", paths, { encoding: "utf8", cwd: homedir() });
+	const left = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
+	const [said] = error ? [error.message] : (stderr ?? "").trim().split("\n");
+	if (left.length > 0) throw new Error(`the command trash left ${left.join(", ")}${said ? `: ${said}` : ""}`);
+	return status === 0;
+}
+
+/** The warning for a session whose data are still in the catalog. */
+export const CATALOG_WARNING =
+	"the catalog may still contain its first message: end the programs that use the catalog, then run " +
+	"pi-sessions list --all";

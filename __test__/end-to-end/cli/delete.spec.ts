@@ -74,11 +74,32 @@ describe("deletes", () => {
 		for (const file of own)
 			expect([existsSync(file), existsSync(join(at.cwd, file.split("/").at(-1) as string))]).toEqual([false, true]);
 		expect(readFileSync(join(at.cwd, "calls"), "utf8")).toBe("3\n");
-		// One that fails loses nothing that pi would not: the file is deleted.
-		program({ ...at, cwd: bin }, "trash", "echo no trash here >&2; exit 1");
-		const other = old(at, "other");
-		expect(await good(at, ["delete", "other", "--yes"], { PATH })).toContain(`deleted  ${other}\n`);
-		expect(existsSync(other)).toBe(false);
+	});
+
+	// Regression: what `trash` left was removed for good, though the question was about the trash.
+	test("nothing for good if `trash` fails or takes only some files", async () => {
+		const at = world();
+		const { path, own } = family(at);
+		const bin = join(at.cwd, "bin");
+		mkdirSync(bin);
+		const PATH = `${bin}:${process.env.PATH}`;
+		const trash = (script: string): string => program({ ...at, cwd: bin }, "trash", script);
+		for (const script of [
+			"echo no trash here >&2; exit 1",
+			"echo no trash here >&2",
+			'rm "$1"; echo no trash here >&2',
+		]) {
+			trash(script);
+			const { code, out } = await run(at, ["delete", "family", "--yes"], { PATH });
+			expect(code).toBe(1);
+			expect(out).toContain(`not deleted  ${path}: the command trash left `);
+			expect(out).toContain(`${path}: no trash here\n`);
+		}
+		// The first path is the backup.
+		expect(own.map((file) => existsSync(file))).toEqual([true, true, false]);
+		trash('rm -r "$@"; exit 1');
+		expect(await good(at, ["delete", "family", "--yes"], { PATH })).toContain(`deleted  ${path}\n`);
+		expect(existsSync(path)).toBe(false);
 	});
 
 	test("those whose last message is old, whatever the files' times are; --all of every directory", async () => {
