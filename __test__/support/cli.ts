@@ -41,17 +41,29 @@ export function world(): World {
 	};
 }
 
-/** Runs a program to its end. */
+/** Runs a program to its end. `input` is typed at once, or as soon as it is returned for the output so far. */
 export function runProgram(
 	command: string,
 	args: string[],
-	options: { cwd: string; env: NodeJS.ProcessEnv; input?: string },
+	options: { cwd: string; env: NodeJS.ProcessEnv; input?: string | ((shown: string) => string | undefined) },
 ): Promise<Result> {
 	return new Promise((resolve, reject) => {
 		const child = spawn(command, args, { cwd: options.cwd, env: options.env });
 		const result = { out: "", err: "" };
+		const { input = "" } = options;
+		let isAnswered = false;
 		child.stdout.setEncoding("utf8").on("data", (data: string) => {
 			result.out += data;
+			if (typeof input === "string" || isAnswered) return;
+			try {
+				const answer = input(result.out);
+				if (answer === undefined) return;
+				isAnswered = true;
+				child.stdin.end(answer);
+			} catch (error) {
+				child.kill();
+				reject(error);
+			}
 		});
 		child.stderr.setEncoding("utf8").on("data", (data: string) => {
 			result.err += data;
@@ -59,7 +71,7 @@ export function runProgram(
 		child.on("error", reject);
 		child.on("close", (code) => resolve({ code, ...result }));
 		child.stdin.on("error", () => {});
-		child.stdin.end(options.input ?? "");
+		if (typeof input === "string") child.stdin.end(input);
 	});
 }
 
@@ -90,7 +102,7 @@ export function runInTerminal(
 	args: string[],
 	env: NodeJS.ProcessEnv = {},
 	columns = 100,
-	input = "",
+	input: string | ((shown: string) => string | undefined) = "",
 ): Promise<Result> {
 	const script = tool("script", "bsdutils");
 	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
@@ -100,6 +112,13 @@ export function runInTerminal(
 		input,
 	});
 }
+
+/** The input of a command in a terminal that does something when the command asks, and then agrees. */
+export const agreeAfter = (act: () => void) => (shown: string) => {
+	if (!shown.includes("[y/N]")) return undefined;
+	act();
+	return "y\n";
+};
 
 /** A program in the test's folder. */
 export function program(at: World, name: string, script: string): string {

@@ -56,7 +56,7 @@ export async function deleteSessions(queries, options) {
 	}
 	if (!options.dryRun && gone.length > 0 && !(await confirmed(questionOf(gone), options))) return 1;
 	for (const one of gone) {
-		const row = options.dryRun ? rowOf(one) : done(one);
+		const row = options.dryRun ? rowOf(one) : done(one, options);
 		rows.push(row);
 		if (!options.json && !options.dryRun) await write(`${described(row)}\n`);
 	}
@@ -154,10 +154,10 @@ function questionOf({ length, 0: first }) {
 /** @param {Planned} planned @returns {Row} */
 const rowOf = ({ path, paths, info, target }) => ({ path, ...(info && { id: info.id }), files: paths, target });
 
-/** @param {Planned} planned @returns {Row} */
-function done(planned) {
+/** @param {Planned} planned @param {Options} options @returns {Row} */
+function done(planned, options) {
 	try {
-		return { ...rowOf(planned), ...deleteSession(SessionManager, planned) };
+		return { ...rowOf(planned), ...deleteSession(SessionManager, planned, options) };
 	} catch (error) {
 		return { ...rowOf(planned), error: /** @type {Error} */ (error).message };
 	}

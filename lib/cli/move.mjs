@@ -2,9 +2,9 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SessionManager } from "../../index.mjs";
-import { useOf } from "../shared/delete-session.mjs";
+import { changeOf, statesOf, useOf } from "../shared/delete-session.mjs";
 import { placeIn } from "../shared/repository.mjs";
-import { defaultDir, pathOf, withoutLinks } from "../shared/session-dir.mjs";
+import { defaultDir, pathOf, subagentFiles, withoutLinks, withSubagents } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { confirmed } from "./confirm.mjs";
@@ -47,10 +47,13 @@ export async function move(old, now, options) {
 	// The subagents of a session that moves go with it.
 	const before = [...listed, ...(await subagentsOf(listed.filter((one) => !isMoved(one, renamed))))];
 	const only = options.session === undefined ? undefined : await sessionPath(options.session, options);
-	const sessions = before.filter((one) => isMoved(one, renamed) && (only === undefined || one.path === only));
+	const selected = before.filter((one) => isMoved(one, renamed) && (only === undefined || one.path === only));
+	const nested = new Set(selected.flatMap(({ path }) => subagentFiles(path)));
+	const sessions = selected.filter(({ path }) => !nested.has(path));
 	if (only !== undefined && sessions.length === 0)
 		throw new CommandError(`The working directory of this session is not in ${renamed.from}: ${only}`);
 	const rows = sessions.map((one) => planned(one, renamed, options));
+	const states = rows.map(({ path }) => statesOf(filesOf(path)));
 	const planOfLinks = linksOf(before, renamed, rows);
 	if (rows.length + planOfLinks.length === 0)
 		throw new CommandError(
@@ -64,7 +67,8 @@ export async function move(old, now, options) {
 		return isLeft ? 1 : 0;
 	}
 	if (!(await confirmed("Move them?", options))) return 1;
-	for (const row of rows) if (row.error === undefined) moveOne(row, renamed);
+	for (const [at, row] of rows.entries())
+		if (row.error === undefined) moveOne(row, renamed, options.force ? undefined : states[at]);
 	// We look again, so that links are also found if an earlier move was killed.
 	const after = await everySession(to, options);
 	const links = linksOf([...after, ...(await subagentsOf(after))], renamed, []);
@@ -124,7 +128,7 @@ async function everySession(to, options) {
  * {Promise<SessionInfo[]>}
  */
 async function subagentsOf(sessions) {
-	const dirs = new Set(sessions.flatMap(({ path }) => SessionManager.filesOf(path).subagents.map(dirname)));
+	const dirs = new Set(sessions.flatMap(({ path }) => subagentFiles(path).map(dirname)));
 	return (await Promise.all([...dirs].map((dir) => SessionManager.listAll(dir)))).flat();
 }
 
@@ -149,13 +153,22 @@ function planned({ path, id, cwd }, { from, to }, { force }) {
 	const row = { path, id, cwd, newPath, newCwd };
 	if (newPath !== path && lstatSync(newPath, { throwIfNoEntry: false }))
 		return { ...row, error: `the file already exists: ${newPath}` };
-	const inUse = force ? undefined : useOf(SessionManager, [path, ...SessionManager.filesOf(path).subagents]);
+	const inUse = force ? undefined : useOf(SessionManager, filesOf(path));
 	return inUse === undefined ? row : { ...row, error: `${inUse}. Add --force to move it` };
 }
 
-/** @param {Row} row @param {Renamed} renamed */
-function moveOne(row, renamed) {
+/** A session's file and its subagents' session files. @param {string} path */
+const filesOf = (path) => withSubagents([path]);
+
+/**
+ * @param {Row} row
+ * @param {Renamed} renamed
+ * @param {Record<string, string> | undefined} states of the plan; undefined if a session that changed is moved, too
+ */
+function moveOne(row, renamed, states) {
 	try {
+		const change = states && changeOf(SessionManager, filesOf(row.path), states);
+		if (change !== undefined) throw new Error(change);
 		SessionManager.move(row.path, {
 			...renamed,
 			...(row.newPath === row.path ? {} : { sessionDir: dirname(row.newPath) }),

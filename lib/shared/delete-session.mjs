@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 
 /** @typedef {typeof import("../../index.js").SessionManager} Manager */
 /**
@@ -15,6 +16,7 @@ import { delimiter, join } from "node:path";
  * @property {number} backups
  * @property {number} subagents the number of subagents' sessions
  * @property {string[]} files the session's file and its subagents' session files
+ * @property {Record<string, string>} states of `files`, to notice a change between the plan and the deletion
  * @property {string} [inUse] why the session may be in use
  * @property {boolean} hasTrash whether the command `trash` is installed, so that deleted files can be restored
  * @property {string} [target] where the session's file leads if it is a symbolic link. As in pi only the link is
@@ -38,6 +40,7 @@ export function planDeletion(manager, path) {
 		backups: backups.length,
 		subagents: subagents.length,
 		files,
+		states: statesOf(files),
 		inUse: useOf(manager, files),
 		hasTrash: hasTrash(),
 		target: lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? realpathSync(path) : undefined,
@@ -60,6 +63,23 @@ export function useOf(manager, files) {
 	return undefined;
 }
 
+/** The size and time of each file. @param {string[]} files @returns {Record<string, string>} */
+export function statesOf(files) {
+	const states = files.map((file) => statSync(file, { throwIfNoEntry: false }));
+	return Object.fromEntries(files.map((file, at) => [file, `${states[at]?.size} ${states[at]?.mtimeMs}`]));
+}
+
+/**
+ * The reason why a session may no longer be what a plan says, because minutes may pass until the user agrees. Undefined
+ * if there is none.
+ * @param {Manager} manager
+ * @param {string[]} files the session's file and its subagents' session files
+ * @param {Record<string, string>} states those of the plan
+ * @returns {string | undefined}
+ */
+export const changeOf = (manager, files, states) =>
+	useOf(manager, files) ?? (isDeepStrictEqual(statesOf(files), states) ? undefined : "it changed after it was listed");
+
 /** Whether the command `trash` is installed. */
 function hasTrash() {
 	const name = process.platform === "win32" ? "trash.exe" : "trash";
@@ -67,13 +87,18 @@ function hasTrash() {
 }
 
 /**
- * Deletes a session, and its data in the catalog. Throws if a file is left.
+ * Deletes a session, and its data in the catalog. Throws if a file is left, or if the session changed after the plan or
+ * may be in use.
  * @param {Manager} manager
- * @param {Deletion} deletion
+ * @param {Deletion} planned
+ * @param {{ force?: boolean | undefined }} [options] `force`: also deletes a session that changed or may be in use
  * @returns {{ isInTrash: boolean, isCatalogClean: boolean }} `isCatalogClean`: whether the catalog contains no data of
  * the session any more
  */
-export function deleteSession(manager, { paths, files, hasTrash }) {
+export function deleteSession(manager, { path, states, hasTrash }, { force } = {}) {
+	const { paths, files } = planDeletion(manager, path);
+	const change = force ? undefined : changeOf(manager, files, states);
+	if (change !== undefined) throw new Error(change);
 	const isInTrash = hasTrash && moveToTrash(paths);
 	if (!hasTrash) for (const path of paths) rmSync(path, { recursive: true });
 	const isCatalogClean = files.map((file) => manager.forget(file)).every(Boolean);

@@ -1,5 +1,6 @@
 // What `pi-sessions delete` deletes, and what it leaves alone.
 import {
+	appendFileSync,
 	existsSync,
 	mkdirSync,
 	readdirSync,
@@ -11,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { good, goodJson, program, put, run, runInTerminal, type World, world } from "../../support/cli.js";
+import { agreeAfter, good, goodJson, program, put, run, runInTerminal, type World, world } from "../../support/cli.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
 
 const said = (words: string, time: string): ReturnType<typeof message> =>
@@ -181,6 +182,48 @@ describe("leaves alone", () => {
 		} finally {
 			holder.close();
 		}
+	});
+
+	// Regression: the minute of the last write counted only before the question, which may be read for minutes.
+	test("a session that changed between the preview and the answer, without --force", async () => {
+		const at = world();
+		const [used, grown, same] = ["used", "grown", "same"].map((id) => old(at, id)) as [string, string, string];
+		const { path: parent } = family(at);
+		const change = (): void => {
+			appendFileSync(used, text([message("b", "a")]));
+			for (const [file, seconds] of [
+				[grown, 1e9],
+				[join(parent.replace(".jsonl", ""), "abc/run-0/session.jsonl"), 2e9],
+			] as const) {
+				appendFileSync(file, text([message("b", "a")]));
+				utimesSync(file, seconds, seconds);
+			}
+		};
+		const args = ["delete", "used", "grown", "same", "family"];
+		const env = { PATH: "/usr/bin:/bin", COLUMNS: "300" };
+		const { code, out } = await runInTerminal(at, args, env, 300, agreeAfter(change));
+		expect(code).toBe(1);
+		expect(out).toContain(`${used}: it was written within the last minute`);
+		for (const path of [grown, parent]) expect(out).toContain(`${path}: it changed after it was listed`);
+		expect([used, grown, same, parent].map((path) => existsSync(path))).toEqual([true, true, false, true]);
+		const forced = ["delete", "used", "--force"];
+		await runInTerminal(
+			at,
+			forced,
+			env,
+			300,
+			agreeAfter(() => appendFileSync(used, "\n")),
+		);
+		expect(existsSync(used)).toBe(false);
+	});
+
+	test("a file that was put into the session's folder after the preview", async () => {
+		const at = world();
+		const { path } = family(at);
+		const notes = join(path.replace(".jsonl", ""), "notes.txt");
+		const put = agreeAfter(() => writeFileSync(notes, "mine"));
+		await runInTerminal(at, ["delete", "family"], { PATH: "/usr/bin:/bin" }, 100, put);
+		expect([path, notes].map((file) => existsSync(file))).toEqual([false, true]);
 	});
 
 	test("a folder that is only named like the session, and what else is in it", async () => {

@@ -1,8 +1,18 @@
 // What `pi-sessions move` does with the sessions of a folder that was renamed.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { good, goodJson, put, run, type World, world } from "../../support/cli.js";
+import { agreeAfter, good, goodJson, put, run, runInTerminal, type World, world } from "../../support/cli.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
 
 const headerOf = (path: string): any => JSON.parse(readFileSync(path, "utf8").split("\n")[0] as string);
@@ -140,6 +150,35 @@ test("what may be in use, and a name that is taken, stays", async () => {
 	expect([main, below].map((path) => headerOf(path).cwd)).toEqual([from, `${from}/packages/x`]);
 	expect(readFileSync(taken, "utf8")).toBe("theirs");
 	expect((await run(at, ["move", from, "--yes", "--force"])).out).toContain("Moved 1 session");
+});
+
+// Regression: the minute of the last write counted only before the question.
+test("a session that changed between the preview and the answer stays", async () => {
+	const { at, from, main, below } = renamed();
+	const change = (): void => {
+		appendFileSync(main, text([message("b", "a")]));
+		utimesSync(main, 1e9, 1e9);
+		utimesSync(below, new Date(), new Date());
+	};
+	const { code, out } = await runInTerminal(at, ["move", from], {}, 300, agreeAfter(change));
+	expect(code).toBe(1);
+	expect(out).toContain(`${main}: it changed after it was listed`);
+	expect(out).toContain(`${below}: it was written within the last minute`);
+	expect([main, below].map((path) => headerOf(path).cwd)).toEqual([from, join(from, "packages/x")]);
+});
+
+// Regression: both were moved, and the second was an error because it had moved with the first.
+test("a subagent of a subagent moves with it", async () => {
+	const { at, from, to, other } = renamed();
+	const [worker, helper] = ["worker", "worker/helper"].map((name) => {
+		const path = join(other.replace(".jsonl", ""), `${name}.jsonl`);
+		mkdirSync(dirname(path), { recursive: true });
+		writeFileSync(path, text([header({ id: name, cwd: from }), message("a", null)]));
+		utimesSync(path, 1e9, 1e9);
+		return path;
+	}) as [string, string];
+	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 3 sessions");
+	for (const path of [worker, helper]) expect(headerOf(path).cwd, path).toBe(to);
 });
 
 test("a folder that was moved into its old place, where others are", async () => {
