@@ -45,9 +45,7 @@ export async function search(words, options) {
 			sessionDir: session === undefined ? dir : dirname(session),
 			session,
 			subagents: options.subagents,
-			perSession:
-				options.perSession ??
-				(session !== undefined || options.json || options.limit === Infinity ? Infinity : PER_SESSION),
+			perSession: options.perSession ?? (session !== undefined || options.limit === Infinity ? Infinity : PER_SESSION),
 			in: options.in,
 			roles: options.role,
 			...limitsOf(options, false),
@@ -65,7 +63,7 @@ export async function search(words, options) {
 	);
 	await writing;
 	if (hits.length > 0) await write(writer.end());
-	else if (!options.json) await write(await nothingFound(query, options));
+	else if (!options.json) await write(await nothingFound(query, session, options));
 	// With `--limit 0` it is no failure that there is no hit.
 	return hits.length > 0 || (options.json && options.limit === 0) ? 0 : 1;
 }
@@ -73,24 +71,45 @@ export async function search(words, options) {
 /**
  * The message that tells what was searched and what was not.
  * @param {string} query
+ * @param {string | undefined} session the file of the only session that was searched
  * @param {Options} options
  */
-async function nothingFound(query, options) {
-	const searched = (await listSessions(options)).length;
-	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
-	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
-	const where = options.all
-		? `all ${counted(searched, "session")}${dir}`
-		: `the ${counted(searched, "session")} of ${scopeName(options)}${dir}`;
+async function nothingFound(query, session, options) {
+	const { where, rest } = session === undefined ? await sessionsSearched(options) : sessionSearched(session, options);
 	const { scopes, defaultScopes } = kinds();
 	const asked = options.in ?? defaultScopes;
 	const named = (/** @type {boolean} */ isSearched) =>
 		scopes.filter((scope) => asked.includes(scope) === isSearched).join(", ");
-	const left = named(false) && ` Not searched: ${named(false)} (--in selects texts).`;
-	const rest =
-		others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all includes them).` : "";
-	const text = `Nothing found for ${safeLine(query)} in ${where}. Searched: ${named(true)}.${left}${rest}`;
+	const left = [...(named(false) ? [`${named(false)} (--in selects texts)`] : []), ...rest];
+	const text =
+		`Nothing found for ${safeLine(query)} in ${where}. Searched: ${named(true)}.` +
+		left.map((one) => ` Not searched: ${one}.`).join("");
 	return `${wrapped(text, columns()).join("\n")}\n`;
+}
+
+/** @param {Options} options */
+async function sessionsSearched(options) {
+	const searched = (await listSessions(options)).length;
+	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
+	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
+	return {
+		where: options.all
+			? `all ${counted(searched, "session")}${dir}`
+			: `the ${counted(searched, "session")} of ${scopeName(options)}${dir}`,
+		rest: [
+			...(others > 0 ? [`${counted(others, "session")} of other directories (--all includes them)`] : []),
+			...(options.subagents ? [] : ["sessions of subagents (--no-subagents)"]),
+		],
+	};
+}
+
+/** @param {string} session @param {Options} options */
+function sessionSearched(session, { session: query }) {
+	const subagents = SessionManager.filesOf(session).subagents.length;
+	return {
+		where: `session ${safeLine(query)}`,
+		rest: subagents > 0 ? [`${counted(subagents, "session")} of its subagents (--session searches one session)`] : [],
+	};
 }
 
 /** Hits as JSON lines, with the library's default marks. */
@@ -115,7 +134,7 @@ function textWriter(options) {
 		if (!last) return [];
 		const left = last.hitsInSession - ofSession;
 		const more =
-			left > 0
+			left > 0 && options.session === undefined
 				? wrapped(`  ${count(left)} more in this session; show all by --session ${safeLine(last.id)}`, columns()).map(
 						(line) => paint.dim(line),
 					)

@@ -135,7 +135,7 @@ export class FindLines {
 	/** The lines shown if nothing was found: what was not searched. */
 	#emptyLines() {
 		if (this.#screen.status !== "nothing found") return [];
-		const { only, keybindings } = this.#options;
+		const { only, leftOut, subagents, keybindings } = this.#options;
 		const left = [
 			...(this.#screen.isAll || only !== undefined
 				? []
@@ -144,7 +144,8 @@ export class FindLines {
 				? ["tool calls and their output (ctrl+r)"]
 				: [`texts other than ${this.#screen.role} (ctrl+r)`]),
 			...(this.#screen.isAnyTime ? [] : [`times before ${this.#screen.time} (ctrl+t)`]),
-			...(this.#options.subagents ? [] : ["sessions of subagents (--no-subagents)"]),
+			...(leftOut === undefined ? [] : [leftOut]),
+			...(subagents || only !== undefined ? [] : ["sessions of subagents (--no-subagents)"]),
 		];
 		return wrapped(`Not searched: ${left.join(", ")}.`, this.#width).map((line) =>
 			this.#options.theme.fg("muted", line),
@@ -170,7 +171,7 @@ export class FindLines {
 					const owner = this.#sessionLine(hit.owner, "", 0);
 					add(owner, owner);
 				}
-				const more = this.#screen.opened.has(hit.path) ? 0 : hit.hitsInSession - this.#shownOf(index);
+				const more = hit.hitsInSession - this.#shownOf(index);
 				title = this.#sessionLine(hit, hit.owner ? "↳ " : "", more);
 				add(title, title);
 			}

@@ -31,6 +31,7 @@ import { LIMIT } from "./search-options.mjs";
  * @property {boolean} isAll
  * @property {boolean} subagents whether sessions of subagents are searched
  * @property {string | undefined} only the file of the only session that is searched
+ * @property {string | undefined} leftOut sessions of subagents that the search of one session leaves out
  * @property {string | undefined} dir the only directory that is searched
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer
  * contains the entry

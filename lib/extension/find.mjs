@@ -10,7 +10,7 @@ import { answer, refuse, withStatus } from "./answer.mjs";
 import { ageOf, titleOf } from "./find-text.mjs";
 import { FindView } from "./find-view.mjs";
 import { goTo, textOf } from "./go-to.mjs";
-import { foundSession, onlyDir, searchOptions } from "./search-options.mjs";
+import { foundSession, onlyDir, searchOptions, subagentsLeftOut } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
@@ -105,6 +105,7 @@ export async function find(pi, args, ctx) {
 					keybindings,
 					done,
 					only,
+					leftOut: subagentsLeftOut(SessionManager, only),
 					dir: onlyDir(ctx),
 					textOf: textOfHit,
 					managerOf,
@@ -143,14 +144,16 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 	);
 	const dir = onlyDir(ctx);
 	const sessions = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
-	const without = subagents ? "" : ", without sessions of subagents";
+	const without = subagents || only !== undefined ? "" : ", without sessions of subagents";
 	const searched = `${only === undefined ? sessions : "this session"}${without}`;
-	if (hits.length === 0)
+	if (hits.length === 0) {
+		const leftOut = subagentsLeftOut(library(pi).SessionManager, only);
 		return (
 			`Nothing found for ${safeLine(query)} in ${searched}` +
 			`${isAll || only !== undefined ? "" : "; /find --all searches all sessions"}. ` +
-			"Not searched: tool calls and their output, thinking, entries of extensions."
+			`Not searched: tool calls and their output, thinking, entries of extensions${leftOut ? `, ${leftOut}` : ""}.`
 		);
+	}
 	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) =>
 		`${safeLine(session.id)}  ${clip(titleOf(session), TITLE_COLUMNS)}  ${safeLine(session.cwd)}`;
 	/** @type {string[]} */
@@ -169,12 +172,14 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 			.join("");
 		lines.push(`  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit.role), 16)}: ${snippet}`);
 		const left = hit.hitsInSession - ofSession;
-		if (isHitEnd(hits, at) && left > 0)
+		if (isHitEnd(hits, at) && left > 0 && only === undefined)
 			lines.push(`  ${count(left)} more in this session: /find --session ${safeLine(hit.id)} ${safeLine(query)}`);
 	}
+	const total = only === undefined ? limit + 1 : (hits[0]?.hitsInSession ?? 0);
+	const of = only === undefined ? "" : ` of ${count(total)}`;
 	return [
 		...lines,
 		...(dir === undefined ? [] : [`Searched: ${searched}.`]),
-		...(hits.length === limit ? [`Only the first ${counted(limit, "hit")} are shown.`] : []),
+		...(hits.length === limit && total > limit ? [`Only the first ${counted(limit, "hit")}${of} are shown.`] : []),
 	].join("\n");
 }

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { projectScope } from "../shared/repository.mjs";
 import { CLOSE, OPEN } from "../shared/snippet.mjs";
-import { safeLine } from "../shared/text.mjs";
+import { counted, safeLine } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 
 /** The hits of one search, and the hits shown for each session, so that a long session does not hide the others. */
@@ -79,6 +79,16 @@ export function foundSession(SessionManager, id, ctx) {
 	if (others.some((other) => other.id !== found.id))
 		throw new Error(`Several session ids begin with ${id}: use the whole id`);
 	return found;
+}
+
+/**
+ * What a search of one session leaves out: the sessions of its subagents. Undefined if there are none.
+ * @param {typeof import("../../index.js").SessionManager} SessionManager
+ * @param {string | undefined} session the file of the session
+ */
+export function subagentsLeftOut(SessionManager, session) {
+	const { length } = session === undefined ? [] : SessionManager.filesOf(session).subagents;
+	return length === 0 ? undefined : `${counted(length, "session")} of its subagents`;
 }
 
 /**

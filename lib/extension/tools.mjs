@@ -5,7 +5,7 @@ import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { asText, clip, safeBlock, safeLine } from "../shared/text.mjs";
 import { library } from "../takeover/library.mjs";
-import { foundSession, searchOptions } from "./search-options.mjs";
+import { foundSession, searchOptions, subagentsLeftOut } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
@@ -28,7 +28,7 @@ export const definitions = {
 			properties: {
 				query: { type: "string" },
 				all: { type: "boolean", description: "every project, not only this one" },
-				session: { type: "string", description: "all hits of this session" },
+				session: { type: "string", description: "more hits, of this session only" },
 			},
 			required: ["query"],
 		},
@@ -63,11 +63,12 @@ export async function searchSessions(pi, { query, all, session }, signal, ctx) {
 		...(only === undefined ? { excludeSession: open } : {}),
 	};
 	const hits = await SessionManager.search(query, { ...where, limit: HITS, ...(signal ? { signal } : {}) });
+	const leftOut = subagentsLeftOut(SessionManager, only);
 	if (hits.length === 0)
 		return result(
 			only === undefined
 				? `Nothing found in ${all ? "all sessions" : "the sessions of this project; set all to search every project"}.`
-				: "Nothing found in this session.",
+				: `Nothing found in this session.${leftOut ? ` Not searched: ${leftOut}.` : ""}`,
 		);
 	let ofSession = 0;
 	const lines = hits.flatMap((hit, at) => {
@@ -80,15 +81,22 @@ export async function searchSessions(pi, { query, all, session }, signal, ctx) {
 		return [
 			...(begins ? [sessionLine(hit, Boolean(all))] : []),
 			`  entry ${safeLine(hit.entryId)} ${safeLine(hit.timestamp)} ${hit.role}: ${snippet}`,
-			...(isHitEnd(hits, at) && left > 0 && hits.length < HITS
-				? [`  (${left} more hits in this session; set session to see them)`]
+			...(isHitEnd(hits, at) && left > 0 && only === undefined
+				? [`  (${left} more of ${hit.hitsInSession} hits in this session; set session to see them)`]
 				: []),
 		];
 	});
-	const most = hits.length < HITS ? "" : "at least ";
-	return result(
-		bounded(lines, SEARCH_CHARS, (left) => `(${most}${left} more lines: use rarer words)`, hits.length === HITS),
-	);
+	const [isCut, total] = [hits.length === HITS, hits[0]?.hitsInSession ?? 0];
+	/** The line about hits that are not shown. @param {number} left the number of lines that are left out */
+	const rest = (left) => {
+		if (only !== undefined) {
+			const more = left + total - hits.length;
+			return more > 0 ? `(${more} more of ${total} hits: use rarer words)` : "";
+		}
+		if (left > 0) return `(${isCut ? "at least " : ""}${left} more lines: use rarer words)`;
+		return isCut ? "(more hits: use rarer words)" : "";
+	};
+	return result(bounded(lines, SEARCH_CHARS, rest));
 }
 
 /**
@@ -139,7 +147,7 @@ export function readSession(pi, { session, entry }, ctx) {
 				text.length > most ? `${text.slice(0, most).toWellFormed()} … (${text.length - most} characters more)` : text;
 			return `[${safeLine(roleOf(one))} ${safeLine(one.id)} ${safeLine(asText(one.timestamp))}]\n${cut}`;
 		});
-		return result(bounded(texts, READ_CHARS, (left) => `(${left} more)`));
+		return result(bounded(texts, READ_CHARS, (left) => (left > 0 ? `(${left} more)` : "")));
 	} finally {
 		manager.close();
 	}
@@ -149,18 +157,18 @@ export function readSession(pi, { session, entry }, ctx) {
  * Joins texts by newlines until `most` characters are reached.
  * @param {string[]} texts
  * @param {number} most characters
- * @param {(left: number) => string} more the line with the number of texts that are left out
- * @param {boolean} [isCut] whether there are more hits than these texts
+ * @param {(left: number) => string} rest the last line for the number of texts that are left out; empty for no line
  */
-function bounded(texts, most, more, isCut = false) {
+function bounded(texts, most, rest) {
 	const kept = [];
-	let room = most - more(texts.length).length - 1;
+	let room = most - rest(texts.length).length - 1;
 	for (const text of texts) {
 		room -= text.length + 1;
-		if (room < 0) return [...kept, more(texts.length - kept.length)].join("\n");
+		if (room < 0) break;
 		kept.push(text);
 	}
-	return [...kept, ...(isCut ? ["(more hits: use rarer words)"] : [])].join("\n");
+	const last = rest(texts.length - kept.length);
+	return [...kept, ...(last === "" ? [] : [last])].join("\n");
 }
 
 /** @param {string} text */

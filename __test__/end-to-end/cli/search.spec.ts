@@ -86,7 +86,7 @@ test("--limit all gives all hits, and without it a line says that there are more
 	const at = world();
 	put(at, "s-many", needles(120));
 	expect(await goodHits(at, ["needle", "--limit", "all"])).toHaveLength(120);
-	expect(await goodHits(at, ["needle"])).toHaveLength(50);
+	expect(await goodHits(at, ["needle", "--per-session", "all"])).toHaveLength(50);
 	const hits = (out: string): number => out.match(/^ {2}m\d/gm)?.length ?? 0;
 	const all = await good(at, ["search", "needle", "--limit", "all"]);
 	expect(hits(all)).toBe(120);
@@ -183,6 +183,51 @@ test("nothing found is exit code 1, and says what was searched and what was not"
 		"Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary, tool, thinking, custom.\n",
 	);
 	expect(await told("--all", "--json")).toBe("");
+});
+
+// Regression: it named the sessions of the working directory, and not the subagents that were left out.
+test("nothing found in one session names it and the subagents that were not searched", async () => {
+	const at = world();
+	const path = put(at, "s-main", [message("a", null, user("Do it"))]);
+	put(at, "s-other", [message("a", null, user("needle"))], { cwd: "/other" });
+	const told = async (...args: string[]): Promise<string> =>
+		(await run(at, ["search", "needle", ...args], { COLUMNS: "1000" })).out;
+	const beginning =
+		"Nothing found for needle in session s-main. Searched: user, assistant, name, summary. " +
+		"Not searched: tool, thinking, custom (--in selects texts).";
+	expect(await told("--session", "s-main")).toBe(`${beginning}\n`);
+	const below = path.replace(/\.jsonl$/, "");
+	mkdirSync(below);
+	writeFileSync(join(below, "h.jsonl"), text([header({ id: "s-helper" }), message("h", null, user("a needle"))]));
+	writeFileSync(join(below, "log.jsonl"), "no session");
+	expect(await told("--session", "s-main")).toBe(
+		`${beginning} Not searched: 1 session of its subagents (--session searches one session).\n`,
+	);
+	expect(await told("--no-subagents")).toContain("Not searched: sessions of subagents (--no-subagents).");
+});
+
+// Regression: all 50 hits were of the newest session.
+test("--json prints three hits of each session, and the number of all", async () => {
+	const at = world();
+	const many = Array.from({ length: 60 }, (_, n) =>
+		message(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`needle ${n}`)),
+	);
+	put(at, "s-many", many);
+	put(at, "s-one", [message("a", null, user("needle"))]);
+	const counts = async (...args: string[]): Promise<Record<string, unknown[]>> => {
+		const hits = await goodHits(at, ["needle", ...args]);
+		const ids = [...new Set(hits.map(({ id }) => id as string))].sort();
+		return Object.fromEntries(
+			ids.map((id) => [id, hits.filter((hit) => hit.id === id).map((hit) => hit.hitsInSession)]),
+		);
+	};
+	expect(await counts()).toEqual({ "s-many": [60, 60, 60], "s-one": [1] });
+	expect(Object.values(await counts("--limit", "all")).flat()).toHaveLength(61);
+	expect((await counts("--session", "s-many"))["s-many"]).toHaveLength(50);
+	// No line leads to the command that printed it.
+	const out = await good(at, ["search", "needle", "--session", "s-many"]);
+	expect(out).not.toContain("more in this session");
+	expect(out).toContain("There are more than 50 hits; --limit all shows all\n");
 });
 
 // Regression: it was 1, as if nothing had been found.

@@ -260,6 +260,24 @@ test("of a long session three hits are shown; ctrl+s shows all of it, and the fi
 	expect(printed).toContain("  247 more in this session: /find --session 0194-long quince\n");
 	expect(printed).toContain("A quince alone");
 	expect((await print(at, "/find --session 0194-lo quince number 24")).stdout.match(/^ {2}e\d+ /gm)).toHaveLength(13);
+	// Regression: it led to the command that printed it.
+	const ofOne = (await print(at, "/find --session 0194-lo quince")).stdout;
+	expect(ofOne).toMatch(/\nOnly the first 200 hits of 250 are shown\.\n$/);
+	expect(ofOne).not.toContain("more in this session");
+});
+
+// Regression: of a session with more hits than are shown at once, it showed that there are no more.
+test("ctrl+s shows at most 5,000 hits of a session, and the number of the others", async () => {
+	const at = await world();
+	const entries = Array.from({ length: 5_003 }, (_, n) =>
+		said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`quince number ${n}`)),
+	);
+	put(at, "0194-long", entries);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find quince");
+	await terminal.shows("5,003 hits in 1 session", "5,000 more · ");
+	terminal.press("C-s");
+	await terminal.shows(/^quince number 0 {2}3 more · /m);
 });
 
 // Regression: they were not searched, and nothing said so.
@@ -279,6 +297,15 @@ test("sessions of subagents are found below the session they belong to", async (
 	await terminal.shows(closed, "Look for the quince", "Nowhere.");
 	await terminal.enter("/find --no-subagents quince");
 	await terminal.shows("this project without subagents", "nothing found");
+	terminal.press("Escape");
+	await terminal.shows(closed);
+	// Regression: nothing said that one session is searched without its subagents.
+	await terminal.enter("/find --session 0194-main quince");
+	await terminal.shows("one session", "nothing found", /Not searched: .*1\s+session\s+of\s+its\s+subagents\./);
+	expect((await print(at, "/find --session 0194-main quince")).stdout).toContain(
+		"Nothing found for quince in this session. Not searched: tool calls and their output, thinking, entries of " +
+			"extensions, 1 session of its subagents.\n",
+	);
 	expect((await print(at, "/find quince")).stdout).toMatch(
 		/^0194-main {2}Bake something {2}.*\n {2}↳ 0194-helper {2}Look for the quince {2}/,
 	);

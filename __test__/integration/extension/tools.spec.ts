@@ -77,7 +77,7 @@ describe("search_sessions", () => {
 		const text = await search(agent, { query: "needle", session: "long" });
 		expect(text.length).toBeGreaterThan(4000);
 		expect(text.length).toBeLessThanOrEqual(6000);
-		expect(text).toMatch(/\(at least \d+ more lines: use rarer words\)$/);
+		expect(text).toMatch(/\(\d+ more of 60 hits: use rarer words\)$/);
 		expect(text).not.toMatch(/[\u001b\u202e]/);
 	});
 
@@ -101,12 +101,47 @@ describe("search_sessions", () => {
 		]);
 		const text = await search(agent, { query: "question" });
 		expect(text).toMatch(
-			/^session long "A long talk"\n {2}entry e39 [\s\S]*\n {2}entry e37 .*\n {2}\(37 more hits in this session; set session to see them\)\nsession helper "question of a helper", of a subagent of session long\n/,
+			/^session long "A long talk"\n {2}entry e39 [\s\S]*\n {2}entry e37 .*\n {2}\(37 more of 40 hits in this session; set session to see them\)\nsession helper "question of a helper", of a subagent of session long\n/,
 		);
 		expect(text.match(/^session /gm)).toHaveLength(5);
 		expect((await search(agent, { query: "question", session: "lon" })).match(/^ {2}entry /gm)).toHaveLength(40);
 		await expect(search(agent, { query: "question", session: "nowhere" })).rejects.toThrow(
 			"No session has an id that begins with nowhere",
+		);
+	});
+
+	// Regression: of sixty hits and more, no session told that it has more, and one session seemed to have only sixty.
+	test("tells how many hits of a session are not shown, also of many sessions, and of one", async () => {
+		const { agent, dir } = agentDir(0);
+		const said = (id: string, count: number, words: string) =>
+			writeSession(
+				dir,
+				[
+					header({ id, cwd: "/project" }),
+					...Array.from({ length: count }, (_, n) =>
+						message(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`${words} ${n}`)),
+					),
+				],
+				`${id}.jsonl`,
+			);
+		for (let n = 0; n < 21; n++) said(`s-${n}`, 5, `needle of ${n}:`);
+		said("long", 65, "thorn");
+		const text = await search(agent, { query: "needle" });
+		expect(text.match(/^session /gm)).toHaveLength(20);
+		expect(text.match(/^ {2}\(2 more of 5 hits in this session; set session to see them\)$/gm)).toHaveLength(20);
+		expect(text).toMatch(/\n\(more hits: use rarer words\)$/);
+		const ofOne = await search(agent, { query: "thorn", session: "long" });
+		expect(ofOne.match(/^ {2}entry /gm)).toHaveLength(60);
+		expect(ofOne).toMatch(/\n\(5 more of 65 hits: use rarer words\)$/);
+	});
+
+	// Regression: nothing said that they are left out.
+	test("names the subagents that a search of one session leaves out", async () => {
+		const { agent, dir } = agentDir(1);
+		mkdirSync(join(dir, "0/run"), { recursive: true });
+		writeSession(join(dir, "0/run"), [header({ id: "helper" }), message("a", null, user("needle"))]);
+		expect(await search(agent, { query: "needle", session: "s-0" })).toBe(
+			"Nothing found in this session. Not searched: 1 session of its subagents.",
 		);
 	});
 
