@@ -116,7 +116,11 @@ function workingDirectory() {
 const isWithin = (path, dir) => `${path}${sep}`.startsWith(dir.endsWith(sep) ? dir : dir + sep);
 
 /** Files and directories that mark the directory of a project. */
-const MARKS = [".git", ".hg", ".jj", ".svn", "package.json"];
+const MARKS = [
+	...[".git", ".hg", ".jj", ".svn", "package.json", "pyproject.toml"],
+	// Their tools put directories of the project on the path.
+	...[".envrc", "mise.toml", ".mise.toml"],
+];
 
 /**
  * The directory of the project of the working directory: the outermost directory with a mark, otherwise the working
@@ -133,7 +137,8 @@ function projectOfWorkingDirectory() {
 
 /**
  * Whether a path came with the working directory: it is in the project, or in the `node_modules` of the working
- * directory or of a directory above it. False if this package is installed in the same place.
+ * directory or of a directory above it. False if this package is installed in the same place, or its command was started
+ * there. A link to this package does not count, because a stranger's project may contain one.
  * @param {string} path
  */
 function isOfWorkingDirectory(path) {
@@ -141,8 +146,9 @@ function isOfWorkingDirectory(path) {
 	const above = [];
 	for (let at = resolve(path); at !== dirname(at); at = dirname(at))
 		if (basename(at) === "node_modules") above.push(at);
+	const ours = [realOr(OWN), ...(process.argv[1] ? [realOr(dirname(resolve(process.argv[1])))] : [])];
 	const isOurs = (/** @type {string} */ modules) =>
-		[dirname(modules), join(modules, "pi-session-native")].some((dir) => realOr(dir) === realOr(OWN));
+		realOr(dirname(modules)) === realOr(OWN) || ours.some((place) => isWithin(place, realOr(modules)));
 	const [project, cwd] = [projectOfWorkingDirectory(), realOr(workingDirectory())];
 	const isInProject = project !== undefined && isWithin(resolve(path), project);
 	return (isInProject || above.some((modules) => isWithin(cwd, realOr(dirname(modules))))) && !above.some(isOurs);

@@ -63,8 +63,6 @@ describe("pi-native starts", () => {
 		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "node_modules/.bin/pi"));
 		const path = { PATH: [join(cwd, "node_modules/.bin"), dirname(nodeBin), "/usr/bin", "/bin"].join(":") };
 		expect(startedFrom(run(cwd, path, command))).toBe(dir);
-		// This package's own file, so that the path alone leads there.
-		expect(startedFrom(run(cwd, path))).toBe(dir);
 	});
 
 	it("the older name where the newer is not installed", () => {
@@ -240,6 +238,29 @@ describe("pi-native starts nothing", () => {
 		// The same where the home is above: what is installed in it is the user's own.
 		expect(startedFrom(run(home, { ...bare(ownPi(home)), HOME: home }))).toContain(home);
 		expect(startedFrom(run(cwd, { ...bare(ownPi(home)), HOME: home }))).toContain(home);
+	});
+
+	// Regression: a link to this package made everything beside it the user's own.
+	it("that lies beside a link to this package in the working directory", () => {
+		const cwd = scratch();
+		linked(cwd);
+		const dir = fakePi(moduleDir(cwd));
+		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "node_modules/.bin/pi"));
+		refused(run(cwd, pathWith(join(cwd, "node_modules/.bin"))), "no pi is installed");
+	});
+
+	// Regression: a project without a repository was only its folder in which pi-native was started.
+	it("that is in a project that only a file of direnv, mise or Python marks", () => {
+		for (const mark of [".envrc", "mise.toml", ".mise.toml", "pyproject.toml"]) {
+			const outer = scratch();
+			const [home, clone] = [join(outer, "user"), join(outer, "clone")];
+			const cwd = join(clone, "sub");
+			for (const path of [home, cwd, join(clone, ".venv/bin")]) mkdirSync(path, { recursive: true });
+			write(join(clone, mark), "");
+			const dir = fakePi(moduleDir(join(clone, ".venv/lib")));
+			symlinkSync(join(dir, "dist/bundle/cli.js"), join(clone, ".venv/bin/pi"));
+			refused(run(cwd, { ...bare(join(clone, ".venv/bin")), HOME: home }), "no pi is installed");
+		}
 	});
 
 	it("if what is set is not there, or is no package, or has no command", () => {
