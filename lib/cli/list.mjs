@@ -1,6 +1,7 @@
 // `pi-sessions list`: prints sessions as a table.
 import { statSync } from "node:fs";
 import { basename } from "node:path";
+import { readSessionHeader } from "../../index.mjs";
 import { sessionFiles, subagentFiles } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
@@ -24,6 +25,18 @@ const idInName = (path) => basename(path, ".jsonl").replace(/^[^_]*_/, "");
 /** @param {string} path */
 function bytesOf(path) {
 	return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The number of sessions in the folder of a session's subagents. @param {string} path */
+const subagentsOf = (path) => subagentFiles(path).filter(isSession).length;
+
+/** @param {string} path */
+function isSession(path) {
+	try {
+		return readSessionHeader(path) !== null;
+	} catch {
+		return false;
+	}
 }
 
 /** @param {Options} options */
@@ -55,7 +68,7 @@ function lines(sessions, all, options) {
 	const ids = shortIds([...sessions.map(({ id }) => id), ...others]);
 	// Any terminal has room for this beside the other columns.
 	const idColumns = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
-	const subagents = sessions.map(({ path }) => subagentFiles(path).length);
+	const subagents = sessions.map(({ path }) => subagentsOf(path));
 	const hasSubagents = subagents.some((count) => count > 0);
 	const rows = sessions.map((session, row) => [
 		clip(ids.get(session.id), idColumns),
@@ -113,7 +126,7 @@ function asJson({ path, id, cwd, name, parentSessionPath, created, modified, mes
 		messageCount,
 		firstMessage,
 		bytes: bytesOf(path),
-		subagents: subagentFiles(path).length,
+		subagents: subagentsOf(path),
 	};
 }
 

@@ -11,7 +11,7 @@ import { confirmed } from "./confirm.mjs";
 import { existingSessionDir, workingDirectory } from "./dir-options.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
-import { sessionPath, title } from "./sessions.mjs";
+import { sessionPath, subagentsOf, title } from "./sessions.mjs";
 import { lostRules } from "./store-rules.mjs";
 import { table } from "./table.mjs";
 
@@ -121,15 +121,6 @@ async function everySession(to, options) {
 		];
 		return [...new Map(all.map((one) => [one.path, one])).values()];
 	});
-}
-
-/**
- * The sessions of subagents, because lists leave them out. @param {SessionInfo[]} sessions @returns
- * {Promise<SessionInfo[]>}
- */
-async function subagentsOf(sessions) {
-	const dirs = new Set(sessions.flatMap(({ path }) => subagentFiles(path).map(dirname)));
-	return (await Promise.all([...dirs].map((dir) => SessionManager.listAll(dir)))).flat();
 }
 
 /**

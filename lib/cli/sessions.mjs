@@ -1,8 +1,9 @@
 // Finds the session or entry that the user named, and opens sessions for reading.
 import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { placeIn } from "../shared/repository.mjs";
-import { defaultDir, pathOf } from "../shared/session-dir.mjs";
+import { defaultDir, pathOf, subagentFiles } from "../shared/session-dir.mjs";
 import { asText, clip, safeLine } from "../shared/text.mjs";
 import { existingSessionDir, scopeOf, sessionDir, workingDirectory } from "./dir-options.mjs";
 import { CommandError } from "./errors.mjs";
@@ -34,6 +35,16 @@ export async function listSessions(options) {
 	);
 }
 
+/**
+ * The sessions of these sessions' subagents, which lists leave out.
+ * @param {SessionInfo[]} sessions
+ * @returns {Promise<SessionInfo[]>}
+ */
+export async function subagentsOf(sessions) {
+	const dirs = new Set(sessions.flatMap(({ path }) => subagentFiles(path).map(dirname)));
+	return (await Promise.all([...dirs].map((dir) => SessionManager.listAll(dir)))).flat();
+}
+
 /** Ids that the library accepts. Other ids may contain any characters and are never offered to a shell. */
 const PLAIN_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 
@@ -62,8 +73,9 @@ export async function sessionPath(query, options, hint = "") {
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
 		// Lists leave out sessions of subagents.
 		const dir = sessionDir(options);
-		const others =
+		const byId =
 			query === "" ? [] : SessionManager.findByIdPrefix(query, dir === undefined ? {} : { sessionDir: pathOf(dir) });
+		const others = byId.length > 0 ? byId : (await subagentsOf(sessions)).filter(({ name }) => isNamed(name, query));
 		if (others.length > 0) return findOne(query, others, (session) => clip(session.id, ID_COLUMNS)).path;
 		throw new CommandError(
 			path === undefined

@@ -1,9 +1,9 @@
 // The table of `pi-sessions list`: ids that name one session each, and many rows.
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { good, goodJson, lines, put, run, runInTerminal, world } from "../../support/cli.js";
-import { message, user } from "../../support/scratch.js";
+import { entry, header, message, text, user } from "../../support/scratch.js";
 
 const say = (text: string) => [message("a", null, user(text))];
 /** The column of ids. */
@@ -30,6 +30,45 @@ test("how many sessions of subagents belong to a session is shown where there ar
 	// Regression: they were not checked.
 	expect((await run(at, ["verify", "--all"])).out).toContain("4 session files: 4 good");
 	expect(await good(at, ["show", "run-1"])).toContain("run-1");
+});
+
+// Regression: list counted every file with the ending, delete and stats only sessions.
+test("list, delete and stats count the same sessions of subagents", async () => {
+	const at = world();
+	const path = put(at, "s-main", say("said main"));
+	utimesSync(path, 1e9, 1e9);
+	const below = path.replace(/\.jsonl$/, "");
+	mkdirSync(below);
+	for (const [name, content] of [
+		["helper", text([header({ id: "helper" }), ...say("said below")])],
+		["log", '{"event":"started"}\n'],
+		["empty", ""],
+	] as const) {
+		writeFileSync(join(below, `${name}.jsonl`), content);
+		utimesSync(join(below, `${name}.jsonl`), 1e9, 1e9);
+	}
+	expect((await goodJson(at, ["list"]))[0].subagents).toBe(1);
+	expect((await goodJson(at, ["stats"])).subagents).toBe(1);
+	expect((await run(at, ["delete", "s-main", "--yes"], { PATH: "" })).out).toContain("1 subagent ");
+	put(at, "s-main", say("said main"));
+	expect((await goodJson(at, ["list"]))[0].subagents).toBe(0);
+});
+
+// Regression: no session had this name.
+test("a subagent's session is found by its name", async () => {
+	const at = world();
+	const below = join(put(at, "s-main", say("said main")).replace(/\.jsonl$/, ""), "r1");
+	mkdirSync(below, { recursive: true });
+	const named = entry("session_info", "n", "a", { name: "The helper" });
+	for (const id of ["helper-1", "helper-2"])
+		writeFileSync(
+			join(below, `${id}.jsonl`),
+			text([header({ id }), ...say(`said ${id}`), ...(id.endsWith("1") ? [named] : [])]),
+		);
+	expect(await good(at, ["show", "The helper"])).toContain("said helper-1");
+	expect(await run(at, ["show", "The other"])).toMatchObject({ code: 1, err: expect.stringContaining("or this name") });
+	writeFileSync(join(below, "helper-3.jsonl"), text([header({ id: "helper-3" }), ...say("said again"), named]));
+	expect((await run(at, ["show", "The helper"])).err).toContain('"The helper" is the name of 2 sessions:');
 });
 
 describe("ids", () => {
