@@ -1,6 +1,16 @@
 // `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this
 // package's.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
@@ -502,6 +512,59 @@ test("ctrl+d deletes a session with its subagents' sessions, after a question", 
 	terminal.press("Enter");
 	await terminal.shows("deleted");
 	expect([here, fork, below].map((path) => existsSync(path))).toEqual([true, false, false]);
+});
+
+test("the question before a link is deleted says that its target stays, and it stays", async () => {
+	const at = await world();
+	fill(at);
+	const target = join(at.root, "elsewhere.jsonl");
+	const link = put(at, "0194-linked", [said("a", null, user("A question by a link"), 50)]);
+	renameSync(link, target);
+	symlinkSync(target, link);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find question by a link");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-d");
+	await terminal.shows(/permanently\?\s+It\s+is\s+a\s+link;\s+the\s+file\s+that\s+it\s+leads\s+to\s+stays\./);
+	terminal.press("Enter");
+	await terminal.shows("deleted");
+	expect([link, target].map((path) => existsSync(path))).toEqual([false, true]);
+});
+
+// Regression: whether it is in use was asked before the question alone.
+test("a session that is written while the question is shown is not deleted", async () => {
+	const at = await world();
+	const { fork } = fill(at);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find another question");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-d");
+	await terminal.shows("permanently?");
+	utimesSync(fork, new Date(), new Date());
+	terminal.press("Enter");
+	await terminal.shows("it was written within the last minute");
+	expect(existsSync(fork)).toBe(true);
+});
+
+test("/find shows sessions in the order of pi-sessions search", async () => {
+	const at = await world();
+	const paths = [30, 10, 20].map((hours) =>
+		put(at, `0194-${hours}`, [said("a", null, user(`quince of ${hours}`), hours)]),
+	);
+	// The order is by the last message, not by the files' times.
+	for (const [n, path] of paths.entries()) utimesSync(path, 1e9 + n, 1e9 + n);
+	const order = (text: string): string[] => [...new Set(text.match(/quince of \d+/g))];
+	const command = [join(root, "bin/pi-sessions.mjs"), "search", "quince"];
+	const env = { ...process.env, PI_CODING_AGENT_DIR: join(at.home, "agent") };
+	const run = (...args: string[]): string =>
+		execFileSync(process.execPath, args, { cwd: at.work, env, encoding: "utf8" });
+	run(command[0] as string, "list");
+	const searched = order(run(...command));
+	expect(searched).toEqual(["quince of 10", "quince of 20", "quince of 30"]);
+	expect(order((await print(at, "/find quince")).stdout)).toEqual(searched);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find quince");
+	expect(order(await terminal.shows("3 hits in 3 sessions"))).toEqual(searched);
 });
 
 test("the texts of sessions cannot reach the terminal: no sequence, no hidden character", async () => {
