@@ -353,3 +353,18 @@ test("migrating frozen entries is a TypeError, as in pi", () => {
 	}
 	expect(() => api.SessionManager.inMemory("/w", undefined, old() as any)).toThrow(TypeError);
 });
+
+// The difference is documented in docs/moving-from-pi.md.
+test("numbers keep their text, which pi writes again", () => {
+	const lines = [
+		JSON.stringify(oldHeader()),
+		'{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"q","timestamp":1.50}}',
+	];
+	const [own, pi] = [api, reference].map((one: any) => {
+		const path = writeSession(scratch(), lines);
+		one.SessionManager.open(path);
+		return read(path).trimEnd().split("\n")[1] as string;
+	}) as [string, string];
+	expect([own, pi].map((line) => /"timestamp":([^"}]+)\}/.exec(line)?.[1])).toEqual(["1.50", "1.5"]);
+	expect(withoutIds([JSON.parse(own)])).toEqual(withoutIds([JSON.parse(pi)]));
+});
