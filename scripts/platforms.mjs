@@ -21,13 +21,13 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runBounded } from "./bounded.mjs";
 import { build, compilerOf } from "./cross.mjs";
 import { optionsOf } from "./options.mjs";
 import { cache, PLATFORMS } from "./platforms/setup.mjs";
-import { setup as setUpReference } from "./reference/setup.mjs";
+import { earlierDir, referenceDir, setup as setUpReference, typesDir } from "./reference/setup.mjs";
 import { dryRun } from "./release.mjs";
 import { compared, reported, reportedByCargo } from "./report.mjs";
 
@@ -79,8 +79,8 @@ function makeClone(dir, modules) {
 	writeFileSync(join(own, "index.mjs"), `export * from ${module};\nexport { default } from ${module};\n`);
 	const exports = { ".": { import: "./index.mjs", default: "./index.js" }, "./package.json": "./package.json" };
 	writeFileSync(join(own, "package.json"), JSON.stringify({ name: "pi-session-native", exports }));
-	for (const name of ["node_modules", "pi", "pi-1.5.2", "pi-packages"])
-		symlinkSync(join(root, "scripts/reference", name), join(dir, "scripts/reference", name));
+	for (const path of [join(root, "scripts/reference/node_modules"), referenceDir, earlierDir, typesDir])
+		symlinkSync(path, join(dir, "scripts/reference", basename(path)));
 }
 
 const checked = (name, isGood) => ({
