@@ -141,7 +141,7 @@ describe("a file is whole or not there", () => {
 		expect(readdirSync(at.cwd)).toEqual([WAYS[0][1]]);
 	});
 
-	test("a file that is there may go with --force; what replaces it is private, and a link to it stays", async () => {
+	test("--force replaces an existing file by a private one, and keeps a link to it", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		writeFileSync(join(at.cwd, "real.md"), "as it was\n", { mode: 0o644 });

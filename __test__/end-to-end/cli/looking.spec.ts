@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 import { type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 
-test("looking changes no file: not an old one that opening would migrate, not one without a last line end", async () => {
+test("looking changes no file, also of an old version or without a last newline", async () => {
 	const at = world();
 	const old = [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("from version one") }];
 	const v1 = put(at, "old", old, { header: { version: undefined } });

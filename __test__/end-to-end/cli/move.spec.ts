@@ -232,7 +232,7 @@ test("a private rule for the folder, above or below it, needs --force with --yes
 	expect(existsSync(main)).toBe(false);
 });
 
-test("a project's name that the new folder does not have is warned about, and so are settings that cannot be read", async () => {
+test("a lost project name, and settings that cannot be read, are a warning", async () => {
 	const { at, from, to } = renamed();
 	settings(at, { projects: { [from]: "mine", "/elsewhere": "other" } });
 	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(`(${from}). Add the new directory to`);

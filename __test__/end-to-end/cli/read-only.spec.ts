@@ -166,7 +166,7 @@ describe("a signal during a scan", () => {
 	});
 });
 
-test("looking leaves no trace of a signal's handler: a scan that ended is followed by the pager, which has Ctrl-C to itself", async () => {
+test("after a scan the pager alone receives Ctrl-C", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const env = guarded(

@@ -23,12 +23,12 @@ const command = {
 	notReached: "files, backups and catalogs of other machines",
 };
 
-test("a text leaves the session, its backup and copies of its entries, and the command says what it cannot reach", async () => {
+test("a text is removed from session, backup and copies, and the command names what it cannot reach", async () => {
 	await redactsEverywhere(command);
 });
 
 // Regression: the exit code was 0, and the second run said that nothing of it was left.
-test("as long as the catalog may still hold it the exit code is 1, also of a run that finds nothing more in the files", async () => {
+test("the exit code is 1 while the catalog may contain the text, also of a second run", async () => {
 	await tellsOfTheCatalog(command);
 });
 
@@ -59,7 +59,7 @@ test("folders of subagents may be as deep as a path can be", async () => {
 });
 
 // Regression: they were not looked at, and nobody said so.
-test("a text leaves the sessions of a session's subagents, and copies of its entries in those of another one", async () => {
+test("a text is removed from subagents' sessions, and from copies in another session's subagents", async () => {
 	const at = world();
 	const below = (path: string, name: string, lines: object[]) => {
 		const folder = join(path.replace(/\.jsonl$/, ""), "abc", "run-0");

@@ -153,7 +153,7 @@ describe("in a working directory that was deleted", () => {
 });
 
 describe("fork", () => {
-	test("goes where the settings of the new session's directory say, not those of the directory it is called in", async () => {
+	test("goes where the settings of the new session's directory say", async () => {
 		const at = world();
 		const [here, there] = [put(at, "s-here", branched), join(at.env.HOME as string, "there")];
 		settings(join(there, ".pi"), { sessionDir: "own" });

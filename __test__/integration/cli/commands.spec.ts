@@ -279,7 +279,7 @@ describe("show", () => {
 		});
 	});
 
-	test("a branch that is made in several batches is shown whole and in order, also where ids repeat or are empty", async () => {
+	test("a branch of several batches is complete and in order, also with repeated or empty ids", async () => {
 		const at = world();
 		const long = Array.from({ length: 300 }, (_, index) =>
 			message(`e${index}`, index === 0 ? null : `e${index - 1}`, user(`text ${index}`)),
@@ -479,7 +479,7 @@ describe("tree", () => {
 	});
 
 	// Regression: only runs were looked through, not the branches that were left out.
-	test("user messages in branches that are left out are named, however deep they are; where there are none, nothing is", async () => {
+	test("a line names --user if hidden branches of any depth contain user messages", async () => {
 		const said = (role: "user" | "assistant") => {
 			const at = world();
 			const wide = Array.from({ length: 8 }, (_, index) => message(`w${index}`, "r", assistant(`try ${index}`)));
