@@ -1,12 +1,10 @@
-// Replaces a file by another, and syncs folders, so that names survive a power failure.
+// Replaces a file by another.
 const fs = require("node:fs");
 
 /**
  * Windows' errors while another program, such as a virus scanner, has one of the two files open.
  */
 const IN_USE = new Set(["EPERM", "EACCES", "EBUSY"]);
-/** Errors of file systems that cannot sync a directory. */
-const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const TRIES = 100;
 const PAUSE_MS = 10;
 
@@ -30,21 +28,4 @@ exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
 		await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 	}
 	return false;
-};
-
-/**
- * Waits until the names in a folder are on the disk.
- * @param {string} folder
- */
-exports.syncFolder = async (folder) => {
-	// Windows cannot open a folder as a file.
-	if (process.platform === "win32") return;
-	const handle = await fs.promises.open(folder);
-	try {
-		await handle.sync();
-	} catch (error) {
-		if (!UNSYNCED_FOLDERS.has(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
-	} finally {
-		await handle.close();
-	}
 };
