@@ -90,7 +90,9 @@ async function namedSessions(queries, options) {
 		const listed = await SessionManager.listAll(dirname(path));
 		planned.push({ ...planDeletion(SessionManager, path), info: listed.find((one) => one.path === path) });
 	}
-	return planned;
+	// A subagent's session is deleted with its session.
+	const nested = new Set(planned.flatMap(({ files: [, ...subagents] }) => subagents));
+	return planned.filter(({ path }) => !nested.has(path));
 }
 
 /**
