@@ -1,6 +1,6 @@
 // `pi-sessions verify` and `pi-sessions repair`: print the library's reports.
 import { SessionManager } from "../../index.mjs";
-import { sessionFiles, withSubagents } from "../shared/session-dir.mjs";
+import { allSessionFiles } from "../shared/session-dir.mjs";
 import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
 import { existingSessionDir } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
@@ -25,11 +25,7 @@ const SHOWN = 20;
  */
 export async function verify(queries, options) {
 	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with named sessions");
-	const asked = options.all
-		? withSubagents(sessionFiles(existingSessionDir(options)))
-		: queries.length > 0
-			? queries
-			: [undefined];
+	const asked = options.all ? allSessionFiles(existingSessionDir(options)) : queries.length > 0 ? queries : [undefined];
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
 	const turn = yieldToSignals();

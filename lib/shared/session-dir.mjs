@@ -51,8 +51,7 @@ export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(session
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFile(...dirs) {
-	const files = [...new Set([undefined, ...dirs])].flatMap((dir) => sessionFiles(dir));
-	return [...new Set(withSubagents(files))];
+	return [...new Set([...new Set([undefined, ...dirs])].flatMap((dir) => allSessionFiles(dir)))];
 }
 
 /**
@@ -62,7 +61,11 @@ export function everySessionFile(...dirs) {
  */
 export function everySessionFolder(...dirs) {
 	const named = [...new Set(dirs)].flatMap((dir) => (dir === undefined ? [] : [pathOf(dir)]));
-	const below = named.flatMap((dir) => sessionFiles(dir).flatMap((file) => foldersBelow(file.replace(/\.jsonl$/, ""))));
+	const below = named.flatMap((dir) => {
+		const files = new Set(sessionFiles(dir));
+		const folders = [...[...files].map((file) => file.replace(/\.jsonl$/, "")), ...foldersOfMissing(dir, files)];
+		return folders.flatMap(foldersBelow);
+	});
 	return [...new Set([...sessionFolders().flatMap((dir) => [dir, ...foldersBelow(dir)]), ...named, ...below])];
 }
 
@@ -79,8 +82,39 @@ function foldersBelow(path) {
 	return found;
 }
 
+/**
+ * The session files of {@link sessionFiles}, each followed by the session files of its subagents; then those of subagents
+ * whose session's file is missing, because pi deletes only that.
+ * @param {string | undefined} dir
+ */
+export function allSessionFiles(dir) {
+	const files = new Set(sessionFiles(dir));
+	const dirs = dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)];
+	const alone = dirs.flatMap((dir) => foldersOfMissing(dir, files)).flatMap(filesBelow);
+	return [...withSubagents([...files]), ...alone];
+}
+
 /** Session files, each followed by the session files of its subagents. @param {string[]} files */
 export const withSubagents = (files) => files.flatMap((file) => [file, ...subagentFiles(file)]);
+
+/**
+ * The folders in a directory that belong to sessions whose file is missing. In pi's own directories, `--path--`, each
+ * folder belongs to a session. Another directory may contain anything, so there the folder must have the name that pi
+ * gives to session files: a time and an id. The core has the same rule (listing/subagents.rs).
+ * @param {string} dir
+ * @param {Set<string>} files every session file of the directory
+ */
+function foldersOfMissing(dir, files) {
+	const isPis = /^--.*--$/s.test(basename(dir));
+	return pathsIn(dir).filter(
+		(path) =>
+			path !== dir &&
+			!files.has(path) &&
+			!files.has(`${path}.jsonl`) &&
+			(isPis || /^\d{4}.*_/s.test(basename(path))) &&
+			kindOf(path)?.isDirectory(),
+	);
+}
 
 /** The session files of a session's subagents, in folders of any depth. @param {string} file */
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);

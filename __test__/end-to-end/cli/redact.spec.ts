@@ -1,6 +1,6 @@
 // `pi-sessions redact`.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
@@ -84,6 +84,21 @@ test("a text is removed from subagents' sessions, and from copies in another ses
 	]);
 	writeFileSync(own, readFileSync(own, "utf8").replace("[redacted]", "swordfish"));
 	expect(await good(at, ["redact", ID, "--text", "swordfish"])).toContain(own);
+});
+
+// Regression: pi had deleted the file of the other session, so its folder was not looked in, and nothing was said to be left.
+test("a text leaves copies of its entries in sessions of subagents whose own session pi has deleted", async () => {
+	const at = world();
+	const secret = message("b", null, user(SECRET));
+	const deleted = put(at, FORK, [secret]);
+	const folder = join(deleted.replace(/\.jsonl$/, ""), "r1", "run-0");
+	mkdirSync(folder, { recursive: true });
+	const orphan = join(folder, "session.jsonl");
+	writeFileSync(orphan, [header({ id: "orphan" }), secret].map((line) => `${JSON.stringify(line)}\n`).join(""));
+	rmSync(deleted);
+	put(at, ID, [secret]);
+	expect(await good(at, ["redact", ID, "--text", "hunter2"])).toContain(orphan);
+	expect(readFileSync(orphan, "utf8")).not.toContain("hunter2");
 });
 
 test("of a session that another process has alone the command says who has it and what to do", async () => {

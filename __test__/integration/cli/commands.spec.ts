@@ -1,5 +1,5 @@
 // What each command of `pi-sessions` gives, in a pipe.
-import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -154,6 +154,24 @@ describe("a session is named", () => {
 		const found = api.SessionManager.findByIdPrefix("sub-", { sessionDir: dirname(main) });
 		expect(found.map(({ id }) => id)).toEqual(["sub-1"]);
 		expect(await run(at, ["verify", "--all"])).toMatchObject({ code: 1, out: expect.stringContaining(path) });
+	});
+
+	// Regression: /resume of pi deletes only the session's file; then no command found its subagents' sessions.
+	test("by the id of a subagent's session whose own session pi has deleted", async () => {
+		const at = world();
+		const main = put(at, "main-1", [message("a", null, user("asks"))]);
+		const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
+		mkdirSync(folder, { recursive: true });
+		const path = join(folder, "session.jsonl");
+		writeFileSync(path, `${text([header({ id: "sub-1" }), message("a", null, user("answers"))])}half`);
+		rmSync(main);
+		expect(await good(at, ["show", "sub-"])).toContain("answers");
+		expect(await good(at, ["search", "answers", "--all"])).toContain("answers");
+		for (const where of [[], ["--dir", dirname(main)]])
+			expect(await run(at, ["verify", "--all", ...where])).toMatchObject({
+				code: 1,
+				out: expect.stringContaining(path),
+			});
 	});
 
 	test("by an id that is the beginning of another", async () => {

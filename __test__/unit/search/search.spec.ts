@@ -1,5 +1,5 @@
 // SessionManager.search.
-import { appendFileSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
@@ -635,6 +635,27 @@ describe("sessions of subagents", () => {
 		const hits = await search(dir, "needle");
 		expect(hits.map(({ id }) => id).sort()).toEqual(["alone", "deep", "deeper"]);
 		expect(hits.every((hit) => !("owner" in hit))).toBe(true);
+	});
+
+	// Regression: /resume of pi deletes only the session's file; then no search found its subagents' sessions.
+	test("whose session pi has deleted are found by themselves", async () => {
+		const dir = family();
+		const name = "2026-01-01T00-00-00-000Z_main";
+		renameSync(join(dir, "main"), join(dir, name));
+		rmSync(join(dir, "main.jsonl"));
+		// Another program's folder.
+		mkdirSync(join(dir, "data"));
+		writeSession(join(dir, "data"), [header({ id: "data" }), message("a", null, user("needle"))]);
+		const found = async (options: SearchOptions = {}) =>
+			(await search(dir, "needle", options)).map(({ id, owner }) => `${id} ${owner?.id}`).sort();
+		expect(await found()).toEqual(["alone undefined", "deep undefined", "deeper undefined"]);
+		expect(await found({ cwd: "/elsewhere" })).toEqual(["deep undefined", "deeper undefined"]);
+		expect(await found({ subagents: false })).toEqual(["alone undefined"]);
+		const ids = (id: string, options = {}) =>
+			api.SessionManager.findByIdPrefix(id, { sessionDir: dir, ...options }).map((session) => session.id);
+		expect([ids("deep"), ids("dee"), ids("data")]).toEqual([["deep"], ["deep", "deeper"], []]);
+		expect(ids("deep", { cwd: "/here" })).toEqual([]);
+		expect(ids("deep", { subagents: false })).toEqual([]);
 	});
 });
 

@@ -134,8 +134,35 @@ describe("sessions of subagents", () => {
 		expect(await costs({ cwd: "/elsewhere", sessionDir: dir })).toBe(0);
 		expect(await costs({ cwd: "/other", sessionDir: dir })).toBe(3);
 		expect(await costs({ sessionDir: dir, since: "2025-01-02" })).toBe(8);
+	});
+
+	// Regression: pi deletes only the session's file, and then nothing found what its subagents had used.
+	test("are by themselves after pi deleted only the file of their session", async () => {
+		ownAgent();
+		const dir = scratch();
+		const { main, run } = sessions(dir);
+		mkdirSync(join(dir, "node_modules"));
+		writeSession(join(dir, "node_modules"), [header({ id: "no" }), message("a", null, spent(100, at(2)))]);
 		rmSync(main);
-		expect(await costs({ sessionDir: dir })).toBe(3);
+		const report = await usage({ sessionDir: dir, by: ["session", "project"] });
+		expect(report).toMatchObject({ sessions: 3, subagents: 0, total: { cost: 13 }, leftOut: { files: [] } });
+		expect(rows(report, "session")).toContainEqual({
+			key: join(run, "session.jsonl"),
+			cost: 7,
+			calls: 1,
+			subagents: 0,
+		});
+		const costs = async (cwd: string) => (await usage({ cwd, sessionDir: dir })).total.cost;
+		expect([await costs("/elsewhere"), await costs("/project")]).toEqual([7, 3]);
+	});
+
+	test("are by themselves in each directory of pi, whatever the name of their folder is", async () => {
+		const { agent } = ownAgent();
+		const dir = join(agent, "sessions/--project--");
+		mkdirSync(join(dir, "main/r1"), { recursive: true });
+		writeSession(join(dir, "main/r1"), [header({ id: "sub", cwd: "/there" }), message("a", null, spent(5, at(1)))]);
+		for (const _ of ["files", "catalog"]) expect((await usage({})).total.cost).toBe(5);
+		expect(api.SessionManager.findByIdPrefix("su").map(({ id }) => id)).toEqual(["sub"]);
 	});
 
 	test("are by themselves where their session cannot be read", async () => {

@@ -102,7 +102,7 @@ fn find(
     process: &dyn Process,
     is_wanted: impl Fn(&Header) -> bool + Sync,
 ) -> Result<(Vec<FoundSession>, Result<()>)> {
-    let files = scope.find_names("", |_| {})?;
+    let (files, _) = scope.find_names("", |_| {})?;
     let (found, all) = with_headers(&files, is_wanted);
     let found = found.into_iter().map(found_session);
     let mut found: Vec<_> = found.filter(|session| scope.includes(&session.cwd, process)).collect();
@@ -110,28 +110,38 @@ fn find(
     Ok((found, all))
 }
 
-/// The sessions of subagents whose header is wanted. Whether the scope has one is decided by the session that it belongs to.
+/// The sessions of subagents whose header is wanted. Whether the scope has one is decided by the session that it
+/// belongs to, if that is there.
 fn of_subagents(
     scope: &ListScope,
     process: &dyn Process,
     is_wanted: impl Fn(&Header) -> bool + Sync,
 ) -> Result<Vec<FoundSession>> {
-    let sessions = scope.find_names("", |_| {})?;
-    let (files, owners): (Vec<_>, Vec<_>) = subagent_files(&sessions, "", &mut Vec::new())?.into_iter().unzip();
+    let (sessions, dirs) = scope.find_names("", |_| {})?;
+    let (files, owners): (Vec<_>, Vec<_>) = subagent_files(&sessions, &dirs, "", &mut Vec::new())?.into_iter().unzip();
     let owners: HashMap<_, _> = files.iter().map(|file| file.path.as_str()).zip(owners).collect();
     let (mut found, all) = with_headers(&files, is_wanted);
     all?;
     if scope.is_filtered() {
         let mut included = HashMap::new();
-        for (path, header) in &found {
-            let Some(owner) = owners.get(path.as_str()) else { continue };
-            if !included.contains_key(owner) {
-                let session =
-                    sessions.get(*owner).map_or(Ok(None), |owner| header_if_session(Path::new(&owner.path)))?;
-                included.insert(*owner, is_included(session.as_ref().unwrap_or(header), scope, process));
-            }
+        let mut kept = Vec::new();
+        for (path, header) in found {
+            let is_kept = match owners.get(path.as_str()).copied().flatten() {
+                None => is_included(&header, scope, process),
+                Some(owner) => match included.get(&owner) {
+                    Some(known) => *known,
+                    None => {
+                        let session =
+                            sessions.get(owner).map_or(Ok(None), |owner| header_if_session(Path::new(&owner.path)))?;
+                        let is_kept = is_included(session.as_ref().unwrap_or(&header), scope, process);
+                        included.insert(owner, is_kept);
+                        is_kept
+                    }
+                },
+            };
+            kept.extend(is_kept.then_some((path, header)));
         }
-        found.retain(|(path, _)| owners.get(path.as_str()).and_then(|owner| included.get(owner)) == Some(&true));
+        found = kept;
     }
     Ok(found.into_iter().map(found_session).collect())
 }

@@ -47,18 +47,23 @@ impl ListScope {
     /// read are skipped. An error if no file descriptor is left. `cwd` must be the process's working directory, made absolute: only a
     /// relative scope needs it.
     pub fn find(&self, cwd: &str) -> Result<Vec<Candidate>> {
-        self.find_or(cwd, |_| {})
+        Ok(self.find_or(cwd, |_| {})?.0)
     }
 
-    /// As [`find`](Self::find), and calls `unreadable` with the error of each directory that is there and cannot be read.
-    pub(crate) fn find_or(&self, cwd: &str, unreadable: impl FnMut(Error)) -> Result<Vec<Candidate>> {
-        let mut files = self.find_names(cwd, unreadable)?;
+    /// As [`find`](Self::find), with the directories that were looked in; calls `unreadable` with the error of each
+    /// that is there and cannot be read.
+    pub(crate) fn find_or(&self, cwd: &str, unreadable: impl FnMut(Error)) -> Result<(Vec<Candidate>, Vec<String>)> {
+        let (mut files, dirs) = self.find_names(cwd, unreadable)?;
         read_fingerprints(&mut files);
-        Ok(files)
+        Ok((files, dirs))
     }
 
     /// As [`find_or`](Self::find_or), without the files' fingerprints.
-    pub(crate) fn find_names(&self, cwd: &str, mut unreadable: impl FnMut(Error)) -> Result<Vec<Candidate>> {
+    pub(crate) fn find_names(
+        &self,
+        cwd: &str,
+        mut unreadable: impl FnMut(Error),
+    ) -> Result<(Vec<Candidate>, Vec<String>)> {
         let mut skip = |dir: &str, error: io::Error| {
             let is_missing = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
             let is_exhausted = is_exhausted(&error);
@@ -72,10 +77,10 @@ impl ListScope {
         let dirs = if self.is_all { dirs_in(&self.dir) } else { Ok(vec![self.dir.clone()]) };
         let dirs = dirs.or_else(|error| skip(&self.dir, error).map(|_| Vec::new()))?;
         let mut files = Vec::new();
-        for dir in dirs {
-            files.append(&mut names_in(&dir, cwd).or_else(|error| skip(&dir, error))?);
+        for dir in &dirs {
+            files.append(&mut names_in(dir, cwd).or_else(|error| skip(dir, error))?);
         }
-        Ok(files)
+        Ok((files, dirs))
     }
 
     /// Whether only sessions of a working directory are listed.

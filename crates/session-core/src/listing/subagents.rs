@@ -1,25 +1,33 @@
 //! The session files of subagents. They are below a directory that has a session's name without `.jsonl`, in folders of any depth:
 //! `<session>/abc/run-0/session.jsonl`. Links are not followed.
+//!
+//! pi deletes a session's file and leaves the folder. The sessions in it are then found by themselves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::FileType;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
-use crate::base::paths::{join, parent, resolve_from};
+use crate::base::paths::{file_name, join, parent, resolve_from};
 use crate::io::fs;
 use crate::io::open::is_exhausted;
 use crate::io::session_files::{session_file_name, ENDING};
 use crate::listing::candidates::{read_fingerprints, Candidate};
 
-/// The session files of the subagents of these sessions, each with the position of its session. An error if no file descriptor is
-/// left; those of folders that cannot be read are added to `unreadable`. `cwd` is what a relative path starts from.
+/// The session files of the subagents of these sessions, each with the position of its session. In `dirs` also those
+/// whose session's file is missing, which have no position: `sessions` must contain every session file of these
+/// directories. An error if no file descriptor is left; those of folders that cannot be read are added to `unreadable`.
+/// `cwd` is what a relative path starts from.
 pub(crate) fn subagent_files(
     sessions: &[Candidate],
+    dirs: &[String],
     cwd: &str,
     unreadable: &mut Vec<Error>,
-) -> Result<Vec<(Candidate, usize)>> {
+) -> Result<Vec<(Candidate, Option<usize>)>> {
     let mut in_dirs: HashMap<String, HashMap<&str, usize>> = HashMap::new();
+    // As the paths of their files name them.
+    let whole: HashSet<String> = dirs.iter().map(|dir| parent(&join(dir, ENDING))).collect();
+    in_dirs.extend(whole.iter().map(|dir| (dir.clone(), HashMap::new())));
     for (at, session) in sessions.iter().enumerate() {
         let Some(name) = session.name.strip_suffix(ENDING) else { continue };
         in_dirs.entry(parent(&session.path)).or_default().insert(name, at);
@@ -28,7 +36,11 @@ pub(crate) fn subagent_files(
     for (dir, names) in &in_dirs {
         // One listing for all sessions of a directory: few have subagents. One that fails is missed by the list of sessions, too.
         let Ok([_, folders]) = list(dir)? else { continue };
-        waiting.extend(folders.into_iter().filter_map(|name| Some((join(dir, &name), *names.get(name.as_str())?))));
+        let is_whole = whole.contains(dir);
+        waiting.extend(folders.into_iter().filter_map(|name| match names.get(name.as_str()) {
+            None if !is_whole || !is_of_session(dir, &name) => None,
+            session => Some((join(dir, &name), session.copied())),
+        }));
     }
     let (mut files, mut owners) = (Vec::new(), Vec::new());
     while let Some((folder, session)) = waiting.pop() {
@@ -50,6 +62,15 @@ pub(crate) fn subagent_files(
     let mut files: Vec<_> = files.into_iter().zip(owners).collect();
     files.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// Whether a folder belongs to a session, if the session's file is missing. In pi's own directories, `--path--`, each
+/// folder does. Another directory may contain anything, so there the folder must have the name that pi gives to session
+/// files: a time and an id.
+fn is_of_session(dir: &str, name: &str) -> bool {
+    let dir = file_name(dir);
+    let has_time = || name.get(..4).is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()));
+    dir.starts_with("--") && dir.ends_with("--") || has_time() && name.contains('_')
 }
 
 /// The names of the session files in a folder, and of its folders. The outer error says that no file descriptor is left.

@@ -139,20 +139,26 @@ impl Search<'_> {
     /// The files in the order in which they are searched, and the sessions that have subagents.
     fn files(&self) -> Result<(Vec<SearchedFile>, Vec<Owner>)> {
         let start = self.scope.start(self.process)?;
-        let mut sessions = self.scope.find(&start)?;
+        let (mut sessions, dirs) = self.scope.find_or(&start, |_| {})?;
         sessions.retain(|file| file.fingerprint.is_some());
+        let mut of_session: HashMap<String, Vec<Candidate>> = HashMap::new();
+        if self.options.subagents {
+            let mut alone = Vec::new();
+            for (file, session) in subagent_files(&sessions, &dirs, &start, &mut Vec::new())? {
+                let files = match session.and_then(|session| sessions.get(session)) {
+                    Some(session) => of_session.entry(session.path.clone()).or_default(),
+                    None => &mut alone,
+                };
+                files.extend(Some(file).filter(|file| file.fingerprint.is_some()));
+            }
+            sessions.append(&mut alone);
+        }
         // One session has no order.
         let catalog = self.location.filter(|_| self.options.only.is_none()).and_then(Catalog::open);
         sort_newest_first(&mut sessions, catalog.as_ref());
-        let mut of_session: HashMap<usize, Vec<Candidate>> = HashMap::new();
-        if self.options.subagents {
-            for (file, session) in subagent_files(&sessions, &start, &mut Vec::new())? {
-                of_session.entry(session).or_default().extend(Some(file).filter(|file| file.fingerprint.is_some()));
-            }
-        }
         let (mut files, mut owners) = (Vec::new(), Vec::new());
-        for (at, session) in sessions.into_iter().enumerate() {
-            let subagents = of_session.remove(&at).unwrap_or_default();
+        for session in sessions {
+            let subagents = of_session.remove(&session.path).unwrap_or_default();
             let owner = (!subagents.is_empty()).then_some(owners.len());
             owners.extend(owner.map(|_| Owner { file: session.clone(), shown: Mutex::new(None) }));
             files.push(SearchedFile { file: session, owner: None });

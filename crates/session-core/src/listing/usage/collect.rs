@@ -68,8 +68,8 @@ impl Collection<'_> {
             Reading { collection: self, cwd, done: 0, unreadable: Vec::new(), collected: Collected::default() };
         match self.source {
             UsageSource::Sessions(scope) => {
-                let files = scope.find_or(cwd, |error| reading.unreadable.push(error))?;
-                reading.read(files, self.location)?;
+                let (files, dirs) = scope.find_or(cwd, |error| reading.unreadable.push(error))?;
+                reading.read(files, &dirs, self.location)?;
             }
             UsageSource::File(path) => reading.read_one(path)?,
         }
@@ -116,11 +116,12 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads files and the sessions of their subagents that are below them.
-    fn read(&mut self, mut files: Vec<Candidate>, location: Option<&CatalogLocation>) -> Result<()> {
+    /// Reads files and the sessions of their subagents that are below them. `dirs` are directories of which `files` has
+    /// every session file.
+    fn read(&mut self, mut files: Vec<Candidate>, dirs: &[String], location: Option<&CatalogLocation>) -> Result<()> {
         let Collection { largest, cancelled, progress, .. } = *self.collection;
-        let (subagents, owners): (Vec<Candidate>, Vec<usize>) =
-            subagent_files(&files, self.cwd, &mut self.unreadable)?.into_iter().unzip();
+        let (subagents, owners): (Vec<Candidate>, Vec<Option<usize>>) =
+            subagent_files(&files, dirs, self.cwd, &mut self.unreadable)?.into_iter().unzip();
         let owned = files.len();
         files.extend(subagents);
         let total = self.done + files.len();
@@ -139,13 +140,13 @@ impl Reading<'_> {
         let (_, read) = into_inner(read);
         let is_read: Vec<bool> = read.iter().take(owned).map(Option::is_some).collect();
         for ((at, file), listed) in files.iter().enumerate().zip(read) {
-            let owner = at.checked_sub(owned).and_then(|subagent| owners.get(subagent));
+            let owner = at.checked_sub(owned).and_then(|subagent| owners.get(subagent).copied().flatten());
             let Some(listed) = listed else {
-                self.collected.left_out.extend(left_out(file, owner.is_some()));
+                self.collected.left_out.extend(left_out(file, at >= owned));
                 continue;
             };
             // Without its owner a subagent's session is one by itself.
-            let owner = owner.filter(|owner| is_read.get(**owner) == Some(&true)).and_then(|owner| files.get(*owner));
+            let owner = owner.filter(|owner| is_read.get(*owner) == Some(&true)).and_then(|owner| files.get(owner));
             let owner = owner.map(|owner| owner.path.clone());
             self.collected.sessions.push(UsageSession { owner, ..session(file.path.clone(), listed) });
         }
@@ -158,7 +159,7 @@ impl Reading<'_> {
         let file = candidate(path, self.cwd);
         let dir = file.dir.clone();
         let mut known = HashSet::from([file.name.clone()]);
-        self.read(vec![file.clone()], None)?;
+        self.read(vec![file.clone()], &[], None)?;
         let is_cancelled = || self.collection.cancelled.load(Ordering::Relaxed);
         if !is_cancelled() && !self.collected.sessions.iter().any(|session| session.path == path) {
             return Err(why(&file));
@@ -180,7 +181,7 @@ impl Reading<'_> {
             }
             known.extend(names.iter().cloned());
             let files = names.iter().map(|name| candidate(&paths::join(&dir, name), self.cwd)).collect();
-            self.read(files, None)?;
+            self.read(files, &[], None)?;
         }
     }
 }
