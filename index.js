@@ -856,3 +856,4 @@ module.exports.redactLines = nativeBinding.redactLines
 module.exports.sessionEntryToContextMessages = nativeBinding.sessionEntryToContextMessages
 module.exports.setAgentDir = nativeBinding.setAgentDir
 module.exports.tryLockFile = nativeBinding.tryLockFile
+module.exports.withoutEscapeSequences = nativeBinding.withoutEscapeSequences

@@ -25,4 +25,5 @@ export const {
 	sessionEntryToContextMessages,
 	setAgentDir,
 	tryLockFile,
+	withoutEscapeSequences,
 } = addon;

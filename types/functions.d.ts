@@ -292,3 +292,16 @@ export declare function entryKinds(): EntryKinds;
  * ```
  */
 export declare function tryLockFile(path: string): (() => void) | null;
+
+/**
+ * Removes the escape sequences of terminals (ECMA-48: colours, cursor movements, links, titles) from a text, because a
+ * reader does not see them. Search, lists and `pi-sessions` use the same rule: a sequence begins with U+001B, and an
+ * incomplete one is text. Other control characters stay, so the result is not yet safe for a terminal.
+ *
+ * @throws `TypeError` if it is not a string.
+ * @example
+ * ```ts
+ * console.log(withoutEscapeSequences("\u001b[32m12 passed\u001b[39m")); // → 12 passed
+ * ```
+ */
+export declare function withoutEscapeSequences(text: string): string;

@@ -1,7 +1,6 @@
 // `pi-sessions show`: prints a conversation.
-import { stripVTControlCharacters } from "node:util";
 import { partsOf, roleOf } from "../shared/entries.mjs";
-import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "../shared/text.mjs";
+import { clip, counted, safeBlock, safeLine, size, widthOf, withoutEscapeSequences, wrapped } from "../shared/text.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { findEntry, ID_COLUMNS, openReadOnly, sessionPath } from "./sessions.mjs";
@@ -93,7 +92,7 @@ function* conversation(manager, path, leaf, options) {
 			entry.type !== "message" &&
 			lines.length === 1 &&
 			!only.includes("\n") &&
-			widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
+			widthOf(withoutEscapeSequences(`${head}  ${only}`)) <= columns();
 		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
 	const resumed = resumeLines({ path, id: manager.getSessionId(), cwd: manager.getCwd() }, options);

@@ -1,10 +1,9 @@
 // `/find`: searches sessions while the user types, and opens the session at the chosen hit.
-import { stripVTControlCharacters } from "node:util";
 import { deleteSession, planDeletion } from "../shared/delete-session.mjs";
 import { speakerOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
 import { pieces } from "../shared/snippet.mjs";
-import { clip, count, counted, safeLine } from "../shared/text.mjs";
+import { clip, count, counted, safeLine, withoutEscapeSequences } from "../shared/text.mjs";
 import { library } from "../takeover/library.mjs";
 import { answer, refuse, withStatus } from "./answer.mjs";
 import { ageOf, titleOf } from "./find-text.mjs";
@@ -72,7 +71,7 @@ export async function find(pi, args, ctx) {
 	};
 	const textOfHit = (/** @type {SearchHit} */ hit) => {
 		const entry = managerOf(hit).getEntry(hit.entryId);
-		return entry && stripVTControlCharacters(textOf(entry));
+		return entry && withoutEscapeSequences(textOf(entry));
 	};
 	const search = (
 		/** @type {string} */ text,

@@ -1,7 +1,6 @@
 // Shows the entries before and after a hit on its branch, for reading. The leaf does not move.
-import { stripVTControlCharacters } from "node:util";
 import { partsOf, roleOf, speakerOf } from "../shared/entries.mjs";
-import { asText, clip, counted } from "../shared/text.mjs";
+import { asText, clip, counted, withoutEscapeSequences } from "../shared/text.mjs";
 import { ageOf, markedLines } from "./find-text.mjs";
 
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */
@@ -115,7 +114,7 @@ export class ReadView {
 			.filter(({ kind }) => kind !== "image")
 			.map(({ kind, title, text }) => (kind === "call" ? `${title}: ${text}` : text))
 			.join("\n\n");
-		const plain = stripVTControlCharacters(text);
+		const plain = withoutEscapeSequences(text);
 		const most = isFound ? FOUND_CHARS : OTHER_CHARS;
 		const role = roleOf(entry);
 		const head = `${clip(speakerOf(role), 20)} · ${ageOf({ timestamp: asText(entry.timestamp) })}`;

@@ -1,7 +1,9 @@
 // Makes texts of sessions safe for a terminal. They come from models, tools and web pages: escape sequences in them
 // could repaint the screen, set the clipboard or type commands.
-import { stripVTControlCharacters } from "node:util";
+import { createRequire } from "node:module";
 import stringWidth from "string-width";
+
+const require = createRequire(import.meta.url);
 
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
@@ -60,14 +62,33 @@ export function escapes(text) {
 }
 
 /**
+ * A text without the escape sequences of terminals, by the rule of search and lists.
+ * @param {string} text
+ * @returns {string}
+ */
+export function withoutEscapeSequences(text) {
+	if (!text.includes("\u001b")) return text;
+	try {
+		// The extension shows texts before it uses the addon, and few texts have sequences.
+		return require("../addon.js").withoutEscapeSequences(text);
+	} catch {
+		// Without the addon only messages are shown. What is left of a sequence cannot harm a terminal.
+		return text;
+	}
+}
+
+/**
  * Makes a text of several lines safe: removes colours and other sequences, shows control characters as symbols and
  * invisible characters as their numbers. Line ends and tabs stay.
  * @param {unknown} value
  */
-export function safeBlock(value) {
-	const text = asText(value);
+export const safeBlock = (value) => visible(withoutEscapeSequences(asText(value)));
+
+/** Shows the control characters and the invisible characters of a text. @param {string} text */
+function visible(text) {
 	if (/^[\t\n -~]*$/.test(text)) return text;
-	return stripVTControlCharacters(text.replace(/\r\n/g, "\n"))
+	return text
+		.replace(/\r\n/g, "\n")
 		.replace(/[\u2028\u2029]/g, "\n")
 		.replace(CONTROL, (found) => picture(found.charCodeAt(0)))
 		.toWellFormed()
@@ -105,8 +126,10 @@ function picture(code) {
  * @param {unknown} value
  */
 export function safeLine(value) {
-	// Removing sequences may join runs of spaces.
-	return safeBlock(asText(value).replace(GAPS, " ")).replace(GAPS, " ").trim();
+	// Removing sequences joins runs of spaces, and U+2028 becomes a line end.
+	return visible(withoutEscapeSequences(asText(value)).replace(GAPS, " "))
+		.replace(GAPS, " ")
+		.trim();
 }
 
 /** White space other than a single space, which is the most frequent and stays. */

@@ -15,7 +15,9 @@ use crate::factory::{self, FactoryFn};
 use crate::manager::context_messages;
 use crate::manager::from_objects::{self, objects};
 use pi_session_core::addon::memory::{push, OutOfMemory};
-use pi_session_core::addon::{each_entry_line, header_text, path_to, EntryKinds, FileMutex, FileStorage, Parent};
+use pi_session_core::addon::{
+    each_entry_line, header_text, path_to, wtf8_without_sequences, EntryKinds, FileMutex, FileStorage, Parent,
+};
 use pi_session_core::projection::{context_rows, project, Contribution};
 use pi_session_core::{paths, RowNo, Tree};
 
@@ -247,4 +249,11 @@ pub fn try_lock_file<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'e
         }
         None => js.null(),
     }
+}
+
+#[napi(catch_unwind)]
+pub fn without_escape_sequences<'env>(env: &'env Env, text: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let text = args::text(js, text, "text")?;
+    js.string(&wtf8_without_sequences(&text).or_throw(js)?)
 }

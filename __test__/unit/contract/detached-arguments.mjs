@@ -181,9 +181,8 @@ const WITHOUT_OBJECTS = `
 	getEntries getEntry getEntryCount getHeader getLabel getLeafEntry getLeafId getOutline getPath getSessionDir
 	getSessionFile getSessionId getSessionName getTree isPersisted onAppend reload resetLeaf setSessionFile
 	usesDefaultSessionDir filesOf findById forget isLocked repair verify assertValidSessionId findMostRecentSession
-	entryKinds loadEntriesFromFile parseSessionEntries readSessionHeader setAgentDir setParentSession tryLockFile`.split(
-	/\s+/,
-);
+	entryKinds loadEntriesFromFile parseSessionEntries readSessionHeader setAgentDir setParentSession tryLockFile
+	withoutEscapeSequences`.split(/\s+/);
 
 const kinds = [
 	[

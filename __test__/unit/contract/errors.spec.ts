@@ -141,6 +141,7 @@ const WRONG: Record<string, (dir: string) => unknown[]> = {
 	tryLockFile: () => [5],
 	usage: () => [{ by: "year" }],
 	verify: () => [5],
+	withoutEscapeSequences: () => [5],
 };
 
 test("every static and function: a wrong argument is an error with a code", async () => {

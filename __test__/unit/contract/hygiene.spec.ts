@@ -70,7 +70,7 @@ describe("index.d.ts", () => {
 	});
 });
 
-test("the exports are those of the contract, and six of this package's own", () => {
+test("the exports are those of the contract, and seven of this package's own", () => {
 	expect(
 		Object.keys(api)
 			.filter((name) => name !== "__napiBindingTarget")
@@ -82,6 +82,7 @@ test("the exports are those of the contract, and six of this package's own", () 
 			...["getLatestCompactionEntry", "loadEntriesFromFile", "migrateSessionEntries", "parseSessionEntries"],
 			...["projectContextEntry", "sessionEntryToContextMessages"],
 			...["entryKinds", "getConfiguredSessionDir", "readSessionHeader", "redactLines", "setAgentDir", "tryLockFile"],
+			"withoutEscapeSequences",
 		].sort(),
 	);
 });

@@ -147,6 +147,7 @@ pub mod usage {
 #[doc(hidden)]
 pub mod addon {
     pub use crate::base::error::code_of;
+    pub use crate::base::escape_sequences::wtf8_without_sequences;
     pub use crate::context::context_edit::{edited, needs_block_list, Edited};
     pub use crate::context::system_prompt::{replay, Date, SystemMessage};
     pub use crate::format::body::BodyOf;

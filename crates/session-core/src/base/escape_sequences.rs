@@ -5,10 +5,11 @@
 //! mean something else in UTF-8 text. An incomplete sequence is text.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::memchr;
 
-use super::memory;
+use super::memory::{self, append};
 
 /// The character that begins a sequence.
 pub(crate) const ESC: u8 = 0x1b;
@@ -50,22 +51,26 @@ pub(crate) fn sequence_end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The parts of a text between its escape sequences.
-pub(crate) fn plain_parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
+/// Where the parts of a text between its escape sequences are.
+fn plain_ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = Some(0);
     std::iter::from_fn(move || {
-        let text = rest.take()?;
-        let bytes = text.as_bytes();
-        let mut from = 0;
-        while let Some(at) = memchr(ESC, bytes.get(from..).unwrap_or_default()).map(|found| from + found) {
-            if let Some(length) = sequence_end(bytes.get(at..).unwrap_or_default()) {
-                rest = text.get(at + length..);
-                return text.get(..at);
+        let start_now = start.take()?;
+        let mut from = start_now;
+        while let Some(at) = memchr(ESC, text.get(from..)?).map(|found| from + found) {
+            if let Some(length) = sequence_end(text.get(at..)?) {
+                start = Some(at + length);
+                return Some(start_now..at);
             }
             from = at + 1;
         }
-        Some(text)
+        Some(start_now..text.len())
     })
+}
+
+/// The parts of a text between its escape sequences.
+pub(crate) fn plain_parts(text: &str) -> impl Iterator<Item = &str> {
+    plain_ranges(text.as_bytes()).filter_map(|range| text.get(range))
 }
 
 /// A text without its escape sequences.
@@ -80,6 +85,13 @@ pub(crate) fn without_sequences(text: &str) -> memory::Result<Cow<'_, str>> {
     plain.push_str(first);
     parts.for_each(|part| plain.push_str(part));
     Ok(Cow::Owned(plain))
+}
+
+/// As [`without_sequences`], of a text in WTF-8.
+pub fn wtf8_without_sequences(text: &[u8]) -> memory::Result<Vec<u8>> {
+    let mut plain = Vec::new();
+    plain_ranges(text).try_for_each(|range| append(&mut plain, text.get(range).unwrap_or_default()))?;
+    Ok(plain)
 }
 
 #[cfg(test)]
@@ -103,6 +115,7 @@ mod tests {
             ("\u{1b}\u{1b}[1mx", "\u{1b}x"),
         ] {
             assert_eq!(without_sequences(text).expect("memory"), plain, "{text:?}");
+            assert_eq!(wtf8_without_sequences(text.as_bytes()).expect("memory"), plain.as_bytes(), "{text:?}");
         }
     }
 }

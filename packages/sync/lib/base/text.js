@@ -1,6 +1,4 @@
 // Makes texts of others fit for a terminal: they come from a store, a session or a file that somebody else wrote.
-const { stripVTControlCharacters } = require("node:util");
-
 /** Control characters except the line end, direction marks, and other characters that nobody sees. */
 const INVISIBLE = /(?!\n)[\p{Cc}\u2028\u2029\ufff9-\ufffb\p{Default_Ignorable_Code_Point}]/gu;
 
@@ -10,10 +8,15 @@ const withVisibleEscapes = (text) =>
 		[...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
 	);
 
+/** A text without escape sequences. @param {string} text @returns {string} */
+const withoutEscapeSequences = (text) =>
+	// Few texts have any, and only these load the library.
+	text.includes("\u001b") ? require("pi-session-native").withoutEscapeSequences(text) : text;
+
 /** A text on one line, without escape sequences. @param {unknown} value */
 const safeLine = (value) =>
 	withVisibleEscapes(
-		stripVTControlCharacters(String(value))
+		withoutEscapeSequences(String(value))
 			.replace(/[\s\u0085]+/g, " ")
 			.trim()
 			.toWellFormed(),
