@@ -1,7 +1,7 @@
 //! What the calls of an open session used. Each entry is read once, by the first report after it came.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use napi::Result;
 
@@ -52,7 +52,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
             created: f64::NAN,
             usage,
             owner: None,
-            in_subagents: HashSet::new(),
+            in_subagents: HashMap::new(),
         }
     };
     let sessions = [session];

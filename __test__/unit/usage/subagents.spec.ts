@@ -413,6 +413,42 @@ describe("the result of a tool that ran a subagent", () => {
 		}
 	});
 
+	// Regression: one file was enough to leave out the result, so the cost of the two whose files were gone was lost.
+	test("counts with the part that is in none of its sessions if only some of them are left", async () => {
+		const dir = scratch();
+		const names = ["one", "two", "three"];
+		const run = (name: string) => join(dir, "2025_main", "r1", name);
+		const details = { results: names.map((name) => ({ sessionFile: join(run(name), "session.jsonl") })) };
+		const result = ran(0.9, 5, details);
+		const main = writeSession(
+			dir,
+			[...parentLines(undefined).slice(0, 3), message("c", "b", result), message("d", "c", spent(1, at(6)))],
+			"2025_main.jsonl",
+		);
+		for (const [number, name] of names.entries()) {
+			mkdirSync(run(name), { recursive: true });
+			writeSession(run(name), [
+				header({ id: name, timestamp: "2025-01-01T01:30:00.000Z" }),
+				// It began with a copy of the session's entries.
+				message("b", null, spent(2, at(1))),
+				message("x", "b", spent(0.3, at(2) + number)),
+			]);
+		}
+		const costs = async () => {
+			const found = [...(await reports(dir)), await usage({ path: main })];
+			return found.map(({ total }) => [Number(total.cost.toFixed(9)), total.calls]);
+		};
+		const four = <T>(value: T): T[] => [value, value, value, value];
+		expect(await costs()).toEqual(four([3.9, 5]));
+		// A call of the result stands for those of the sessions that are gone.
+		rmSync(run("one"), { recursive: true });
+		expect(await costs()).toEqual(four([3.9, 5]));
+		rmSync(run("two"), { recursive: true });
+		expect(await costs()).toEqual(four([3.9, 4]));
+		rmSync(run("three"), { recursive: true });
+		expect(await costs()).toEqual(four([3.9, 3]));
+	});
+
 	test("counts with its subagent for the working directory of the session", async () => {
 		const dir = scratch();
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");

@@ -4,8 +4,8 @@
 //! as often as in the session that has it most often.) It counts for the oldest of these sessions, whichever is read first. Calls
 //! are added one by one, the oldest session first and each in the order of its file, so that costs are the same to the last bit.
 //!
-//! What a subagent's session used counts for the session that it belongs to, and for that one's working directory. A tool result whose
-//! usage is what a subagent used is not added, if the subagent's session is.
+//! What a subagent's session used counts for the session that it belongs to, and for that one's working directory. Of a
+//! tool result whose usage is what subagents used only the part is added that is in none of their sessions.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -85,12 +85,15 @@ pub fn report<'a>(
             let has_time = !call.time.is_nan();
             if has_time && !(call.time >= options.since && call.time < options.until)
                 || !copies.is_new(position, call)?
-                || session.in_subagents.contains(&(at as u32))
             {
                 continue;
             }
+            let rest = session.in_subagents.get(&(at as u32));
+            if rest == Some(&Amounts::default()) {
+                continue;
+            }
             match has_time || !is_limited {
-                true => adding.add(root, call)?,
+                true => adding.add(root, &Call { amounts: *rest.unwrap_or(&call.amounts), ..call.clone() })?,
                 // Whether it is of that time is not known.
                 false => adding.left_out.without_time += 1,
             }

@@ -1,6 +1,6 @@
 //! Collecting what the calls of many sessions used: from the catalog, or from their files.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::slice;
@@ -232,7 +232,7 @@ fn session(path: String, listed: ListedSession) -> UsageSession {
         created,
         usage,
         owner: None,
-        in_subagents: HashSet::new(),
+        in_subagents: HashMap::new(),
     }
 }
 

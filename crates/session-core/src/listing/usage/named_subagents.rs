@@ -2,7 +2,9 @@
 //!
 //! Packages of subagents report what a subagent used as `usage` of the tool's result, as pi's documentation asks, and the subagent's
 //! session has the same calls. If the details of the result name that session, and it is among those that are added up, its calls count and
-//! the result does not. The session then counts for the one that names it, wherever its file is.
+//! the result does not. If only some of the sessions that it names are, the result counts with the part that it reports
+//! beyond their calls: otherwise the cost of the others would be lost. A session then counts for the one that names it,
+//! wherever its file is.
 
 use std::collections::HashMap;
 
@@ -10,6 +12,7 @@ use super::add_up::{owners, with_owners};
 use super::report::UsageSession;
 use crate::base::paths::{file_name, join, parent, resolve_from};
 use crate::io::session_files::ENDING;
+use crate::summary::usage::call::{Amounts, CallErrors};
 
 /// Where sessions are among those that are added up.
 struct Places {
@@ -49,8 +52,20 @@ pub(crate) fn id_in(file_name: &str) -> Option<&str> {
     Some(file_name.strip_suffix(ENDING)?.rsplit_once('_')?.1)
 }
 
-/// Finds the sessions that tool results name: makes each the one of a subagent, and notes the results whose calls it has. The oldest
-/// session comes first. `cwd` is what a relative path starts from.
+/// A tool result that names sessions.
+struct Naming {
+    /// The position of its session.
+    session: usize,
+    /// Its position among the calls of that session.
+    call: u32,
+    /// The positions of the sessions that it names, each once.
+    children: Vec<usize>,
+    /// Whether it names one that is not among the sessions.
+    has_missing: bool,
+}
+
+/// Finds the sessions that tool results name: makes each the one of a subagent, and notes which part of the results
+/// they have. The oldest session comes first. `cwd` is what a relative path starts from.
 pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     if sessions.iter().all(|session| session.usage.named_sessions.is_empty()) {
         return;
@@ -58,11 +73,19 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     let places = Places::of(sessions, cwd);
     let mut owners = owners(sessions);
     let is_below = |owners: &[Option<usize>], at: usize, other: usize| with_owners(owners, at).any(|at| at == other);
-    let mut found = Vec::new();
+    let mut results: Vec<Naming> = Vec::new();
     for (at, session) in sessions.iter().enumerate().filter(|(_, session)| !session.usage.named_sessions.is_empty()) {
         let begun = begun(session);
         for named in &session.usage.named_sessions {
-            let Some(child) = places.find(&named.name, session, cwd) else { continue };
+            // The names of a result follow each other.
+            if results.last().is_none_or(|last| (last.session, last.call) != (at, named.call)) {
+                results.push(Naming { session: at, call: named.call, children: Vec::new(), has_missing: false });
+            }
+            let Some(result) = results.last_mut() else { continue };
+            let Some(child) = places.find(&named.name, session, cwd) else {
+                result.has_missing = true;
+                continue;
+            };
             let has_begun_before = sessions.get(child).is_some_and(|child| child.created < begun);
             // A subagent may name the session that it belongs to, and a tool may read an older session.
             if is_below(&owners, at, child) || has_begun_before && !is_below(&owners, child, at) {
@@ -71,7 +94,9 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
             if let Some(owner @ None) = owners.get_mut(child) {
                 *owner = Some(at);
             }
-            found.push((at, named.call));
+            if !result.children.contains(&child) {
+                result.children.push(child);
+            }
         }
     }
     let paths: Vec<Option<String>> = owners
@@ -81,11 +106,51 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     for (session, owner) in sessions.iter_mut().zip(paths) {
         session.owner = owner.or(session.owner.take());
     }
-    for (at, call) in found {
-        if let Some(session) = sessions.get_mut(at) {
-            session.in_subagents.insert(call);
+    let mut known: HashMap<usize, Amounts> = HashMap::new();
+    for Naming { session, call, children, has_missing } in
+        results.into_iter().filter(|result| !result.children.is_empty())
+    {
+        let mut rest = Amounts::default();
+        if has_missing {
+            let calls = sessions.get(session).map(|session| session.usage.calls.as_slice()).unwrap_or_default();
+            rest = calls.get(call as usize).map(|call| call.amounts).unwrap_or_default();
+            for child in children {
+                let own =
+                    known.entry(child).or_insert_with(|| sessions.get(child).map(own_amounts).unwrap_or_default());
+                take(&mut rest, own);
+            }
+        }
+        if let Some(session) = sessions.get_mut(session) {
+            session.in_subagents.insert(call, rest);
         }
     }
+}
+
+/// What the calls of a session used, without those that it began with a copy of.
+fn own_amounts(session: &UsageSession) -> Amounts {
+    let mut sum = Amounts::default();
+    // Calls without a time are not known to be copies.
+    let is_copy = |time: f64| time < session.created;
+    let own = session.usage.calls.iter().filter(|call| !is_copy(call.time));
+    own.filter(|call| !call.errors.contains(CallErrors::NO_USAGE)).for_each(|call| sum.add(&call.amounts));
+    sum
+}
+
+/// Costs that differ by less are the same: their sums were rounded.
+const LEAST: f64 = 1e-9;
+
+/// Takes from `rest`, a part of a result, the amounts that are in a session, and from these what was taken: a session
+/// that several results name explains each of its calls once.
+fn take(rest: &mut Amounts, session: &mut Amounts) {
+    let (mut left, mut own) = (rest.to_array(), session.to_array());
+    for (left, own) in left.iter_mut().zip(&mut own) {
+        let taken = left.min(*own);
+        (*left, *own) = (*left - taken, *own - taken);
+        if *left < LEAST {
+            *left = 0.0;
+        }
+    }
+    (*rest, *session) = (Amounts::from_array(left), Amounts::from_array(own));
 }
 
 /// When a session was begun, or the one that it was forked from.

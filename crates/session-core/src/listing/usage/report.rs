@@ -1,7 +1,7 @@
 //! What a report of usage is, and how it is serialized for JavaScript.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde::ser::Serializer;
 use serde::Serialize;
@@ -29,8 +29,9 @@ pub struct UsageSession {
     pub usage: SessionUsage,
     /// Of a subagent's session: the file of the session that it belongs to, which may be another subagent's.
     pub owner: Option<String>,
-    /// The positions of the calls that are not added, because sessions of subagents have them: tool results that name such a session.
-    pub in_subagents: HashSet<u32>,
+    /// Tool results that name sessions of subagents which are added, by their positions among the calls: the part of
+    /// each that is in none of these sessions. A result without such a part is not added.
+    pub in_subagents: HashMap<u32, Amounts>,
 }
 
 /// A file that is not in the sums, or a directory whose files are not, and why.
