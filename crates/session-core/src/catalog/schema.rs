@@ -7,7 +7,8 @@ use super::error::{corrupt, foreign, is_busy, CatalogResult};
 /// Marks a database as a catalog: "pisc".
 pub(crate) const APPLICATION_ID: i32 = 0x7069_7363;
 
-/// The version of the tables. Raise it with every change of them: a catalog of an older version is rebuilt, one of a newer version is
+/// The version of the tables and of the values that are packed in them. Raise it with every change of a table, of a
+/// packed type, or of what a packed value means: a catalog of an older version is rebuilt, one of a newer version is
 /// left alone.
 pub(crate) const FORMAT_VERSION: i32 = 16;
 

@@ -45,6 +45,8 @@ pub struct Header {
 }
 
 /// The `parentSession` of a header.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ParentSession {
     /// The parent's path, WTF-8.
@@ -65,6 +67,8 @@ impl ParentSession {
 }
 
 /// The version in a header, as far as migrations distinguish versions.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Version {
     /// 1 or missing: entries have no ids.

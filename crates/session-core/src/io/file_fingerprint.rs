@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) type Nanos = i64;
 
 /// The identity of a file: its device and inode, on Windows its volume and file index.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileId {
     pub device: u64,
@@ -15,6 +17,8 @@ pub(crate) struct FileId {
 }
 
 /// Distinguishes the states of a file without reading it.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileFingerprint {
     pub file_id: FileId,

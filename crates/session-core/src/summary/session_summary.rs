@@ -25,6 +25,8 @@ use crate::json::reader::{read, Raw};
 use crate::lines::line_reader::{is_stopped, line_text};
 
 /// A session in a list, without its path and texts. Strings are WTF-8.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
     /// Its id.
@@ -108,6 +110,8 @@ impl ListedSession {
 }
 
 /// Whether a file is a session, by its lines.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 // We box no variant: there is one value for each file, and nearly all files are sessions.
 #[allow(clippy::large_enum_variant)]
@@ -131,6 +135,8 @@ impl FileKind {
 }
 
 /// How far a file was read, and the result so far.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SummaryProgress {
     /// The result of the complete lines.

@@ -11,6 +11,8 @@ use crate::json::string_bytes;
 use crate::lines::line_reader::line_text;
 
 /// The numbers that usage adds up: tokens of each kind, and the cost in dollars.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Amounts {
@@ -49,6 +51,8 @@ impl Amounts {
 }
 
 /// The errors in the data of a call: a set of bits. A wrong amount is left out of the sums, never replaced by a guess.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallErrors(pub u8);
 
@@ -83,6 +87,8 @@ impl CallErrors {
 
 /// A model call of a session: an assistant message, a usage entry, or a tool result, compaction or branch summary with
 /// `usage`.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// A hash that distinguishes the call from other calls. The copies of a call in forks have the same hash.

@@ -22,6 +22,8 @@ const MAX_NAMES: usize = 1000;
 const OTHER: &[u8] = b"(other)";
 
 /// A large entry.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LargeEntry {
     /// The length of its line in bytes, with the newline.
@@ -38,6 +40,8 @@ impl LargeEntry {
 }
 
 /// A session that a tool result names. It contains the calls whose sum is the usage of the result.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedSession {
     /// The index of the tool result in the session's list of calls.
@@ -48,6 +52,8 @@ pub struct NamedSession {
 }
 
 /// The usage that was collected from a session.
+// The catalog has it packed: a change of its fields, their order or types raises `FORMAT_VERSION` in
+// `catalog/schema.rs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
     /// The calls, in the order of the file.
