@@ -155,7 +155,8 @@ fn end_of_match(string: &[u8], from: usize, characters: &[u32]) -> Option<usize>
     let mut next = Vec::new();
     for &character in characters {
         for &at in &ends {
-            let plain = character_at(string, at, 1)?;
+            // Only this way to read the string has come to its end.
+            let Some(plain) = character_at(string, at, 1) else { continue };
             let is_plain = plain.0 != BACKSLASH;
             for level in 1..=if is_plain { 1 } else { LEVELS } {
                 let read =
