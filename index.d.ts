@@ -1585,12 +1585,14 @@ export interface UsageLeftOut {
 export interface SessionFiles {
 	/** The backups of migrations and repairs (`.v1.bak`, `.bak`). */
 	backups: string[];
-	/** The session files of its subagents. */
+	/** The session files of its subagents, damaged ones too. */
 	subagents: string[];
 	/**
 	 * The folder of these session files, if it contains nothing else; null if there is no folder or it contains other
 	 * files.
 	 */
+	/** What else is in the folder of these session files, at any depth: files that are not sessions, and links. */
+	others: string[];
 	folder: string | null;
 }
 

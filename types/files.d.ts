@@ -12,8 +12,10 @@
 export interface SessionFiles {
 	/** The backups of migrations and repairs (`.v1.bak`, `.bak`). */
 	backups: string[];
-	/** The session files of its subagents. */
+	/** The session files of its subagents, damaged ones too. */
 	subagents: string[];
+	/** What else is in the folder of these session files, at any depth: files that are not sessions, and links. */
+	others: string[];
 	/**
 	 * The folder of these session files, if it contains nothing else; null if there is no folder or it contains other
 	 * files.

@@ -23,8 +23,8 @@ import { timeOfDay } from "./times.mjs";
  * undefined for damaged files, which lists leave out
  */
 /**
- * @typedef {{ path: string, id?: string, files: string[], target?: string, isInTrash?: boolean, isCatalogClean?:
- * boolean, error?: string }} Row what was deleted, or would be
+ * @typedef {{ path: string, id?: string, files: string[], stays: string[], target?: string, isInTrash?: boolean,
+ * isCatalogClean?: boolean, error?: string }} Row what was deleted, or would be
  */
 
 /** Width of the ids shown, in columns. */
@@ -142,8 +142,11 @@ function preview(planned) {
 		],
 		rows,
 	);
-	return [...shown, ...links];
+	return [...shown, ...links, ...planned.flatMap(staying)];
 }
+
+/** Lines about the files beside a session's subagents that are not deleted. @param {{ stays: string[] }} planned */
+const staying = ({ stays }) => stays.map((path) => `stays: ${safeLine(path)}, which is not a session`);
 
 /** @param {Planned[]} planned */
 function questionOf({ length, 0: first }) {
@@ -154,7 +157,13 @@ function questionOf({ length, 0: first }) {
 }
 
 /** @param {Planned} planned @returns {Row} */
-const rowOf = ({ path, paths, info, target }) => ({ path, ...(info && { id: info.id }), files: paths, target });
+const rowOf = ({ path, paths, info, stays, target }) => ({
+	path,
+	...(info && { id: info.id }),
+	files: paths,
+	stays,
+	target,
+});
 
 /** @param {Planned} planned @param {Options} options @returns {Row} */
 function done(planned, options) {
@@ -166,8 +175,9 @@ function done(planned, options) {
 }
 
 /** @param {Row} row */
-function described({ path, isInTrash, isCatalogClean, error }) {
+function described({ path, stays, isInTrash, isCatalogClean, error }) {
 	if (error !== undefined) return `${paint.red("not deleted")}  ${safeLine(path)}: ${safeLine(error)}`;
 	const catalog = isCatalogClean ? "" : `\n  ${CATALOG_WARNING}`;
-	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${catalog}`;
+	const others = staying({ stays }).map((line) => `\n  ${line}`);
+	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${others.join("")}${catalog}`;
 }

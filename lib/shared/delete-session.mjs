@@ -17,6 +17,7 @@ import { isDeepStrictEqual } from "node:util";
  * @property {number} subagents the number of subagents' sessions
  * @property {string[]} files the session's file and its subagents' session files
  * @property {Record<string, string>} states of `files`, to notice a change between the plan and the deletion
+ * @property {string[]} stays files and links in the folder of the subagents that are not sessions, and stay
  * @property {string} [inUse] why the session may be in use
  * @property {boolean} hasTrash whether the command `trash` is installed, so that deleted files can be restored
  * @property {string} [target] where the session's file leads if it is a symbolic link. As in pi only the link is
@@ -32,7 +33,7 @@ const IN_USE_MS = 60_000;
  * @returns {Deletion}
  */
 export function planDeletion(manager, path) {
-	const { backups, subagents, folder } = manager.filesOf(path);
+	const { backups, subagents, others, folder } = manager.filesOf(path);
 	const files = [path, ...subagents];
 	return {
 		path,
@@ -41,6 +42,7 @@ export function planDeletion(manager, path) {
 		subagents: subagents.length,
 		files,
 		states: statesOf(files),
+		stays: others,
 		inUse: useOf(manager, files),
 		hasTrash: hasTrash(),
 		target: lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? realpathSync(path) : undefined,

@@ -53,7 +53,7 @@ describe("deletes", () => {
 		expect(catalog()).toContain("what was said");
 		expect(await goodJson(at, ["delete", "family", "--dry-run"])).toEqual({
 			dryRun: true,
-			sessions: [{ path, id: "family", files: [own[2], own[1], path] }],
+			sessions: [{ path, id: "family", files: [own[2], own[1], path], stays: [] }],
 		});
 		for (const file of own) expect(existsSync(file)).toBe(true);
 		const out = await good(at, ["delete", "family", "--yes"], { PATH: "" });
@@ -128,7 +128,7 @@ describe("deletes", () => {
 		symlinkSync(elsewhere, link);
 		const target = realpathSync(elsewhere);
 		expect((await goodJson(at, ["delete", "linked", "--dry-run"])).sessions).toEqual([
-			{ path: link, id: "linked", files: [link], target },
+			{ path: link, id: "linked", files: [link], stays: [], target },
 		]);
 		const out = await good(at, ["delete", "linked", "--yes"], { PATH: "" });
 		expect(out).toContain(`${link} is a link. The file that it leads to stays: ${target}\n`);
@@ -245,6 +245,30 @@ describe("leaves alone", () => {
 		await good(at, ["delete", "notes.jsonl", "--yes"]);
 		expect(readdirSync(at.cwd)).toEqual(["notes"]);
 		expect(readdirSync(join(at.cwd, "notes"))).toEqual(["mine.txt"]);
+	});
+
+	// Regression: a subagent's session with a torn header stayed, and nothing named what stayed.
+	test("what is no session in a session's folder, which is named; damaged sessions go", async () => {
+		const at = world();
+		const { path, own } = family(at);
+		const run0 = join(own[1] as string, "abc/run-0");
+		const [torn, events, page] = ["torn.jsonl", "events.jsonl", "page.html"].map((name) => join(run0, name)) as [
+			string,
+			string,
+			string,
+		];
+		const line = `${JSON.stringify(said("hi", "2025-01-01T00:00:00.000Z"))}\n`;
+		writeFileSync(torn, `{"type":"sess\n${line}`);
+		writeFileSync(events, '{"event":"start"}\n');
+		writeFileSync(page, "<p>");
+		for (const file of [torn, events, page]) utimesSync(file, 1e9, 1e9);
+		const stays = `stays: ${events}, which is not a session\n`;
+		expect(await good(at, ["delete", "family", "--dry-run"])).toContain(stays);
+		const out = await good(at, ["delete", "family", "--yes"]);
+		expect(out).toContain(`  ${stays}`);
+		expect(out).toContain(`  stays: ${page}, which is not a session`);
+		expect(readdirSync(run0).sort()).toEqual(["events.jsonl", "page.html"]);
+		expect(existsSync(path)).toBe(false);
 	});
 
 	test("everything, where nobody answers, or the answer is no", async () => {

@@ -2,14 +2,16 @@
 //! subagents.
 //!
 //! A session may have any name in any directory. So a folder that only happens to have its name (`notes.jsonl`,
-//! `notes/`) is the session's folder only if it contains nothing but sessions.
+//! `notes/`) is the session's folder only if it contains nothing but sessions. A damaged session is one, too.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::base::error::{Result, WithCall};
 use crate::base::paths::{absolute_text, path_text};
+use crate::index::verify::verify;
 use crate::io::fs;
 use crate::io::session_files::ENDING;
 use crate::rewrite::backup::backups_of;
@@ -20,8 +22,10 @@ use crate::summary::header_scan::header_of;
 pub struct Belongings {
     /// The backups beside the session's file.
     pub backups: Vec<String>,
-    /// The session files of its subagents, in folders at any depth.
+    /// The session files of its subagents, in folders at any depth, damaged ones too.
     pub subagents: Vec<String>,
+    /// The other content of the folder of the subagents, at any depth: files that are not sessions, and links.
+    pub others: Vec<String>,
     /// The folder of the subagents, if it contains only their session files.
     pub folder: Option<String>,
 }
@@ -38,11 +42,13 @@ pub fn belongings(path: impl AsRef<Path>) -> Result<Belongings> {
     let texts = |paths: Vec<PathBuf>| paths.iter().filter_map(|path| Some(path_text(path).ok()?.to_owned())).collect();
     let mut found = Belongings { backups: texts(backups), ..Belongings::default() };
     let Some(folder) = path.strip_suffix(ENDING) else { return Ok(found) };
-    let FolderContent { mut sessions, has_others } = content_of(Path::new(folder))?;
+    let FolderContent { mut sessions, mut others } = content_of(Path::new(folder))?;
     if !sessions.is_empty() {
         sessions.sort();
-        found.folder = Some(folder.to_owned()).filter(|_| !has_others);
+        others.sort();
+        found.folder = Some(folder.to_owned()).filter(|_| others.is_empty());
         found.subagents = texts(sessions);
+        found.others = texts(others);
     }
     Ok(found)
 }
@@ -51,8 +57,8 @@ pub fn belongings(path: impl AsRef<Path>) -> Result<Belongings> {
 #[derive(Debug, Default)]
 struct FolderContent {
     sessions: Vec<PathBuf>,
-    /// Whether there are other files: links, or files that are not sessions.
-    has_others: bool,
+    /// Files that are not sessions, and links.
+    others: Vec<PathBuf>,
 }
 
 /// The content of a folder; empty if the path leads to no folder.
@@ -70,17 +76,22 @@ fn content_of(folder: &Path) -> Result<FolderContent> {
             let has_name = entry.file_name().to_str().is_some_and(|name| name.ends_with(ENDING));
             if kind.is_dir() {
                 waiting.push(path);
-            } else if kind.is_file()
-                && has_name
-                && header_of(&path).with_call("open", &path.to_string_lossy())?.is_some()
-            {
+            } else if kind.is_file() && has_name && is_session(&path).with_call("open", &path.to_string_lossy())? {
                 content.sessions.push(path);
             } else {
-                content.has_others = true;
+                content.others.push(path);
             }
         }
     }
     Ok(content)
+}
+
+/// Whether a file is a session, or what is left of one.
+fn is_session(path: &Path) -> io::Result<bool> {
+    if header_of(path)?.is_some() {
+        return Ok(true);
+    }
+    Ok(verify(path).is_ok_and(|report| report.other_format.is_none()))
 }
 
 #[cfg(test)]
@@ -108,14 +119,25 @@ mod tests {
         let want = Belongings {
             backups: vec![at("s.jsonl.bak"), at("s.jsonl.v1.bak.2")],
             subagents: vec![at("s/a.jsonl"), at("s/b/run-0/session.jsonl")],
+            others: Vec::new(),
             folder: Some(at("s")),
         };
         assert_eq!(belongings(at("s.jsonl")).expect("found"), want);
         write("s/b/data.jsonl", "{\"id\":\"x\"}\n");
+        write("s/b/page.html", "<p>");
         let found = belongings(at("s.jsonl")).expect("found");
-        assert_eq!(found, Belongings { folder: None, ..want });
+        let others = vec![at("s/b/data.jsonl"), at("s/b/page.html")];
+        assert_eq!(found, Belongings { folder: None, others, ..want });
         write("other.jsonl", HEADER);
         write("other/notes.txt", "mine");
         assert_eq!(belongings(at("other.jsonl")).expect("found"), Belongings::default());
+        // Regression: a subagent's session with a torn header kept the folder, and stayed after a deletion.
+        write("torn.jsonl", HEADER);
+        write("torn/a/session.jsonl", "{\"type\":\"sess\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
+        let (subagents, folder) = (vec![at("torn/a/session.jsonl")], Some(at("torn")));
+        assert_eq!(
+            belongings(at("torn.jsonl")).expect("found"),
+            Belongings { subagents, folder, ..Belongings::default() }
+        );
     }
 }
