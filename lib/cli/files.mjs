@@ -13,13 +13,17 @@ import {
 	writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { tryLockFile } from "../../index.mjs";
 import { replaceFile } from "../shared/replace-file.js";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
 
-/** The beginning of the names of drafts, which no other program uses. */
-const DRAFT = ".pi-session-native-draft-";
+/**
+ * The beginning and the end of the names of drafts: those of the library's temporary files, which redactions and other
+ * writers remove after their process was killed.
+ */
+const [PREFIX, SUFFIX] = [".pi-session-", ".tmp"];
 /** A draft older than this belongs to a process that was killed. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 
@@ -61,24 +65,43 @@ async function writeWhole(path, pieces, force) {
 	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
 		throw new CommandError(`The directory does not exist: ${dir}`);
 	sweep(dir);
-	const draft = join(dir, `${DRAFT}${randomUUID()}`);
+	const draft = join(dir, `${PREFIX}${randomUUID().replaceAll("-", "")}${SUFFIX}`);
 	const off = onSignal(() => rmSync(draft, { force: true }));
+	const release = lockDraft(draft);
 	try {
-		await fill(draft, "wx", pieces);
+		await fill(draft, "w", pieces);
 		if (force) await replaceFile(draft, path);
 		else await claim(draft, path);
 	} catch (error) {
 		rmSync(draft, { force: true });
 		throw error;
 	} finally {
+		release?.();
 		off();
+	}
+}
+
+/**
+ * Creates a draft and locks it, so that no process takes it for one of a killed process. Returns a function that
+ * releases the lock.
+ * @param {string} draft
+ */
+function lockDraft(draft) {
+	// On Windows we could not write to a locked file. If a draft is removed there, the command fails.
+	if (process.platform === "win32") return undefined;
+	try {
+		return tryLockFile(draft);
+	} catch (error) {
+		// On a file system without locks no temporary file is removed.
+		if (["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"].includes(String(Object(error).code))) return undefined;
+		throw error;
 	}
 }
 
 /** Removes drafts that killed processes have left in a directory. @param {string} dir */
 function sweep(dir) {
 	try {
-		for (const name of readdirSync(dir).filter((name) => name.startsWith(DRAFT))) {
+		for (const name of readdirSync(dir).filter((name) => name.startsWith(PREFIX) && name.endsWith(SUFFIX))) {
 			const path = join(dir, name);
 			if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > ABANDONED_MS)
 				rmSync(path, { force: true });

@@ -1,5 +1,5 @@
 // `pi-sessions fork` and `pi-sessions export`: copy a session or one of its branches.
-import { existsSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { CURRENT_SESSION_VERSION, getDefaultSessionDir, SessionManager } from "../../index.mjs";
 import { roleOf } from "../shared/entries.mjs";
@@ -76,7 +76,7 @@ async function forkAt(source, entry, options) {
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);
 	if ((SessionManager.verify(source).version ?? 0) < CURRENT_SESSION_VERSION)
-		return await forkOldAt(looked, source, id, options);
+		return await forkOldAt(source, id, options);
 	// As for a whole session, the fork goes to the session directory of its working directory.
 	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, { sessionDir: dir, ...UNLOCKED });
@@ -86,12 +86,31 @@ async function forkAt(source, entry, options) {
 
 /**
  * The same for a file of version 1 or 2, which stays unchanged: the entries are migrated in memory only.
- * @param {Manager} looked
  * @param {string} source
  * @param {string} id
  * @param {ForkOptions} options
  */
-async function forkOldAt(looked, source, id, options) {
+async function forkOldAt(source, id, options) {
+	// If a redaction replaces the source meanwhile, the fork may contain what was taken out. A redaction that begins
+	// later finds the fork.
+	for (;;) {
+		const before = statSync(source, { bigint: true });
+		const file = await writeForkAt(source, id, options);
+		const now = statSync(source, { bigint: true, throwIfNoEntry: false });
+		if (now === undefined || (now.dev === before.dev && now.ino === before.ino))
+			return SessionManager.open(file, UNLOCKED);
+		rmSync(file);
+	}
+}
+
+/**
+ * Returns the path of the fork's file.
+ * @param {string} source
+ * @param {string} id
+ * @param {ForkOptions} options
+ */
+async function writeForkAt(source, id, options) {
+	const looked = openReadOnly(source);
 	const header = /** @type {import("../../index.js").SessionHeader} */ (looked.getHeader());
 	const migrated = SessionManager.inMemory(looked.getCwd(), undefined, [header, ...looked.getEntries()]);
 	migrated.createBranchedSession(id);
@@ -104,7 +123,7 @@ async function forkOldAt(looked, source, id, options) {
 	});
 	const file = /** @type {string} */ (made.getSessionFile());
 	await writeText(file, jsonLines(made, entries), { force: false, source });
-	return SessionManager.open(file, UNLOCKED);
+	return file;
 }
 
 /**

@@ -12,9 +12,10 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { bin, branched, put, run, runProgram, type World, world } from "../../support/cli.js";
-import { api, assistant, type Json, message, modeOf, snapshot, user } from "../../support/scratch.js";
+import { bin, branched, good, put, run, runProgram, type World, world } from "../../support/cli.js";
+import { api, assistant, type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 
 /** Entries whose bodies are read from the file while the new one is written. */
 const large: Json[] = Array.from({ length: 50 }, (_, at) =>
@@ -134,7 +135,7 @@ describe("a file is whole or not there", () => {
 	test("what a killed export left is removed by one on another day", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
-		const left = join(at.cwd, ".pi-session-native-draft-01");
+		const left = join(at.cwd, ".pi-session-01.tmp");
 		writeFileSync(left, "half");
 		utimesSync(left, 0, 0);
 		expect(await way(at, source, WAYS[0])).toMatchObject({ code: 0 });
@@ -200,11 +201,38 @@ describe("a file is whole or not there", () => {
 			),
 		);
 		const line = `'${process.execPath}' '${bin}' export '${source}' -o copy.md & pid=$!
-			for ((i = 0; i < 30000; i++)); do compgen -G '.pi-session-native-draft-*' > /dev/null && break; sleep 0.01; done
-			compgen -G '.pi-session-native-draft-*' > /dev/null && kill -TERM $pid; wait $pid; echo $?`;
+			for ((i = 0; i < 30000; i++)); do compgen -G '.pi-session-*.tmp' > /dev/null && break; sleep 0.01; done
+			compgen -G '.pi-session-*.tmp' > /dev/null && kill -TERM $pid; wait $pid; echo $?`;
 		expect((await runProgram("bash", ["-c", line], at)).out).toBe("143\n");
 		expect(readdirSync(at.cwd)).toEqual([]);
 	});
+});
+
+// Regression: the draft stayed with the secret, and redact said that nothing was left.
+test("a redaction removes the draft of a killed fork or export, and leaves a living one", async () => {
+	const at = world();
+	const source = put(at, "s-1", [message("a", null, user("hunter2"))]);
+	const dir = dirname(source);
+	const drafts = (): string[] => readdirSync(dir).filter((name) => name.endsWith(".tmp"));
+	const secret = `${JSON.stringify(message("a", null, user("hunter2")))}\n`;
+	// The second piece is asked for after the first was written.
+	const writing = (end: string): string => `
+		import { readdirSync } from "node:fs";
+		import { writeText } from ${JSON.stringify(pathToFileURL(join(root, "lib/cli/files.mjs")).href)};
+		import { SessionManager } from ${JSON.stringify(pathToFileURL(join(root, "index.mjs")).href)};
+		const [source, dir] = ${JSON.stringify([source, dir])};
+		const drafts = () => readdirSync(dir).filter((name) => name.endsWith(".tmp"));
+		function* pieces() { yield ${JSON.stringify(secret)}; ${end} }
+		await writeText(dir + "/copy.md", pieces(), { force: false, source });`;
+	const ended = (end: string) => runProgram(process.execPath, ["--input-type=module", "-e", writing(end)], at);
+	await ended('process.kill(process.pid, "SIGKILL");');
+	expect(drafts()).toHaveLength(1);
+	expect(await good(at, ["redact", "s-1", "--text", "hunter2"])).toContain("1 temporary file of killed processes");
+	expect(drafts()).toEqual([]);
+	if (process.platform === "win32") return;
+	const redact = 'SessionManager.redact(dir, { text: "hunter2" }); console.log(drafts().length);';
+	expect(await ended(redact)).toMatchObject({ code: 0, out: "1\n" });
+	expect(drafts()).toEqual([]);
 });
 
 describe("standard output that takes nothing", () => {
