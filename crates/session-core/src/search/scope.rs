@@ -101,6 +101,10 @@ impl<'a> Texts<'a, '_> {
         let mut is_searched = false;
         for (scope, text) in facts.searched() {
             is_searched = true;
+            // Only an answer has texts of other scopes in it.
+            if !self.scopes.contains(&scope) && !matches!(text.form, TextForm::Answer) {
+                continue;
+            }
             let mut fields = text.field.split('.');
             let mut value = fields.next().and_then(|field| object.get(field));
             for field in fields {
