@@ -1567,8 +1567,12 @@ export interface UsageLeftOut {
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;
-	/** Files that could not be read or are not sessions, and directories that could not be read. */
-	files: { path: string; error: string }[];
+	/**
+	 * Files that could not be read or are not sessions, and directories that could not be read. `otherFormat` is the
+	 * format of a file that is not a session of pi, as in `VerifyReport`; null for a damaged session, and for everything
+	 * that could not be read.
+	 */
+	files: { path: string; error: string; otherFormat: string | null }[];
 }
 
 // Types of all files of a session.
@@ -1587,12 +1591,12 @@ export interface SessionFiles {
 	backups: string[];
 	/** The session files of its subagents, damaged ones too. */
 	subagents: string[];
+	/** What else is in the folder of these session files, at any depth: files that are not sessions, and links. */
+	others: string[];
 	/**
 	 * The folder of these session files, if it contains nothing else; null if there is no folder or it contains other
 	 * files.
 	 */
-	/** What else is in the folder of these session files, at any depth: files that are not sessions, and links. */
-	others: string[];
 	folder: string | null;
 }
 
@@ -1835,7 +1839,10 @@ export interface VerifyReport {
 	cycles: EntryCycle[];
 	totals: FaultTotals;
 	endsWithNewline: boolean;
-	/** No damage, but a provider may refuse the conversation. The first 1,000 in the context of the leaf, by line. */
+	/**
+	 * No damage, but a provider may refuse the conversation. The first 1,000 in the context of the leaf, by line; empty
+	 * for a session of version 1, because its entries have no ids before it is migrated.
+	 */
 	unpairedCalls: UnpairedCall[];
 }
 

@@ -219,7 +219,10 @@ export interface VerifyReport {
 	cycles: EntryCycle[];
 	totals: FaultTotals;
 	endsWithNewline: boolean;
-	/** No damage, but a provider may refuse the conversation. The first 1,000 in the context of the leaf, by line. */
+	/**
+	 * No damage, but a provider may refuse the conversation. The first 1,000 in the context of the leaf, by line; empty
+	 * for a session of version 1, because its entries have no ids before it is migrated.
+	 */
 	unpairedCalls: UnpairedCall[];
 }
 

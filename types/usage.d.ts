@@ -187,6 +187,10 @@ export interface UsageLeftOut {
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;
-	/** Files that could not be read or are not sessions, and directories that could not be read. */
-	files: { path: string; error: string }[];
+	/**
+	 * Files that could not be read or are not sessions, and directories that could not be read. `otherFormat` is the
+	 * format of a file that is not a session of pi, as in `VerifyReport`; null for a damaged session, and for everything
+	 * that could not be read.
+	 */
+	files: { path: string; error: string; otherFormat: string | null }[];
 }

@@ -54,9 +54,12 @@ export async function stats(query, options) {
 	else await writePaged(() => lines(report, options), options);
 	const { files } = report.leftOut;
 	if (!options.json)
-		for (const { path, error } of files)
-			process.stderr.write(`Left out: ${safeLine(error.includes(path) ? error : `${path}: ${error}`)}\n`);
-	return files.length > 0 ? 1 : 0;
+		for (const { path, error, otherFormat } of files) {
+			const why = otherFormat === null ? error : `not a pi session, ${otherFormat}`;
+			process.stderr.write(`Left out: ${safeLine(why.includes(path) ? why : `${path}: ${why}`)}\n`);
+		}
+	// As in `verify --all`, files of other programs are no faults.
+	return files.some(({ otherFormat }) => otherFormat === null) ? 1 : 0;
 }
 
 /**

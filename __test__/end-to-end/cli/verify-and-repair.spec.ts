@@ -189,6 +189,32 @@ describe("the most damaged files", () => {
 	});
 });
 
+// Regression: entries of version 1 have no ids, so without its header line the file was called no session of pi.
+test("a session of version 1 without its header line is faulty, and stays as it is", async () => {
+	const at = world();
+	const path = put(at, "s-old", []);
+	const lines = [user("a question"), { role: "hookMessage", content: "x" }].map((message) =>
+		JSON.stringify({ type: "message", timestamp: "2025-01-01T00:00:00.000Z", message }),
+	);
+	writeFileSync(path, `${lines.join("\n")}\n`);
+	expect(await run(at, ["verify", "--all"])).toMatchObject({
+		code: 1,
+		out: expect.stringContaining("1 session file: 0 good, 1 faulty, 0 unreadable"),
+	});
+	expect(await run(at, ["stats", "--all"])).toMatchObject({ code: 1, err: expect.stringContaining(path) });
+	expect(await run(at, ["repair", path])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("cannot be repaired"),
+	});
+	expect(readFileSync(path, "utf8")).toBe(`${lines.join("\n")}\n`);
+	// Another program's lines with such a message.
+	writeFileSync(
+		path,
+		'{"type":"message","message":{"role":"developer","content":"x"}}\n{"type":"message","message":5}\n',
+	);
+	expect((await run(at, ["verify", "--all"])).code).toBe(0);
+});
+
 // Regression: repair made sessions of files of other programs, and verify --all called them faulty.
 test("files of other programs are no damaged sessions", async () => {
 	const at = world();

@@ -331,7 +331,11 @@ describe("usage", () => {
 		});
 		expect({ sessions, entries }).toEqual({ sessions: 1, entries: 2 });
 		expect(leftOut.files).toEqual([
-			{ path: join(dir, "poem.jsonl"), error: expect.stringContaining("is not a valid pi session") },
+			{
+				path: join(dir, "poem.jsonl"),
+				error: expect.stringContaining("is not a valid pi session"),
+				otherFormat: "a file without a header or an entry of pi's",
+			},
 		]);
 		expect(by.session).toMatchObject([
 			{ key: path, cwd: "/project", title: "go", calls: 1, models: [{ key: "acme/large", cost: 0.5 }] },

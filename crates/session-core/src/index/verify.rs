@@ -8,15 +8,17 @@ use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, collect, push};
 use crate::base::paths::absolute_text;
 use crate::base::wtf8::copy_lossy;
+use crate::format::agent_message::Role;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, EntryKind, Line, ParentAs};
 use crate::format::header::{Header, HeaderFields, Version};
+use crate::format::message_head::MessageFields;
 use crate::format::other_format::OtherFormat;
 use crate::index::damage_report::{FaultReport, Totals};
 use crate::index::salvage::{damaged_text, pieces, salvaged_entry};
 use crate::index::surveyed_line::{LineClass, SurveyedLine};
 use crate::index::unpaired_calls::{unpaired_calls, UnpairedCall};
 use crate::json::reader::{is_json, read, Raw};
-use crate::json::Value;
+use crate::json::{fields, Value};
 use crate::lines::file_window::WHOLE;
 use crate::lines::line_reader::{line_text, LineReader};
 use crate::storage::file::FileStorage;
@@ -51,7 +53,8 @@ pub struct VerifyReport {
     /// Whether the last line has a newline, or there is no line.
     pub ends_with_newline: bool,
     /// The first 1,000 tool calls without a result, and results without a call, in the context of the leaf. A provider
-    /// may refuse them. They are not damage.
+    /// may refuse them. They are not damage. Empty for a session of version 1, whose entries have no ids before it is
+    /// migrated.
     pub unpaired_calls: Vec<UnpairedCall>,
 }
 
@@ -166,8 +169,11 @@ impl Survey {
             Line::Damaged(Damage::NoId) if first_version => Ok(Some(LineClass::Entry)),
             Line::Damaged(damage) => Ok(Some(LineClass::Damaged(damage))),
         })??;
-        if self.other_format.is_none() && found == Some(LineClass::Damaged(Damage::NoId)) {
-            self.other_format = OtherFormat::of_line(text)?;
+        if found == Some(LineClass::Damaged(Damage::NoId)) {
+            self.has_entries_of_pi |= is_message_of_version_1(text)?;
+            if self.other_format.is_none() {
+                self.other_format = OtherFormat::of_line(text)?;
+            }
         }
         // A header that is not in the first line is better than none.
         let late_header = found == Some(LineClass::Damaged(Damage::LateHeader)) && self.header.is_none();
@@ -232,6 +238,23 @@ fn format_of_damaged_first_line(text: &str) -> Option<OtherFormat> {
             piece.has("kind", b"header").then_some(OtherFormat::PiAgentCore)
         }
     })
+}
+
+fields! {
+    /// The fields by which a line without an id is known as an entry of version 1.
+    struct OldMessage<V> {
+        kind: V = "type",
+        message: V = "message",
+    }
+}
+
+/// Whether a line is a message of version 1, whose entries have no ids. Claude Code writes the role as the type.
+fn is_message_of_version_1(text: &str) -> memory::Result<bool> {
+    let Some(fields) = read::<OldMessage<Raw<'_>>>(text) else { return Ok(false) };
+    let kind = fields.kind.as_ref().map_or(Ok(None), Value::text)?;
+    let message = fields.message.and_then(|message| read::<MessageFields<Raw<'_>>>(message.get()));
+    let head = message.map(|message| message.head()).transpose()?;
+    Ok(kind.as_deref() == Some(&b"message"[..]) && head.is_some_and(|head| head.role != Role::Other))
 }
 
 /// Whether an entry has one of pi's kinds. Some of OpenAI's items have an id and the type `message`, but no `message`;

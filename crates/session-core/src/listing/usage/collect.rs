@@ -14,6 +14,7 @@ use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::paths::{self, resolve_from, Process};
 use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
+use crate::index::verify::verify;
 use crate::io::fs;
 use crate::io::open::{self, Access};
 use crate::io::session_files::{session_files, ENDING};
@@ -197,8 +198,10 @@ fn left_out(file: &Candidate, is_below: bool) -> Option<LeftOutFile> {
         return None;
     }
     let why = why(file);
-    let is_other = is_below && why.code() == ErrorCode::SessionInvalid;
-    (!is_other).then(|| why.into())
+    let is_invalid = why.code() == ErrorCode::SessionInvalid;
+    let other_format = || verify(&file.path).ok().and_then(|report| report.other_format);
+    (!(is_below && is_invalid))
+        .then(|| LeftOutFile { other_format: is_invalid.then(other_format).flatten(), ..why.into() })
 }
 
 fn candidate(path: &str, cwd: &str) -> Candidate {

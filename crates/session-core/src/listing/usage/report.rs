@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::calendar::Period;
 use crate::base::error::Error;
 use crate::base::wtf8::to_string_lossy;
+use crate::format::other_format::OtherFormat;
 use crate::summary::usage::call::{Amounts, CallErrors};
 use crate::summary::usage::session_usage::SessionUsage;
 
@@ -36,16 +37,19 @@ pub struct UsageSession {
 
 /// A file that is not in the sums, or a directory whose files are not, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LeftOutFile {
     /// The path of the file or directory.
     pub path: String,
     /// Why it is left out.
     pub error: String,
+    /// What the file is if it is not a session of pi. None of a damaged session, and of what cannot be read.
+    pub other_format: Option<OtherFormat>,
 }
 
 impl From<Error> for LeftOutFile {
     fn from(error: Error) -> Self {
-        Self { path: error.path().unwrap_or_default().to_owned(), error: error.to_string() }
+        Self { path: error.path().unwrap_or_default().to_owned(), error: error.to_string(), other_format: None }
     }
 }
 
