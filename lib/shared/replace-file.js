@@ -10,16 +10,14 @@ const PAUSE_MS = 10;
 
 /**
  * Renames a file over another. On Windows it tries again for about a second, because Windows refuses while either is
- * open. Calls `isAllowed` before each try, and returns false if that does.
+ * open.
  * @param {string} draft
  * @param {string} full
- * @param {() => Promise<boolean>} [isAllowed]
  */
-exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
-	for (let tries = 1; await isAllowed(); tries++) {
+exports.replaceFile = async (draft, full) => {
+	for (let tries = 1; ; tries++) {
 		try {
-			await fs.promises.rename(draft, full);
-			return true;
+			return await fs.promises.rename(draft, full);
 		} catch (error) {
 			const isInUse =
 				process.platform === "win32" && IN_USE.has(String(/** @type {NodeJS.ErrnoException} */ (error).code));
@@ -27,5 +25,4 @@ exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
 		}
 		await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 	}
-	return false;
 };

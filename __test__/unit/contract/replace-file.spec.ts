@@ -9,6 +9,7 @@ import { root, scratch } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
 const { replaceFile } = require("../../../lib/shared/replace-file.js");
+const ofStores = require("../../../packages/sync/lib/base/replace-file.js");
 const { makePrivate, readSettings } = require("../../../packages/sync/lib/machine/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
 const { writeText } = await moduleOf("cli/files.mjs");
@@ -81,12 +82,12 @@ describe("a file is replaced", () => {
 	});
 });
 
-test("a name that is taken while a draft waits for it is left to whoever took it", async () => {
+test("in a store a name that is taken while a draft waits for it is left to whoever took it", async () => {
 	isOn("win32");
 	const { draft, full } = drafts();
 	const calls = refuse(1);
 	let asked = 0;
-	expect(await replaceFile(draft, full, async () => ++asked === 1)).toBe(false);
+	expect(await ofStores.replaceFile(draft, full, async () => ++asked === 1)).toBe(false);
 	expect([readFileSync(full, "utf8"), asked, calls()]).toEqual(["old", 2, 1]);
 });
 
