@@ -3,7 +3,7 @@
 // in a terminal of its own (tmux). Prints Markdown.
 //   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11 --release 1.5.2]
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as streamText } from "node:stream/consumers";
@@ -111,14 +111,21 @@ const kept = Array.from({ length: 20 }, (_, n) => {
 	writeFileSync(path, text(n, n === 3 ? { more: { 50: WORD } } : {}));
 	return path;
 });
-for (let n = 0; n < sessions - 1; n++) linkSync(kept[n % 20], join(folder(`--project-${n % 20}--`), `${n}.jsonl`));
 const withWord = Array.from({ length: sessions - 1 }, (_, n) => n % 20).filter((n) => n === 3).length;
 // The last session has 10 MB, with a word in the middle and a word at its end.
 const large = join(folder("--large--"), "large.jsonl");
+const keptLarge = join(dir, "large.jsonl");
 writeFileSync(
-	large,
+	keptLarge,
 	text(9_999, { turns: 214, cwd: work, more: { 120: "medlar-jam", 213: "damson-tart" }, name: "Large session" }),
 );
+/** Links all sessions, also one that a visit has deleted. */
+function linkSessions() {
+	const link = (from, to) => existsSync(to) || linkSync(from, to);
+	link(keptLarge, large);
+	for (let n = 0; n < sessions - 1; n++) link(kept[n % 20], join(folder(`--project-${n % 20}--`), `${n}.jsonl`));
+}
+linkSessions();
 const huge = join(dir, "huge.jsonl");
 writeFileSync(huge, text(9_998, { turns: 2_740, cwd: work }));
 const empty = join(dir, "empty.mjs");
@@ -247,7 +254,27 @@ async function visit(...args) {
 	} finally {
 		await at.close();
 	}
-	return found;
+	return { ...found, ...(await visitFiltered(...args)) };
+}
+
+/** Two lists that pi makes while a letter is in the field: all projects after the current one, and after a deletion. */
+async function visitFiltered(...args) {
+	const at = terminal(...args);
+	const isWhole = (count) => (screen) => filtered("e", count)(screen) && !screen.includes("Loading");
+	try {
+		await at.until(shows("scripted"));
+		await at.enter("/resume");
+		await at.until(shows("Resume Session", "No sessions in current folder"));
+		await at.timed(typed("e"), shows("> e"));
+		const tab = await at.timed(["Tab"], isWhole(sessions));
+		await at.timed(["C-d"], shows("Delete session?"));
+		const deleted = await at.timed(["Enter"], isWhole(sessions - 1));
+		const of = ({ reached, cpu }) => ({ time: reached[0], cpu });
+		return { tab: of(tab), deleted: of(deleted) };
+	} finally {
+		await at.close();
+		linkSessions();
+	}
 }
 
 /** A switch in RPC mode to a session of 128 MB: its time, and the largest memory until then. */
@@ -365,6 +392,8 @@ try {
 		letter: "the first letter, typed two seconds later: until its rows are shown",
 		word: "a word in one session of 20, typed then: until its rows are whole",
 		open: "open the session of 10 MB that was found",
+		tab: "a letter in the current project, then all projects: until their rows are whole",
+		deleted: "delete a session then: until the new list is whole",
 	};
 	table(
 		["what", "pi", "with the extension", "ratio", "by `pi-native`", "CPU, pi", "CPU, with the extension"],

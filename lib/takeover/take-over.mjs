@@ -121,6 +121,8 @@ class Takeover {
 	#isDirKnown = false;
 	/** Stops reading texts ahead. */
 	#reading = new AbortController();
+	/** @type {NodeJS.Immediate | undefined} */
+	#stop;
 
 	/** @param {Pi} pi @param {{ say: (line: string) => void, load: (pi: Pi) => Library }} options */
 	constructor(pi, options) {
@@ -161,7 +163,7 @@ class Takeover {
 	/** @param {string} name @param {Function} piOwn */
 	#replacement(name, piOwn) {
 		const [holder, manager] = [this.#pi.SessionManager, this.#managerFor.bind(this)];
-		const [readAhead, stopReading] = [this.#readAhead.bind(this), () => this.#reading.abort()];
+		const [show, stopReading] = [this.#show.bind(this), this.#stopReading.bind(this)];
 		// We define a method, because `new` refuses pi's methods as well.
 		const { [name]: replacement } = {
 			/** @this {unknown} @param {any[]} args */
@@ -169,9 +171,9 @@ class Takeover {
 				const ours = this === undefined || this === holder ? manager(name, args) : undefined;
 				if (!ours) return piOwn.apply(this, args);
 				if (name === "open") stopReading();
-				const result = /** @type {Statics} */ (ours)[name](...args);
-				if (name.startsWith("list") && args.some((arg) => typeof arg === "function")) readAhead(ours, result);
-				return result;
+				const shows = args.findIndex((arg) => typeof arg === "function");
+				if (name.startsWith("list") && shows >= 0) return show(ours, name, args, shows);
+				return /** @type {Statics} */ (ours)[name](...args);
 			},
 		};
 		Object.defineProperty(replacement, OWN, { value: piOwn });
@@ -231,23 +233,48 @@ class Takeover {
 	}
 
 	/**
-	 * Reads the texts of a shown list on other threads, before the user types. This ends when a session is opened, with
-	 * the next list, and when the list is collected.
+	 * Makes a list for a screen, and reads its texts on other threads before the user types. If pi asks for texts while
+	 * the list is made, the user has typed already: then no further partial list follows, because pi would read its texts
+	 * on the thread of the screen, and the whole list follows when its texts are read.
 	 * @param {Library["SessionManager"]} manager
-	 * @param {Promise<any[]>} listing
+	 * @param {string} name
+	 * @param {any[]} args
+	 * @param {number} at the position of the progress callback, which the signal follows
 	 */
-	#readAhead(manager, listing) {
-		const start = (/** @type {any[]} */ sessions) => {
-			this.#reading.abort();
-			this.#reading = new AbortController();
-			return readTexts(manager, new WeakRef(sessions), this.#reading.signal);
+	async #show(manager, name, args, at) {
+		clearImmediate(this.#stop);
+		const [onProgress, signal] = args.slice(at);
+		let isFiltered = false;
+		const progress = (/** @type {number} */ loaded, /** @type {number} */ total, /** @type {any[]=} */ sessions) => {
+			isFiltered ||= sessions?.some(isTextRead) ?? false;
+			onProgress(loaded, total, isFiltered ? undefined : sessions);
+			isFiltered ||= sessions?.some(isTextRead) ?? false;
 		};
-		// The caller handles an error of the list. Texts that were not read here are read at their first use.
-		listing.then(start).catch(() => {});
+		/** @type {any[]} */
+		const sessions = await /** @type {Statics} */ (manager)[name](...args.with(at, progress));
+		if (isFiltered) await readTexts(manager, { deref: () => sessions }, signal);
+		this.#reading.abort();
+		this.#reading = new AbortController();
+		// Texts that are not read here are read at their first use.
+		readTexts(manager, new WeakRef(sessions), this.#reading.signal).catch(() => {});
+		return sessions;
+	}
+
+	/** Stops reading texts ahead, unless pi lists again in this turn: then it has opened the session only to rename it. */
+	#stopReading() {
+		clearImmediate(this.#stop);
+		this.#stop = setImmediate(() => this.#reading.abort());
 	}
 }
 
-/** @param {Library["SessionManager"]} manager @param {WeakRef<any[]>} list @param {AbortSignal} signal */
+/** Whether the text of a listed session was asked for. @param {any} session */
+const isTextRead = (session) => Object.getOwnPropertyDescriptor(session, "allMessagesText")?.get === undefined;
+
+/**
+ * @param {Library["SessionManager"]} manager
+ * @param {{ deref(): any[] | undefined }} list
+ * @param {AbortSignal} [signal]
+ */
 async function readTexts(manager, list, signal) {
 	for (let at = 0; ; at += READ_BATCH) {
 		const batch = list.deref()?.slice(at, at + READ_BATCH) ?? [];

@@ -72,6 +72,7 @@ factory! {
     InsertNewest = c"insertNewest",
     Slices = c"slices",
     UnreadTexts = c"unreadTexts",
+    ReadTexts = c"readTexts",
     Listen = c"listen",
     Message = c"message",
 }

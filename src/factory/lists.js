@@ -3,7 +3,7 @@
 (shared, listedText) => {
 	"use strict";
 	const { define, time, unbound } = shared;
-	const { Array, Date, WeakMap, setImmediate, setTimeout } = globalThis;
+	const { Array, Date, FinalizationRegistry, Map, WeakMap, WeakRef, setImmediate, setTimeout } = globalThis;
 	const { parse } = JSON;
 	const { max } = Math;
 	const { isNaN } = Number;
@@ -20,8 +20,32 @@
 	const get = unbound(WeakMap.prototype.get);
 	const set = unbound(WeakMap.prototype.set);
 
+	const mapGet = unbound(Map.prototype.get);
+	const mapSet = unbound(Map.prototype.set);
+	const mapDelete = unbound(Map.prototype.delete);
+	const mapForEach = unbound(Map.prototype.forEach);
+	const deref = unbound(WeakRef.prototype.deref);
+	const register = unbound(FinalizationRegistry.prototype.register);
+
 	// Of each listed session, where its text is read, and the text once it was read.
 	const texts = new WeakMap();
+	// By file: the last of these whose text was asked for. A later list that found the file unchanged has the same one, so
+	// that no text is read twice. It lives only as long as the sessions that have it.
+	const asked = new Map();
+	const isGone = (file) => mapGet(asked, file) !== undefined && deref(mapGet(asked, file)) === undefined;
+	const collected = new FinalizationRegistry((file) => void (isGone(file) && mapDelete(asked, file)));
+	function ask(text) {
+		const known = mapGet(asked, text.file);
+		if (known !== undefined && deref(known) === text) return;
+		mapSet(asked, text.file, new WeakRef(text));
+		register(collected, text, text.file);
+	}
+	// What was read of a file in this state. A text that could not be read is empty, and is tried again.
+	function textOf(file, source) {
+		const known = mapGet(asked, file);
+		const text = known === undefined ? undefined : deref(known);
+		return text?.source === source && text.value !== "" ? text : { file, source, value: undefined };
+	}
 	// A list settles under the fake timers of a test, too.
 	const later = (callback) => void (setImmediate ? setImmediate(callback) : setTimeout(callback, 0));
 
@@ -63,8 +87,8 @@
 			}
 			return pairs;
 		},
-		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property
-		// from then on.
+		// `source` says which state of the file was listed, and is the same in lists that found it unchanged. The text is
+		// read when it is asked for, and is a plain property from then on.
 		info(
 			path,
 			id,
@@ -81,7 +105,7 @@
 			createdJson,
 		) {
 			const settle = (object, value) => define(object, "allMessagesText", value);
-			const text = { file, source, value: undefined };
+			const text = textOf(file, source);
 			const made = {
 				path,
 				id,
@@ -93,6 +117,7 @@
 				messageCount,
 				firstMessage,
 				get allMessagesText() {
+					ask(text);
 					text.value ??= listedText(file, source);
 					settle(this, text.value);
 					return text.value;
@@ -109,9 +134,20 @@
 			const unread = [];
 			for (let next = 0; next < infos.length; next++) {
 				const text = get(texts, infos[next]);
-				if (text !== undefined && text.value === undefined) unread[unread.length] = text;
+				if (text === undefined || text.value !== undefined) continue;
+				ask(text);
+				unread[unread.length] = text;
 			}
 			return unread;
+		},
+		// The texts that were asked for and are still in use.
+		readTexts() {
+			const found = [];
+			mapForEach(asked, (known) => {
+				const text = deref(known);
+				if (text !== undefined) found[found.length] = text;
+			});
+			return found;
 		},
 		// For invalid times (a date too far away): only the engine's own sort gives the same order.
 		newestFirst: (infos) => sort(infos, (a, b) => getTime(b.modified) - getTime(a.modified)),

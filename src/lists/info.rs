@@ -76,7 +76,7 @@ fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Resul
         Some(ParentSession::Other(json)) => (None, Some(&**json)),
         None => (None, None),
     };
-    let state = ListedState::of(listed).to_text();
+    let source = ListedState::source(listed);
     let listed = Listed {
         path,
         id: Wtf8(&summary.id),
@@ -88,7 +88,7 @@ fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Resul
         message_count: summary.message_count,
         first_message: Wtf8(first),
         file,
-        source: &state,
+        source: &source,
         parent_json,
         created_json: created_json.filter(|_| created.is_none()),
     };

@@ -44,6 +44,7 @@ pub enum Held {
     Unlisten,
     Results,
     Partial,
+    Texts,
     OnHit,
 }
 

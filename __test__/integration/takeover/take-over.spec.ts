@@ -1,5 +1,5 @@
 // pi's class taken over: on the classes of the reference and of the release before it, in this process.
-import { appendFileSync, mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -325,6 +325,112 @@ describe("the texts of a list that is shown", () => {
 		await listed(true, (pi) => pi.SessionManager.open(file));
 		expect(read.mock.calls.length).toBeLessThan(3);
 	});
+});
+
+// Regression: with a query in the field, each new list read all texts on pi's thread, for 1.5 to 2.3 seconds.
+describe.runIf(process.platform === "linux")("with a query in the field, pi's thread reads", () => {
+	const SIZE = 100_000;
+	/** How many bytes this thread has read from files. */
+	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/thread-self/io", "utf8"))?.[1]);
+
+	/** A screen that shows lists as pi's `/resume` does, over sessions of two directories. */
+	async function screen(count: number) {
+		const { dir, other } = agentDir(0);
+		const at = (n: number) => (n % 4 === 3 ? { dir: other, cwd: "/other" } : { dir, cwd: "/project" });
+		const said = (n: number) => `text ${n} ${"x".repeat(SIZE)}`;
+		const paths = Array.from({ length: count }, (_, n) =>
+			writeSession(
+				at(n).dir,
+				[header({ id: `s-${n}`, cwd: at(n).cwd }), message("a", null, user(said(n)))],
+				`${n}.jsonl`,
+			),
+		);
+		const pi = await freshPi();
+		taken(pi);
+		/** The shown sessions, how many texts were read on this thread, and the length of the first partial list. */
+		const state = { shown: [] as any[], texts: 0, first: 0, query: "" };
+		const filter = (sessions: any[]) => {
+			state.shown = sessions;
+			if (state.query === "") return;
+			for (const one of sessions) {
+				const before = bytesRead();
+				expect(one.allMessagesText).toBe(said(Number(one.id.slice(2))));
+				if (bytesRead() - before >= SIZE) state.texts++;
+			}
+		};
+		const list = async (isAll: boolean) => {
+			[state.texts, state.first] = [0, 0];
+			const onProgress = (_loaded: number, _total: number, sessions?: any[]) => {
+				if (!sessions) return;
+				state.first ||= sessions.length;
+				filter([...sessions]);
+			};
+			const { SessionManager } = pi;
+			filter(
+				await (isAll ? SessionManager.listAll(onProgress) : SessionManager.list("/project", undefined, onProgress)),
+			);
+		};
+		return { pi, paths, state, list, filter };
+	}
+
+	test("no text again after a deletion", async () => {
+		const { paths, state, list, filter } = await screen(120);
+		await list(true);
+		state.query = "e";
+		filter(state.shown);
+		rmSync(paths[7] as string);
+		await list(true);
+		expect(state).toMatchObject({ texts: 0 });
+		expect(state.shown).toHaveLength(119);
+	});
+
+	test("one text after a session was renamed", async () => {
+		const { pi, paths, state, list, filter } = await screen(120);
+		await list(true);
+		state.query = "e";
+		filter(state.shown);
+		pi.SessionManager.open(paths[7]).appendSessionInfo("Quince");
+		await list(true);
+		expect(state.texts).toBeLessThanOrEqual(1);
+		expect(state.shown.filter(({ name }) => name === "Quince")).toHaveLength(1);
+	});
+
+	test("the texts of the first partial list after Tab", async () => {
+		const { state, list, filter } = await screen(240);
+		await list(false);
+		state.query = "e";
+		filter(state.shown);
+		await list(true);
+		expect(state.texts).toBeLessThanOrEqual(state.first);
+		expect(state.shown).toHaveLength(240);
+	});
+});
+
+test("a session that is renamed does not end the reading of texts, and one that is opened does", async () => {
+	const { dir } = agentDir(0);
+	const file = writeSession(dir, [header({ cwd: "/project" }), message("a", null, user())]);
+	const pi = await freshPi();
+	taken(pi);
+	const read = vi.spyOn(api.SessionManager, "readTexts");
+	onTestFinished(() => read.mockRestore());
+	const turn = () => new Promise((resolve) => setImmediate(resolve));
+	const show = () => pi.SessionManager.list("/project", undefined, () => {});
+	await show();
+	const [, signal] = read.mock.calls[0] as any;
+	let finish = (_sessions: any[]) => {};
+	const list = vi.spyOn(api.SessionManager, "list").mockReturnValueOnce(new Promise((resolve) => (finish = resolve)));
+	onTestFinished(() => list.mockRestore());
+	pi.SessionManager.open(file).appendSessionInfo("Quince");
+	const listing = show();
+	await turn();
+	expect(signal.aborted).toBe(false);
+	finish([]);
+	await listing;
+	await show();
+	const [, later] = read.mock.calls.at(-1) as any;
+	pi.SessionManager.open(file);
+	await turn();
+	expect(later.aborted).toBe(true);
 });
 
 test("lists are empty where the directory cannot be read, and aborted as pi's are", async () => {

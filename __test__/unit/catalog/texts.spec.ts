@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
+import { gc } from "../../support/runtime.js";
 import { api, header, message, user, writeSession } from "../../support/scratch.js";
 import { type AgentDir, agentDir, reference, session, tick } from "./agent-dir.js";
 
@@ -115,6 +116,36 @@ test("texts that are read on other threads are those that the getter reads, and 
 	expect(await SessionManager.readTexts([...list.slice(0, 30), ...others, ...list.slice(25)])).toBeUndefined();
 	rmSync(at.dir, { recursive: true });
 	for (const info of list) expect(info.allMessagesText).toBe(info === given ? "given" : want.get(info.id));
+});
+
+// Regression: each new list in /resume read all texts again.
+test("a text that was read is that of every later list that finds the file unchanged, while a list is in use", async () => {
+	const at = await mixed();
+	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const first = await SessionManager.listAll();
+	await SessionManager.readTexts(first.slice(0, 40));
+	for (const info of first.slice(40)) expect(info.allMessagesText).toBe(want.get(info.id));
+	const lists = [first, await SessionManager.listAll(), await SessionManager.list("/project")];
+	rmSync(at.dir, { recursive: true });
+	for (const list of lists) for (const info of list) expect(info.allMessagesText).toBe(want.get(info.id));
+});
+
+test("texts are kept no longer than the lists that have them", async () => {
+	const at = await mixed();
+	const asked = async () => {
+		const list = await SessionManager.listAll();
+		await SessionManager.readTexts(list);
+		expect(list.filter((info) => info.allMessagesText !== "")).toHaveLength(60);
+	};
+	await asked();
+	for (let n = 0; n < 5; n++) {
+		gc();
+		await new Promise((resolve) => setImmediate(resolve));
+	}
+	const later = await SessionManager.listAll();
+	rmSync(at.dir, { recursive: true });
+	expect(later.filter((info) => info.allMessagesText !== "")).toEqual([]);
+	expect(later).toHaveLength(60);
 });
 
 test("a file that is not what was listed has no text, and neither has one that is gone", async () => {

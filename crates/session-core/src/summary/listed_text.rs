@@ -31,13 +31,20 @@ impl ListedState {
         Self { file_id, size, end: listed.end, head_tail_hash: listed.head_tail_hash }
     }
 
+    /// The state of a listed session's file as a text that [`ListedState::from_text`] reads. The file's times follow it, so that two lists
+    /// have the same text only if both found the file unchanged.
+    pub fn source(listed: &ListedSession) -> String {
+        let FileFingerprint { modified, changed, .. } = listed.fingerprint;
+        format!("{} {modified:x} {changed:x}", Self::of(listed).to_text())
+    }
+
     /// A text that [`ListedState::from_text`] reads.
     pub fn to_text(self) -> String {
         let Self { file_id: FileId { device, inode }, size, end, head_tail_hash } = self;
         format!("{device:x} {inode:x} {size:x} {end:x} {head_tail_hash:x}")
     }
 
-    /// Reads a text of [`ListedState::to_text`].
+    /// Reads a text of [`ListedState::to_text`] or [`ListedState::source`].
     pub fn from_text(text: &str) -> Option<Self> {
         let mut numbers = text.split(' ').map(|number| u64::from_str_radix(number, 16).ok());
         let mut next = || numbers.next().flatten();
