@@ -5,7 +5,8 @@
 //
 // Managers that pi created before keep working, and so do ours after this is undone. Classes that are derived from pi's
 // keep the methods that they inherit.
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { library } from "./library.mjs";
 
 /** @typedef {import("./library.mjs").Library} Library */
@@ -187,8 +188,7 @@ class Takeover {
 		if (!this.isOn) return undefined;
 		try {
 			this.manager ??= this.#load();
-			this.#isDirKnown ||= this.#compareDir(name, args);
-			return this.manager;
+			return this.#isSameDir(name, args) ? this.manager : undefined;
 		} catch (error) {
 			const reason = (error instanceof Error ? error.message : String(error)).split("\n", 1)[0];
 			this.#options.say(refusal(this.#pi, reason.replace(/^pi-session-native: /, "")));
@@ -214,22 +214,30 @@ class Takeover {
 	}
 
 	/**
-	 * If a call uses the default session directory, compares it with pi's, and throws if they differ. Returns whether the
-	 * comparison was possible. Asking pi creates the directory, as these calls do anyway.
+	 * Whether a call uses no default session directory, or one that is pi's as well. Throws if pi has another one. False if
+	 * they cannot be compared: because the call's path or the working directory cannot be used, which is pi's error, or
+	 * because there is no session directory yet. Asking pi creates a missing directory, as calls with a working directory
+	 * do anyway.
 	 * @param {string} name
 	 * @param {any[]} args
 	 */
-	#compareDir(name, args) {
+	#isSameDir(name, args) {
 		const { cwd: at, dir } = STATICS[name];
-		const isDefault = dir === undefined ? name === "listAll" && typeof args[0] !== "string" : !args[dir];
-		const cwd = at === undefined ? process.cwd() : args[at];
-		if (!isDefault || typeof cwd !== "string") return false;
-		const expected = this.#options.load(this.#pi).getDefaultSessionDir(cwd, undefined, { create: false });
-		if (dir === undefined && !existsSync(expected)) return false;
+		const isDefault = name === "listAll" ? typeof args[0] !== "string" : dir !== undefined && !args[dir];
+		if (this.#isDirKnown || !isDefault) return true;
+		const { getDefaultSessionDir } = this.#options.load(this.#pi);
+		const dirOf = (/** @type {string} */ cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
 		const { SessionManager } = this.#pi;
-		const asked = attempt(() => own(SessionManager.create).call(SessionManager, cwd, expected));
-		if (asked && !asked.usesDefaultSessionDir()) throw new Error(`it does not store its sessions in ${expected}`);
-		return asked !== undefined;
+		const asked = attempt(() => {
+			// For listAll: a working directory that has one of the existing session directories.
+			const cwd =
+				at === undefined ? workingDirectories(dirname(dirOf("/"))).find((cwd) => existsSync(dirOf(cwd))) : args[at];
+			return { expected: dirOf(cwd), manager: own(SessionManager.create).call(SessionManager, cwd, dirOf(cwd)) };
+		});
+		if (!asked) return false;
+		if (!asked.manager.usesDefaultSessionDir()) throw new Error(`it does not store its sessions in ${asked.expected}`);
+		this.#isDirKnown = true;
+		return true;
 	}
 
 	/**
@@ -299,6 +307,12 @@ function recogniseOurs(holder) {
 	};
 	Object.defineProperty(holder, Symbol.hasInstance, hasInstance);
 }
+
+/**
+ * For each session directory a working directory that may have it: the name contains it with dashes for slashes. @param
+ * {string} sessions
+ */
+const workingDirectories = (sessions) => readdirSync(sessions).map((name) => `/${name.slice(2, -2)}`);
 
 /** The result of a call; undefined if it throws. @template T @param {() => T} work @returns {T | undefined} */
 function attempt(work) {

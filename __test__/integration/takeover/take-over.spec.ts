@@ -1,5 +1,5 @@
 // pi's class taken over: on the classes of the reference and of the release before it, in this process.
-import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -154,6 +154,8 @@ test("the library is loaded by the first call, and told pi's directory", async (
 	const { agent } = agentDir(2);
 	setEnv({ PI_CODING_AGENT_DIR: "/nowhere" });
 	const pi = await freshPi(referencePackage, { getAgentDir: () => agent });
+	// This copy of pi's class does not ask that function.
+	pi.SessionManager.prototype.usesDefaultSessionDir = () => true;
 	const load = vi.fn((exported) => {
 		(globalThis as any)[Symbol.for("pi-session-native.app")] = { name: "pi", getAgentDir: exported.getAgentDir };
 		return api;
@@ -244,6 +246,31 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		const { lines } = taken(pi);
 		expect(isOurs(pi.SessionManager.create("/project"))).toBe(false);
 		expect(lines()).toEqual([because(`it does not store its sessions in ${join(agent, "sessions/--project--")}`)]);
+	});
+
+	// Regression: where the working directory had no sessions, listAll listed this package's directory.
+	test("where it keeps its sessions elsewhere, by listAll as well, which creates no directory", async () => {
+		const { agent } = agentDir(3);
+		const sessions = join(agent, "sessions");
+		const before = readdirSync(sessions);
+		const pi = await freshPi();
+		pi.SessionManager.prototype.usesDefaultSessionDir = () => false;
+		const { lines } = taken(pi);
+		expect(await pi.SessionManager.listAll()).toHaveLength(3);
+		expect(lines()).toEqual([
+			expect.stringMatching(/because it does not store its sessions in .*--(project|other)--$/),
+		]);
+		expect(readdirSync(sessions)).toEqual(before);
+		// Without any directory to compare pi answers, and nothing is created.
+		const empty = scratch();
+		setEnv({ PI_CODING_AGENT_DIR: empty });
+		const fresh = await freshPi();
+		taken(fresh);
+		const list = vi.spyOn(api.SessionManager, "listAll");
+		onTestFinished(() => list.mockRestore());
+		expect(await fresh.SessionManager.listAll()).toEqual([]);
+		expect(list).not.toHaveBeenCalled();
+		expect(readdirSync(empty)).toEqual([]);
 	});
 
 	test("where the addon does not load", async () => {
