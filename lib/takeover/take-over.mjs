@@ -143,17 +143,20 @@ class Takeover {
 		this.#reading.abort();
 		for (const name of NAMES) {
 			const current = this.#pi.SessionManager[name];
-			if (current?.[OWN]) this.#define(name, own(current));
-			else
+			if (!current?.[OWN])
 				this.#options.say(
 					`pi-session-native: another program has replaced SessionManager.${name}, so its replacement stays`,
+				);
+			else if (!this.#define(name, own(current)))
+				this.#options.say(
+					"pi-session-native: SessionManager can no longer be changed, so its methods stay and call pi's own",
 				);
 		}
 	}
 
-	/** @param {string} name @param {Function} value */
+	/** Whether the class accepts a static. @param {string} name @param {Function} value */
 	#define(name, value) {
-		Object.defineProperty(this.#pi.SessionManager, name, {
+		return Reflect.defineProperty(this.#pi.SessionManager, name, {
 			value,
 			writable: true,
 			enumerable: false,

@@ -313,6 +313,60 @@ test("a static that another program replaced since is left alone, calls pi's own
 	expect(pi.SessionManager.inMemory).toBe(own.inMemory.value);
 });
 
+// Regression: undoing threw, and so did the call of pi that made it necessary.
+test("a class that is frozen since keeps our statics, which call pi's own, and a line says so", async () => {
+	const pi = await freshPi();
+	const { lines } = taken(pi, {
+		load: () => {
+			throw new Error("no addon for plan9");
+		},
+	});
+	Object.freeze(pi.SessionManager);
+	expect(isOurs(pi.SessionManager.inMemory())).toBe(false);
+	expect(isOurs(pi.SessionManager.create(scratch(), scratch()))).toBe(false);
+	expect(lines()).toEqual([
+		because("no addon for plan9"),
+		"pi-session-native: SessionManager can no longer be changed, so its methods stay and call pi's own",
+	]);
+});
+
+// Regression: one call that failed by its own path ended the takeover.
+describe("pi answers a call itself, and the next one is ours,", () => {
+	test("where its working directory is no path", async () => {
+		agentDir(1);
+		const pi = await freshPi();
+		const calls = (S: any) =>
+			["file://host/x", undefined, 5].map((cwd) => {
+				try {
+					return typeof S.create(cwd);
+				} catch (error) {
+					return String(error);
+				}
+			});
+		const own = calls(pi.SessionManager);
+		expect(own).toEqual(own.map(() => expect.stringMatching(/Error/)));
+		const { lines } = taken(pi);
+		expect(calls(pi.SessionManager)).toEqual(own);
+		expect(isOurs(pi.SessionManager.create("/project"))).toBe(true);
+		expect(lines()).toEqual([]);
+	});
+
+	test("where the working directory was deleted", async () => {
+		agentDir(2);
+		const pi = await freshPi();
+		const [before, gone] = [process.cwd(), scratch()];
+		process.chdir(gone);
+		onTestFinished(() => process.chdir(before));
+		rmSync(gone, { recursive: true });
+		const { lines } = taken(pi);
+		expect(await pi.SessionManager.listAll()).toHaveLength(2);
+		expect(() => pi.SessionManager.create("relative")).toThrow("ENOENT");
+		process.chdir(before);
+		expect(isOurs(pi.SessionManager.create("/project"))).toBe(true);
+		expect(lines()).toEqual([]);
+	});
+});
+
 describe("the texts of a list that is shown", () => {
 	/** How often files were opened to read a text is not seen from here: a file that is gone has no text any more. */
 	async function listed(show: boolean, meanwhile = (_pi: any) => {}) {
