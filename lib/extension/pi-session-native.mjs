@@ -11,6 +11,18 @@ import { findKeys, readExtensionSettings } from "./settings.mjs";
 
 const require = createRequire(import.meta.url);
 
+/** pi's reasons to end a session that another one follows. */
+const FOLLOWED = ["reload", "new", "resume", "fork"];
+/** How long the next session may take to start, in milliseconds, until we assume that it is without this extension. */
+const START_MS = 60_000;
+/** @type {any} */
+const globals = globalThis;
+/**
+ * The functions that undo the takeovers of ended sessions. pi loads this file again for the next session.
+ * @type {Set<() => void>}
+ */
+const ended = (globals[Symbol.for("pi-session-native.ended")] ??= new Set());
+
 /** The skill that tells the model when to use the tools. */
 const SKILLS = fileURLToPath(new URL("../../skills", import.meta.url));
 
@@ -38,16 +50,22 @@ export default function extension(api) {
 	api.on("session_start", async (_event, ctx) => {
 		const warn = (/** @type {string} */ text) => tell(ctx, text);
 		const settings = readExtensionSettings(api, warn);
-		giveBack?.();
-		// pi opens the next session before it ends the one at hand.
+		if (giveBack) ended.add(giveBack);
 		giveBack = settings.sessions ? (await import("../takeover/take-over.mjs")).takeOver(pi, { warn }) : undefined;
+		for (const undo of ended) undo();
+		ended.clear();
 		if (settings.tools) await registerTools(api);
 	});
 	// Without the tools the skill would make the model ask for them.
 	api.on("resources_discover", () => (readExtensionSettings(api, () => {}).tools ? { skillPaths: [SKILLS] } : {}));
-	api.on("session_shutdown", () => {
-		giveBack?.();
+	api.on("session_shutdown", ({ reason }) => {
+		const undo = giveBack;
 		giveBack = undefined;
+		if (!undo || !FOLLOWED.includes(reason)) return undo?.();
+		// The takeover lasts until the next session has taken over. If it were undone before, and another extension had
+		// replaced a static, the next session could not take over again.
+		ended.add(undo);
+		setTimeout(() => ended.delete(undo) && undo(), START_MS).unref();
 	});
 }
 

@@ -65,15 +65,14 @@ export function takeOver(pi, { warn, onTaken = () => {}, load = library }) {
 			say(refusal(pi, reason));
 			return () => {};
 		}
-		shared.taken.set(holder, new Takeover(pi, { say, load }));
+		shared.taken.set(holder, new Takeover(pi, load));
 		onTaken();
 	}
 	const takeover = /** @type {Takeover} */ (shared.taken.get(holder));
-	takeover.users++;
-	let isUndone = false;
+	takeover.users.add(say);
 	return () => {
-		if (!isUndone && --takeover.users === 0) takeover.end();
-		isUndone = true;
+		if (takeover.users.has(say) && takeover.users.size === 1) takeover.end();
+		takeover.users.delete(say);
 	};
 }
 
@@ -113,11 +112,16 @@ function isOwnStatic(holder, name) {
 /** A class that is taken over. */
 class Takeover {
 	isOn = true;
-	users = 0;
+	/**
+	 * Of each caller that has not undone the takeover: its function that shows a line. The last caller is used, because the
+	 * session of an earlier one may have ended.
+	 * @type {Set<(line: string) => void>}
+	 */
+	users = new Set();
 	/** The manager's class, after all checks have passed. @type {Library["SessionManager"] | undefined} */
 	manager;
 	#pi;
-	#options;
+	#loadLibrary;
 	/** Whether the default session directory was compared with pi's. */
 	#isDirKnown = false;
 	/** Stops reading texts ahead. */
@@ -125,10 +129,10 @@ class Takeover {
 	/** @type {NodeJS.Immediate | undefined} */
 	#stop;
 
-	/** @param {Pi} pi @param {{ say: (line: string) => void, load: (pi: Pi) => Library }} options */
-	constructor(pi, options) {
+	/** @param {Pi} pi @param {(pi: Pi) => Library} loadLibrary */
+	constructor(pi, loadLibrary) {
 		this.#pi = pi;
-		this.#options = options;
+		this.#loadLibrary = loadLibrary;
 		const holder = pi.SessionManager;
 		const former = shared.taken.get(holder);
 		this.manager = former?.manager;
@@ -144,14 +148,15 @@ class Takeover {
 		for (const name of NAMES) {
 			const current = this.#pi.SessionManager[name];
 			if (!current?.[OWN])
-				this.#options.say(
-					`pi-session-native: another program has replaced SessionManager.${name}, so its replacement stays`,
-				);
+				this.#say(`pi-session-native: another program has replaced SessionManager.${name}, so its replacement stays`);
 			else if (!this.#define(name, own(current)))
-				this.#options.say(
-					"pi-session-native: SessionManager can no longer be changed, so its methods stay and call pi's own",
-				);
+				this.#say("pi-session-native: SessionManager can no longer be changed, so its methods stay and call pi's own");
 		}
+	}
+
+	/** @param {string} line */
+	#say(line) {
+		[...this.users].at(-1)?.(line);
 	}
 
 	/** Whether the class accepts a static. @param {string} name @param {Function} value */
@@ -194,7 +199,7 @@ class Takeover {
 			return this.#isSameDir(name, args) ? this.manager : undefined;
 		} catch (error) {
 			const reason = (error instanceof Error ? error.message : String(error)).split("\n", 1)[0];
-			this.#options.say(refusal(this.#pi, reason.replace(/^pi-session-native: /, "")));
+			this.#say(refusal(this.#pi, reason.replace(/^pi-session-native: /, "")));
 			this.end();
 			return undefined;
 		}
@@ -202,7 +207,7 @@ class Takeover {
 
 	/** Loads the library. Throws if our managers are not what this pi expects. */
 	#load() {
-		const loaded = this.#options.load(this.#pi);
+		const loaded = this.#loadLibrary(this.#pi);
 		const { SessionManager, CURRENT_SESSION_VERSION } = this.#pi;
 		if (loaded.CURRENT_SESSION_VERSION !== CURRENT_SESSION_VERSION)
 			throw new Error(`its sessions have version ${CURRENT_SESSION_VERSION}`);
@@ -228,7 +233,7 @@ class Takeover {
 		const { cwd: at, dir } = STATICS[name];
 		const isDefault = name === "listAll" ? typeof args[0] !== "string" : dir !== undefined && !args[dir];
 		if (this.#isDirKnown || !isDefault) return true;
-		const { getDefaultSessionDir } = this.#options.load(this.#pi);
+		const { getDefaultSessionDir } = this.#loadLibrary(this.#pi);
 		const dirOf = (/** @type {string} */ cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
 		const { SessionManager } = this.#pi;
 		const asked = attempt(() => {

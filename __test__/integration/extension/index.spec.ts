@@ -1,7 +1,7 @@
 // What the extension registers, and what it does in which mode of pi.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { loadReference } from "../../support/reference.js";
 import { root } from "../../support/scratch.js";
 
@@ -43,6 +43,51 @@ test("a session takes pi's class over, in every mode, and gives it back at its e
 		await events.session_shutdown?.({}, {});
 		expect(SessionManager.create).toBe(create);
 	}
+});
+
+// Regression: the first /new ended the takeover if another extension had wrapped a static, and it could not begin again.
+test("a static that another extension has wrapped stays ours from session to session", async () => {
+	const { list } = SessionManager;
+	const ctx = { mode: "tui", hasUI: true, ui: { notify: vi.fn() } };
+	let { events } = registered();
+	await events.session_start?.({ reason: "startup" }, ctx);
+	const ours = SessionManager.list;
+	const wrapped = vi.fn((...args) => ours.apply(SessionManager, args));
+	SessionManager.list = wrapped;
+	for (const reason of ["new", "resume", "fork", "reload"]) {
+		const { create } = SessionManager;
+		await events.session_shutdown?.({ reason }, ctx);
+		expect(SessionManager.create).toBe(create);
+		({ events } = registered());
+		await events.session_start?.({ reason }, ctx);
+		expect(SessionManager.create).toBe(create);
+		expect(SessionManager.list).toBe(wrapped);
+	}
+	expect(ctx.ui.notify).not.toHaveBeenCalled();
+	SessionManager.list = ours;
+	await events.session_shutdown?.({ reason: "quit" }, ctx);
+	expect(SessionManager.list).toBe(list);
+});
+
+test("a session whose settings or extensions are without ours gives the class back", async () => {
+	const { create } = SessionManager;
+	const ctx = { mode: "rpc" };
+	const first = registered();
+	await first.events.session_start?.({}, ctx);
+	await first.events.session_shutdown?.({ reason: "reload" }, ctx);
+	expect(SessionManager.create).not.toBe(create);
+	const off = registered({ "pi-session-native": { sessions: false } });
+	await off.events.session_start?.({}, ctx);
+	expect(SessionManager.create).toBe(create);
+
+	vi.useFakeTimers();
+	onTestFinished(() => void vi.useRealTimers());
+	const removed = registered();
+	await removed.events.session_start?.({}, ctx);
+	await removed.events.session_shutdown?.({ reason: "reload" }, ctx);
+	expect(SessionManager.create).not.toBe(create);
+	vi.runAllTimers();
+	expect(SessionManager.create).toBe(create);
 });
 
 test("the setting `sessions` leaves pi's class to pi", async () => {
