@@ -1,8 +1,9 @@
 // Finds the installed pi for `pi-native`: from the variable, beside this package, by `pi` on the path, or beside the
 // running Node. It skips a pi that came with the working directory, because agents run in directories with strangers'
 // code, even if `npx`, `npm run` or a relative entry of the path leads to it.
+import { spawnSync } from "node:child_process";
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, constants as system } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readSmall } from "../shared/read-small.mjs";
@@ -60,14 +61,22 @@ export function refuseLauncher(path, names) {
 }
 
 /**
- * Starts a single-binary build of pi in place of this process, with its arguments.
+ * Runs a single-binary build of pi in place of this process, with its arguments. Where Node cannot replace a process (on
+ * Windows, and before 22.15), this process waits for pi and ends as pi did.
  * @param {string} path
+ * @returns {never}
  */
 export function startBinary(path) {
 	const reason = `${path} is a single-binary build of pi, whose session manager is compiled in`;
-	if (process.platform === "win32" || !process.execve) throw new Unfit(`${reason}: start it by itself`);
 	print(`pi-session-native: it runs on its own session manager, because ${reason}`);
-	process.execve(path, [path, ...process.argv.slice(2)], /** @type {Record<string, string>} */ (process.env));
+	const args = process.argv.slice(2);
+	if (process.execve && process.platform !== "win32")
+		return process.execve(path, [path, ...args], /** @type {Record<string, string>} */ (process.env));
+	// Ctrl-C in a terminal is for pi, which decides whether it ends.
+	process.on("SIGINT", () => {});
+	const { error, signal, status } = spawnSync(path, args, { stdio: "inherit" });
+	if (error) throw new Unfit(`${path} cannot be started: ${error.message}`);
+	process.exit(status ?? 128 + (signal === null ? 0 : system.signals[signal]));
 }
 
 /**

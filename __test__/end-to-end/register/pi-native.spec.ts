@@ -114,6 +114,20 @@ describe("pi-native starts", () => {
 		);
 	});
 
+	// Regression: without process.execve (Node 20, Windows) pi-native ended with 1 and did not start pi.
+	it("a single binary, on a Node that cannot replace a process, and ends as it does", () => {
+		const cwd = scratch();
+		mkdirSync(join(cwd, "bin"));
+		cpSync("/bin/sh", join(cwd, "bin/pi"));
+		const without = write(join(cwd, "without.mjs"), "delete process.execve;\n");
+		const shell = (script: string) =>
+			node(["--import", without, piNative, "-c", script], { cwd, env: bare(join(cwd, "bin")) });
+		const stderr = `pi-session-native: it runs on its own session manager, because ${join(cwd, "bin/pi")} is a single-binary build of pi, whose session manager is compiled in\n`;
+		expect(shell("echo started")).toEqual({ code: 0, stdout: "started\n", stderr });
+		expect(shell("exit 7")).toEqual({ code: 7, stdout: "", stderr });
+		expect(shell("kill -TERM $$")).toEqual({ code: 128 + 15, stdout: "", stderr });
+	});
+
 	it("a pi that is not as expected, on its own manager", () => {
 		const cwd = scratch();
 		const dir = fakePi(join(cwd, "later"), {
