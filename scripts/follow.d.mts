@@ -1,1 +1,21 @@
-export function compareDeclarations(dirs: { pi: string; types: string }): string[];
+interface Dirs {
+	pi: string;
+	types: string;
+}
+interface Result {
+	passed: number;
+	differences: string[];
+}
+export function compareDeclarations(dirs: Dirs): string[];
+export function compareTypes(dirs: Dirs, tsc?: string): string[];
+export function runTests(dir: string, args: string[]): Result;
+export function follow(
+	options: { version: string; only?: string; write?: boolean },
+	tools?: {
+		unpack(version: string): Dirs;
+		compare(dirs: Dirs): string[];
+		run(dir: string, args: string[]): Result;
+		page: string;
+		print(line: string): void;
+	},
+): number;

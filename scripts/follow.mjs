@@ -1,13 +1,14 @@
 // Compares a release of pi with this package: its declarations with ours, and its behaviour with the reference.
 //   npm run follow [-- 1.7.0] [--write] [--only declarations,differential,agent,screens,takeover,extension]
 // The default version is the newest. --write adds the row of the release to docs/pi-releases.md. The exit status is 1
-// if something differs. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
+// if something differs, and 2 for an unknown part. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { count } from "../__test__/support/counts.mjs";
 import { isMain } from "./is-main.mjs";
 import { optionsOf } from "./options.mjs";
 import { newestVersion, referenceDir, referenceVersion, setup, unpackVersion } from "./reference/setup.mjs";
@@ -126,11 +127,12 @@ export function compareDeclarations(dirs) {
 
 /**
  * What the compiler says of pi's types and ours, which must be assignable to each other. @param {{ pi: string, types:
- * string }} dirs
+ * string }} dirs @param {string} tsc the compiler's script
  */
-function compareTypes(dirs) {
-	const types = join(root, "__test__/integration/types");
-	const config = join(types, "tsconfig.follow.json");
+export function compareTypes(dirs, tsc = join(root, "node_modules/typescript-native/bin/tsc")) {
+	const tests = join(root, "__test__/integration/types");
+	const scratch = mkdtempSync(join(tmpdir(), "follow-"));
+	const config = join(scratch, "tsconfig.json");
 	const paths = {
 		"@earendil-works/pi-ai": [join(dirs.types, "pi-ai/dist/index.d.ts")],
 		"@earendil-works/pi-agent-core": [join(dirs.types, "pi-agent-core/dist/index.d.ts")],
@@ -139,36 +141,37 @@ function compareTypes(dirs) {
 	writeFileSync(
 		config,
 		JSON.stringify({
-			extends: "./tsconfig.json",
-			compilerOptions: { paths },
-			files: ["reference.mts", "exports.mts", "misuse.mts"],
+			extends: join(tests, "tsconfig.json"),
+			compilerOptions: { paths, typeRoots: [join(root, "node_modules/@types")] },
+			files: ["reference.mts", "exports.mts", "misuse.mts"].map((name) => join(tests, name)),
 		}),
 	);
 	try {
-		const { stdout } = spawnSync(
-			process.execPath,
-			[join(root, "node_modules/typescript-native/bin/tsc"), "-p", config, "--pretty", "false"],
-			{ encoding: "utf8" },
-		);
-		return stdout
-			.split("\n")
-			.filter((line) => /^\S.*error TS/.test(line))
-			.map((line) => line.replace(/^.*\/types\//, ""));
+		const args = [tsc, "-p", config, "--pretty", "false"];
+		const { status, stdout, stderr, error } = spawnSync(process.execPath, args, { cwd: tests, encoding: "utf8" });
+		if (status === 0) return [];
+		const lines = stdout.split("\n").filter((line) => /^\S.*error TS|^error TS/.test(line));
+		return lines.length > 0
+			? lines
+			: [`the compiler did not run: ${error?.message ?? (lastLine(stderr || stdout) || `exit status ${status}`)}`];
 	} finally {
-		rmSync(config);
+		rmSync(scratch, { recursive: true });
 	}
 }
+
+/** @param {string} text */
+const lastLine = (text) => text.trim().split("\n").at(-1);
 
 /**
  * Runs tests with a release as the reference. Returns the number of tests, and the differences. @param {string} dir
  * @param {string[]} args
  */
-function runTests(dir, args) {
+export function runTests(dir, args) {
 	const scratch = mkdtempSync(join(tmpdir(), "follow-"));
 	const report = join(scratch, "report.json");
 	try {
 		const vitest = join(root, "node_modules/vitest/vitest.mjs");
-		const { stdout, stderr } = spawnSync(
+		const { status, stdout, stderr } = spawnSync(
 			process.execPath,
 			[vitest, "run", "--reporter=json", `--outputFile=${report}`, ...args],
 			{
@@ -179,17 +182,16 @@ function runTests(dir, args) {
 			},
 		);
 		if (!existsSync(report))
-			return { passed: 0, differences: [`the tests did not run: ${(stderr || stdout).trim().split("\n").at(-1)}`] };
+			return { passed: 0, differences: [`the tests did not run: ${lastLine(stderr || stdout)}`] };
 		const { numPassedTests: passed, testResults } = JSON.parse(readFileSync(report, "utf8"));
-		const failed = testResults.flatMap(({ assertionResults, message, status, name }) =>
+		const differences = testResults.flatMap(({ assertionResults, message, status, name }) =>
 			assertionResults.length === 0 && status === "failed"
 				? [`${name}: ${message}`]
 				: assertionResults.filter((one) => one.status === "failed").map((one) => one.fullName),
 		);
-		return {
-			passed,
-			differences: passed === 0 && failed.length === 0 ? ["no test has this version in its name"] : failed,
-		};
+		if (differences.length === 0 && passed === 0) differences.push("no test has this version in its name");
+		if (differences.length === 0 && status !== 0) differences.push(`Vitest failed: ${lastLine(stderr || stdout)}`);
+		return { passed, differences };
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
@@ -200,16 +202,19 @@ const NOT_TRIED = "not tried";
 /** A cell of the table. */
 const cell = (part, { passed, differences }) => {
 	if (differences.length > 0) return `${differences.length} differ`;
-	return part === "declarations" ? "same" : `${passed} pass`;
+	if (part === "declarations") return "same";
+	// Three tests, which share the cases.
+	return part === "differential" ? `${count("differential_cases")} cases` : `${passed} pass`;
 };
 
 /**
- * Puts the row of a version into the page, in the order of versions. @param {string} version @param {string[]} cells
+ * Puts the row of a version into the page, in the order of versions. @param {string} page @param {string} version @param
+ * {string[]} cells
  */
-function writeRow(version, cells) {
-	const text = readFileSync(PAGE, "utf8");
+function writeRow(page, version, cells) {
+	const text = readFileSync(page, "utf8");
 	const [, head, rows, rest] = /^([\s\S]*?\n\| --- .*\n)((?:\| .*\n)*)([\s\S]*)$/.exec(text) ?? [];
-	if (head === undefined) throw new Error(`${PAGE} has no table`);
+	if (head === undefined) throw new Error(`${page} has no table`);
 	const lines = rows.split(/(?<=\n)/).filter((line) => line !== "");
 	const isOwn = (line) => line.startsWith(`| ${version} |`);
 	const known = lines.find(isOwn)?.split(" | ").slice(1) ?? [];
@@ -219,7 +224,37 @@ function writeRow(version, cells) {
 	const others = lines.filter((line) => !isOwn(line));
 	const versionOf = (line) => line.split("|")[1].trim();
 	const sorted = [...others, row].sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
-	writeFileSync(PAGE, `${head}${sorted.join("")}${rest}`);
+	writeFileSync(page, `${head}${sorted.join("")}${rest}`);
+}
+
+/** What compares a release, where it is found, and where the results go. Tests replace these. */
+const OWN = { unpack: unpackVersion, compare: compareDeclarations, run: runTests, page: PAGE, print: console.log };
+
+/**
+ * Compares a release, and returns the exit status. @param {{ version: string, only?: string, write?: boolean }} options
+ */
+export function follow({ version, only, write }, { unpack, compare, run, page, print } = OWN) {
+	const wanted = only?.split(",") ?? PARTS;
+	const unknown = wanted.find((part) => !PARTS.includes(part));
+	if (unknown !== undefined) {
+		print(`--only names an unknown part: ${JSON.stringify(unknown)}. The parts are ${PARTS.join(", ")}`);
+		return 2;
+	}
+	const dirs = unpack(version);
+	const tests = testsOf(version);
+	let isSame = true;
+	print(`pi ${version}, beside the reference ${referenceVersion} (${referenceDir})\n`);
+	const cells = PARTS.map((part) => {
+		if (!wanted.includes(part)) return NOT_TRIED;
+		const result = part === "declarations" ? { passed: 0, differences: compare(dirs) } : run(dirs.pi, tests[part]);
+		if (result.differences.length > 0) isSame = false;
+		print(`${part}: ${cell(part, result)}`);
+		for (const difference of result.differences) print(`  ${difference}`);
+		return cell(part, result);
+	});
+	if (write) writeRow(page, version, cells);
+	print(isSame ? "\nNothing differs." : '\nSee "pi released a version" in CONTRIBUTING.md.');
+	return isSame ? 0 : 1;
 }
 
 function main() {
@@ -228,28 +263,7 @@ function main() {
 		options: { write: { type: "boolean" }, only: { type: "string" } },
 	});
 	setup();
-	const version = positionals[0] ?? newestVersion();
-	const dirs = unpackVersion(version);
-	const wanted = values.only?.split(",") ?? PARTS;
-	const tests = testsOf(version);
-	const cells = [];
-	let isSame = true;
-	console.log(`pi ${version}, beside the reference ${referenceVersion} (${referenceDir})\n`);
-	for (const part of PARTS) {
-		if (!wanted.includes(part)) {
-			cells.push(NOT_TRIED);
-			continue;
-		}
-		const result =
-			part === "declarations" ? { passed: 0, differences: compareDeclarations(dirs) } : runTests(dirs.pi, tests[part]);
-		cells.push(cell(part, result));
-		if (result.differences.length > 0) isSame = false;
-		console.log(`${part}: ${cells.at(-1)}`);
-		for (const difference of result.differences) console.log(`  ${difference}`);
-	}
-	if (values.write) writeRow(version, cells);
-	console.log(isSame ? "\nNothing differs." : '\nSee "pi released a version" in CONTRIBUTING.md.');
-	process.exit(isSame ? 0 : 1);
+	process.exit(follow({ ...values, version: positionals[0] ?? newestVersion() }));
 }
 
 if (isMain(import.meta.url)) main();

@@ -1,9 +1,9 @@
-// `npm run follow`: what it says of pi's declarations. Its other parts run tests that are run anyway.
+// `npm run follow`: what it says of pi's declarations, and of what its parts find. What the parts run is run anyway.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { referencePackage, root } from "../../../scripts/demo/pi.mjs";
-import { compareDeclarations } from "../../../scripts/follow.mjs";
+import { compareDeclarations, compareTypes, follow, runTests } from "../../../scripts/follow.mjs";
 import { scratch } from "../../support/scratch.js";
 
 const types = join(root, "scripts/reference/pi-packages");
@@ -46,4 +46,101 @@ test("what a release adds, changes and leaves out is named", () => {
 		]),
 	);
 	expect(lines.some((line) => line.startsWith("reference.mts("))).toBe(true);
+});
+
+// Regression: a compiler that did not start, or had an error of no file, made "declarations: same".
+test("a compiler that does not run, or complains of no file, is a difference", () => {
+	const dir = scratch();
+	const compiler = (text: string): string => {
+		const path = join(dir, `${text.length}.cjs`);
+		writeFileSync(path, text);
+		return path;
+	};
+	const dirs = { pi: referencePackage, types };
+	expect(compareTypes(dirs, join(dir, "missing.js"))).toEqual([expect.stringMatching(/^the compiler did not run: /)]);
+	expect(compareTypes(dirs, compiler('console.log("error TS5023: Unknown option"); process.exit(1);'))).toEqual([
+		"error TS5023: Unknown option",
+	]);
+	expect(compareTypes(dirs, compiler("process.exit(3);"))).toEqual(["the compiler did not run: exit status 3"]);
+});
+
+test("tests that fail, do not run, or are not found, are differences", () => {
+	const spec = (title: string): string[] => ["__test__/unit/shared/small-files.spec.ts", "-t", title];
+	expect(runTests(referencePackage, spec("no title"))).toEqual({
+		passed: 0,
+		differences: ["no test has this version in its name"],
+	});
+	expect(runTests(referencePackage, ["--no-such-option"]).differences).toEqual([
+		expect.stringMatching(/^the tests did not run: /),
+	]);
+	const { passed, differences } = runTests(referencePackage, spec(""));
+	expect({ isSome: passed > 0, differences }).toEqual({ isSome: true, differences: [] });
+});
+
+const HEAD =
+	"# Releases\n\n| release | declarations | differential | agent | screens | takeover | extension |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+
+/** Follows a release whose parts have these results. */
+function followed(
+	results: Record<string, string[]>,
+	{ only, write, page = "" }: { only?: string; write?: boolean; page?: string } = {},
+) {
+	const path = join(scratch(), "page.md");
+	writeFileSync(path, page);
+	const printed: string[] = [];
+	const tried: string[] = [];
+	const find = (part: string): string[] => {
+		tried.push(part);
+		return results[part] ?? [];
+	};
+	const status = follow(
+		{ version: "1.10.0", only, write },
+		{
+			unpack: (version) => ({ pi: `/pi-${version}`, types: "/types" }),
+			compare: () => find("declarations"),
+			run: (dir, [file = "", ...more]) => {
+				expect(dir).toBe("/pi-1.10.0");
+				const part = ["differential", "agent", "takeover", "extension"].find((one) => file.includes(one)) ?? "screens";
+				expect(more.includes("1\\.10\\.0")).toBe(["screens", "extension"].includes(part));
+				return { passed: 2, differences: find(part) };
+			},
+			page: path,
+			print: (line) => printed.push(line),
+		},
+	);
+	return { status, printed: printed.join("\n"), tried, page: readFileSync(path, "utf8") };
+}
+
+test("the exit status says whether something differs, and each difference is printed", () => {
+	const same = followed({});
+	expect(same.tried).toEqual(["declarations", "differential", "agent", "screens", "takeover", "extension"]);
+	expect({ status: same.status, page: same.page }).toEqual({ status: 0, page: "" });
+	expect(same.printed).toMatch(/differential: \d+ cases\nagent: 2 pass\n[\s\S]*Nothing differs\.$/);
+	const { status, printed } = followed({ agent: ["print mode", "RPC mode"], screens: ["tree"] });
+	expect(status).toBe(1);
+	expect(printed).toContain("agent: 2 differ\n  print mode\n  RPC mode\nscreens: 1 differ\n  tree\n");
+	expect(printed).not.toContain("Nothing differs");
+});
+
+// Regression: `--only declaration` tried nothing, said that nothing differs, and ended with 0.
+test("a part that is not known is an error, and nothing is tried", () => {
+	for (const only of ["declaration", "", "agent,screen"]) {
+		const { status, tried, printed } = followed({}, { only, write: true, page: HEAD });
+		expect({ status, tried }).toEqual({ status: 2, tried: [] });
+		expect(printed).toMatch(/^--only names an unknown part: .* The parts are declarations, .*extension$/);
+	}
+	expect(followed({}, { only: "takeover,agent" }).tried).toEqual(["agent", "takeover"]);
+});
+
+test("the row of a release is added in the order of versions, and keeps what was not tried", () => {
+	const row = (version: string, ...cells: string[]): string => `| ${[version, ...cells].join(" | ")} |\n`;
+	const others = [row("1.9.0", "same", "3", "4", "5", "6", "7"), row("1.11.0", "same", "3", "4", "5", "6", "7")];
+	const page = `${HEAD}${others.join("")}\nThe end.\n`;
+	const first = followed({ screens: ["tree"] }, { only: "declarations,screens", write: true, page });
+	const none = "not tried";
+	const middle = row("1.10.0", "same", none, none, "1 differ", none, none);
+	expect(first.page).toBe(`${HEAD}${others[0]}${middle}${others[1]}\nThe end.\n`);
+	const second = followed({}, { only: "agent,extension", write: true, page: first.page });
+	expect(second.page).toContain(row("1.10.0", "same", none, "2 pass", "1 differ", none, "2 pass"));
+	expect(followed({}, { only: "agent", page }).page).toBe(page);
 });
