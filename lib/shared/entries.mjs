@@ -98,7 +98,10 @@ function nestedCalls(nested) {
 		const failed = call?.status === "error";
 		/** @type {Part[]} */
 		const parts = [{ kind: "call", title, text, failed }];
-		return call?.error ? [...parts, { kind: "output", title, text: asText(call.error), failed }] : parts;
+		if (call?.error) parts.push({ kind: "output", title, text: asText(call.error), failed });
+		else if (failed) parts.push(...note(`(${title} failed)`));
+		if (call?.status === "unfinished") parts.push(...note(`(${title} did not finish)`));
+		return parts;
 	});
 }
 

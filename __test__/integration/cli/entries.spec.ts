@@ -25,6 +25,7 @@ test("a tool's calls of other tools are shown before what it gave back", () => {
 	expect(partsOf(entry)).toEqual([
 		{ kind: "call", title: "read", text: '{"path":"pear"}', failed: false },
 		{ kind: "call", title: "write", text: "(70000 bytes)", failed: false },
+		{ kind: "note", text: "(write did not finish)" },
 		{ kind: "call", title: "run", text: "{}", failed: true },
 		{ kind: "output", title: "run", text: "no such file", failed: true },
 		{ kind: "call", title: "", text: "", failed: false },
@@ -33,6 +34,21 @@ test("a tool's calls of other tools are shown before what it gave back", () => {
 	expect(preview(entry)).toContain('→ read({"path":"pear"})');
 	for (const nestedCalls of [null, 7, {}, { calls: "x" }])
 		expect(partsOf(said({ role: "toolResult", toolName: "x", content: [], nestedCalls }))).toEqual([]);
+});
+
+// Regression: such a call was shown like one that succeeded.
+test("a nested call that failed without an error, or did not finish, is said to have", () => {
+	const nested = (call: object) =>
+		partsOf(
+			said({ role: "toolResult", toolName: "x", content: [], nestedCalls: { calls: [{ name: "run", ...call }] } }),
+		)
+			.slice(1)
+			.map(({ text }: { text: string }) => text);
+	expect(nested({ status: "ok" })).toEqual([]);
+	expect(nested({ status: "error" })).toEqual(["(run failed)"]);
+	expect(nested({ status: "error", error: "no such file" })).toEqual(["no such file"]);
+	expect(nested({ status: "unfinished" })).toEqual(["(run did not finish)"]);
+	expect(nested({ status: "unfinished", error: "stopped" })).toEqual(["stopped", "(run did not finish)"]);
 });
 
 test("arguments that are no JSON are shown as the model gave them", () => {

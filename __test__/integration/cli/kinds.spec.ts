@@ -144,9 +144,23 @@ test("every place knows every kind, role and block of the table", async () => {
 	const shown = await good(at, ["show", file, "--full"], { COLUMNS: "1000" });
 	const exported = await good(at, ["export", file, "--format", "md", "--full"]);
 	for (const { word, place } of all.flatMap(({ words, shown }) => [...words, ...shown])) {
-		check(shown.includes(word), `show: ${place}`);
-		check(exported.includes(word), `export: ${place}`);
+		const field = place.slice(Math.max(place.lastIndexOf("."), place.lastIndexOf(" ")) + 1);
+		for (const [text, name] of [
+			[shown, "show"],
+			[exported, "export"],
+		] as const) {
+			const lines = text.split("\n").filter((line) => line.includes(word));
+			check(lines.length > 0, `${name}: ${place}`);
+			// A kind that is not known is shown as its JSON.
+			check(!lines.some((line) => line.includes(`"${field}":`)), `${name}, other than as JSON: ${place}`);
+		}
 	}
+
+	// `/find` names in words what it does not search.
+	check(
+		String(kinds.scopes.filter((one) => !kinds.defaultScopes.includes(one))) === "tool,thinking,custom",
+		"find.mjs",
+	);
 
 	// What a search finds: each text in its scope alone, under the role of its entry.
 	for (const { line, role, words } of all) {
