@@ -25,7 +25,7 @@ export const RELEASES = [
 	{ version: pi.referenceVersion, release: pi.referencePackage },
 	{ version: pi.earlierVersion, release: pi.earlierPackage },
 ];
-const register = join(root, "register.mjs");
+const [register, piNative] = [join(root, "register.mjs"), join(root, "bin/pi-native.mjs")];
 
 export interface World {
 	/** Its folder, the user's home, the working directory, and the directories of its sessions. */
@@ -58,12 +58,14 @@ export interface PiOptions {
 	extension?: string | false;
 	/** The directory of pi; the reference's by default. */
 	release?: string;
-	/** Whether pi runs on this package's manager from its start. */
-	hooked?: boolean;
+	/** Whether pi runs on this package's manager from its start, by `--import` or by the command `pi-native`. */
+	hooked?: boolean | "pi-native";
 	args?: string[];
 	env?: Record<string, string>;
 	/** Where stderr goes in a terminal. */
 	stderr?: string;
+	/** What a terminal shows when it is ready for keys. */
+	ready?: string | RegExp;
 }
 
 function command(
@@ -74,14 +76,19 @@ function command(
 	return {
 		command: pi.nodeBin,
 		args: [
-			...(hooked ? ["--import", register] : []),
-			join(release, "dist/bundle/cli.js"),
+			...(hooked === true ? ["--import", register] : []),
+			hooked === "pi-native" ? piNative : join(release, "dist/bundle/cli.js"),
 			...(extension === false ? [] : ["-e", extension]),
 			...args,
 			...more,
 		],
 		cwd: at.work,
-		env: { ...pi.isolatedEnv(at.home), XDG_CACHE_HOME: join(at.root, "cache"), ...env },
+		env: {
+			...pi.isolatedEnv(at.home),
+			XDG_CACHE_HOME: join(at.root, "cache"),
+			...(hooked === "pi-native" && { PI_SESSION_NATIVE_PACKAGE: release }),
+			...env,
+		},
 	};
 }
 
@@ -90,7 +97,7 @@ export async function inTerminal(at: World, options: PiOptions = {}): Promise<Te
 	const own = realpathSync(mkdtempSync(join(at.root, "terminal-")));
 	const terminal = Terminal.start(own, { ...command(at, options), stderr: options.stderr ?? join(own, "stderr") });
 	onTestFinished(() => terminal.close());
-	await terminal.shows("scripted • medium");
+	await terminal.shows(options.ready ?? "scripted • medium");
 	return terminal;
 }
 

@@ -78,10 +78,10 @@ class Both {
 	}
 
 	/** What the session that was opened says, which must be the same. */
-	async opened(): Promise<string> {
+	async opened(screen = closed): Promise<string> {
 		const said = (screen: string): string => (screen.match(/^.*(?:question|answer).*$/gm) ?? []).slice(-2).join("\n");
 		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
-			const [expected, shown] = (await Promise.all([this.own.shows(closed), this.ours.shows(closed)])).map(said);
+			const [expected, shown] = (await Promise.all([this.own.shows(screen), this.ours.shows(screen)])).map(said);
 			if (shown === expected && shown !== "") return shown as string;
 			if (Date.now() > deadline) expect(shown).toBe(expected);
 		}
@@ -89,16 +89,33 @@ class Both {
 }
 
 const ways = RELEASES.flatMap(({ version, release }) => [
-	{ version, release, how: "the extension", hooked: false },
-	{ version, release, how: "the extension on this package's manager", hooked: true },
+	{ version, how: "the extension", options: { release, hooked: false } },
+	{ version, how: "the extension on this package's manager", options: { release, hooked: true } },
+	{ version, how: "pi-native alone", options: { release, hooked: "pi-native", extension: false } as const },
 ]);
+
+/** An extension that notes of each session how it began, whose its manager is, and whose the next one would be. */
+function observe(at: World): { notes(): string[]; args: string[] } {
+	const [notes, observer] = [join(at.root, "notes"), join(at.root, "observer.mjs")];
+	writeFileSync(
+		observer,
+		`import { appendFileSync } from "node:fs";
+		import { SessionManager } from "@earendil-works/pi-coding-agent";
+		const isOurs = (manager) => "getDiagnostics" in manager;
+		export default (pi) => pi.on("session_start", ({ reason }, { sessionManager: one }) => appendFileSync(
+			${JSON.stringify(notes)},
+			[reason, isOurs(one), one instanceof SessionManager, isOurs(SessionManager.inMemory())].join(" ") + "\\n"));\n`,
+	);
+	return { notes: () => [...new Set(readFileSync(notes, "utf8").trim().split("\n"))], args: ["-e", observer] };
+}
 
 test.each(ways)(
 	"in pi $version with $how /resume shows line by line what pi's own shows, here and everywhere, and after /reload",
-	async ({ hooked, release }) => {
+	async ({ options }) => {
 		const at = await world();
 		fill(at);
-		const both = await Both.start(at, at, { hooked, release });
+		const { notes, args } = observe(at);
+		const both = await Both.start(at, at, { ...options, args });
 		const resume = async (): Promise<void> => {
 			await both.do((terminal) => terminal.enter("/resume"));
 			await both.see(listed, "question 0", "question 10");
@@ -115,6 +132,9 @@ test.each(ways)(
 		await both.ours.enter("/reload");
 		await both.ours.shows(/Reloaded/);
 		await resume();
+		const isOurs = options.hooked !== false;
+		// pi's own screens would be the same.
+		expect(notes().slice(-2)).toEqual([`startup ${isOurs} true true`, `reload ${isOurs} true true`]);
 	},
 );
 
@@ -122,7 +142,7 @@ test.each(ways)(
 // before.
 test.each(ways)(
 	"in pi $version with $how a query selects the row, and Enter opens the session, that pi's own does",
-	async ({ hooked, release }) => {
+	async ({ options }) => {
 		const at = await world();
 		for (let n = 0; n < 12; n++) {
 			const word = n % 3 === 1 ? `needle${n}` : n % 3 === 2 ? `n e e d l e ${n}` : "other";
@@ -131,7 +151,7 @@ test.each(ways)(
 				said("b", "a", assistant(`${"answer ".repeat(n)} ${word} needs an answer ${n}`), n + 1),
 			]);
 		}
-		const both = await Both.start(at, at, { hooked, release });
+		const both = await Both.start(at, at, options);
 		/** Steps of keys: between the steps both lists must be the same, within one nothing is looked at. */
 		const cases: string[][][] = [
 			[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
@@ -156,7 +176,7 @@ test.each(ways)(
 
 test.each(ways)(
 	"in pi $version with $how a query, a deletion and a name given while the list comes in pieces do what they do in pi's own",
-	async ({ hooked, release }) => {
+	async ({ options }) => {
 		const worlds = [await world(), await world()] as const;
 		const paths = worlds.map((at) =>
 			Array.from({ length: 150 }, (_, n) =>
@@ -167,7 +187,7 @@ test.each(ways)(
 			),
 		);
 		const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
-		const both = await Both.start(...worlds, { hooked, release });
+		const both = await Both.start(...worlds, options);
 		// The first row is the newest session in a part of the list, too.
 		await both.do((terminal) => terminal.enter("/resume"));
 		await both.do((terminal) => terminal.shows(listed, "› question 149"));
@@ -203,14 +223,7 @@ test.each(RELEASES)(
 	async ({ release }) => {
 		const at = await world([{ text: "An answer." }, { text: "An answer." }]);
 		const path = put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
-		const notes = join(at.root, "notes");
-		const observer = join(at.root, "observer.mjs");
-		writeFileSync(
-			observer,
-			`import { appendFileSync } from "node:fs";
-		import { SessionManager } from "@earendil-works/pi-coding-agent";
-		export default (pi) => pi.on("session_start", (event, { sessionManager: one }) => appendFileSync(${JSON.stringify(notes)}, [event.reason, "getDiagnostics" in one, one instanceof SessionManager].join(" ") + "\\n"));\n`,
-		);
+		const { notes, args } = observe(at);
 		await inRpc(
 			at,
 			async (client) => {
@@ -218,15 +231,37 @@ test.each(RELEASES)(
 				await client.send({ type: "fork", entryId: "a" });
 				await client.send({ type: "new_session" });
 			},
-			{ release, args: ["-e", observer] },
+			{ release, args },
 		);
 		// RPC mode starts some sessions twice.
-		expect([...new Set(readFileSync(notes, "utf8").trim().split("\n"))]).toEqual([
-			"startup false true",
-			"resume true true",
-			"fork true true",
-			"new true true",
+		expect(notes()).toEqual([
+			"startup false true true",
+			"resume true true true",
+			"fork true true true",
+			"new true true true",
 		]);
+	},
+);
+
+test.each(RELEASES)(
+	"in pi $version `pi-native -r` shows, and opens, what pi's own `pi -r` does",
+	async ({ release }) => {
+		const at = await world();
+		fill(at);
+		const { notes, args } = observe(at);
+		const options = { release, args: ["-r", ...args], ready: listed };
+		const both = await Both.start(at, at, { ...options, hooked: "pi-native", extension: false });
+		await both.see(listed, "question 0", "question 10");
+		both.press("Tab");
+		await both.see(listed, "/other", "(1/12)");
+		both.press(..."pear3end");
+		await both.see(listed, /› question 3 .*\/other/);
+		both.press(...erased("pear3end"), "Tab");
+		await both.see(listed, "question 10");
+		both.press("Down", "Down", "Enter");
+		expect(await both.opened(/^(?![\s\S]*Resume Session)[\s\S]*Using loopback/)).toContain("answer 2");
+		// Both wrote a note: pi alone, and ours.
+		expect(notes().sort()).toEqual(["startup false true false", "startup true true true"]);
 	},
 );
 
