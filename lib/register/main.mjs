@@ -1,6 +1,6 @@
 // The two entry points that run pi on this manager from its start: `--import …/register.mjs`, and the command
 // `pi-native`. Both import pi's exports before pi's own command does, and take over its class. If a script imports pi's
-// SDK, one line is added at the end of the SDK's index.
+// SDK, Node gets one line more at the end of the SDK's index: the only text of pi that is read.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { resolve } from "node:path";
@@ -10,8 +10,8 @@ import { takeOver } from "../takeover/take-over.mjs";
 import { BUNDLE, Packages, print, readEnvironment, UNBUNDLED, Unfit } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
-/** The URLs of modules that get a line: pi's index, and pi's programs if a script imports them. */
-const HOOKED = /^(.*)\/dist\/(?:bundle\/)?(index|cli|rpc-entry)\.js$/;
+/** The URLs of modules that a script may import: pi's index, and pi's programs. */
+const HOOKED = /^(.*)\/(dist\/(?:bundle\/)?)(index|cli|rpc-entry)\.js$/;
 
 /** @typedef {import("./package.mjs").Pi} Pi */
 /** @typedef {import("./package.mjs").Settings} Settings */
@@ -68,14 +68,17 @@ function takeBefore(pi, folder) {
  */
 export const takeIn = (dir, exported) => take(exported, /** @type {Pi} */ (packages?.in(dir)));
 
-/** Adds a line to the modules of a pi that a script imports. @type {import("node:module").LoadHookSync} */
+/**
+ * Takes over the class of a pi that a script imports: before one of its programs is loaded, or at the end of its index.
+ * @type {import("node:module").LoadHookSync}
+ */
 function load(url, context, next) {
-	const [, dir, name] = HOOKED.exec(url.replace(/[?#].*$/, "")) ?? [];
+	const [, dir, folder, name] = HOOKED.exec(url.replace(/[?#].*$/, "")) ?? [];
 	const pi = dir?.startsWith("file:") ? packages?.in(fileURLToPath(dir)) : undefined;
+	if (pi && name !== "index") takeBefore(pi, /** @type {string} */ (folder));
 	const loaded = next(url, context);
-	if (!pi || loaded.format !== "module" || !loaded.source) return loaded;
+	if (!pi || name !== "index" || loaded.format !== "module" || !loaded.source) return loaded;
 	const text = Buffer.from(/** @type {Uint8Array} */ (loaded.source)).toString("utf8");
-	if (name !== "index") return { ...loaded, source: text.replace(/^(#!.*\n)?/, '$&import "./index.js";') };
 	const line =
 		`import * as piExports from "./index.js";import { takeIn as piTakeIn } from ` +
 		`${JSON.stringify(import.meta.url)};piTakeIn(${JSON.stringify(pi.dir)}, piExports);`;

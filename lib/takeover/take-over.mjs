@@ -1,5 +1,5 @@
 // Takes over pi's class `SessionManager`: the static methods by which pi creates, finds and lists sessions then use
-// this package's manager. It neither reads nor changes the text of pi, and uses nothing private. If pi is not as
+// this package's manager. This file reads no text of pi, and uses nothing private. If pi is not as
 // expected, pi runs on its own manager, and one line says why. The statics are checked at once, everything else at the
 // first call, which loads the addon.
 //
