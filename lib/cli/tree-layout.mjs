@@ -4,7 +4,7 @@
 // child with the most entries below it. Only side branches are indented. The depth of a drawing is at most the
 // logarithm of the number of entries (plus one), because a side branch contains at most half of the entries below its
 // branch point, except where the leaf's branch is the smaller one.
-import { roleOf } from "../shared/entries.mjs";
+import { roleOf, speakerOf } from "../shared/entries.mjs";
 
 /** @typedef {import("../../index.js").OutlineNode} Node an entry of an outline or a tree */
 
@@ -112,7 +112,7 @@ export function folded(nodes, limit, leafId) {
 		const { entry } = node;
 		const fixed = index === 0 || index === nodes.length - 1 || node.label !== undefined || entry.id === leafId;
 		const role = roleOf(entry);
-		const rank = fixed ? 0 : role === "user" ? 1 : /compaction|branch_summary|session_info/.test(role) ? 2 : 3;
+		const rank = fixed ? 0 : role === "user" ? 1 : ["summary", "name"].includes(speakerOf(role)) ? 2 : 3;
 		ranks[rank]?.push(index);
 	}
 	const [always = [], ...others] = ranks;

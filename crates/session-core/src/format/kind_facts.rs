@@ -46,6 +46,8 @@ pub struct KindFacts {
     pub amounts: &'static [&'static str],
     /// For a kind of entry: its message for the model.
     pub gives: Gives,
+    /// Of a role: whether its messages are conversation, which makes a new session's file and counts as activity.
+    pub is_conversation: bool,
     /// For a role: the type of its content, and the effect of a context edit on it.
     pub content: ContentRule,
     /// The kind of model call that its `usage` belongs to, if it has a usage.
@@ -63,6 +65,7 @@ impl KindFacts {
         names: &[],
         amounts: &[],
         gives: Gives::Nothing,
+        is_conversation: false,
         content: ContentRule::Fixed,
         call: None,
         is_envelope_last: false,

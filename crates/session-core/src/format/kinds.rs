@@ -162,11 +162,13 @@ table! {
     pub enum Role {
         /// A message that the user wrote.
         User = "user" {
+            is_conversation: true,
             says: &[content("content", TextScope::User)],
             content: ContentRule::TextOrBlocks,
         }
         /// An answer of the model.
         Assistant = "assistant" {
+            is_conversation: true,
             says: &[
                 texts(TextForm::Answer, "content", Some(TextScope::Assistant)),
                 text("errorMessage", TextScope::Assistant).shown(PartKind::Note, "").failed_if("errorMessage"),
@@ -299,7 +301,7 @@ impl Role {
     /// Whether a message of this role is conversation: the first one creates a new session's file, and each counts as
     /// activity.
     pub fn is_conversation(self) -> bool {
-        matches!(self, Role::User | Role::Assistant)
+        self.facts().is_conversation
     }
 
     /// Whether a context edit may replace the content of a stored message of this role.
