@@ -1,4 +1,4 @@
-//! The catalog's rows of session files: what a list shows, and the state of the file that it was read from.
+//! The catalog's rows of session files: the data that a list shows, and the state of the file from which it was read.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -14,7 +14,7 @@ use crate::io::session_files::session_files;
 use crate::summary::session_summary::{FileKind, SummaryProgress};
 use crate::summary::usage::session_usage::SessionUsage;
 
-/// What the table `session` has of a file.
+/// A row of the table `session`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CatalogRow {
     /// The row's id.
@@ -22,21 +22,21 @@ pub(crate) struct CatalogRow {
     pub fingerprint: FileFingerprint,
     /// When the file was read.
     pub seen: Nanos,
-    /// The hash of the head and the tail of what was read.
+    /// The hash of the head and the tail of the bytes that were read.
     pub head_tail_hash: u64,
     /// Without the usage, which [`usage_of`] reads.
     pub progress: SummaryProgress,
 }
 
-/// Whether a row can be used for a file with a certain fingerprint.
+/// Whether a row can be used for a file with some fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheValidity {
     /// The file is unchanged.
     Valid,
-    /// The file has grown, it ends with an unterminated line, only its change time differs, or its times are too recent to tell. If its
-    /// prefix has the same hash, only the rest is read.
+    /// The file has grown, it ends with an unterminated line, only its change time differs, or its times are too recent
+    /// to decide. If its prefix has the same hash, only the rest is read.
     IfSamePrefix,
-    /// The file is read again.
+    /// The file must be read again.
     Invalid,
 }
 
@@ -47,7 +47,7 @@ impl CatalogRow {
         if *now == self.fingerprint && self.fingerprint.would_show_change(self.seen) && self.is_whole() {
             return CacheValidity::Valid;
         }
-        // A new mode, owner or link sets the change time and leaves the content: backups do that every night.
+        // A new mode, owner or link changes the change time but not the content. Backups do that every night.
         match now.file_id == self.fingerprint.file_id
             && (now.size > size || now.size == size && now.modified == modified)
         {
@@ -61,7 +61,7 @@ impl CatalogRow {
     }
 }
 
-/// The rows of the files in a directory, by their names. None for a row that cannot be unpacked.
+/// The rows of the files in a directory, by file name. None for a row that cannot be unpacked.
 pub(crate) fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, Option<CatalogRow>>> {
     let mut statement = db.prepare_cached("SELECT id, name, file FROM session WHERE dir = ?1")?;
     let rows = statement.query_map([dir], |row| {
@@ -79,7 +79,8 @@ pub(crate) fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String
     rows.collect()
 }
 
-/// The sizes at which the files in a directory were read, and when the sessions were modified by their lines, by the files' names.
+/// By file name, for the files in a directory: the size with which the file was read, and when the session was
+/// modified, by its lines.
 pub(crate) fn times_in(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, (i64, f64)>> {
     let query = "SELECT name, size, modified FROM session WHERE dir = ?1 AND modified IS NOT NULL";
     let mut statement = db.prepare_cached(query)?;
@@ -87,14 +88,14 @@ pub(crate) fn times_in(db: &Connection, dir: &str) -> CatalogResult<HashMap<Stri
     rows.collect()
 }
 
-/// What the calls of a row's session used; None if the catalog does not have it, or has something else.
+/// The usage of a row's session. None if the catalog does not have it, or contains something else.
 pub(crate) fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
     let mut statement = db.prepare_cached("SELECT usage FROM session WHERE id = ?1")?;
     let unpacked = statement.query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(unpack))).optional()?;
     Ok(unpacked.flatten().filter(SessionUsage::is_consistent))
 }
 
-/// What a row has of a file that was read, packed.
+/// The values of a row for a file that was read, packed.
 #[derive(Debug)]
 pub(crate) struct PackedFile {
     size: i64,
@@ -103,14 +104,15 @@ pub(crate) struct PackedFile {
     usage: Vec<u8>,
 }
 
-/// The largest row that is kept, in bytes, its usage apart: a first message may be most of its file.
+/// The largest row that is kept, in bytes, without its usage. There is a limit because a first message may be most of
+/// its file.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// The largest usage of one session that is kept, in bytes. Reports read the file of a session that has more.
+/// The largest usage of one session that is kept, in bytes. If a session has more, reports read its file.
 const MAX_USAGE_BYTES: usize = 16 << 20;
 
 impl PackedFile {
-    /// What was read of a file with this fingerprint.
+    /// Packs the data that was read from a file with this fingerprint.
     pub(crate) fn of(
         fingerprint: &FileFingerprint,
         seen: Nanos,
@@ -125,15 +127,16 @@ impl PackedFile {
         Ok(Self { size: fingerprint.size as i64, modified, file, usage: pack(&progress.usage)? })
     }
 
-    /// Whether it is small enough to be kept. A larger file is read by each list.
+    /// Whether the row is small enough to be kept. If not, each list reads the file.
     pub(crate) fn is_kept(&self) -> bool {
         self.file.len() <= MAX_FILE_BYTES
     }
 }
 
-/// Writes a row in place of the one that was there. If another process read the file later and wrote that, the next list reads it again.
+/// Writes a row, and replaces the row of the file. If another process has read the file later and written its row, the
+/// next list reads the file again.
 pub(crate) fn put(transaction: &Transaction<'_>, dir: &str, name: &str, packed: &PackedFile) -> CatalogResult<()> {
-    // Another id than before: who has read the row that was there does not take the usage of this one for its.
+    // The row gets a new id, so that a process that has read the old row does not use the usage of this one for it.
     let mut put = transaction.prepare_cached(
         "INSERT OR REPLACE INTO session (dir, name, size, modified, file, usage) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
@@ -148,15 +151,15 @@ pub(crate) fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> Ca
     Ok(())
 }
 
-/// Deletes the rows of directories that have no session files any more: no list will look there again. Gives whether there were
-/// some. The directories of `listed` are not looked at.
+/// Deletes the rows of directories that have no session files any more, because no list will check them again. Returns
+/// whether there were any. Directories in `listed` are not checked.
 pub(crate) fn forget_empty_dirs(catalog: &mut Catalog, listed: &HashSet<&str>) -> CatalogResult<bool> {
     let dirs: Vec<String> = {
         let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
         let dirs = dirs.query_map([], |row| row.get(0))?;
         dirs.collect::<CatalogResult<_>>()?
     };
-    // A directory that cannot be read may become readable.
+    // A directory that cannot be read now may become readable.
     let is_empty = |dir: &str| match session_files(dir) {
         Ok(names) => names.is_empty(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,

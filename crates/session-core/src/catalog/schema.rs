@@ -12,9 +12,10 @@ pub(crate) const APPLICATION_ID: i32 = 0x7069_7363;
 /// left alone.
 pub(crate) const FORMAT_VERSION: i32 = 16;
 
-/// `session` has one row per session file. `size` is the size of the file, and `modified` the time of a session by its lines, in ms since 1970:
-/// the order of a search reads only these. `file` is what a list shows of it and which state of it that was read from, packed. `usage`
-/// is what the calls of a session used, packed, unless it is too large. It is the last column: lists do not read it.
+/// `session` has one row for each session file. `size` is the size of the file, and `modified` the time of a session by
+/// its lines, in ms since 1970; the order of a search reads only these two. `file` is packed: the data that a list
+/// shows, and the state of the file from which it was read. `usage` is packed: the usage of the session's calls, unless
+/// it is too large. It is the last column, because lists do not read it.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -28,7 +29,7 @@ CREATE TABLE session (
 );
 ";
 
-/// Creates the tables if there are none, and configures this connection.
+/// Creates the tables if they are missing, and configures this connection.
 pub(crate) fn prepare(db: &Connection) -> CatalogResult<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
     // Overwrites the names and first messages of deleted rows.
@@ -44,16 +45,16 @@ pub(crate) fn prepare(db: &Connection) -> CatalogResult<()> {
             set => set?,
         }
     }
-    // A commit lost in a power failure costs only the work of reading the files again.
+    // If a power failure loses a commit, the files are only read again.
     db.pragma_update(None, "synchronous", "NORMAL")
 }
 
-/// Creates the tables in one transaction, before the log exists: a file that is not empty shows that it is ours.
+/// Creates the tables in one transaction, before the log exists. So a file that is not empty is recognisable as ours.
 fn create_tables(db: &Connection) -> CatalogResult<()> {
-    // What a power failure loses is created again.
+    // If a power failure loses the tables, they are created again.
     db.pragma_update(None, "synchronous", "OFF")?;
     let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-    // Another process may have been first.
+    // Another process may have created them first.
     if !is_prepared(db)? {
         db.execute_batch(TABLES)?;
         db.pragma_update(None, "application_id", APPLICATION_ID)?;
