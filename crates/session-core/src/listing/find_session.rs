@@ -1,4 +1,4 @@
-//! Finding sessions: the newest, or by their ids. Of each file only the header is read.
+//! Finds sessions: the newest, or by id. Only the header of each file is read.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::format::header::Header;
 use crate::io::open::{self, is_exhausted, Access};
 use crate::summary::header_scan::header_among_others;
 
-/// How many files a thread takes at a time to read their headers, so that threads seldom ask for the next ones.
+/// How many headers a thread reads at a time. With more than one, threads ask for the next files less often.
 const HEADERS_PER_TASK: usize = 16;
 
 /// A session that was found by its id.
@@ -23,12 +23,12 @@ pub struct FoundSession {
     pub path: String,
     /// WTF-8.
     pub id: Vec<u8>,
-    /// Empty if the header does not say.
+    /// The working directory; empty if the header has none.
     pub cwd: Vec<u8>,
 }
 
-/// The working directory to filter the sessions in `dir` by: a directory that was given, and is not the default one, may
-/// hold other working directories' sessions too.
+/// The working directory by which the sessions in `dir` are filtered. A given directory that is not the default one may
+/// also contain sessions of other working directories.
 pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process) -> Result<Option<String>> {
     let default = default_session_dir(cwd, None, process)?;
     match is_given && !is_same_path(dir, &default, process)? {
@@ -37,8 +37,8 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process
     }
 }
 
-/// The header of a file. One that cannot be read, or is very large without a header, is not a session. An error if no file descriptor
-/// is left.
+/// The header of a file. None if the file cannot be read, or if it is very large without a header. Fails if no file
+/// descriptor is left.
 fn header_if_session(path: &Path) -> Result<Option<Header>> {
     match open::regular(path, Access::Read) {
         Err(error) if is_exhausted(&error) => Err(Error::io("open", &path.to_string_lossy(), error)),
@@ -46,16 +46,17 @@ fn header_if_session(path: &Path) -> Result<Option<Header>> {
     }
 }
 
-/// The session file of a scope that was modified last: that of the session with the newest activity only because whatever else writes
-/// to session files keeps their times. A migration, a repair and a redaction give the new file the time of the old one
-/// (`Rewrite::keeps_time`), `pi-sync pull` sets the time of the last stored message, and `pi-sessions rename` sets the time back.
+/// The session file of a scope that was modified last. It is the session with the newest activity only because all
+/// other writers of session files keep the time: a migration, a repair and a redaction set the new file's time to the
+/// old one's (`Rewrite::keeps_time`), `pi-sync pull` sets the time of the last stored message, and `pi-sessions rename`
+/// restores the time.
 ///
-/// As in pi, what cannot be read has no sessions, be it a file, a dangling link, or the directory itself.
+/// As in pi, a file, a dangling link or a directory that cannot be read has no sessions.
 pub fn most_recent(scope: &ListScope, process: &dyn Process) -> Option<String> {
     let files = scope.find("").ok()?;
     let mut files: Vec<_> =
         files.into_iter().filter_map(|file| Some((file.fingerprint?.modified_ms(), file.path))).collect();
-    // Files with the same time stay in name order.
+    // Files with the same time stay sorted by name.
     files.sort_by(|(left, _), (right, _)| right.total_cmp(left));
     let is_one = |path: &str| {
         let header = header_if_session(Path::new(path)).ok().flatten();
@@ -64,8 +65,8 @@ pub fn most_recent(scope: &ListScope, process: &dyn Process) -> Option<String> {
     files.into_iter().map(|(_, path)| path).find(|path| is_one(path))
 }
 
-/// The session file of a scope whose header has exactly this id, the first in the order of their paths; None if no file that can be read
-/// has it. An error if none was found and no file descriptor was left for one.
+/// The session file of a scope whose header has exactly this id; the first by path. None if no readable file has it.
+/// Fails if none was found and no file descriptor was left for a file.
 pub fn by_id(scope: &ListScope, id: &[u8], process: &dyn Process) -> Result<Option<String>> {
     let (found, all) = find(scope, process, |header| header.id == id)?;
     match found.into_iter().next() {
@@ -74,9 +75,9 @@ pub fn by_id(scope: &ListScope, id: &[u8], process: &dyn Process) -> Result<Opti
     }
 }
 
-/// The sessions of a scope, and of their subagents if they are wanted, whose header has exactly this id or, if none has, those whose id
-/// begins with it; in the order of their paths. A file that cannot be read is left out; an error if no file descriptor is left, for an
-/// answer would be wrong.
+/// The sessions of a scope (and of their subagents, if wanted) whose header has exactly this id, or if none has, those
+/// whose id begins with it; sorted by path. A file that cannot be read is omitted. Fails if no file descriptor is left,
+/// because the result would be wrong.
 pub fn by_id_prefix(
     scope: &ListScope,
     prefix: &[u8],
@@ -96,7 +97,8 @@ pub fn by_id_prefix(
     Ok(found)
 }
 
-/// The sessions of a scope whose header is wanted, in the order of their paths. And an error if no file descriptor was left for one.
+/// The sessions of a scope whose header is wanted, sorted by path. The error is set if no file descriptor was left for
+/// a file.
 fn find(
     scope: &ListScope,
     process: &dyn Process,
@@ -110,8 +112,8 @@ fn find(
     Ok((found, all))
 }
 
-/// The sessions of subagents whose header is wanted. Whether the scope has one is decided by the session that it
-/// belongs to, if that is there.
+/// The sessions of subagents whose header is wanted. Their owner decides whether they belong to the scope, if the
+/// owner's file exists.
 fn of_subagents(
     scope: &ListScope,
     process: &dyn Process,
@@ -150,8 +152,9 @@ fn found_session((path, header): (String, Header)) -> FoundSession {
     FoundSession { path, id: header.id, cwd: header.cwd.unwrap_or_default() }
 }
 
-/// The paths of the files whose header is wanted, and these headers. They are read on several threads: checking what a name or the
-/// catalog says of a file costs as much. And an error if no file descriptor was left for one.
+/// The paths of the files whose header is wanted, and these headers. They are read on several threads, because a check
+/// of a name or of the catalog would cost as much as reading a header. The error is set if no file descriptor was left
+/// for a file.
 fn with_headers(
     files: &[Candidate],
     is_wanted: impl Fn(&Header) -> bool + Sync,

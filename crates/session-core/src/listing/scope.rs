@@ -1,4 +1,4 @@
-//! Which sessions a list, a search or a sum of usage is about.
+//! The scope of a list, a search or a sum of usage: its sessions.
 
 use std::io::{self, ErrorKind};
 
@@ -9,26 +9,26 @@ use crate::base::paths::{is_absolute, is_in, is_same_path, resolve, Process, MAX
 use crate::base::wtf8::to_string_lossy;
 use crate::io::open::is_exhausted;
 
-/// Which sessions are listed.
+/// The sessions that are listed.
 #[derive(Debug, Clone)]
 pub struct ListScope {
     /// The directory.
     pub dir: String,
     filter: Option<CwdFilter>,
-    /// The directory holds directories of sessions.
+    /// Whether the directory contains directories of sessions.
     is_all: bool,
 }
 
-/// Whose working directory is one of these.
+/// The working directories whose sessions are listed.
 #[derive(Debug, Clone)]
 enum CwdFilter {
     Same(String),
-    /// Absolute, or in one of them.
+    /// The working directory is one of these folders, or in one. They are absolute.
     Folders(Vec<String>),
 }
 
 impl ListScope {
-    /// The sessions in one directory; only those of the working directory `filter`, if it is given.
+    /// The sessions in one directory. With `filter`, only sessions with that working directory.
     pub fn dir(dir: String, filter: Option<String>) -> Self {
         Self { dir, filter: filter.map(CwdFilter::Same), is_all: false }
     }
@@ -38,20 +38,20 @@ impl ListScope {
         Self { dir: sessions_dir, filter: None, is_all: true }
     }
 
-    /// Of these, only sessions whose working directory is one of `folders`, or in one. They are absolute.
+    /// Limits the scope to sessions whose working directory is one of `folders`, or in one. They are absolute.
     pub fn in_folders(self, folders: Vec<String>) -> Self {
         Self { filter: Some(CwdFilter::Folders(folders)), ..self }
     }
 
-    /// The files that may be sessions, of every working directory: which one a session has is in its file. Directories that cannot be
-    /// read are skipped. An error if no file descriptor is left. `cwd` must be the process's working directory, made absolute: only a
-    /// relative scope needs it.
+    /// The files that may be sessions. The filter is not applied, because the working directory of a session is in its
+    /// file. Directories that cannot be read are skipped. Fails if no file descriptor is left. `cwd` must be the
+    /// process's working directory as an absolute path; only a relative scope uses it.
     pub fn find(&self, cwd: &str) -> Result<Vec<Candidate>> {
         Ok(self.find_or(cwd, |_| {})?.0)
     }
 
-    /// As [`find`](Self::find), with the directories that were looked in; calls `unreadable` with the error of each
-    /// that is there and cannot be read.
+    /// As [`find`](Self::find), and also returns the directories that were read. Calls `unreadable` with the error of
+    /// each existing directory that cannot be read.
     pub(crate) fn find_or(&self, cwd: &str, unreadable: impl FnMut(Error)) -> Result<(Vec<Candidate>, Vec<String>)> {
         let (mut files, dirs) = self.find_names(cwd, unreadable)?;
         read_fingerprints(&mut files);
@@ -83,12 +83,12 @@ impl ListScope {
         Ok((files, dirs))
     }
 
-    /// Whether only sessions of a working directory are listed.
+    /// Whether the scope is limited by working directory.
     pub(crate) fn is_filtered(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// Whether a session with this working directory is listed. `process` says how a path in a header is to be read.
+    /// Whether a session with this working directory is listed. `process` resolves paths in headers.
     pub fn includes(&self, cwd: &[u8], process: &dyn Process) -> bool {
         let Some(filter) = &self.filter else { return true };
         if cwd.is_empty() || cwd.len() > MAX_PATH {
@@ -104,7 +104,8 @@ impl ListScope {
         })
     }
 
-    /// The directory that it is relative to; empty if it is absolute, for then the working directory may be gone.
+    /// The working directory, if the scope is relative. Empty if it is absolute, because then the working directory may
+    /// not exist.
     pub(crate) fn start(&self, process: &dyn Process) -> Result<String> {
         if is_absolute(&self.dir) {
             Ok(String::new())
@@ -113,7 +114,7 @@ impl ListScope {
         }
     }
 
-    /// Whether it is of all directories under the sessions directory.
+    /// Whether the scope is all directories under the sessions directory.
     pub(crate) fn is_all(&self) -> bool {
         self.is_all
     }

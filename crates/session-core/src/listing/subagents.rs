@@ -1,7 +1,7 @@
-//! The session files of subagents. They are below a directory that has a session's name without `.jsonl`, in folders of any depth:
-//! `<session>/abc/run-0/session.jsonl`. Links are not followed.
+//! The session files of subagents. They are below a directory that has a session's name without `.jsonl`, in folders at
+//! any depth: `<session>/abc/run-0/session.jsonl`. Links are not followed.
 //!
-//! pi deletes a session's file and leaves the folder. The sessions in it are then found by themselves.
+//! pi deletes a session's file and leaves its folder. Then the sessions in the folder are found by themselves.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::FileType;
@@ -14,10 +14,10 @@ use crate::io::open::is_exhausted;
 use crate::io::session_files::{session_file_name, ENDING};
 use crate::listing::candidates::{read_fingerprints, Candidate};
 
-/// The session files of the subagents of these sessions, each with the position of its session. In `dirs` also those
-/// whose session's file is missing, which have no position: `sessions` must contain every session file of these
-/// directories. An error if no file descriptor is left; those of folders that cannot be read are added to `unreadable`.
-/// `cwd` is what a relative path starts from.
+/// The session files of the subagents of these sessions, each with the index of its session. In `dirs`, also of
+/// sessions whose file is missing; they have no index. For that `sessions` must contain every session file of these
+/// directories. Fails if no file descriptor is left. The errors of folders that cannot be read are added to
+/// `unreadable`. A relative path starts from `cwd`.
 pub(crate) fn subagent_files(
     sessions: &[Candidate],
     dirs: &[String],
@@ -25,7 +25,7 @@ pub(crate) fn subagent_files(
     unreadable: &mut Vec<Error>,
 ) -> Result<Vec<(Candidate, Option<usize>)>> {
     let mut in_dirs: HashMap<String, HashMap<&str, usize>> = HashMap::new();
-    // As the paths of their files name them.
+    // The directories as in the paths of their files.
     let whole: HashSet<String> = dirs.iter().map(|dir| parent(&join(dir, ENDING))).collect();
     in_dirs.extend(whole.iter().map(|dir| (dir.clone(), HashMap::new())));
     for (at, session) in sessions.iter().enumerate() {
@@ -34,7 +34,8 @@ pub(crate) fn subagent_files(
     }
     let mut waiting = Vec::new();
     for (dir, names) in &in_dirs {
-        // One listing for all sessions of a directory: few have subagents. One that fails is missed by the list of sessions, too.
+        // One listing for all sessions of a directory, because few have subagents. If it fails, the list of sessions
+        // fails there too.
         let Ok([_, folders]) = list(dir)? else { continue };
         let is_whole = whole.contains(dir);
         waiting.extend(folders.into_iter().filter_map(|name| match names.get(name.as_str()) {
@@ -73,7 +74,8 @@ fn is_of_session(dir: &str, name: &str) -> bool {
     dir.starts_with("--") && dir.ends_with("--") || has_time() && name.contains('_')
 }
 
-/// The names of the session files in a folder, and of its folders. The outer error says that no file descriptor is left.
+/// The names of the session files in a folder, and of its folders. The outer error means that no file descriptor is
+/// left.
 fn list(folder: &str) -> Result<Result<[Vec<String>; 2]>> {
     let entries = match fs::list(Path::new(folder)) {
         Ok(entries) => entries,

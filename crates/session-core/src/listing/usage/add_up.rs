@@ -1,11 +1,12 @@
-//! The sums over sessions.
+//! Adds up the usage of sessions.
 //!
-//! A call that is in several sessions, because one was forked from the other, counts once. (If sessions repeat a call, it counts
-//! as often as in the session that has it most often.) It counts for the oldest of these sessions, whichever is read first. Calls
-//! are added one by one, the oldest session first and each in the order of its file, so that costs are the same to the last bit.
+//! A call that is in several sessions, because one was forked from the other, is counted once. (If a session repeats a
+//! call, it is counted as often as in the session where it occurs most.) It counts for the oldest of these sessions, in
+//! whatever order they are read. Calls are added one by one, the oldest session first and each in the order of its
+//! file, so that sums of costs are always equal to the last bit.
 //!
-//! What a subagent's session used counts for the session that it belongs to, and for that one's working directory. Of a
-//! tool result whose usage is what subagents used only the part is added that is in none of their sessions.
+//! The usage of a subagent's session counts for the session that owns it, and for the owner's working directory. If the
+//! usage of a tool result is the usage of subagents, only the part that is in none of their sessions is added.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -24,28 +25,28 @@ use crate::base::memory::{self, collect, push, resize};
 use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::LargeEntry;
 
-/// Gives the id of a large entry of a session; None if its line has none, or has changed.
+/// Returns the id of a large entry of a session. None if its line has no id, or has changed.
 pub type IdOf<'a> = dyn Fn(&UsageSession, &LargeEntry) -> Option<Vec<u8>> + 'a;
 
-/// Brings sessions into the order in which they are added up: the oldest first.
+/// Sorts sessions into the order in which they are added up: the oldest first.
 pub(crate) fn sort_sessions(sessions: &mut [UsageSession]) {
     // NaN comes last.
     sessions.sort_by(|a, b| a.created.total_cmp(&b.created).then_with(|| a.path.cmp(&b.path)));
 }
 
-/// The position of the session that each belongs to.
+/// For each session the index of its owner.
 pub(crate) fn owners(sessions: &[UsageSession]) -> Vec<Option<usize>> {
     let places: HashMap<&str, usize> =
         sessions.iter().enumerate().map(|(at, session)| (session.path.as_str(), at)).collect();
     sessions.iter().map(|session| places.get(session.owner.as_deref()?).copied()).collect()
 }
 
-/// A session, the one that it belongs to, the one that this belongs to, and so on. No session belongs to itself.
+/// A session, its owner, the owner's owner, and so on. No session owns itself.
 pub(crate) fn with_owners(owners: &[Option<usize>], at: usize) -> impl Iterator<Item = usize> + '_ {
     iter::successors(Some(at), |at| owners.get(*at).copied().flatten())
 }
 
-/// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
+/// The days of UTC on which calls were made, in days since 1970. JavaScript makes a calendar from them.
 #[doc(hidden)]
 pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
     let mut days: Vec<f64> = Vec::new();
@@ -60,7 +61,7 @@ pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
     Ok(days)
 }
 
-/// Adds up sessions, of which the oldest come first. `left_out` are the files that are not among them.
+/// Adds up sessions, which must be sorted with the oldest first. `left_out` are files that are not among them.
 pub fn report<'a>(
     sessions: &'a [UsageSession],
     left_out: &'a [LeftOutFile],
@@ -94,7 +95,7 @@ pub fn report<'a>(
             }
             match has_time || !is_limited {
                 true => adding.add(root, &Call { amounts: *rest.unwrap_or(&call.amounts), ..call.clone() })?,
-                // Whether it is of that time is not known.
+                // It is not known whether the call is in that time.
                 false => adding.left_out.without_time += 1,
             }
         }
@@ -123,20 +124,21 @@ pub fn report<'a>(
     })
 }
 
-/// How many of each call were counted. Calls are told by what they say, not by ids: copies in migrated forks have ids of their own.
+/// How often each call was counted. Calls are identified by their content, not by ids, because copies in migrated forks
+/// have ids of their own.
 #[derive(Default)]
 struct Copies(HashMap<(u64, u64), Counted>);
 
 struct Counted {
-    /// The most that one session has.
+    /// How often the call occurs in the session where it occurs most.
     times: u32,
-    /// The session that was read last, and how many it has so far.
+    /// The session with the call that was read last, and how often the call occurred in it so far.
     session: usize,
     in_session: u32,
 }
 
 impl Copies {
-    /// Whether a session has a call more often than every session before it.
+    /// Counts a call. Returns whether it now occurs more often in this session than in every session before.
     fn is_new(&mut self, session: usize, call: &Call) -> memory::Result<bool> {
         self.0.try_reserve(1)?;
         Ok(match self.0.entry((call.identity, call.time.to_bits())) {
@@ -158,7 +160,7 @@ impl Copies {
     }
 }
 
-/// Distinct names, in the order in which they came.
+/// Distinct names, in the order in which they were added.
 #[derive(Default)]
 struct Names<'a> {
     positions: HashMap<Cow<'a, [u8]>, usize>,
@@ -181,7 +183,7 @@ impl<'a> Names<'a> {
 /// The rows of a grouping while calls are added.
 struct Group<'a> {
     grouping: Grouping,
-    /// The keys of the rows, but for those of models.
+    /// The keys of the rows, except for the grouping by model.
     keys: Names<'a>,
     rows: Vec<GroupRow>,
     /// The row of the last call, and its date; minus infinity for calls without a time.
@@ -190,10 +192,11 @@ struct Group<'a> {
 
 #[derive(Clone, Default)]
 struct GroupRow {
-    /// A date in the row's period. The names of years beyond 9999 begin with a sign, and are not in order.
+    /// A date in the row's period, for sorting: the names of years beyond 9999 begin with a sign and do not sort
+    /// correctly.
     date: f64,
     sum: Sum,
-    /// By the models' positions.
+    /// By the index of the model.
     models: Vec<(usize, Sum)>,
 }
 
@@ -220,7 +223,7 @@ struct Adding<'a, 'o> {
     total: Sum,
     left_out: LeftOutCalls,
     models: Names<'a>,
-    /// The positions of the current session's models.
+    /// The indexes of the current session's models.
     session_models: Vec<usize>,
     groups: Vec<Group<'a>>,
 }
@@ -251,9 +254,9 @@ impl<'a, 'o> Adding<'a, 'o> {
         Ok(())
     }
 
-    /// Adds a call of the current session, which counts for `charged`.
+    /// Adds a call of the current session. It counts for the session `charged`.
     fn add(&mut self, charged: &'a UsageSession, call: &Call) -> Result<()> {
-        // It is not in the sums, whatever else it lacks.
+        // The call is in no sum, so its other errors do not count.
         if call.errors.contains(CallErrors::NO_USAGE) {
             self.left_out.without_usage += 1;
             return Ok(());
@@ -281,8 +284,8 @@ impl<'a, 'o> Adding<'a, 'o> {
         Ok(())
     }
 
-    /// The amounts of a call without those that would make a sum infinite, and what is wrong with it. The total decides: no
-    /// amount is below 0, so no other sum is larger.
+    /// The amounts of a call, without amounts that would make a sum infinite, and its errors. Only the total is
+    /// checked: because no amount is negative, no other sum is larger.
     fn addable(&self, call: &Call) -> (Amounts, CallErrors) {
         let (mut amounts, mut errors) = (call.amounts.to_array(), call.errors);
         for (amount, sum) in amounts.iter_mut().zip(self.total.amounts.to_array()) {
@@ -296,7 +299,7 @@ impl<'a, 'o> Adding<'a, 'o> {
 }
 
 impl<'a> Group<'a> {
-    /// The position of the row of a call.
+    /// The index of the row of a call.
     fn row_of(
         &mut self,
         charged: &'a UsageSession,
@@ -319,7 +322,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The rows in their order: periods by time, the others by cost.
+    /// The sorted rows: periods by time, other rows by cost.
     fn finish(
         self,
         models: &[Cow<'a, [u8]>],
@@ -360,7 +363,7 @@ fn largest<'a>(sessions: &'a [UsageSession], count: usize, id_of: &IdOf<'_>) -> 
     let of_session =
         |session: &'a UsageSession| session.usage.largest.iter().take(count).map(move |entry| (session, entry));
     let mut all = collect(sessions.iter().flat_map(of_session))?;
-    // Of entries of one size the first comes first.
+    // The sort is stable: entries of one size stay in their order.
     all.sort_by_key(|(_, entry)| Reverse(entry.bytes));
     let row = |(session, entry): (&'a UsageSession, &'a LargeEntry)| LargeRow {
         path: Cow::Borrowed(&session.path),

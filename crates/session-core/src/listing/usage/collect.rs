@@ -1,4 +1,4 @@
-//! Collecting what the calls of many sessions used: from the catalog, or from their files.
+//! Collects the usage of many sessions: from the catalog, or from their files.
 
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -27,42 +27,43 @@ use crate::summary::session_summary::{title_of, ListedSession};
 use crate::summary::usage::call::short_text;
 use crate::summary::usage::session_usage::LargeEntry;
 
-/// Which sessions are added up.
+/// The sessions that are added up.
 pub enum UsageSource {
-    /// The sessions of a list, and those of their subagents.
+    /// The sessions of a list, and the sessions of their subagents.
     Sessions(ListScope),
     /// One file.
     File(String),
 }
 
-/// What was collected. The sessions of subagents are among the sessions, each with that of its owner.
+/// The collected sessions. They include sessions of subagents, each with the path of its owner.
 #[derive(Debug, Default)]
 pub struct Collected {
-    /// The oldest first.
+    /// The sessions, the oldest first.
     pub sessions: Vec<UsageSession>,
-    /// By their paths.
+    /// The files that are not among them, sorted by path.
     pub left_out: Vec<LeftOutFile>,
 }
 
-/// Where and how sessions are collected.
+/// The request for a collection.
 pub struct Collection<'a> {
     /// The sessions.
     pub source: &'a UsageSource,
-    /// What says what the working directory is, and how a path in a header is to be read.
+    /// The process's state: the working directory, and how paths in headers are resolved.
     pub process: &'a dyn Process,
-    /// Where the catalog is, which keeps what was read; None reads every file.
+    /// The location of the catalog, which caches the results. With None every file is read.
     pub location: Option<&'a CatalogLocation>,
-    /// How many of the largest entries of each session are kept. With more than 100 the catalog is not used, which has no more.
+    /// How many of the largest entries of each session are kept. With more than 100 the catalog is not used, because it
+    /// keeps no more.
     pub largest: usize,
     /// Set when the sums are no longer needed.
     pub cancelled: &'a AtomicBool,
-    /// Called with how many files were read, and how many there are.
+    /// Called with the number of files that were read, and the number of all files.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Collection<'_> {
-    /// Collects. None if it was cancelled. An error if no file descriptor is left, if there is no working directory, or if the one file
-    /// cannot be read or is not a session.
+    /// Collects the sessions. None if it was cancelled. Fails if no file descriptor is left, if there is no working
+    /// directory, or if the one file cannot be read or is not a session.
     pub fn run(&self) -> Result<Option<Collected>> {
         let cwd = &self.process.cwd()?;
         let mut reading =
@@ -84,7 +85,8 @@ impl Collection<'_> {
         let mut is_taken = Vec::with_capacity(sessions.len());
         for at in 0..sessions.len() {
             is_taken.push(match self.source {
-                // A subagent's session has often a working directory of its own.
+                // The filter is applied to the owner, because a subagent's session often has a working directory of its
+                // own.
                 UsageSource::Sessions(scope) => with_owners(&owners, at)
                     .last()
                     .and_then(|root| sessions.get(root))
@@ -97,7 +99,7 @@ impl Collection<'_> {
         let mut is_taken = is_taken.into_iter();
         sessions.retain(|_| is_taken.next().unwrap_or_default());
         if let UsageSource::File(path) = self.source {
-            // By itself it is no subagent's.
+            // A file that is added up alone has no owner.
             sessions.iter_mut().filter(|session| session.path == *path).for_each(|session| session.owner = None);
         }
         left_out.extend(unreadable.into_iter().map(LeftOutFile::from));
@@ -106,19 +108,19 @@ impl Collection<'_> {
     }
 }
 
-/// What was read so far.
+/// The results so far.
 struct Reading<'a> {
     collection: &'a Collection<'a>,
     cwd: &'a str,
-    /// How many files were read.
+    /// The number of files that were read.
     done: usize,
     unreadable: Vec<Error>,
     collected: Collected,
 }
 
 impl Reading<'_> {
-    /// Reads files and the sessions of their subagents that are below them. `dirs` are directories of which `files` has
-    /// every session file.
+    /// Reads files and the sessions of their subagents in the folders below them. `dirs` are directories of which
+    /// `files` contains every session file.
     fn read(&mut self, mut files: Vec<Candidate>, dirs: &[String], location: Option<&CatalogLocation>) -> Result<()> {
         let Collection { largest, cancelled, progress, .. } = *self.collection;
         let (subagents, owners): (Vec<Candidate>, Vec<Option<usize>>) =
@@ -128,7 +130,7 @@ impl Reading<'_> {
         let total = self.done + files.len();
         let read = Mutex::new((self.done, files.iter().map(|_| None).collect::<Vec<Option<ListedSession>>>()));
         let each = |at: usize, listed: Option<ListedSession>| {
-            // Counted and told in one step, so that progress never goes backwards.
+            // Counted and reported under one lock, so that progress never goes backwards.
             let (count, places) = &mut *locked(&read);
             if let Some(place) = places.get_mut(at) {
                 *place = listed;
@@ -146,7 +148,7 @@ impl Reading<'_> {
                 self.collected.left_out.extend(left_out(file, at >= owned));
                 continue;
             };
-            // Without its owner a subagent's session is one by itself.
+            // If the owner could not be read, the subagent's session counts as a session of its own.
             let owner = owner.filter(|owner| is_read.get(*owner) == Some(&true)).and_then(|owner| files.get(owner));
             let owner = owner.map(|owner| owner.path.clone());
             self.collected.sessions.push(UsageSession { owner, ..session(file.path.clone(), listed) });
@@ -154,8 +156,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reads one file, and the sessions beside it that tool results name. There is no catalog: a list of the directory would take the rows
-    /// of the other files for those of deleted ones.
+    /// Reads one file, and the sessions beside it that tool results name. The catalog is not used, because a list with
+    /// only this file would treat the rows of the directory's other files as rows of deleted files.
     fn read_one(&mut self, path: &str) -> Result<()> {
         let file = candidate(path, self.cwd);
         let dir = file.dir.clone();
@@ -187,12 +189,13 @@ impl Reading<'_> {
     }
 }
 
-/// The last part of a path; an id as it is.
+/// The last name of a path. An id is returned unchanged.
 fn file_name_of(name: &[u8]) -> &[u8] {
     std::str::from_utf8(name).map_or(name, |name| paths::file_name(name).as_bytes())
 }
 
-/// Why a file is not added up; None if it is nothing that is missed: a directory, or below a session a file of another kind.
+/// The reason why a file is not added up. None if nothing is missing: it is a directory, or below a session a file of
+/// another kind.
 fn left_out(file: &Candidate, is_below: bool) -> Option<LeftOutFile> {
     if fs::metadata(Path::new(&file.path)).is_ok_and(|meta| meta.is_dir()) {
         return None;
@@ -212,7 +215,7 @@ fn candidate(path: &str, cwd: &str) -> Candidate {
     candidate
 }
 
-/// Why a file gave no session.
+/// The error for which a file is not a session.
 fn why(file: &Candidate) -> Error {
     match open::regular(Path::new(&file.path), Access::Read) {
         Err(error) if error.raw_os_error().is_none() && error.kind() == ErrorKind::InvalidInput => {
@@ -239,7 +242,7 @@ fn session(path: String, listed: ListedSession) -> UsageSession {
     }
 }
 
-/// The id of a large entry, WTF-8; None if its line has none, or has changed.
+/// The id of a large entry, WTF-8. None if its line has no id, or has changed.
 pub fn large_entry_id(session: &UsageSession, entry: &LargeEntry) -> Option<Vec<u8>> {
     let file = open::regular(Path::new(&session.path), Access::Read).ok()?;
     let from = entry.offset;

@@ -1,10 +1,10 @@
 //! Subagents' sessions that a tool result names.
 //!
-//! Packages of subagents report what a subagent used as `usage` of the tool's result, as pi's documentation asks, and the subagent's
-//! session has the same calls. If the details of the result name that session, and it is among those that are added up, its calls count and
-//! the result does not. If only some of the sessions that it names are, the result counts with the part that it reports
-//! beyond their calls: otherwise the cost of the others would be lost. A session then counts for the one that names it,
-//! wherever its file is.
+//! Packages of subagents report the usage of a subagent as `usage` of the tool's result, as pi's documentation asks.
+//! The subagent's session contains the same calls. If the details of the result name that session, and it is among the
+//! sessions that are added up, its calls count and the result does not. If only some of the named sessions are among
+//! them, the result counts with the part that exceeds their calls, because otherwise the cost of the others would be
+//! lost. Such a session then counts for the session that names it, wherever its file is.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::base::paths::{file_name, join, parent, resolve_from};
 use crate::io::session_files::ENDING;
 use crate::summary::usage::call::{Amounts, CallErrors};
 
-/// Where sessions are among those that are added up.
+/// The indexes of the sessions that are added up, by path and by id.
 struct Places {
     by_path: HashMap<String, usize>,
     by_id: HashMap<Vec<u8>, usize>,
@@ -30,7 +30,7 @@ impl Places {
         Self { by_path, by_id }
     }
 
-    /// The session that `session` names. Its file may have moved since, together with that of `session`.
+    /// The session that `session` names. Both files may have moved together since.
     fn find(&self, name: &[u8], session: &UsageSession, cwd: &str) -> Option<usize> {
         if let Some(at) = self.by_id.get(name) {
             return Some(*at);
@@ -47,25 +47,25 @@ impl Places {
     }
 }
 
-/// The id in the name that pi gives to a session's file.
+/// The id in the name of a session's file, as pi names files.
 pub(crate) fn id_in(file_name: &str) -> Option<&str> {
     Some(file_name.strip_suffix(ENDING)?.rsplit_once('_')?.1)
 }
 
 /// A tool result that names sessions.
 struct Naming {
-    /// The position of its session.
+    /// The index of its session.
     session: usize,
-    /// Its position among the calls of that session.
+    /// The index of its call in that session.
     call: u32,
-    /// The positions of the sessions that it names, each once.
+    /// The indexes of the sessions that it names, each once.
     children: Vec<usize>,
-    /// Whether it names one that is not among the sessions.
+    /// Whether it also names a session that is not added up.
     has_missing: bool,
 }
 
-/// Finds the sessions that tool results name: makes each the one of a subagent, and notes which part of the results
-/// they have. The oldest session comes first. `cwd` is what a relative path starts from.
+/// Finds the sessions that tool results name. Sets the owner of each, and records which part of the results they
+/// contain. Sessions must be sorted with the oldest first. A relative path starts from `cwd`.
 pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     if sessions.iter().all(|session| session.usage.named_sessions.is_empty()) {
         return;
@@ -77,7 +77,7 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     for (at, session) in sessions.iter().enumerate().filter(|(_, session)| !session.usage.named_sessions.is_empty()) {
         let begun = begun(session);
         for named in &session.usage.named_sessions {
-            // The names of a result follow each other.
+            // The names in one result are consecutive.
             if results.last().is_none_or(|last| (last.session, last.call) != (at, named.call)) {
                 results.push(Naming { session: at, call: named.call, children: Vec::new(), has_missing: false });
             }
@@ -87,7 +87,7 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
                 continue;
             };
             let has_begun_before = sessions.get(child).is_some_and(|child| child.created < begun);
-            // A subagent may name the session that it belongs to, and a tool may read an older session.
+            // Skipped, because a subagent may name its owner, and a tool may read an older session.
             if is_below(&owners, at, child) || has_begun_before && !is_below(&owners, child, at) {
                 continue;
             }
@@ -126,21 +126,21 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     }
 }
 
-/// What the calls of a session used, without those that it began with a copy of.
+/// The usage of a session's calls, without the copied calls with which a fork begins.
 fn own_amounts(session: &UsageSession) -> Amounts {
     let mut sum = Amounts::default();
-    // Calls without a time are not known to be copies.
+    // A call without a time counts, because we cannot know whether it is a copy.
     let is_copy = |time: f64| time < session.created;
     let own = session.usage.calls.iter().filter(|call| !is_copy(call.time));
     own.filter(|call| !call.errors.contains(CallErrors::NO_USAGE)).for_each(|call| sum.add(&call.amounts));
     sum
 }
 
-/// Costs that differ by less are the same: their sums were rounded.
+/// Costs that differ by less count as equal, because sums are rounded.
 const LEAST: f64 = 1e-9;
 
-/// Takes from `rest`, a part of a result, the amounts that are in a session, and from these what was taken: a session
-/// that several results name explains each of its calls once.
+/// Subtracts from `rest`, a part of a result, the amounts that are still in a session, and removes them there: if
+/// several results name a session, each of its calls explains only one of them.
 fn take(rest: &mut Amounts, session: &mut Amounts) {
     let (mut left, mut own) = (rest.to_array(), session.to_array());
     for (left, own) in left.iter_mut().zip(&mut own) {
@@ -153,7 +153,7 @@ fn take(rest: &mut Amounts, session: &mut Amounts) {
     (*rest, *session) = (Amounts::from_array(left), Amounts::from_array(own));
 }
 
-/// When a session was begun, or the one that it was forked from.
+/// When a session was created, or the session from which it was forked.
 fn begun(session: &UsageSession) -> f64 {
     session.usage.calls.iter().map(|call| call.time).fold(session.created, f64::min)
 }

@@ -1,4 +1,4 @@
-//! What a report of usage is, and how it is serialized for JavaScript.
+//! A report of usage, and how it is serialized for JavaScript.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,12 +13,12 @@ use crate::format::other_format::OtherFormat;
 use crate::summary::usage::call::{Amounts, CallErrors};
 use crate::summary::usage::session_usage::SessionUsage;
 
-/// A session to be added up.
+/// A session that will be added up.
 #[derive(Debug)]
 pub struct UsageSession {
     /// The path of its file.
     pub path: String,
-    /// WTF-8, as the rest.
+    /// The session's id, WTF-8, as all texts here.
     pub id: Vec<u8>,
     /// Its working directory.
     pub cwd: Vec<u8>,
@@ -26,24 +26,25 @@ pub struct UsageSession {
     pub title: Vec<u8>,
     /// The header's time in ms since 1970; NaN if it is not a time.
     pub created: f64,
-    /// What its calls used.
+    /// The usage of its calls.
     pub usage: SessionUsage,
-    /// Of a subagent's session: the file of the session that it belongs to, which may be another subagent's.
+    /// For a subagent's session, the path of the session that owns it, which may also be a subagent's.
     pub owner: Option<String>,
-    /// Tool results that name sessions of subagents which are added, by their positions among the calls: the part of
-    /// each that is in none of these sessions. A result without such a part is not added.
+    /// Tool results that name sessions of subagents which are added too, by the index of their call: the part of each
+    /// that is in none of these sessions. A result without such a part is not added.
     pub in_subagents: HashMap<u32, Amounts>,
 }
 
-/// A file that is not in the sums, or a directory whose files are not, and why.
+/// A file that is not in the sums, or a directory whose files are not, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutFile {
     /// The path of the file or directory.
     pub path: String,
-    /// Why it is left out.
+    /// The reason.
     pub error: String,
-    /// What the file is if it is not a session of pi. None of a damaged session, and of what cannot be read.
+    /// The format of the file if it is not a session of pi. None for a damaged session, and for a file that cannot be
+    /// read.
     pub other_format: Option<OtherFormat>,
 }
 
@@ -53,7 +54,7 @@ impl From<Error> for LeftOutFile {
     }
 }
 
-/// What calls are added up by. A key without a call that counts has no row.
+/// The key by which calls are added up. A key without any counted call has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
     /// The model.
@@ -88,14 +89,15 @@ impl Grouping {
     }
 }
 
-/// What is added up, and how.
+/// The options of a report.
 #[derive(Debug, Clone)]
 pub struct ReportOptions {
-    /// Only calls from this time on, in ms since 1970, and before that one. A call without a time is only in an unlimited report.
+    /// Only calls from this time on, in ms since 1970, and before `until`. A call without a time is only in an
+    /// unlimited report.
     pub since: f64,
     /// The time before which calls count, in ms since 1970.
     pub until: f64,
-    /// The groupings, each of which gives a table.
+    /// The groupings. The report has one table for each.
     pub by: Vec<Grouping>,
     /// How many of the largest entries are listed.
     pub largest: usize,
@@ -111,7 +113,7 @@ impl Default for ReportOptions {
 /// A sum of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Sum {
-    /// How many calls there are.
+    /// The number of calls.
     pub calls: u64,
     /// Their tokens and their cost.
     #[serde(flatten)]
@@ -125,15 +127,15 @@ impl Sum {
         self.amounts.add(amounts);
     }
 
-    /// Which is larger, by cost, then by output.
+    /// Compares by cost, then by output.
     pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
         let (a, b) = (&self.amounts, &other.amounts);
         a.cost.total_cmp(&b.cost).then_with(|| a.output.total_cmp(&b.output))
     }
 }
 
-/// A text in WTF-8. It may have lone surrogates, which serde's strings do not: it is serialized as bytes, but for formats that people
-/// read, such as JSON, as a string with U+FFFD for each of them.
+/// A text in WTF-8. It is serialized as bytes, because it may contain lone surrogates, which serde's strings cannot. In
+/// human-readable formats, such as JSON, it is a string with U+FFFD for each of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text<'a>(pub Cow<'a, [u8]>);
 
@@ -156,17 +158,17 @@ impl Serialize for Text<'_> {
 /// The sum of one key of a grouping.
 #[derive(Debug, Serialize)]
 pub struct UsageRow<'a> {
-    /// The path of a session, a working directory, a period (`2026-11-22`, a week's Monday, `2026-11`, `(no date)`), or what was called:
-    /// `provider/model`, `(no provider)/model`, `provider/(no model)`, `(no model)`; `(tool x)`, `(compaction)`, `(branch_summary)`; or
-    /// `(other)`, which is all after the first 1,000 of a session.
+    /// The path of a session; a working directory; a period (`2026-11-22`, a week's Monday, `2026-11`, `(no date)`); or
+    /// a model or another kind of call: `provider/model`, `(no provider)/model`, `provider/(no model)`, `(no model)`;
+    /// `(tool x)`, `(compaction)`, `(branch_summary)`; or `(other)`, all after the first 1,000 of a session.
     pub key: Text<'a>,
-    /// Its session, in the row of one.
+    /// The session, in a row of a session.
     #[serde(flatten)]
     pub session: Option<RowSession<'a>>,
     /// The sum of all its calls.
     #[serde(flatten)]
     pub sum: Sum,
-    /// The sum of each model in it; none in the row of a model.
+    /// The sum of each model in the row; empty in a row of a model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<UsageRow<'a>>,
 }
@@ -180,7 +182,7 @@ pub struct RowSession<'a> {
     pub cwd: Text<'a>,
     /// Its name, else the beginning of the first message.
     pub title: Text<'a>,
-    /// How many sessions of subagents are in its row.
+    /// The number of sessions of subagents in its row.
     pub subagents: usize,
 }
 
@@ -192,38 +194,39 @@ pub struct LargeRow<'a> {
     pub path: Cow<'a, str>,
     /// The id of its session.
     pub session_id: Text<'a>,
-    /// Empty if its line has none, or has changed.
+    /// The id of the entry; empty if its line has none, or has changed.
     pub entry_id: Text<'a>,
-    /// How many bytes its line has, the newline included.
+    /// The length of its line in bytes, with the newline.
     pub bytes: u64,
-    /// Where its line starts in the file.
+    /// The position of its line in the file.
     pub offset: u64,
 }
 
-/// What is left out of the sums: for most errors an amount of a call, whose other amounts are counted. A call may have several errors.
+/// The numbers of calls with errors. For most errors an amount of the call is left out of the sums, and its other
+/// amounts are counted. A call may have several errors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutCalls {
     /// Calls without usage, which are in no sum.
     pub without_usage: u64,
-    /// Calls of which an amount is missing or null.
+    /// Calls with an amount that is missing or null.
     pub missing: u64,
-    /// Calls of which an amount is not a number.
+    /// Calls with an amount that is not a number.
     pub not_numbers: u64,
-    /// Calls of which an amount is below 0.
+    /// Calls with a negative amount.
     pub negative: u64,
-    /// Calls of which an amount is larger than a double holds, or makes a sum larger.
+    /// Calls with an amount that is larger than a double, or would make a sum so large.
     pub infinite: u64,
     /// Calls with an amount of a kind that this release does not know.
     pub unknown_kinds: u64,
-    /// Calls whose provider or model has no name. All of them is counted.
+    /// Calls whose provider or model has no name. All their amounts are counted.
     pub without_model: u64,
-    /// Calls without a time. All of them is counted in an unlimited report; in another one they are in no sum.
+    /// Calls without a time. All their amounts are counted in an unlimited report; in a limited one they are in no sum.
     pub without_time: u64,
 }
 
 impl LeftOutCalls {
-    /// Counts what is wrong with a call that has usage.
+    /// Counts the errors of a call with usage.
     pub(super) fn add(&mut self, errors: CallErrors) {
         let count = |number: &mut u64, error| *number += u64::from(errors.contains(error));
         count(&mut self.missing, CallErrors::MISSING);
@@ -240,12 +243,12 @@ impl LeftOutCalls {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut<'a> {
-    /// Calls, by what is wrong with them.
+    /// Calls, by their errors.
     #[serde(flatten)]
     pub calls: LeftOutCalls,
     /// Lines that are not entries.
     pub damaged_lines: u64,
-    /// Files, and directories.
+    /// Files and directories, with the reasons.
     pub files: Cow<'a, [LeftOutFile]>,
 }
 
@@ -253,13 +256,14 @@ pub struct LeftOut<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<'a> {
-    /// Sessions, without those of subagents. Only `total`, `by` and `left_out.calls` are limited by `since` and `until`.
+    /// The number of sessions, without sessions of subagents. Only `total`, `by` and `left_out.calls` are limited by
+    /// `since` and `until`.
     pub sessions: usize,
-    /// How many sessions of subagents there are.
+    /// The number of sessions of subagents.
     pub subagents: usize,
-    /// How many entries there are.
+    /// The number of entries.
     pub entries: u64,
-    /// How many bytes their lines have.
+    /// The number of bytes in their lines.
     pub bytes: u64,
     /// The sum of all calls.
     pub total: Sum,
