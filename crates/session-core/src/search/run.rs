@@ -26,7 +26,7 @@ use crate::listing::subagents::subagent_files;
 use crate::summary::header_scan::header_among_others;
 use crate::summary::session_summary::{read_on, title_of, SummaryProgress};
 
-/// What a hit shows of its session; shared by all hits in it.
+/// The data of a session that its hits show. All its hits share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HitSession {
     /// The file's path, as a list shows it.
@@ -41,44 +41,45 @@ pub struct HitSession {
     pub title: Option<Vec<u8>>,
 }
 
-/// The hits of a session that are passed on.
+/// The hits of a session that are passed to the caller.
 #[derive(Debug)]
 pub struct SessionHits {
     /// The session.
     pub session: Arc<HitSession>,
-    /// The session that it belongs to, if it is that of a subagent.
+    /// The session that owns it, if it is a subagent's session.
     pub owner: Option<Arc<HitSession>>,
-    /// Those that are wanted, in their order.
+    /// The wanted hits, in their order.
     pub hits: Vec<Hit>,
-    /// How many the session has, without copies of hits in newer sessions.
+    /// The number of hits in the session, without copies of hits in newer sessions.
     pub count: usize,
 }
 
-/// Takes the hits of a session. An error, for lack of memory, ends the search.
+/// Receives the hits of a session. If it fails, because an allocation fails, the search ends.
 pub(crate) type EachSession<'a> = dyn Fn(SessionHits) -> io::Result<()> + Sync + 'a;
 
 /// A search.
 pub struct Search<'a> {
     /// The sessions that are searched.
     pub scope: &'a ListScope,
-    /// What says what the working directory is, and how a path in a header is to be read.
+    /// The process's state: the working directory, and how paths in headers are resolved.
     pub process: &'a (dyn Process + Sync),
-    /// Where the catalog is, whose rows say when sessions were modified. Without it the times of files do.
+    /// The location of the catalog, whose rows contain when sessions were modified. With None the times of files are
+    /// used.
     pub location: Option<&'a CatalogLocation>,
-    /// What is searched for.
+    /// The query.
     pub query: &'a Query,
-    /// Which texts are searched, and how many hits are wanted.
+    /// The options.
     pub options: &'a SearchOptions,
     /// Set when the hits are no longer needed.
     pub cancelled: &'a AtomicBool,
-    /// Called with how many files were searched, and how many there are whose status could be read: with 0 first, then once for each
-    /// file. Calls do not overlap.
+    /// Called with the number of files that were searched, and the number of files whose status could be read: first
+    /// with 0, then once for each file. Calls do not overlap.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
-    /// Called with the hits of each session that has some, in their order. Calls do not overlap.
+    /// Called with the hits of each session with hits, in the order of sessions. Calls do not overlap.
     pub each: &'a EachSession<'a>,
 }
 
-/// What was found in a file; None if it has no hits, or is not searched.
+/// The hits in a file. None if it has no hits, or is not searched.
 type Found = Option<FileHits>;
 
 struct FileHits {
@@ -90,25 +91,27 @@ struct FileHits {
 /// A file that is searched.
 struct SearchedFile {
     file: Candidate,
-    /// The position of its owner among the owners, if it is a subagent's.
+    /// The index of its owner among the owners, if it is a subagent's.
     owner: Option<usize>,
 }
 
 /// A session that has subagents.
 struct Owner {
     file: Candidate,
-    /// What is shown of it; None inside if it cannot be read. Read when the first hit in a session of its subagents is found.
+    /// The data that hits show. The inner None: the file cannot be read. Read at the first hit in a session of its
+    /// subagents.
     shown: Mutex<Option<Option<Arc<HitSession>>>>,
 }
 
-/// What a thread reads files with.
+/// The tools with which a thread reads files: prefilter, buffer, flags to stop.
 type Tools<'a> = (&'a Prefilter, &'a mut Box<[u8]>, &'a [&'a AtomicBool]);
 
 impl Search<'_> {
-    /// Searches the sessions, the newest first, each followed by those of its subagents; in a session the best match first, then the latest
-    /// entry. The newest session is the one with the newest message where the catalog has a row of it, else the one whose file changed last.
-    /// The search ends, without an error, when there are enough hits in all sessions together, or when it is cancelled. A file that cannot
-    /// be read is left out. An error if no file descriptor or no memory is left.
+    /// Searches the sessions, the newest first, each followed by the sessions of its subagents. In a session the best
+    /// match is first, then the latest entry. A session's time is the time of its newest message, if the catalog has a
+    /// row of it, else the time of its file. The search ends, without an error, when all sessions together have enough
+    /// hits, or when it is cancelled. A file that cannot be read is omitted. Fails if no file descriptor or no memory
+    /// is left.
     pub fn run(&self) -> Result<()> {
         let filter = Prefilter::of(&self.query.words)?;
         let (files, owners) = self.files()?;
@@ -121,7 +124,8 @@ impl Search<'_> {
         let stops = [self.cancelled, &turns.over];
         try_on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
             let mut turn = Turn { turns: &turns, needs_more: false };
-            // While one thread searches a large session, the others do not search all later ones.
+            // Waits if there are enough results of later sessions, so that the other threads do not search all of them
+            // while one thread searches a large session.
             let waits = |emitter: &mut Emitter| emitter.is_full_before(at) && !is_stopped(&stops);
             drop(turns.ended.wait_while(locked(&turns.emitter), waits));
             let Some(searched) = files.get(at).filter(|_| !is_stopped(&stops)) else { return Ok(()) };
@@ -153,7 +157,7 @@ impl Search<'_> {
             }
             sessions.append(&mut alone);
         }
-        // One session has no order.
+        // A single session needs no order.
         let catalog = self.location.filter(|_| self.options.only.is_none()).and_then(Catalog::open);
         sort_newest_first(&mut sessions, catalog.as_ref());
         let (mut files, mut owners) = (Vec::new(), Vec::new());
@@ -167,7 +171,7 @@ impl Search<'_> {
             files.extend(subagents.into_iter().map(|file| SearchedFile { file, owner }));
         }
         if let Some(only) = &self.options.only {
-            // Without a path it is an id, which is in the files.
+            // If it is no path of a file, it is an id, which is checked when the file is read.
             if files.iter().any(|searched| is_same_file(only, &searched.file.path)) {
                 files.retain(|searched| is_same_file(only, &searched.file.path));
             }
@@ -175,7 +179,7 @@ impl Search<'_> {
         Ok((files, owners))
     }
 
-    /// The hits in a file; None if it has none, is not searched, or cannot be read.
+    /// The hits in a file. None if it has none, is not searched, or cannot be read.
     fn search_file(&self, file: &Candidate, owner: Option<&Owner>, tools: Tools<'_>) -> Result<Found> {
         without_unreadable(file, |opened| self.search_opened(file, opened, owner, tools))
     }
@@ -203,7 +207,8 @@ impl Search<'_> {
         Ok(Some(FileHits { session, owner, hits }))
     }
 
-    /// Whether a session is searched. That of a subagent is if its owner is, which decides where it belongs; it can be searched alone.
+    /// Whether a session is searched. For a subagent's session the owner decides, because the owner has the working
+    /// directory. A subagent's session can also be searched alone.
     fn searches(
         &self,
         file: &Candidate,
@@ -247,7 +252,7 @@ impl Owner {
     }
 }
 
-/// An error of the file that is read, or one that ends the search.
+/// An error of the file that is read, or an error that ends the search.
 enum ReadError {
     OfFile(io::Error),
     Other(Error),
@@ -265,7 +270,7 @@ impl From<Error> for ReadError {
     }
 }
 
-/// What is read of a file; None for one that cannot be read.
+/// The result of `read`. None if the file cannot be read.
 fn without_unreadable<T>(
     file: &Candidate,
     read: impl FnOnce(&File) -> Result<Option<T>, ReadError>,
@@ -274,7 +279,7 @@ fn without_unreadable<T>(
     let opened = open::regular(Path::new(&path), Access::Read).map_err(ReadError::OfFile);
     match opened.and_then(|opened| read(&opened)) {
         Err(ReadError::Other(error)) => Err(error),
-        // The error says nothing about this file: an answer without it would be wrong.
+        // The error is not about this file, and a result without the file would be wrong.
         Err(ReadError::OfFile(error)) if is_exhausted(&error) || error.kind() == io::ErrorKind::OutOfMemory => {
             Err(Error::io("open", &path, error))
         }
@@ -282,7 +287,7 @@ fn without_unreadable<T>(
     }
 }
 
-/// What a hit shows of a session.
+/// Reads the data of a session that its hits show.
 fn shown(
     path: &str,
     opened: &File,
@@ -305,19 +310,20 @@ fn is_same_file(named: &str, path: &str) -> bool {
     Path::new(named) == Path::new(path)
 }
 
-/// How many hits of later sessions wait at least before no further session is searched.
+/// When at least this many hits of later sessions wait, no further session is searched.
 const MOST_WAITING: usize = 1_000;
 
-/// What the threads of a search share.
+/// The shared state of a search's threads.
 struct Turns {
-    /// Set when there are enough hits, and when a session has no result, because of an error or a panic: others would wait for it for ever.
+    /// Set when there are enough hits, and when a session has no result because of an error or a panic, because the
+    /// other threads would wait for it forever.
     over: AtomicBool,
     emitter: Mutex<Emitter>,
     /// Notified when a turn has ended.
     ended: Condvar,
 }
 
-/// The search of one session. It wakes those who wait when it is dropped, and unless more is needed the search is over.
+/// The search of one session. When it is dropped it wakes the waiting threads, and ends the search unless `needs_more`.
 struct Turn<'a> {
     turns: &'a Turns,
     needs_more: bool,
@@ -328,26 +334,26 @@ impl Drop for Turn<'_> {
         if !self.needs_more {
             self.turns.over.store(true, Ordering::Relaxed);
         }
-        // Under the lock nobody is between his look at `over` and his wait.
+        // Under the lock no thread is between its check of `over` and its wait.
         let _waits = locked(&self.turns.emitter);
         self.turns.ended.notify_all();
     }
 }
 
-/// Passes hits on in the order of their sessions.
+/// Passes hits to the caller in the order of their sessions.
 struct Emitter {
-    /// The next session.
+    /// The index of the next session.
     next: usize,
-    /// Results of later sessions.
+    /// The results of later sessions, by index.
     waiting: BTreeMap<usize, Found>,
-    /// How many hits they have, and with how many no further session is searched.
+    /// The number of their hits, and the number from which on no further session is searched.
     held: usize,
     most_held: usize,
-    /// The keys of all hits of the sessions that were passed on.
+    /// The keys of all hits in the sessions that were passed on.
     seen: HashSet<u128>,
-    /// How many more hits are wanted.
+    /// The number of hits that are still wanted.
     left: usize,
-    /// How many sessions were searched, and how many there are.
+    /// The number of sessions that were searched, and the number of all sessions.
     searched: usize,
     total: usize,
 }
@@ -359,12 +365,13 @@ impl Emitter {
         Self { next: 0, waiting, held: 0, most_held, seen, left: limit, searched: 0, total }
     }
 
-    /// Whether a session is to wait for the next one, which waits for none.
+    /// Whether a session must wait for the next one in order, which never waits.
     fn is_full_before(&self, at: usize) -> bool {
         self.held >= self.most_held && at != self.next
     }
 
-    /// Takes what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
+    /// Adds the result of a session, reports progress, and passes on the results that are next. False if there are
+    /// enough hits.
     fn add(&mut self, at: usize, found: Found, request: &Search<'_>) -> io::Result<bool> {
         self.searched += 1;
         (request.progress)(self.searched, self.total);

@@ -1,4 +1,5 @@
-//! The texts of an entry that a search reads: those of the table of kinds (`format/kinds.rs`), in the scopes that are asked for.
+//! The texts of an entry that a search reads: the texts in the table of kinds (`format/kinds.rs`) with the requested
+//! scopes.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ use crate::json::reader::{elements, read, Members, Raw};
 use crate::json::scanner::Scanner;
 use crate::json::string_bytes;
 
-/// The search role with a name: a role or a type that the table has texts of.
+/// The search role with this name: a role or a type with texts in the table.
 pub fn hit_role(name: &[u8]) -> Option<&'static str> {
     search_roles().into_iter().find(|role| role.as_bytes() == name)
 }
@@ -36,15 +37,16 @@ fields! {
 pub(crate) struct EntryTexts<'a> {
     /// One of [`search_roles`].
     pub role: &'static str,
-    /// Its id, empty where entries have none.
+    /// The entry's id; empty in version 1, where entries have none.
     pub id: Cow<'a, [u8]>,
-    /// Its timestamp, if that is a text.
+    /// The entry's timestamp; empty if it is not a text.
     pub timestamp: Cow<'a, [u8]>,
-    /// JSON within the line, each with its scope: of every string in it, without keys, the text is searched.
+    /// Parts of the line's JSON, each with its scope. Every string in them is searched, except keys.
     pub texts: Vec<(TextScope, &'a str)>,
 }
 
-/// Reads a line of a session; None if it is not an entry that can have texts. Fails if there is no memory for the list of its texts.
+/// Reads a line of a session. None if it is not an entry that can have texts. Fails with `OutOfMemory` if an allocation
+/// fails.
 pub(crate) fn entry_texts<'a>(
     line: &'a str,
     version: Version,
@@ -90,18 +92,18 @@ impl<'a> Texts<'a, '_> {
     /// Adds every string in a value, but no keys.
     fn add_nested(&mut self, scope: TextScope, value: Option<Raw<'a>>) -> memory::Result<()> {
         match value.filter(|_| self.scopes.contains(&scope)) {
-            // A line may have millions.
+            // Can fail, because a line may have millions of them.
             Some(value) => push(&mut self.found, (scope, value.get())),
             None => Ok(()),
         }
     }
 
-    /// Adds what an entry or a message says by its row of the table. False if it says nothing that is ever searched.
+    /// Adds the texts of an entry or a message by its row of the table. False if none of its texts is ever searched.
     fn add_all(&mut self, object: &Members<'a>, facts: &KindFacts) -> memory::Result<bool> {
         let mut is_searched = false;
         for (scope, text) in facts.searched() {
             is_searched = true;
-            // Only an answer has texts of other scopes in it.
+            // Only an answer contains texts with other scopes.
             if !self.scopes.contains(&scope) && !matches!(text.form, TextForm::Answer) {
                 continue;
             }
@@ -135,8 +137,8 @@ impl<'a> Texts<'a, '_> {
         Ok(())
     }
 
-    /// Adds a content: a string or blocks. A block's text has the scope of the content unless it has one of its own, which counts only in
-    /// an answer: only an assistant thinks and calls tools.
+    /// Adds a content: a string or blocks. A block's text has the scope of the content, unless the block has a scope of
+    /// its own. That counts only in an answer, because only an assistant thinks and calls tools.
     fn add_content(&mut self, scope: TextScope, content: Option<Raw<'a>>, is_answer: bool) -> memory::Result<()> {
         self.add_string(scope, content)?;
         let blocks = content.into_iter().flat_map(|content| elements(content.get()));
@@ -155,7 +157,7 @@ impl<'a> Texts<'a, '_> {
     }
 }
 
-/// Calls `each` with every string in a JSON text that is not a key, until it fails.
+/// Calls `each` with every string in a JSON text except keys, until `each` fails.
 pub(crate) fn strings_in<'a, E>(json: &'a str, mut each: impl FnMut(&'a str) -> Result<(), E>) -> Result<(), E> {
     let mut at = 0;
     while let Some(from) = json.get(at..).and_then(|rest| rest.find('"')).map(|start| at + start) {
