@@ -1,4 +1,5 @@
-//! The exported functions: on the caller's plain lists of entries, and on files.
+//! The exported functions: on the caller's plain lists of entries, and on files. A path of entries is the entries from
+//! the root to an entry.
 
 use std::cell::Cell;
 
@@ -21,21 +22,21 @@ use pi_session_core::addon::{
 use pi_session_core::projection::{context_rows, project, Contribution};
 use pi_session_core::{paths, RowNo, Tree};
 
-/// What the hand-written types call the literal 3.
+/// The literal 3 in the hand-written types.
 pub type SessionVersion = u32;
 
 #[napi]
 pub const CURRENT_SESSION_VERSION: SessionVersion = pi_session_core::addon::CURRENT_VERSION;
 
-/// A path through the caller's entries, indexed.
+/// A path of the caller's entries, with its index.
 struct JsPath<'env> {
     tree: Tree,
     entries: Vec<JsVal<'env>>,
     rows: Vec<RowNo>,
 }
 
-/// The path to `leaf_id`: null gives none, an unknown or missing id the path to the last entry. `by_id`, a map of the
-/// caller's, is asked instead of the list if it is given.
+/// The path to `leaf_id`: empty for null, and the path to the last entry for an unknown or missing id. If `by_id`, a
+/// map of the caller, is given, entries are looked up in it instead of in the list.
 fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id: JsVal<'env>) -> Result<JsPath<'env>> {
     let list = args::list(js, entries, "entries")?;
     let mut path = JsPath { tree: Tree::default(), entries: Vec::new(), rows: Vec::new() };
@@ -137,7 +138,7 @@ fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
     if js.is_nullish(entry)? {
         return Err(wrong_argument(js, "entry must be an object"));
     }
-    // What is not an object has no type, and gives nothing.
+    // A value that is not an object has no type, and adds no message.
     if !js.is_object(entry)? {
         return Ok(Contribution::Nothing);
     }

@@ -1,4 +1,4 @@
-//! What the calls of an open session used. Each entry is read once, by the first report after it came.
+//! The usage of an open session's calls. Each entry is read once, by the first report after it was added.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -70,20 +70,21 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         let mut state = state.borrow_mut();
         let last = rows.checked_sub(1).map_or(Ok(Vec::new()), |last| copy_of_bytes(state.session.tree().id_of(last)));
         let last = last.or_throw(js)?;
-        // The last line gets longer when it gets its newline.
+        // The last line gets longer when it gets its newline, so it cannot be kept.
         let is_final = !state.session.index().is_after_unterminated_line();
         state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
     }
     Ok(made)
 }
 
-/// Where a row's line is in the file, its newline included; in a session without a file its number stands for that.
+/// The start and the end of a row's line in the file, with its newline. In a session without a file its number is used
+/// as its position.
 fn span(state: &ManagerState, row: RowNo, length: usize) -> (u64, u64) {
     let kept = || (u64::from(row), u64::from(row) + length as u64 + 1);
     state.session.whole_line(row).unwrap_or_else(kept)
 }
 
-/// Collects rows, in their order: from their lines, or from the objects that are not in a file.
+/// Collects rows in order: from their lines, or from objects that are not in a file.
 fn collect(
     state: &RefCell<ManagerState>,
     js: JsEnv<'_>,

@@ -1,8 +1,9 @@
 //! Replaces a text in the strings of a line.
 //!
-//! The strings of a line may write any character of the text as an escape, and a string may itself hold JSON, as arguments of tools do. Each
-//! program escapes other characters there (Python `é`, PHP `/`, Go `&`, .NET `+`). So each character of the text is compared with what a
-//! string means if escapes are read once, twice and three times.
+//! The strings of a line may contain any character of the text as an escape. A string may itself contain JSON, for
+//! example the arguments of a tool; each program escapes other characters there (Python `é`, PHP `/`, Go `&`, .NET
+//! `+`). So each character of the text is compared with the string's characters after escapes are decoded once, twice
+//! and three times.
 
 use memchr::memmem;
 
@@ -13,10 +14,10 @@ use crate::format::kinds::is_name;
 use crate::json::scanner::{ScanError, ScanResult, Scanner};
 use crate::json::string::escape_at;
 
-/// How many times escapes are read: once as those of the line, and twice as those of JSON inside a string.
+/// How many times escapes are decoded: once in the line, and twice for JSON inside a string.
 const LEVELS: usize = 3;
 
-/// The keys that make a difference.
+/// The keys that are treated differently.
 enum Key {
     Kept,
     Message,
@@ -40,12 +41,12 @@ impl Key {
     }
 }
 
-/// A text to be replaced, however the strings of a line write it.
+/// A text to replace, in all forms in which the strings of a line can contain it.
 #[derive(Debug, Clone)]
 pub(super) struct Needle {
     text: Vec<u8>,
     characters: Vec<u32>,
-    /// What replaces it, as JSON writes it.
+    /// The replacement, escaped for JSON.
     replacement: Vec<u8>,
 }
 
@@ -53,7 +54,7 @@ impl Needle {
     /// The longest text, and the longest replacement, in bytes.
     const MAX_BYTES: usize = 1 << 20;
 
-    /// `text` and `replacement` are WTF-8. An error if the text is empty, or one of them is too long.
+    /// `text` and `replacement` are WTF-8. Fails if the text is empty, or if one of them is too long.
     pub(super) fn new(text: &[u8], replacement: &[u8]) -> Result<Self> {
         if text.is_empty() || text.len().max(replacement.len()) > Self::MAX_BYTES {
             return Err(Error::argument("text must have 1 to 1048576 bytes, and replacement no more"));
@@ -69,12 +70,12 @@ impl Needle {
         Ok(Self { text: copy_of_bytes(text)?, characters, replacement: written })
     }
 
-    /// Whether the text stands anywhere in a line.
+    /// Whether the text is anywhere in a line.
     pub(super) fn is_in(&self, line: &[u8]) -> bool {
         Occurrences::of(line, self).next().is_some()
     }
 
-    /// The new version of a line; None if the text is in no string of it that may change.
+    /// The new line. None if the text is in no string that may change.
     pub(super) fn redacted(&self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         if !self.is_in(line) {
             return Ok(None);
@@ -82,7 +83,7 @@ impl Needle {
         let out = match (Walk { line, needle: self, out: Vec::new(), copied: 0 }).run() {
             Ok(out) => out,
             Err(ScanError::Malformed) => {
-                // Of a damaged line nobody knows what is a string.
+                // In a damaged line we cannot tell which parts are strings.
                 let mut out = Vec::new();
                 self.replace_in(line, &mut out)?;
                 out
@@ -92,7 +93,7 @@ impl Needle {
         Ok((out != line).then_some(out))
     }
 
-    /// Appends the inside of a string with the text replaced. Returns whether it was there.
+    /// Appends the inside of a string with the text replaced. Returns whether the text was in it.
     fn replace_in(&self, string: &[u8], out: &mut Vec<u8>) -> memory::Result<bool> {
         let mut copied = 0;
         for (from, to) in Occurrences::of(string, self) {
@@ -105,11 +106,11 @@ impl Needle {
     }
 }
 
-/// The places of a text in the inside of a string, each as long as it can be.
+/// The occurrences of a text in the inside of a string, each as long as possible.
 struct Occurrences<'a> {
     string: &'a [u8],
     needle: &'a Needle,
-    /// Before it bytes are what they mean.
+    /// The position of the first escape. Before it each byte represents itself.
     first_escape: usize,
     at: usize,
 }
@@ -155,7 +156,7 @@ fn end_of_match(string: &[u8], from: usize, characters: &[u32]) -> Option<usize>
     let mut next = Vec::new();
     for &character in characters {
         for &at in &ends {
-            // Only this way to read the string has come to its end.
+            // Only this reading of the string has reached its end.
             let Some(plain) = character_at(string, at, 1) else { continue };
             let is_plain = plain.0 != BACKSLASH;
             for level in 1..=if is_plain { 1 } else { LEVELS } {
@@ -175,7 +176,8 @@ fn end_of_match(string: &[u8], from: usize, characters: &[u32]) -> Option<usize>
 
 const BACKSLASH: u32 = b'\\' as u32;
 
-/// The character at a place, and where it ends, if escapes are read this many times over. A backslash that begins no escape is itself.
+/// The character at a position and its end, if escapes are decoded `level` times. A backslash that begins no escape is
+/// a character.
 fn character_at(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> {
     let Some(inner) = level.checked_sub(1) else { return raw_character_at(string, at) };
     let plain = character_at(string, at, inner)?;
@@ -185,7 +187,7 @@ fn character_at(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> 
     })
 }
 
-/// The character that an escape stands for whose backslash ends at this place, and where it ends.
+/// The character of an escape whose backslash ends at this position, and the end of the escape.
 fn escaped_character(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> {
     let (kind, end) = character_at(string, at, level)?;
     let character = match u8::try_from(kind).ok()? {
@@ -204,7 +206,7 @@ fn escaped_character(string: &[u8], at: usize, level: usize) -> Option<(u32, usi
     Some((character.into(), end))
 }
 
-/// The unit that four hexadecimal digits stand for, and where they end.
+/// The UTF-16 unit of four hexadecimal digits, and their end.
 fn unit_at(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> {
     (0..4).try_fold((0, at), |(unit, at), _| {
         let (digit, end) = character_at(string, at, level)?;
@@ -212,7 +214,7 @@ fn unit_at(string: &[u8], at: usize, level: usize) -> Option<(u32, usize)> {
     })
 }
 
-/// The character of which a unit is the first half, if the second one follows as an escape.
+/// The character whose first surrogate is this unit, if the second one follows as an escape.
 fn low_half(string: &[u8], (first, at): (u32, usize), level: usize) -> Option<(u32, usize)> {
     let (backslash, end) = character_at(string, at, level).filter(|_| (0xD800..0xDC00).contains(&first))?;
     let (kind, end) = character_at(string, end, level).filter(|_| backslash == BACKSLASH)?;
@@ -221,7 +223,7 @@ fn low_half(string: &[u8], (first, at): (u32, usize), level: usize) -> Option<(u
     is_half.then(|| (0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF), end))
 }
 
-/// The character of WTF-8 at a place, and where it ends. A byte that is none is a number that no character has.
+/// The character of WTF-8 at a position, and its end. A byte that is not WTF-8 returns a number that no character has.
 fn raw_character_at(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let rest = bytes.get(at..)?;
     let first = *rest.first()?;
@@ -235,7 +237,7 @@ fn raw_character_at(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     Some(character.map_or((0x11_0000 | u32::from(first), at + 1), |c| (c.into(), at + c.len_utf8())))
 }
 
-/// What an object is in the structure of an entry.
+/// The part of an entry that an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Entry,
@@ -246,17 +248,17 @@ enum Part {
 
 type Line<'a> = &'a [u8];
 
-/// A way through the JSON of a line.
+/// A walk over the JSON of a line.
 struct Walk<'a> {
     line: Line<'a>,
     needle: &'a Needle,
     out: Vec<u8>,
-    /// How much of the line is in `out`, or was replaced there.
+    /// The position up to which the line was copied to `out` or replaced.
     copied: usize,
 }
 
 impl<'a> Walk<'a> {
-    /// The new line; None if the line is not JSON.
+    /// The new line. None if the line is not JSON.
     fn run(mut self) -> ScanResult<Vec<u8>, Line<'a>> {
         let mut scanner = Scanner::new(self.line);
         match scanner.next_token()? {
@@ -270,7 +272,7 @@ impl<'a> Walk<'a> {
         Ok(self.out)
     }
 
-    /// Passes an object of the structure: only in its values the text is replaced.
+    /// Walks over an object of the entry's structure. The text is replaced only in its values.
     fn object(&mut self, scanner: &mut Scanner<Line<'a>>, part: Part) -> ScanResult<(), Line<'a>> {
         let mut is_thinking_changed = false;
         let mut signature = None;
@@ -292,7 +294,7 @@ impl<'a> Walk<'a> {
             }
             Ok(())
         })?;
-        // It is not valid for another text.
+        // The signature is not valid for a changed text.
         if let Some(signature) = signature.filter(|_| is_thinking_changed) {
             self.out.drain(signature);
         }
@@ -311,7 +313,7 @@ impl<'a> Walk<'a> {
         scanner.expect(b']')
     }
 
-    /// Passes a value, in which every string may change, keys as well. Gives whether one did.
+    /// Walks over a value in which every string may change, even keys. Returns whether one changed.
     fn strings(&mut self, scanner: &mut Scanner<Line<'a>>) -> ScanResult<bool, Line<'a>> {
         let mut at = scanner.at();
         scanner.skip_value()?;
