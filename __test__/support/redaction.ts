@@ -58,16 +58,22 @@ export async function redactsEverywhere({ bin, run, good, notReached }: RedactCo
 	return { at, file };
 }
 
-/** A catalog that cannot be written to may contain the text: the command says so at every run. */
-export async function tellsOfTheCatalog({ run }: RedactCommand): Promise<void> {
-	const at = world();
-	put(at, ID, [message("a", null, user(SECRET))]);
-	const named = { ...at, env: { ...at.env, PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") } };
+/** A catalog of a later version, which nothing of this version is removed from. */
+export function laterCatalog(): string {
+	const path = join(scratch(), "catalog");
 	const page = Buffer.alloc(4096);
 	page.write("SQLite format 3\0", "latin1");
 	page.writeInt32BE(1_000_000, 60);
 	page.writeInt32BE(0x7069_7363, 68);
-	writeFileSync(named.env.PI_SESSION_NATIVE_CATALOG, page);
+	writeFileSync(path, page);
+	return path;
+}
+
+/** A catalog that cannot be written to may contain the text: the command says so at every run. */
+export async function tellsOfTheCatalog({ run }: RedactCommand): Promise<void> {
+	const at = world();
+	put(at, ID, [message("a", null, user(SECRET))]);
+	const named = { ...at, env: { ...at.env, PI_SESSION_NATIVE_CATALOG: laterCatalog() } };
 	for (const lines of ["1 line", "0 lines"]) {
 		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
 		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);

@@ -239,8 +239,10 @@ export class FindLines {
 		];
 		const what = `${clip(titleOf(hit), 60)}${more.length > 0 ? ` with ${more.join(" and ")}` : ""}`;
 		const link = deletion.target === undefined ? "" : " It is a link; the file that it leads to stays.";
+		const others =
+			deletion.stays.length === 0 ? "" : ` ${counted(deletion.stays.length, "other file")} in its folder will stay.`;
 		return wrapped(
-			`Delete ${what} ${deletion.hasTrash ? "to the trash" : "permanently"}?${link} ` +
+			`Delete ${what} ${deletion.hasTrash ? "to the trash" : "permanently"}?${link}${others} ` +
 				`${keybindings.getKeys("tui.select.confirm")[0]} deletes it, any other key does not.`,
 			this.#width,
 		).map((line) => this.#options.theme.fg("warning", line));

@@ -94,17 +94,17 @@ function hasTrash() {
  * @param {Manager} manager
  * @param {Deletion} planned
  * @param {{ force?: boolean | undefined }} [options] `force`: also deletes a session that changed or may be in use
- * @returns {{ isInTrash: boolean, isCatalogClean: boolean }} `isCatalogClean`: whether the catalog contains no data of
- * the session any more
+ * @returns {{ isInTrash: boolean, isCatalogClean: boolean, stays: string[] }} `isCatalogClean`: whether the catalog
+ * contains no data of the session any more
  */
 export function deleteSession(manager, { path, states, hasTrash }, { force } = {}) {
-	const { paths, files } = planDeletion(manager, path);
+	const { paths, files, stays } = planDeletion(manager, path);
 	const change = force ? undefined : changeOf(manager, files, states);
 	if (change !== undefined) throw new Error(change);
 	const isInTrash = hasTrash && moveToTrash(paths);
 	if (!hasTrash) for (const path of paths) rmSync(path, { recursive: true });
 	const isCatalogClean = files.map((file) => manager.forget(file)).every(Boolean);
-	return { isInTrash, isCatalogClean };
+	return { isInTrash, isCatalogClean, stays };
 }
 
 /** Whether the command succeeded. Throws if it left a path. @param {string[]} paths */

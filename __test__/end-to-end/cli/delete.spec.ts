@@ -13,6 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agreeAfter, good, goodJson, program, put, run, runInTerminal, type World, world } from "../../support/cli.js";
+import { laterCatalog } from "../../support/redaction.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
 
 const said = (words: string, time: string): ReturnType<typeof message> =>
@@ -143,6 +144,17 @@ describe("deletes", () => {
 		expect(existsSync(path)).toBe(false);
 	});
 
+	test("with exit code 1 and a line if the catalog may still contain the first message", async () => {
+		const at = world();
+		const path = old(at, "s-1");
+		const { code, out } = await run(at, ["delete", "s-1", "--yes"], {
+			PATH: "",
+			PI_SESSION_NATIVE_CATALOG: laterCatalog(),
+		});
+		expect([code, existsSync(path)]).toEqual([1, false]);
+		expect(out).toContain("the catalog may still contain its first message");
+	});
+
 	test("a file without a readable header, by its path", async () => {
 		const at = world();
 		const path = join(at.cwd, "damaged.jsonl");
@@ -229,7 +241,8 @@ describe("leaves alone", () => {
 		const { path } = family(at);
 		const notes = join(path.replace(".jsonl", ""), "notes.txt");
 		const put = agreeAfter(() => writeFileSync(notes, "mine"));
-		await runInTerminal(at, ["delete", "family"], { PATH: "/usr/bin:/bin" }, 100, put);
+		const { out } = await runInTerminal(at, ["delete", "family"], { PATH: "/usr/bin:/bin" }, 300, put);
+		expect(out).toContain(`stays: ${notes}, which is not a session`);
 		expect([path, notes].map((file) => existsSync(file))).toEqual([false, true]);
 	});
 

@@ -14,6 +14,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
+import { laterCatalog } from "../../support/redaction.js";
 import { assistant, type Json, jsonLines, root, toolResult, user } from "../../support/scratch.js";
 import { inRpc, inTerminal, print, put, said, type World, world } from "./pi.js";
 
@@ -502,8 +503,15 @@ test("ctrl+d deletes a session with its subagents' sessions, after a question", 
 	await terminal.shows(closed);
 	await terminal.enter("/find another question");
 	await terminal.shows("1 hit in 1 session");
+	const notes = join(below, "notes.txt");
+	writeFileSync(notes, "mine");
 	terminal.press("C-d");
-	await terminal.shows(/Delete How do we bake the quince pie\? with 1 session of a subagent permanently\?/);
+	await terminal.shows(/permanently\?\s+1\s+other\s+file\s+in\s+its\s+folder\s+will\s+stay\./);
+	terminal.press("Down");
+	await terminal.shows("f1 shows the keys");
+	rmSync(notes);
+	terminal.press("C-d");
+	await terminal.shows(/Delete How do we bake the quince pie\? with 1 session of a subagent permanently\?\s+enter/);
 	terminal.press("Down");
 	await terminal.shows("f1 shows the keys");
 	expect(existsSync(fork)).toBe(true);
@@ -544,6 +552,20 @@ test("a session that is written while the question is shown is not deleted", asy
 	terminal.press("Enter");
 	await terminal.shows("it was written within the last minute");
 	expect(existsSync(fork)).toBe(true);
+});
+
+// Regression: only the command said so.
+test("a deletion says if the catalog may still contain the first message", async () => {
+	const at = await world();
+	const { fork } = fill(at);
+	const terminal = await inTerminal(at, { env: { PI_SESSION_NATIVE_CATALOG: laterCatalog() } });
+	await terminal.enter("/find another question");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-d");
+	await terminal.shows("permanently?");
+	terminal.press("Enter");
+	await terminal.shows("deleted; the catalog may still contain its first message");
+	expect(existsSync(fork)).toBe(false);
 });
 
 test("/find shows sessions in the order of pi-sessions search", async () => {
