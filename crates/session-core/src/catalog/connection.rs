@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[cfg(target_os = "linux")]
-    /// How many POSIX locks this process holds on a file.
+    /// How many POSIX locks this process has on a file.
     fn locks_on(path: &Path) -> usize {
         let inode = format!(":{} ", fs::metadata(path).expect("there").ino());
         let process = format!(" {} ", std::process::id());

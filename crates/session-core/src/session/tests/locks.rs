@@ -28,7 +28,7 @@ fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
 }
 
 /// Regression: an append got an exception while another process repaired the file.
-/// A repair of another process: it holds the lock while it puts another file in the place of the session's.
+/// The repair has the lock while it replaces the session's file.
 #[test]
 fn an_append_waits_while_another_process_repairs_the_file() {
     let world = World::with(&["a"]);

@@ -74,8 +74,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     let report = match repair(&path, 0.0) {
         Ok(report) => report,
         Err(error) => {
-            // What holds nothing of a session is not made one, and entries of a version that is not known stay as they
-            // are.
+            // A repair refuses a file without any part of a session, and does not change entries of an unknown version.
             let error = error.to_string();
             match error.contains("not a valid") {
                 true => assert!(before.other_format.is_some() || (before.entries, &before.session_id) == (0, &None)),
@@ -99,7 +98,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
 
     let header = |line: Cow<'_, str>| crate::format::header::Header::read(&line).expect("memory");
     let version = input.split(|byte| *byte == b'\n').map(String::from_utf8_lossy).find_map(header);
-    // Where a damaged line before it holds a header, that one tells the version.
+    // If a damaged line before it contains a header, that header decides the version.
     let is_migrated = report.repairs.iter().any(|one| one.what.starts_with("migrated"));
     let version = version.filter(|_| is_migrated || report.backup.is_none());
     let version = version.map_or(Version::Current, |header| header.version);
