@@ -123,6 +123,7 @@ impl Session {
         &self.index
     }
 
+    /// The tree of the entries.
     pub fn tree(&self) -> &Tree {
         &self.index.tree
     }
