@@ -235,6 +235,32 @@ test("a redaction removes the draft of a killed fork or export, and leaves a liv
 	expect(drafts()).toEqual([]);
 });
 
+// Regression: it did not look at its source again, so a redaction that ended meanwhile did not see the fork.
+test("a fork of an old session that is redacted meanwhile is made of the redacted one", async () => {
+	const at = world();
+	const source = put(at, "s-old", [message("a", null, user("hunter2"))], { header: { version: 2 } });
+	const guard = join(at.cwd, "guard.mjs");
+	writeFileSync(
+		guard,
+		`import fs from "node:fs";
+		const { rename } = fs.promises;
+		let isFirst = true;
+		fs.promises.rename = async (from, to) => {
+			await rename(from, to);
+			if (!isFirst) return;
+			isFirst = false;
+			const source = ${JSON.stringify(source)};
+			fs.writeFileSync(source + ".new", fs.readFileSync(source, "utf8").replace("hunter2", "[redacted]"));
+			fs.renameSync(source + ".new", source);
+		};`,
+	);
+	const env = { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
+	const { code, out } = await run(at, ["fork", source, "--entry", "a"], env);
+	expect(code).toBe(0);
+	expect(readFileSync(out.trim(), "utf8")).toContain("[redacted]");
+	expect(readdirSync(dirname(source)).filter((name) => name.endsWith(".jsonl"))).toHaveLength(2);
+});
+
 describe("standard output that takes nothing", () => {
 	// Regression: a full disk was a stack trace.
 	test("a full disk behind it is an error in a line", async () => {
