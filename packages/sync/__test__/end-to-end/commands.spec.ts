@@ -189,7 +189,7 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 test("pull --all says how much is stored of projects that are not here", async () => {
 	const { laptop, desktop } = team();
 	const said =
-		"1 more stored session of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n";
+		"1 more stored session of projects without a session directory on this machine; pi-sync status --all --sessions lists stored sessions\n";
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
 	expect(await good(laptop, ["pull", "--all"])).toBe("The store has nothing new\n");
@@ -211,7 +211,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	};
 	expect(await said(["push"])).toMatchObject({
 		code: 2,
-		err: "Error: Which store? --store <url>, PI_SYNC_STORE, or store in session-store.json in the agent's directory",
+		err: "Error: No store is named: use --store <url>, PI_SYNC_STORE, or store in session-store.json in pi's directory",
 	});
 	const missing = join(laptop.cwd, "no-such");
 	const before = snapshot(join(laptop.agent, "sessions"));
@@ -270,7 +270,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	for (const args of [["shop", "shop"], ["shop"]])
 		expect(await said(["move", ...args], laptop.cwd)).toMatchObject({
 			code: 2,
-			err: "Error: shop is the project's name already; name the one that it is to have: pi-sync move shop <to>",
+			err: "Error: shop is already the name of the project; give its new name: pi-sync move shop <to>",
 		});
 	for (const args of [[], ["--text", "a", "--entry", "b"]])
 		expect(await said(["redact", ID, ...args])).toMatchObject({
@@ -446,7 +446,7 @@ test("with a drive that hangs, what is known here is said, and no command waits 
 	const status = await run(at, ["status"]);
 	expect(status).toMatchObject({ code: 1, out: expect.stringContaining(said) });
 	expect(status.out).toMatch(
-		/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m,
+		/^Project {2}shop: its stored sessions are not known\n {2}1 session to be stored\n {4}0194aaaa/m,
 	);
 	expect(JSON.parse((await run(at, ["status", "--json"])).out)).toMatchObject({
 		unreachable: said,

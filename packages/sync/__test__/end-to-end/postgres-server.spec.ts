@@ -173,7 +173,7 @@ test("a password comes from the file of PostgreSQL's clients where the address h
 	};
 	// Regression: it said that the password must be a string.
 	expect(await refused({ PGPASSFILE: join(file, "none") })).toContain(
-		"the server asks for a password, and the address, PGPASSWORD and ~/.pgpass have none for it",
+		"the server asks for a password, and neither the address nor PGPASSWORD nor ~/.pgpass contains one",
 	);
 	vi.stubEnv("PGPASSFILE", join(file, "none"));
 	expect((await failure(open(newSchema(), "a", url).list())).code).not.toBe("unreachable");

@@ -109,6 +109,6 @@ test("pi's status line shows that a session is private", async () => {
 test("a session that is kept in no file needs no mark", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	expect((await print(at, "/private", { extension, args: ["--no-session"], env: at.env })).stdout).toBe(
-		"This session is kept in no file, and is pushed to no store.\n",
+		"This session has no file, so it is never pushed to a store.\n",
 	);
 });

@@ -170,20 +170,18 @@ test("a stored session is deleted by a command, and stays here: a fork of it is 
 	expect(redacted).toMatchObject({
 		code: 1,
 		err: expect.stringMatching(
-			/^Error: No session has an id that begins with .*; pi-sessions list --all shows the sessions here, and pi-sync pull <session> brings a stored one\n$/,
+			/^Error: No session has an id that begins with .*; pi-sessions list --all shows the sessions of this machine, and pi-sync pull <session> adds a stored session\n$/,
 		),
 	});
 	await good(desktop, ["pull"]);
 	expect(await good(desktop, ["delete", "0194", "--dry-run"])).toContain("would delete");
-	expect(await good(desktop, ["delete", "0194"])).toBe(
-		`deleted  ${ID} from ${store}; the files of it that machines have stay\n`,
-	);
+	expect(await good(desktop, ["delete", "0194"])).toBe(`deleted  ${ID} from ${store}; its files on machines stay\n`);
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
 	// Regression: it said that no such session was stored.
-	expect(await good(laptop, ["pull", ID])).toMatch(/^deleted from the store, stays here {2}0194aaaa/);
+	expect(await good(laptop, ["pull", ID])).toMatch(/^deleted from the store, its file stays {2}0194aaaa/);
 	expect(await run(machine("phone"), ["pull", ID])).toMatchObject({
 		code: 1,
-		err: `Error: Session ${ID} was deleted from the store, and is not here\n`,
+		err: `Error: Session ${ID} was deleted from the store, and has no file on this machine\n`,
 	});
 	const fork = `To store it again, make a fork: pi-sessions fork ${ID}`;
 	for (const command of [
@@ -231,7 +229,7 @@ test("the status says what is stored, what is behind and why, and what failed la
 				project: "shop",
 				stored: { sessions: 1, hosts: ["anna-laptop-0a1b2c3d"] },
 				toPush: [],
-				toPull: [{ session: ID, why: "not here yet" }],
+				toPull: [{ session: ID, why: "not on this machine yet" }],
 			},
 		],
 	});
@@ -246,7 +244,7 @@ test("the status says what is stored, what is behind and why, and what failed la
 	expect([held.code, held.out]).toEqual([
 		1,
 		expect.stringMatching(
-			/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: Session \S+: entry b holds an AWS access key[\s\S]*failed {3}now, session 0194aaaa/,
+			/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: Session \S+: entry b contains an AWS access key[\s\S]*failed {3}now, session 0194aaaa/,
 		),
 	]);
 	writeFileSync(file, readFileSync(file, "utf8").replace(`AKIA${"ABCDEFGHIJ234567"}`, "gone"));
@@ -255,7 +253,7 @@ test("the status says what is stored, what is behind and why, and what failed la
 	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
 	// Regression: it was said to be never stored.
 	expect(await good(laptop, ["status"])).toContain(
-		`1 private session, stored before: pi-sync delete takes it out of the store\n    ${ID}\n`,
+		`1 private session, stored before: pi-sync delete removes it from the store\n    ${ID}\n`,
 	);
 	appendFileSync(file, `${JSON.stringify(message("c", "b", user("never said")))}\n`);
 	expect((await run(laptop, ["push", ID])).code).toBe(1);
@@ -290,7 +288,7 @@ test("what failed of a session that was deleted since, here or from the store, i
 	expect(await good(laptop, ["status"])).not.toContain("failed");
 	// A push asks for it again.
 	expect((await run(laptop, ["push"])).code).toBe(1);
-	expect(await good(laptop, ["status"])).toContain("1 session deleted from the store, still here");
+	expect(await good(laptop, ["status"])).toContain("1 session deleted from the store, with a file on this machine");
 });
 
 test("the sessions of a remote that was renamed are moved", async () => {
@@ -350,7 +348,7 @@ test("what an entry says leaves copies of it that are below another entry, in th
 	await good(laptop, ["push"]);
 	await good(desktop, ["pull"]);
 	expect(await good(laptop, ["redact", ID, "--entry", "b"])).toMatch(/redacted[\s\S]*redacted/);
-	expect(await good(desktop, ["pull"])).toContain("2 lines redacted, as elsewhere");
+	expect(await good(desktop, ["pull"])).toContain("2 lines redacted, as on other machines");
 	for (const fork of forks) expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
 });
 
@@ -370,7 +368,7 @@ test.each([["push"], ["pull"], ["redact", ID, "--text", "something else"]])(
 		await good(second, ["redact", ID, "--text", "hunter2", "--replacement", "tangle"]);
 		await good(laptop, ["push"]);
 		expect(await good(desktop, command)).toContain(
-			"1 line lost all that they say: two machines had redacted them in different ways",
+			"1 line lost their content, because two machines had redacted them in different ways",
 		);
 		expect(await good(desktop, ["show", ID])).not.toMatch(/jumble|tangle/);
 	},

@@ -1,15 +1,15 @@
-// The process beside pi: it alone calls the store, for as long as pi has one session open (lib/extension starts it). A
-// call to a network drive whose server is gone never ends; here it blocks nobody else. Its argument is what pi has
-// open. The end of its standard input says that pi has closed the session, or was killed. It says one word: `STORED`,
-// once all that pi has said is stored.
+// The process beside pi. It calls the store while pi has one session open (lib/extension starts it), because a call to
+// a network drive whose server is gone never ends, and would block pi. Its argument describes the open session. When
+// its standard input ends, pi has closed the session or was killed. When the whole session is stored, it writes
+// `STORED`.
 //
-//   what                    again after
-//   a push of that session  0.25 s, if its file has grown
-//   a pull of all others    5 s; a minute if nothing was said here for ten minutes
-//   a push of what earlier processes left unstored, once the first pull has ended
+//   work                                       repeated after
+//   push that session, if its file has grown   0.25 s
+//   pull all other sessions of the project     5 s; a minute if nothing was said in the session for ten minutes
+//   push sessions that earlier processes left  once, after the first pull
 //
-// Nothing is pulled into a session that any pi of this machine has open: its manager would not notice. So this one is
-// pulled once it is closed.
+// A pull does not change a session that a pi of this machine has open, because its manager would not notice. So this
+// session is pulled when it is closed.
 import { promises, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { setAgentDir } from "pi-session-native";
@@ -27,18 +27,18 @@ import { fileOnDisk } from "../machine/session-path.js";
 import settings from "../machine/settings.js";
 import { Schedule } from "./schedule.mjs";
 
-/** How often the file is looked at, and others' lines are asked for; and that where nobody says anything here. */
+/** The pauses before the next look at the file, before the next pull, and before the next pull of an idle session. */
 const FOLLOW_MS = 250;
 const PULL_MS = 5000;
 const LONG_PULL_MS = 60_000;
 const IDLE_MS = 10 * 60_000;
-/** When a session is looked at again whose pull failed or could not be done yet. */
+/** The pause before the next pull of a session that failed or was open. */
 const RETRY_MS = 60_000;
-/** For how long this process goes on at most after pi has closed the session. */
+/** The longest time that this process continues after pi has closed the session. */
 const END_MS = 60_000;
-/** How many sessions of earlier processes are pushed at the same time. */
+/** The number of sessions of earlier processes that are pushed at the same time. */
 const ABANDONED_AT_ONCE = 4;
-/** What it says once all is stored. */
+/** The output when the whole session is stored. */
 const STORED = "stored\n";
 
 /** @typedef {import("../machine/pending.js").PendingSession} PendingSession */
@@ -61,9 +61,9 @@ class BesidePi {
 	#store = /** @type {any} */ (undefined);
 	/** @type {Map<string, Promise<string>>} by working directory */
 	#projects = new Map();
-	/** How long the file was when it was pushed. */
+	/** The size of the file at the last push. */
 	#pushedSize = -1;
-	/** From when on a session is looked at again, by its revision in the store. @type {Map<string, number>} */
+	/** The time of the next look at a session, by its revision in the store. @type {Map<string, number>} */
 	#lookAgainAt = new Map();
 
 	/** @param {Open} open @param {string} address */
@@ -78,18 +78,18 @@ class BesidePi {
 	}
 
 	async begin() {
-		// First: this process may be killed at any time.
+		// First, because this process may be killed at any time.
 		this.#pending.add(this.#open);
 		this.#store = await openStore(this.#address, { host: await hostId(this.#notesDir), locks: this.#notesDir });
 		const { push, pull } = this.#settings;
 		const add = (/** @type {() => Promise<number | undefined>} */ work) => this.#schedule.add(work).catch(ignore);
 		if (push) void add(() => this.#pushGrown());
-		// The pull notices that a store was set back.
+		// The pull comes first, because it notices that a store was restored.
 		const pulled = pull ? add(() => this.#pullOthers()) : Promise.resolve();
 		if (push) void pulled.then(() => add(() => this.#pushAbandoned()));
 	}
 
-	/** pi has closed the session: what is not stored is stored, then what others said in it is pulled. */
+	/** Called when pi has closed the session: stores the rest, then pulls the session. */
 	async end() {
 		this.#isClosed = true;
 		this.#schedule.stop();
@@ -103,20 +103,20 @@ class BesidePi {
 		if (pull && !this.#pending.isOpenElsewhere(this.#open.file)) await sync.pull({ session: this.#open.session });
 	}
 
-	/** Pushes the session if its file has grown: so the slower the store answers, the more lines share a call. */
+	/** Pushes the session if its file has grown. The slower the store answers, the more lines share a call. */
 	async #pushGrown() {
 		const size = (await unlessAbsent(promises.stat(this.#open.file)))?.size ?? 0;
 		if (size === this.#pushedSize || size === 0) return FOLLOW_MS;
 		const sync = await this.#syncOf(this.#open);
 		const [result] = await sync.push({ local: [this.#open] });
-		// What a flaky store took a part of goes on at once. An error that does not pass waits for more lines.
+		// If a part was stored, the push continues soon. After an error that does not pass it waits for more lines.
 		if (result?.error && Object(result.error).retryable) {
 			if (result.bytes === 0) throw result.error;
 		} else this.#pushedSize = size;
 		return FOLLOW_MS;
 	}
 
-	/** Pulls what is new of the project, except into sessions that are open here. */
+	/** Pulls the sessions of the project, except those that a pi of this machine has open. */
 	async #pullOthers() {
 		const sync = await this.#syncOf(this.#open);
 		const list = await this.#noted(this.#store.list({ project: sync.project }));
@@ -124,7 +124,7 @@ class BesidePi {
 		const revisions = new Set(list.sessions.map(revisionOf));
 		const isDue = (/** @type {import("../index.js").StoredSession} */ one) =>
 			(this.#lookAgainAt.get(revisionOf(one)) ?? 0) <= now;
-		// A session that the list does not have any more may be lost.
+		// If the list does not contain a session any more, the store may have lost it, which `compare` notices.
 		if (revisions.size !== this.#lookAgainAt.size || list.sessions.some(isDue)) {
 			for (const revision of this.#lookAgainAt.keys()) if (!revisions.has(revision)) this.#lookAgainAt.delete(revision);
 			const { items } = await sync.compare({ list, only: isDue });
@@ -140,7 +140,7 @@ class BesidePi {
 		return performance.now() > IDLE_MS && Date.now() - saidAt > IDLE_MS ? LONG_PULL_MS : PULL_MS;
 	}
 
-	/** Pushes what processes that have ended left unstored: in whatever project they were. */
+	/** Pushes sessions that ended processes left, of any project. */
 	async #pushAbandoned() {
 		/** @type {Map<string, PendingSession>} */
 		const found = new Map();
@@ -167,18 +167,18 @@ class BesidePi {
 	}
 
 	/**
-	 * Whether a session's file has lines that are not known to be stored.
+	 * Whether a session's file contains lines that are not known to be stored.
 	 * @param {PendingSession} one
 	 * @param {boolean} givesUpMissing
 	 */
 	async #isUnstored(one, givesUpMissing) {
 		try {
-			// Not on this thread: on a drive that hangs the call never ends.
+			// Asynchronously, because on a drive that hangs the call never ends.
 			await promises.stat(one.file);
 			return !this.#rules.isPrivate(one) && lagOf(one.file, this.#noteOf(one)) > 0;
 		} catch (error) {
 			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
-			// Without its directory it may be on a drive that is away, for a while.
+			// If the directory is missing, too, its drive may come back.
 			return promises.stat(dirname(one.file)).then(
 				() => false,
 				() => !givesUpMissing,
@@ -215,7 +215,7 @@ class BesidePi {
 	#projectOf(cwd) {
 		const known = this.#projects.get(cwd);
 		if (known) return known;
-		// The name that is set in the environment is that of pi's own directory.
+		// The variable names the project of pi's own working directory only.
 		const set = cwd === this.#open.cwd ? undefined : "";
 		const finding = settings.projectIn(cwd, this.#store.host, this.#open.agentDir, set).then(({ project }) => project);
 		finding.catch(() => this.#projects.delete(cwd));
@@ -223,7 +223,7 @@ class BesidePi {
 		return finding;
 	}
 
-	/** Writes down whether the store answers, for `pi-sync status`. @template T @param {Promise<T>} call */
+	/** Notes whether the store answers, for `pi-sync status`. @template T @param {Promise<T>} call */
 	async #noted(call) {
 		try {
 			const result = await call;
@@ -238,16 +238,16 @@ class BesidePi {
 
 const ignore = () => {};
 
-/** pi may be gone. @param {string} text */
+/** Writes to pi, if it still runs. @param {string} text */
 function say(text) {
 	try {
 		writeSync(1, text);
 	} catch {
-		// Then nobody waits for it.
+		// pi has ended, so nobody waits for it.
 	}
 }
 
-/** Ends at once: `process.exit` waits for calls to a drive that hangs. */
+/** Ends at once, because `process.exit` waits for calls to a drive that hangs. */
 const exit = () => process.kill(process.pid, "SIGKILL");
 
 const open = /** @type {Open} */ (JSON.parse(process.argv[2] ?? "{}"));

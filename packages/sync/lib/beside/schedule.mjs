@@ -1,4 +1,4 @@
-// What the follower does again and again, and when it is tried again after it failed.
+// The repeated work of the process beside pi, and its repetition after a failure.
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 60_000;
@@ -7,9 +7,9 @@ export class Schedule {
 	#isStopped = false;
 
 	/**
-	 * Does something now, and again after as many milliseconds as it gives, until it gives none. If it fails, it is tried
-	 * again: the pause doubles with each failure in a row, up to a minute. Ends when it was done for the first time, with
-	 * its error; those of later times are given to `onError`.
+	 * Does some work now, and again after the number of milliseconds that it returns, until it returns undefined. After a
+	 * failure it is tried again; the pause doubles with each failure in a row, up to a minute. Resolves or rejects with
+	 * the first run; errors of later runs go to `onError`.
 	 * @param {() => Promise<number | undefined>} work
 	 * @param {(error: unknown) => void} [onError]
 	 */
@@ -33,7 +33,7 @@ export class Schedule {
 		await run();
 	}
 
-	/** Nothing is done again. */
+	/** Ends all repetitions. */
 	stop() {
 		this.#isStopped = true;
 	}

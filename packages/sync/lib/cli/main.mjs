@@ -8,7 +8,7 @@ import { UsageError, writeError } from "./terminal.mjs";
 export async function main(args) {
 	const asJson = args.includes("--json");
 	process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
-		// The reader of the output has seen enough.
+		// EPIPE: the reader of the output has ended, which is no error.
 		if (error.code !== "EPIPE") writeError(`Standard output cannot be written: ${error.message}`, asJson);
 		process.exit(error.code === "EPIPE" ? (process.exitCode ?? 0) : 1);
 	});

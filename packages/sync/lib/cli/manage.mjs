@@ -1,4 +1,4 @@
-// `pi-sync delete` and `move`: what is in a store.
+// `pi-sync delete` and `move`, which change a store.
 import { displayName, isId } from "../base/names.js";
 import { findOne, workingDirectory } from "./places.mjs";
 import { projectHere, withStore } from "./store-connection.mjs";
@@ -16,20 +16,20 @@ export async function deleteSession(query, options) {
 	return withStore(options, async (connection) => {
 		const { store, shown } = connection;
 		const list = await listedFor(connection, query);
-		// One that was deleted before may have been stopped before its lines were removed.
+		// An earlier deletion may have been interrupted before the lines were removed.
 		const session = list.deleted.find((one) => one.session === query)?.session ?? storedSession(query, list);
 		if (!options.dryRun) await store.delete(session);
 		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
 		else
 			await write(
-				`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`,
+				`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; its files on machines stay\n`,
 			);
 		return 0;
 	});
 }
 
 /**
- * Gives the sessions of a project another one's name: by default that of the working directory.
+ * Gives the sessions of a project the name of another project: by default the working directory's.
  * @param {string} from
  * @param {string | undefined} to
  * @param {Options} options
@@ -38,16 +38,16 @@ export async function move(from, to, options) {
 	return withStore(options, async ({ store, shown }) => {
 		const here = await projectHere(workingDirectory(options), store.host);
 		const project = to ?? here.project;
-		// For the others the sessions would be gone.
+		// Other machines would not get the sessions any more.
 		if (here.why !== undefined && project === here.project)
-			throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sync move ${from} <to>`);
+			throw new UsageError(`${here.why}; name the new project of the sessions: pi-sync move ${from} <to>`);
 		if (project === "" || from === "")
 			throw new UsageError(
 				"The name of a project must not be empty; pi-sync status --all --sessions lists the projects",
 			);
 		if (project === from)
 			throw new UsageError(
-				`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sync move ${safeLine(from)} <to>`,
+				`${safeLine(from)} is already the name of the project; give its new name: pi-sync move ${safeLine(from)} <to>`,
 			);
 		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project })));
 		const sessions = there.sessions.map(({ session }) => session);
@@ -68,7 +68,7 @@ export async function move(from, to, options) {
 }
 
 /**
- * What is stored: of a session if its whole id is given, else of all.
+ * A list of one session, if its whole id is given, else of all.
  * @param {Connection} connection
  * @param {string} query
  */
@@ -78,7 +78,7 @@ export async function listedFor({ store }, query) {
 }
 
 /**
- * The stored session that an id or its beginning names, one that cannot be read included.
+ * The stored session that an id or its beginning names, also an unreadable one.
  * @param {string} query
  * @param {import("../index.js").SessionList} list
  */

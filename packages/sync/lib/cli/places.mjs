@@ -1,4 +1,4 @@
-// Directories and sessions of this machine that a command works on.
+// The directories and sessions of this machine for a command.
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { getConfiguredSessionDir, getDefaultSessionDir, SessionManager } from "pi-session-native";
@@ -19,12 +19,12 @@ export const pathOf = (/** @type {string} */ text) => resolve(expandHome(text));
 /** @param {Options} options */
 export const workingDirectory = ({ cwd }) => (cwd === undefined ? process.cwd() : pathOf(cwd));
 
-/** @type {Map<string, string | undefined>} so that a damaged settings file is reported once */
+/** By working directory, so that a damaged settings file is reported once. @type {Map<string, string | undefined>} */
 const configured = new Map();
 
 /**
- * The session directory that `--dir`, the environment or pi's settings name; undefined for pi's default. @param
- * {Options} options
+ * The session directory from `--dir`, the environment or pi's settings; undefined for pi's default.
+ * @param {Options} options
  */
 export function namedDir(options) {
 	if (options.dir !== undefined) return pathOf(options.dir);
@@ -39,8 +39,8 @@ export function namedDir(options) {
 }
 
 /**
- * Every directory that has session files here: those of all working directories, or the one that is named. @param
- * {Options} options
+ * Every directory with session files of this machine, or the directory that is named.
+ * @param {Options} options
  */
 export function sessionDirs(options) {
 	const dir = namedDir(options);
@@ -50,11 +50,11 @@ export function sessionDirs(options) {
 /** Every session file that may contain copies of entries. @param {Options} options */
 export const everySessionFile = (options) => everyFile(namedDir(options));
 
-/** Whether what names a session is a path. @param {string} query */
+/** Whether a query is a path. @param {string} query */
 export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);
 
 /**
- * The file of the session here that a path, an id or the beginning of an id names.
+ * The file of the session on this machine that a path, an id or the beginning of an id names.
  * @param {string} query
  * @param {Options} options
  */
@@ -69,19 +69,19 @@ export async function sessionPath(query, options) {
 		query,
 		sessions.map(({ id, path, name }) => ({ id, about: safeLine(name ?? basename(path)), path })),
 		"session",
-		"pi-sessions list --all shows the sessions here, and pi-sync pull <session> brings a stored one",
+		"pi-sessions list --all shows the sessions of this machine, and pi-sync pull <session> adds a stored session",
 	).path;
 }
 
 /**
- * The session here that a query names, if a store can take it.
+ * The session on this machine that a query names. Throws if a store cannot take it.
  * @param {string} query
  * @param {Options} options
  */
 export async function localSession(query, options) {
 	const path = await sessionPath(query, options);
 	let why = path.endsWith(".jsonl")
-		? "Another file in its directory has the same session"
+		? "Another file in its directory contains the same session"
 		: "Its name does not end in .jsonl";
 	const sessions = await local.localSessions(dirname(path), (file, reason) => {
 		if (file === path) why = reason;
@@ -92,7 +92,8 @@ export async function localSession(query, options) {
 }
 
 /**
- * The session with this id here, in the directory of the working directory if it is there. @param {string} session
+ * The session with this id on this machine, if possible in the working directory's session directory.
+ * @param {string} session
  * @param {Options} options
  */
 export async function sessionHere(session, options) {
@@ -112,7 +113,7 @@ const CANDIDATES_SHOWN = 10;
  * @param {string} query
  * @param {T[]} items
  * @param {string} noun
- * @param {string} hint where to look
+ * @param {string} hint the end of the error
  */
 export function findOne(query, items, noun, hint) {
 	const exact = items.filter(({ id }) => id === query);
@@ -132,7 +133,7 @@ export function findOne(query, items, noun, hint) {
 }
 
 /**
- * The ids of entries that are named by an id, its beginning or a label.
+ * The ids of entries, from ids, beginnings of ids, or labels.
  * @param {string} path
  * @param {string[]} queries
  */

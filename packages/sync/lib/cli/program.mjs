@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 const { version } = createRequire(import.meta.url)("../../package.json");
 
 /**
- * What a command does: a function of its module, which is loaded then.
+ * The action of a command: a function of its module, which is loaded only then.
  * @param {string} module
  * @param {string} name the function's
  * @returns {(...args: any[]) => Promise<void>} takes arguments, options and the command; the function returns the exit
@@ -20,8 +20,7 @@ const runs =
 	};
 
 /**
- * An option whose value must not be empty: a variable of a shell that is not set would name the working directory, or
- * whatever the default is.
+ * An option whose value must not be empty, because an unset variable of a shell would select a default.
  * @param {string} flags
  * @param {string} about
  */
@@ -33,7 +32,7 @@ function filled(flags, about) {
 	});
 }
 
-/** @param {boolean} asJson whether errors are to be JSON: then commander says nothing itself */
+/** @param {boolean} asJson whether errors are JSON: then commander prints nothing itself */
 export function buildProgram(asJson) {
 	const program = new Command("pi-sync")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(text)) })
@@ -54,8 +53,8 @@ export function buildProgram(asJson) {
 					"postgres://…, s3://…, file:///… or a directory (default: PI_SYNC_STORE, or store in session-store.json)",
 				),
 			)
-			.addOption(filled("--cwd <directory>", "the working directory whose sessions are meant (default: this one)"))
-			.addOption(filled("--dir <directory>", "a session directory other than pi's own"))
+			.addOption(filled("--cwd <directory>", "use the sessions of this working directory (default: the current one)"))
+			.addOption(filled("--dir <directory>", "use this session directory instead of pi's own"))
 			.option("--json", "JSON for programs")
 			.showHelpAfterError(`(see pi-sync ${name} --help)`)
 			.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sync ${example}`).join("\n")}`);
@@ -63,10 +62,10 @@ export function buildProgram(asJson) {
 	const WAYS = /** @type {const} */ ([
 		[
 			"push",
-			"Stores the lines of sessions here that the store lacks",
+			"Stores lines of this machine's sessions that the store does not contain",
 			["push", "push 0193a2b4", "push --all --dry-run"],
 		],
-		["pull", "Adds stored lines to the sessions here", ["pull", "pull 0193a2b4", "pull --all"]],
+		["pull", "Adds stored lines to the sessions of this machine", ["pull", "pull 0193a2b4", "pull --all"]],
 		["sync", "Pulls, then pushes", ["sync", "sync --all"]],
 	]);
 	for (const [name, summary, examples] of WAYS)
@@ -75,18 +74,18 @@ export function buildProgram(asJson) {
 				"[session]",
 				"a file or the beginning of a session id; without it all sessions of the working directory's project",
 			)
-			.option("-a, --all", "the sessions of every project that has some here")
+			.option("-a, --all", "the sessions of every project that has some on this machine")
 			.option(...DRY_RUN)
 			.action(runs("push-and-pull", name));
-	command("status", "Shows what is stored, what waits to be pushed or pulled and why, and what failed last", [
+	command("status", "Shows stored sessions, sessions that wait to be pushed or pulled and why, and the last errors", [
 		"status",
 		"status --all",
 		"status --sessions",
 	])
-		.option("-a, --all", "every project that has sessions here; with --sessions every project in the store")
+		.option("-a, --all", "every project with sessions on this machine; with --sessions every project in the store")
 		.option("--sessions", "list each stored session")
 		.action(runs("status", "status"));
-	command("move", "Gives the stored sessions of a project another name, as after its git remote was renamed", [
+	command("move", "Gives the stored sessions of a project another name, for example after its remote was renamed", [
 		"move github.com/old/shop",
 		"move github.com/old/shop github.com/new/shop --dry-run",
 	])
@@ -100,16 +99,16 @@ export function buildProgram(asJson) {
 		.action(runs("manage", "deleteSession"));
 	command(
 		"redact",
-		"Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store",
+		"Removes a text, or the content of entries, from a session, its backups, copies of the same entries, and the store",
 		["redact 0193a2b4 --text - --dry-run <<< 'the password'", "redact 0193a2b4 --entry 1f2e3d4c"],
 	)
 		.argument("<session>", "a file, or the beginning of a session id")
 		.option(
 			"--text <text>",
-			"the text; - reads it from standard input, because every user of the machine sees arguments",
+			"the text; - reads it from standard input, because every user of the machine can see arguments",
 		)
-		.addOption(filled("--entry <entries...>", "what these entries say (an id, its beginning, or a label)"))
-		.option("--replacement <text>", "what takes its place (default: [redacted])")
+		.addOption(filled("--entry <entries...>", "remove the content of these entries (an id, its beginning, or a label)"))
+		.option("--replacement <text>", "the text in its place (default: [redacted])")
 		.option(...DRY_RUN)
 		.action(runs("redact", "redact"));
 	return program;

@@ -1,4 +1,4 @@
-// `pi-sync push`, `pull` and `sync`: between the sessions here and a store.
+// `pi-sync push`, `pull` and `sync`: between the sessions of this machine and a store.
 import { basename } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { PING } from "../base/calls.js";
@@ -26,22 +26,22 @@ import {
 /** @typedef {import("../index.js").SessionSync} SessionSync */
 /**
  * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, privateCount?: number, emptyCount?: number }} Work
- * `elsewhere`: what is stored of projects
- *   that have no directory here; `privateCount`: how many private sessions were left out, where nothing else is said; `emptyCount`: how many have no entry yet
+ * `elsewhere`: stored sessions of projects without a session directory on this machine; `privateCount`: the number of
+ * skipped private sessions, if there are no rows; `emptyCount`: the number of sessions without an entry
  */
 /**
- * @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a
- * session, or would be
+ * The result for a session, or the expected result.
+ * @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row
  */
 
-/** How often a push is tried, with pauses of 0.4 s at first, which double. */
+/** A push is tried so often. The pauses begin with 0.4 s and double. */
 const TRIES = 5;
 const FIRST_PAUSE_MS = 200;
 
 /**
- * A command that works on one session, or on those of projects, and reports what it did.
+ * A command that works on one session, or on the sessions of projects, and reports the results.
  * @param {(connection: Connection, query: string | undefined, options: Options) => Promise<Work>} work
- * @param {string} nothing what it prints if there was nothing to do
+ * @param {string} nothing the output if there was nothing to do
  * @returns {(query: string | undefined, options: Options) => Promise<number>}
  */
 const command = (work, nothing) => async (query, options) => {
@@ -61,7 +61,7 @@ export const pull = command(pulled, "The store has nothing new");
 
 /** Pull, then push. */
 export const sync = command(async (connection, query, options) => {
-	// An id that is only here cannot be found in the store.
+	// The store may not contain a session of this machine.
 	const isStored =
 		query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
 	const down = isStored ? await pulled(connection, query, options) : { rows: [] };
@@ -74,11 +74,11 @@ export const sync = command(async (connection, query, options) => {
 			rows: [...down.rows, ...up.rows.filter(({ session, what }) => !said.has(`${session} ${what}`))],
 		};
 	} catch (error) {
-		// A session that could not be pulled may not be here.
+		// A session that could not be pulled may have no file on this machine.
 		if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
 		throw error;
 	}
-}, "Nothing to do: here and in the store are the same sessions");
+}, "Nothing to do: this machine and the store have the same sessions");
 
 /**
  * @param {Connection} connection @param {string | undefined} query @param {Options} options @returns {Promise<Work>}
@@ -98,7 +98,7 @@ async function pushed(connection, query, options) {
 	}
 	/** @type {Row[]} */
 	const rows = [];
-	// Of a session that was named it has been said.
+	// For a named session it is an error.
 	if (query === undefined)
 		for (const dir of new Set(syncs.map(({ dir }) => dir)))
 			await local.localSessions(dir, (file, why) =>
@@ -115,7 +115,7 @@ async function pushed(connection, query, options) {
 		const pushes = await withProgress("Storing bytes", (update) => pushPatiently(sync, session, update));
 		for (const { session: id, file, bytes, emptied, error } of pushes) {
 			const notes = emptiedNote(emptied);
-			// Of one that was named it is an error.
+			// For a named session it is an error.
 			if (query === undefined && Object(error).code === "deleted") rows.push(deletedRow({ session: id, file }));
 			else if (bytes > 0 || error || notes.length > 0)
 				rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message, notes });
@@ -134,8 +134,7 @@ async function pushed(connection, query, options) {
 }
 
 /**
- * Stores what the files hold. What fails by an error that may pass is tried again, until some tries in a row have
- * stored nothing.
+ * Pushes sessions. After an error that may pass it tries again, until some tries in a row have stored nothing.
  * @param {SessionSync} sync
  * @param {string | undefined} session
  * @param {(done: number, total: number) => void} onProgress
@@ -175,12 +174,12 @@ async function pulled(connection, query, options) {
 		if (list.deleted.some((one) => one.session === query)) {
 			const kept = await sessionHere(query, options);
 			if (kept) return { rows: [deletedRow(kept)] };
-			throw new CommandError(`Session ${safeLine(query)} was deleted from the store, and is not here`);
+			throw new CommandError(`Session ${safeLine(query)} was deleted from the store, and has no file on this machine`);
 		}
 		session = storedSession(query, list);
 		if (!list.sessions.some((stored) => stored.session === session))
 			return { rows: list.problems.filter((problem) => problem.session === session).map(problemRow) };
-		// The directory of its file if it has one; else the working directory.
+		// It is pulled into the directory of its file; without one into the working directory's.
 		const found = await sessionHere(session, options);
 		if (found) syncs = [await syncOf(connection, found, options)];
 	} else if (options.all) syncs = await syncsOfAll(connection, options);
@@ -211,7 +210,7 @@ async function pulled(connection, query, options) {
 				error?.message ??
 				(problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
 			const notes = [
-				...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as elsewhere`] : []),
+				...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as on other machines`] : []),
 				...emptiedNote(emptied),
 			];
 			if (isNew || added > 0 || failure !== undefined || notes.length > 0)
@@ -221,27 +220,28 @@ async function pulled(connection, query, options) {
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
 }
 
-/** @param {number} emptied how many lines of a file */
+/** @param {number} emptied a number of lines */
 export const emptiedNote = (emptied) =>
 	emptied > 0
-		? [`${counted(emptied, "line")} lost all that they say: two machines had redacted them in different ways`]
+		? [`${counted(emptied, "line")} lost their content, because two machines had redacted them in different ways`]
 		: [];
 
 /** @param {{ session: string, file: string }} one @returns {Row} */
 const deletedRow = ({ session, file }) => ({
 	session,
 	file,
-	what: "deleted from the store, stays here",
-	notes: [`pi-sessions fork ${session} makes a session of it that is stored`],
+	what: "deleted from the store, its file stays",
+	notes: [`to store it again, make a fork: pi-sessions fork ${session}`],
 });
 
 /** @param {import("../index.js").Problem} problem @returns {Row} */
 const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });
 
 /**
- * How many sessions are stored of projects that have no directory here: `--all` cannot know where to put them.
+ * The number of stored sessions of projects without a session directory on this machine, for which `--all` has no
+ * place.
  * @param {Connection} connection
- * @param {Set<string>} listed the sessions of those that have one
+ * @param {Set<string>} listed the sessions of other projects
  */
 async function storedElsewhere({ store }, listed) {
 	const { sessions } = await store.list();
@@ -249,7 +249,9 @@ async function storedElsewhere({ store }, listed) {
 }
 
 /**
- * The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query
+ * The ids of stored sessions, also of unreadable ones.
+ * @param {Connection} connection
+ * @param {string} query
  */
 async function storedIds(connection, query) {
 	const { sessions, problems } = await listedFor(connection, query);
@@ -268,7 +270,7 @@ async function report({ shown, store }, { rows, elsewhere, privateCount = 0, emp
 		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
 	else {
 		for (const { session, file, what, error, notes = [] } of rows) {
-			// Without a file there is only the session.
+			// A session may have no file.
 			const name = file === "" ? safeLine(session) : `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
 			await write(
 				error === undefined
@@ -284,7 +286,7 @@ async function report({ shown, store }, { rows, elsewhere, privateCount = 0, emp
 		if (rows.length === 0) await write(`${nothing}${others.length > 0 ? `, but for ${others.join(" and ")}` : ""}\n`);
 		if (elsewhere?.sessions)
 			await write(
-				`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sync status --all --sessions lists what is stored\n`,
+				`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory on this machine; pi-sync status --all --sessions lists stored sessions\n`,
 			);
 	}
 	return failed.length > 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// `pi-sync status`: what is stored, what waits to be stored or pulled and why, and what failed last.
+// `pi-sync status`: stored sessions, sessions that wait to be pushed or pulled and why, and the last errors.
 import { statSync } from "node:fs";
 import parallel from "../base/in-parallel.js";
 import { displayName } from "../base/names.js";
@@ -15,16 +15,16 @@ import { age, clip, counted, paint, safeLine, size, table, write, writeJson } fr
  * @typedef {object} Project
  * @property {string} project
  * @property {string} dir
- * @property {Stored | undefined} stored undefined if the store did not say it
+ * @property {Stored | undefined} stored undefined if the store did not answer
  * @property {Waiting[]} toPush
  * @property {Waiting[]} toPull
- * @property {number} private how many sessions are private
- * @property {string[]} privateStored the ids of those that are stored all the same
- * @property {import("../index.js").Problem[]} problems what cannot be read in the store
- * @property {string[]} deleted the ids of sessions here that were deleted from the store
+ * @property {number} private the number of private sessions
+ * @property {string[]} privateStored the ids of private sessions that the store contains
+ * @property {import("../index.js").Problem[]} problems data of the store that cannot be read
+ * @property {string[]} deleted the ids of sessions that were deleted from the store and have a file on this machine
  */
 
-/** How many sessions of one kind are named. */
+/** The number of sessions of one kind that are named. */
 const SHOWN = 10;
 
 /**
@@ -48,7 +48,7 @@ export async function status(options) {
 				errors,
 				async ({ session }) => session === undefined || isWanted(session, connection, syncs, files),
 			);
-			// They stay: a session may be in a directory that this command was not told of.
+			// Unwanted errors are only hidden, because a session may be in a directory that this command does not know.
 			errors = errors.filter((_, at) => wanted[at]);
 			for (const sync of syncs)
 				projects.push(await statusOf(sync, await store.list({ project: sync.project }), errors));
@@ -71,7 +71,7 @@ export async function status(options) {
 }
 
 /**
- * Whether a session is still to be pushed or pulled: it may have been deleted since it failed, here or from the store.
+ * Whether a session still has to be pushed or pulled: it may have been deleted since it failed.
  * @param {string} session
  * @param {import("./store-connection.mjs").Connection} connection
  * @param {import("../index.js").SessionSync[]} syncs
@@ -87,8 +87,7 @@ async function isWanted(session, { store }, syncs, files) {
 
 /**
  * @param {import("../index.js").SessionSync} sync
- * @param {import("../index.js").SessionList | undefined} list what is stored of its project; undefined if it is not
- * known
+ * @param {import("../index.js").SessionList | undefined} list the stored sessions of its project; undefined if unknown
  * @param {import("../machine/last-errors.js").LastError[]} errors
  * @returns {Promise<Project>}
  */
@@ -102,7 +101,7 @@ async function statusOf(sync, list, errors) {
 	const secret = local.filter((one) => sync.isPrivate(one));
 	const toPush = here.map((one) => {
 		const bytes = sync.lagOf(one);
-		// A redaction, or another program, has replaced the file: all of it may be stored.
+		// If a redaction, or another program, has replaced the file, all of it may be stored.
 		const isCompared = bytes < (statSync(one.file, { throwIfNoEntry: false })?.size ?? 0);
 		const otherwise = !sync.isNoted(one.session)
 			? "never pushed"
@@ -126,7 +125,7 @@ async function statusOf(sync, list, errors) {
 			session,
 			file,
 			bytes: stored.bytes,
-			why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull"),
+			why: why(session, state === "new" ? "not on this machine yet" : "may have changed since the last pull"),
 		})),
 		private: secret.length,
 		privateStored: secret
@@ -147,13 +146,13 @@ const head = ({ store, shown }, unreachable) => [
 function lines({ project, stored, toPush, toPull, problems, deleted, private: all, privateStored }) {
 	const kept = all - privateStored.length;
 	return [
-		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "what is stored is not known"}`,
+		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "its stored sessions are not known"}`,
 		...some("to be stored", toPush),
 		...some("to be pulled", toPull),
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
 		...(privateStored.length > 0
 			? [
-					`  ${counted(privateStored.length, "private session")}, stored before: pi-sync delete takes it out of the store`,
+					`  ${counted(privateStored.length, "private session")}, stored before: pi-sync delete removes it from the store`,
 				]
 			: []),
 		...privateStored.slice(0, SHOWN).map((session) => `    ${clip(session, 36)}`),
@@ -164,7 +163,9 @@ function lines({ project, stored, toPush, toPull, problems, deleted, private: al
 					`  ${paint.red("unreadable")}  ${clip(session, 36)}: ${safeLine(where)}: ${safeLine(message)}`,
 			),
 		...(deleted.length > 0
-			? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`]
+			? [
+					`  ${counted(deleted.length, "session")} deleted from the store, with a file on this machine: ${clip(deleted.join(", "), 80)}`,
+				]
 			: []),
 	];
 }

@@ -1,4 +1,4 @@
-// A store that a command works with, and the sessions here that it keeps.
+// The store of a command, and the sessions of this machine that it synchronises.
 import { dirname } from "node:path";
 import { readAddress } from "../base/address.js";
 import { hostId, openStore, SessionSync, StoreError } from "../index.js";
@@ -16,7 +16,7 @@ import { UsageError, writeWarning } from "./terminal.mjs";
  * ReturnType<typeof settings.pushRules>, pending: Pending }} Connection
  */
 
-/** How long a directory may take to answer: a call to a drive that hangs never ends. */
+/** The time limit for a directory to answer, because a call to a drive that hangs never ends. */
 const ANSWER_MS = 10_000;
 
 /** The directory of this machine's notes. */
@@ -34,7 +34,7 @@ export async function withStore(options, work, check = checkAnswers) {
 	const text = addressOf(options);
 	if (!text)
 		throw new UsageError(
-			"Which store? --store <url>, PI_SYNC_STORE, or store in session-store.json in the agent's directory",
+			"No store is named: use --store <url>, PI_SYNC_STORE, or store in session-store.json in pi's directory",
 		);
 	const { withSecrets: address, shown } = readAddress(text);
 	const notesDir = notesDirHere();
@@ -47,7 +47,7 @@ export async function withStore(options, work, check = checkAnswers) {
 		rules: settings.pushRules(places.agentDir()),
 		pending: new Pending(notesDir, address),
 	};
-	// A store that does not answer is not even closed: a call to a drive that hangs would never end.
+	// If the store does not answer, we do not close it, because a call to a drive that hangs would never end.
 	await check(connection);
 	try {
 		return await work(connection);
@@ -56,7 +56,7 @@ export async function withStore(options, work, check = checkAnswers) {
 	}
 }
 
-/** Throws if a directory does not answer; another process asks it. @param {Connection} connection */
+/** Throws if a directory does not answer another process. @param {Connection} connection */
 export async function checkAnswers({ address, shown }) {
 	if (readAddress(address).kind === "directory" && !(await directoryAnswers(address, ANSWER_MS)))
 		throw new StoreError("unreachable", `${shown}: the store did not answer within ${ANSWER_MS / 1000} s`);
@@ -69,10 +69,10 @@ function addressOf(options) {
 }
 
 /**
- * Works with the store, if one is named and answers; else without it.
+ * Works with the store if one is named and answers, else without it.
  * @param {Options} options
- * @param {(connection: Connection | undefined, silence?: string) => Promise<void>} work `silence`: that the store did
- * not answer
+ * @param {(connection: Connection | undefined, silence?: string) => Promise<void>} work `silence`: the error of a store
+ * that did not answer
  */
 export async function ifStoreIsNamed(options, work) {
 	if (!addressOf(options)) return work(undefined);
@@ -90,29 +90,38 @@ export function syncHere(connection, options) {
 }
 
 /**
- * The session that a file has. @param {Connection} connection @param
- * {import("../machine/local-sessions.js").LocalSession} local @param {Options} options
+ * The sessions of a file's directory.
+ * @param {Connection} connection
+ * @param {import("../machine/local-sessions.js").LocalSession} local
+ * @param {Options} options
  */
 export const syncOf = (connection, { file, cwd }, options) =>
 	syncIn(connection, { dir: dirname(file), cwd: cwd ?? workingDirectory(options), isShared: false }, options);
 
 /**
- * The sessions of every working directory that has some here. @param {Connection} connection @param {Options} options
+ * The sessions of every working directory that has some on this machine. A directory that cannot be read is skipped
+ * with a warning.
+ * @param {Connection} connection
+ * @param {Options} options
  */
 export async function syncsOfAll(connection, options) {
 	const isShared = namedDir(options) !== undefined;
 	const syncs = [];
 	for (const dir of sessionDirs(options)) {
-		const found = [...(await local.localSessions(dir)).values()];
+		const sessions = await local.localSessions(dir).catch((error) => {
+			writeWarning(`Skipped: ${error.message}`, Boolean(options.json));
+			return new Map();
+		});
+		const found = [...sessions.values()];
 		const directories = [...new Set(found.flatMap(({ cwd }) => cwd ?? []))];
-		// A directory of pi's own has the sessions of one working directory.
+		// A default session directory contains the sessions of one working directory.
 		for (const cwd of isShared ? directories : directories.slice(0, 1))
 			syncs.push(await syncIn(connection, { dir, cwd, isShared }, options));
 	}
 	return syncs;
 }
 
-/** What was said of directories: `sync` looks at each twice. @type {Set<string>} */
+/** The printed warnings, because `sync` looks at each directory twice. @type {Set<string>} */
 const warned = new Set();
 
 /**
@@ -137,7 +146,7 @@ async function syncIn({ store, address, notesDir, rules, pending }, place, optio
 }
 
 /**
- * The project of a directory, and why it is this machine's alone, if it is.
+ * The project of a directory; `why` is the reason if the project belongs to this machine alone.
  * @param {string} cwd
  * @param {string} host
  */
@@ -146,7 +155,7 @@ export async function projectHere(cwd, host) {
 	const why =
 		problem ??
 		(isOwn
-			? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SYNC_PROJECT, or projects in session-store.json, names a project)`
+			? `${cwd} has no git remote, so no other machine gets its sessions (PI_SYNC_PROJECT, or projects in session-store.json, names a project)`
 			: undefined);
 	return { project, why };
 }

@@ -57,7 +57,7 @@ export function size(bytes) {
 	return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** How long ago something was, in its largest unit. @param {Date} then */
+/** The age of something, in its largest unit. @param {Date} then */
 export function age(then) {
 	const seconds = (Date.now() - then.getTime()) / 1000;
 	if (!(seconds >= 60)) return "now";
@@ -75,11 +75,11 @@ export function age(then) {
 /** A count and its noun. @param {number} value @param {string} noun */
 export const counted = (value, noun) => `${value} ${noun}${value === 1 ? "" : "s"}`;
 
-/** Whether people see how far a command is. */
+/** Whether a user sees progress. */
 const showsProgress = () => process.stderr.isTTY && process.env.TERM !== "dumb";
 
 /**
- * Shows how far something is, on standard error of a terminal.
+ * Shows the progress of some work, on standard error of a terminal.
  * @template T
  * @param {string} what
  * @param {(update: (done: number, total: number) => void) => Promise<T>} work

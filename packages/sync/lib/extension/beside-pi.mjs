@@ -1,5 +1,5 @@
-// The process beside pi, as pi sees it. A process within a call to a drive that hangs cannot be killed, so nobody waits
-// for its end.
+// Starts and ends the process beside pi. Nobody waits for the end of the process, because during a call to a drive that
+// hangs it cannot be killed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -7,18 +7,17 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../beside/main.mjs", import.meta.url));
-/** How long pi's end waits for the store at most. */
+/** The longest time that the end of pi waits for the store. */
 const END_MS = 2000;
-/** When it is started again where it ended by itself, and how often at most. */
+/** If the process ends by itself, it is started again after this pause, and at most so often. */
 const RESTART_MS = 10_000;
 const RESTARTS = 5;
 /**
- * On a network drive each call waits for some milliseconds, and no more calls than Node has threads run at the same
- * time: four by default.
+ * On a network drive each call waits for some milliseconds, and Node has only four threads for calls by default.
  */
 const THREADS = { UV_THREADPOOL_SIZE: "16" };
 
-/** Node itself: pi may be a program of its own. */
+/** The program of Node, because pi may be a program of its own. */
 const node = () => (/^node(?:\.exe)?$/i.test(basename(process.execPath)) ? process.execPath : "node");
 
 export class BesidePi {
@@ -49,22 +48,22 @@ export class BesidePi {
 		});
 		child.stdin?.on("error", () => {});
 		child.stdout?.on("data", () => (this.#isStored = true));
-		// It keeps pi from nothing.
+		// None of them keeps pi from ending.
 		for (const part of [child, child.stdin, child.stdout]) Object(part).unref?.();
 		return child;
 	}
 
-	/** pi has closed the session. */
+	/** Called when pi has closed the session. */
 	close() {
 		this.#isClosed = true;
 		this.#child.stdin?.destroy();
 	}
 
-	/** The same at pi's end, which waits until all is stored, for two seconds at most. */
+	/** Called when pi ends: waits until the session is stored, for two seconds at most. */
 	async endWithin() {
 		const { stdout, exitCode, signalCode } = this.#child;
 		this.close();
-		// Nothing else may keep pi running until then.
+		// The output of the process must keep pi running until then, because nothing else may.
 		const over = new AbortController();
 		const timer = setTimeout(() => over.abort(), END_MS);
 		Object(stdout).ref?.();
@@ -72,11 +71,11 @@ export class BesidePi {
 			await Promise.race([once(stdout, "data", over), once(stdout, "close", over)]).catch(() => {});
 		clearTimeout(timer);
 		Object(stdout).unref?.();
-		// After pi's screen.
+		// Printed after pi has restored the screen.
 		if (!this.#isStored)
 			process.once("exit", () =>
 				print(
-					"pi-sync: not all of this session is stored yet; the next start of pi goes on with it, or run pi-sync push (pi-sync status says why)\n",
+					"pi-sync: a part of this session is not stored yet. The next start of pi stores it, or run pi-sync push (pi-sync status says why)\n",
 				),
 			);
 	}
@@ -87,6 +86,6 @@ function print(text) {
 	try {
 		writeSync(2, text);
 	} catch {
-		// Nobody reads the errors of this process.
+		// Standard error is closed.
 	}
 }

@@ -1,5 +1,5 @@
-// The extension of pi: it tells a process beside pi (lib/beside) which session is open, and has the command `/private`.
-// Nothing here calls the store, and nothing of the addon is loaded before `/private` is used.
+// The extension of pi. It tells a process beside pi (lib/beside) which session is open, and provides the command
+// `/private`. It never calls the store, and loads the addon only for `/private`.
 import * as pi from "@earendil-works/pi-coding-agent";
 import { BesidePi } from "./beside-pi.mjs";
 
@@ -7,7 +7,7 @@ import { BesidePi } from "./beside-pi.mjs";
 
 /** @param {ExtensionAPI} api */
 export default function extension(api) {
-	// The process of a subagent has no user, and ends soon.
+	// A subagent has no user and ends soon.
 	if (process.env.PI_SUBAGENT_CHILD === "1" || Number(process.env.PI_SUBAGENT_DEPTH) > 0) return;
 	/** @type {BesidePi | undefined} */
 	let beside;
@@ -18,7 +18,7 @@ export default function extension(api) {
 	api.on("session_shutdown", async ({ reason }) => {
 		const ending = beside;
 		beside = undefined;
-		// Where pi goes on with another session, this one is stored meanwhile.
+		// If pi continues with another session, this one is stored meanwhile.
 		if (reason === "quit") await ending?.endWithin();
 		else ending?.close();
 	});

@@ -1,4 +1,4 @@
-// `/private [on|off|status]`: whether the session at hand, and its forks, stay out of every store.
+// `/private [on|off|status]`: keeps the open session, and its forks, out of every store.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
@@ -19,7 +19,7 @@ export async function setPrivate(pi, args, ctx) {
 	const word = args.trim() || "on";
 	if (!["on", "off", "status"].includes(word)) return say(ctx, USAGE, "error");
 	const file = ctx.sessionManager.getSessionFile();
-	if (file === undefined) return say(ctx, "This session is kept in no file, and is pushed to no store.");
+	if (file === undefined) return say(ctx, "This session has no file, so it is never pushed to a store.");
 	const agentDir = pi.getAgentDir();
 	const local = { session: ctx.sessionManager.getSessionId(), file, cwd: ctx.sessionManager.getCwd() };
 	try {
@@ -45,7 +45,9 @@ export async function setPrivate(pi, args, ctx) {
 				: `This session is private: no store gets what is said in it and in its forks (private in ${settings}).`,
 		];
 		if (address !== undefined && wasStored(agentDir, address, local))
-			lines.push(`What the store has of it stays there until you run pi-sync delete ${safeLine(local.session)}.`);
+			lines.push(
+				`The part that was stored before stays in the store until you run pi-sync delete ${safeLine(local.session)}.`,
+			);
 		await say(ctx, lines.join("\n"));
 	} catch (error) {
 		const why = safeLine(error instanceof Error ? error.message : error);
@@ -72,7 +74,7 @@ function wasStored(agentDir, address, { session, file }) {
 }
 
 /**
- * An answer: in pi's screen, or on standard output; an error ends `pi -p` with 1.
+ * Shows an answer in pi's screen, or on standard output. An error makes `pi -p` end with 1.
  * @param {Context} ctx
  * @param {string} text
  * @param {"info" | "error"} [kind]
@@ -86,6 +88,6 @@ async function say(ctx, text, kind = "info") {
 	}
 	const line =
 		ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-sync", text }) : text;
-	// pi replaces the stream's own `write`, so that what extensions print goes to standard error.
+	// pi replaces `process.stdout.write`, so that output of extensions goes to standard error.
 	await new Promise((resolve) => Writable.prototype.write.call(process.stdout, `${line}\n`, "utf8", resolve));
 }

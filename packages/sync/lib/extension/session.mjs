@@ -1,4 +1,4 @@
-// What the extension does when pi opens a session.
+// Called when pi opens a session.
 import { createRequire } from "node:module";
 import { safeLine } from "../cli/terminal.mjs";
 import { BesidePi } from "./beside-pi.mjs";
@@ -28,7 +28,7 @@ export function begin(pi, ctx) {
 		tell(ctx, `pi-sync: no store is used: ${safeLine(error instanceof Error ? error.message : error)}`);
 		return undefined;
 	}
-	// pi's own directory of a working directory has a name made of its path.
+	// A default session directory of pi has a name made from the path of its working directory.
 	return new BesidePi({ session, file, cwd, dir, isShared: !/[\\/]--.*--$/.test(dir), agentDir });
 }
 

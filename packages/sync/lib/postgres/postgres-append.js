@@ -1,13 +1,12 @@
-// The statement that appends to PostgreSQL; `$.` stands for the schema. docs/store-adapters.md has what each of its
-// steps is for.
+// The statement that appends to PostgreSQL. `$.` is replaced by the schema. docs/store-adapters.md describes its steps.
 
 /** The stamp of the last row of a session up to a number. @param {string} number */
 const stampAt = (number) =>
 	`(SELECT stamp FROM $.entries WHERE session = $1 AND sequence <= ${number}::bigint ORDER BY sequence DESC LIMIT 1)`;
 
 /**
- * Its parameters: the session, its header and project, the host; the lines and their hashes; of the cursor the number,
- * 0 without one, and the stamp.
+ * Its parameters: the session, its header and project, the host; the lines and their hashes; the number of the cursor
+ * (0 without one) and its stamp.
  */
 const APPEND = `WITH given AS (
 		SELECT * FROM unnest($5::bytea[], $6::bytea[]) WITH ORDINALITY AS g (line, sha256, n)

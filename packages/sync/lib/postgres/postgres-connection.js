@@ -1,15 +1,15 @@
-// Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back. What
-// their errors mean.
+// Connections to PostgreSQL, which are encrypted unless the server is this machine, and end if the server does not
+// answer; and the meanings of their errors.
 const { StoreError, messageOf } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
 
 /** @typedef {import("../index").StoreErrorCode} StoreErrorCode */
 
-/** Parameters of an address that say how the connection is encrypted; without them the server's host decides. */
+/** Parameters of an address that determine the encryption; without them the server's host does. */
 const TLS_PARAMETERS = ["ssl", "sslmode", "sslcert", "sslkey", "sslrootcert"];
-/** What `pg` understands in PGSSLMODE. Anything else would be plain text. */
+/** The values of PGSSLMODE that `pg` understands. With any other value it would use no encryption. */
 const TLS_MODES = new Set(["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"]);
-/** What PostgreSQL's error codes mean here, by code or by class. */
+/** The meanings of PostgreSQL's error codes, by code or by class. */
 const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 	"08": "unreachable",
 	25006: "read-only",
@@ -18,14 +18,14 @@ const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 	42501: "denied",
 	53100: "full",
 	53: "unreachable",
-	// Another transaction holds a lock for longer than an append waits.
+	// Another transaction has locked a row for longer than an append waits.
 	"55P03": "unreachable",
 	57: "unreachable",
 });
 
 const NO_TLS = /does not support SSL|certificate/i;
 const TLS_HINT =
-	"servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
+	"connections to other machines use TLS, and the server's certificate is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify accepts any certificate, sslmode=disable uses no encryption";
 
 const ASKS_FOR_PASSWORD = "the server asks for a password";
 
@@ -33,11 +33,12 @@ const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[?::1\]?)$/i;
 
 /**
  * @param {URL} address
- * @param {number} timeout of a statement, and of a socket on which nothing comes or goes, in milliseconds
+ * @param {number} timeout of a statement, and of a silent socket, in milliseconds
  */
 function openPool(address, timeout) {
 	const url = new URL(address);
-	// The driver takes the last of several. One without a value would be plain text to it, and says nothing.
+	// The driver uses the last of several parameters with one name. For a parameter without a value it would use no
+	// encryption, so we ignore that.
 	for (const name of TLS_PARAMETERS) if (!url.searchParams.getAll(name).at(-1)) url.searchParams.delete(name);
 	const { Client, Pool } = require("pg");
 	const pool = new Pool({
@@ -49,46 +50,46 @@ function openPool(address, timeout) {
 			allowExitOnIdle: true,
 		},
 		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined, Client: poolClient(Client) },
-		// A server goes on with what a client that is gone had asked for, and would wait for a lock forever.
+		// A server continues with the statement of a client that is gone, and would wait for a lock for ever.
 		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
 	});
-	// The socket counts from the last byte, in either direction; pg's own limit is one for the whole answer.
+	// The time counts from the last byte in either direction; pg's own limit would be for the whole answer.
 	pool.on("connect", (client) => {
 		const socket = socketOf(client);
 		socket?.setTimeout(timeout, () =>
 			socket.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)),
 		);
 	});
-	// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
+	// The pool replaces an idle connection that breaks; without a listener the error would end the process.
 	pool.on("error", () => {});
 	return pool;
 }
 
 /**
- * Whether a connection is to be encrypted, and the server's certificate checked, though neither the address nor the
- * environment says so: if the server is another machine.
+ * Whether a connection must be encrypted and the server's certificate checked: if the server is another machine, and
+ * neither the address nor the environment says otherwise.
  * @param {URL} address
  */
 function needsTls(address) {
 	if (TLS_PARAMETERS.some((name) => address.searchParams.has(name)) || TLS_MODES.has(process.env.PGSSLMODE ?? ""))
 		return false;
-	// The driver takes the parameter, and the last of several.
+	// The driver uses the last parameter of this name.
 	const host =
 		address.searchParams.getAll("host").at(-1) || address.hostname.replace(/%2f/gi, "/") || process.env.PGHOST || "";
-	// A path is that of a socket of this machine.
+	// A path leads to a socket of this machine.
 	return !host.startsWith("/") && !THIS_MACHINE.test(host);
 }
 
 /**
- * The connection's socket, or what encrypts it, once it is connected.
+ * The socket of a connected client.
  * @param {import("pg").PoolClient} client
  * @returns {import("node:net").Socket | undefined}
  */
 const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 
 /**
- * A client that reads the password file of PostgreSQL's clients where no password is given: `pg` 8 does so with a
- * warning, `pg` 9 will not. One that cannot connect closes its socket: `pg` lets the server do that, which waits for a
+ * A client that reads the password file of PostgreSQL's clients if no password is given: `pg` 8 does so with a warning,
+ * `pg` 9 will not. If it cannot connect, it closes its socket: `pg` leaves this to the server, which waits for a
  * password for a minute, and so would this process.
  * @param {typeof import("pg").Client} Client
  */
@@ -110,11 +111,11 @@ const poolClient = (Client) =>
 		}
 	};
 
-/** Throws if it has none. @param {unknown} connection @returns {Promise<string>} */
+/** The password in the file; throws if there is none. @param {unknown} connection @returns {Promise<string>} */
 async function passwordInFile(connection) {
 	const password = await new Promise((resolve) => /** @type {any} */ (require)("pgpass")(connection, resolve));
 	if (password === undefined)
-		throw new Error(`${ASKS_FOR_PASSWORD}, and the address, PGPASSWORD and ~/.pgpass have none for it`);
+		throw new Error(`${ASKS_FOR_PASSWORD}, and neither the address nor PGPASSWORD nor ~/.pgpass contains one`);
 	return password;
 }
 
@@ -126,7 +127,7 @@ function storeError(name, error) {
 	const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state)
 		? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed")
 		: undefined;
-	// Codes of the system, not Node's own (ERR_…), which are faults of a call; `open` is that of a certificate.
+	// Errors of the system mean a lost connection, but not Node's own (ERR_…), nor `open`, which is for a certificate.
 	const lost =
 		(/^E(?!RR_)[A-Z]/.test(state) && !(isObject(error) && error.syscall === "open")) ||
 		/connection|terminated|timeout|not queryable|socket/i.test(said);

@@ -1,18 +1,21 @@
-// The tables. The first host creates them, in one transaction under an advisory lock; hosts that start at the same time
-// wait for it.
+// The tables. The first host creates them, in one transaction under an advisory lock, for which other hosts wait.
 
-/** The version of their layout. Those before it were never released. */
+/** The version of the layout. Earlier versions were never released. */
 const VERSION = 6;
 
 /**
- * `sequence` is given by an update of the session's row in the transaction that inserts. The row stays locked until
- * that commits, so that a higher number is never visible before a lower one: a reader of what comes after n misses
- * nothing. A line is `bytea`: `jsonb` and `text` hold neither NUL nor half a surrogate pair. A cursor names the `stamp`
- * of the last row that it has passed, which is random because a store that was restored or made anew gives the same
- * numbers again: a row is changed only to remove what was redacted, so the same stamp means the same rows before. The
- * row of a deleted session stays, because whoever waits for it to append is to find it deleted. Redactions are the
- * hashes of lines, and in the same order what stands in their places. Later columns, unlike later tables, have the
- * rights of what is there.
+ * The statements that create the tables.
+ *
+ * - `sequence` comes from an update of the session's row in the transaction that inserts. The row stays locked until
+ *   that commits, so a higher number is never visible before a lower one, and a reader that asks for rows after a
+ *   number misses nothing.
+ * - A line is `bytea`, because `jsonb` and `text` contain neither NUL nor half a surrogate pair.
+ * - A cursor contains the `stamp` of the last row that it has passed. The stamp is random, because a store that was
+ *   restored or created again counts from the same numbers. A row only changes for a redaction, so the same stamp means
+ *   the same rows before it.
+ * - The row of a deleted session stays, so that an append that waits for the row finds the deletion.
+ * - `redacted` contains the hashes of lines, `replacements` their replacements in the same order. They are columns and
+ *   not tables, because new columns inherit the rights of the table.
  * @param {string} schema
  */
 const tables = (schema) => `
@@ -44,8 +47,8 @@ const tables = (schema) => `
 const readVersion = (schema) => `SELECT max(version) AS version FROM ${schema}.schema_version`;
 
 /**
- * Makes the tables where there are none. As it is one message, it is one transaction. It may take longer than the
- * connection's limits allow, because another host may be at it.
+ * Creates the tables if there are none. One message is one transaction. It has no limits of time, because another host
+ * may be creating the tables.
  * @param {string} schema
  */
 const makeTables = (schema) => `

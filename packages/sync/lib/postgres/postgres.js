@@ -1,6 +1,6 @@
-// Lines in PostgreSQL. Each append is one statement, because no transaction of several can be had: two calls of `query`
-// on a pool may get different connections, as may two statements behind a pooler. Calls that take several leave a state
-// that a repetition goes on from.
+// Lines in PostgreSQL. Each append is one statement, because a transaction of several is not available: two calls of
+// `query` on a pool may use different connections, and so may two statements behind a pooler. Each statement of a call
+// with several leaves a state from which a repeated call continues.
 const { DEFAULT_SCHEMA, checkTimeout, readAddress, timeoutIn } = require("../base/address.js");
 const { StoreError, deletedError, resetError } = require("../base/errors.js");
 const {
@@ -22,23 +22,24 @@ const { settleRedactions, toRedactions } = require("../base/redaction-rules.js")
 /** @typedef {import("../index").LineStore} Store */
 
 const TIMEOUT_MS = 30_000;
-/** The largest page, in bytes (one line may exceed it) and in lines. */
+/** The limits of a page, in bytes (which one line may exceed) and in lines. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_LINES = 5000;
 /**
- * What an append may hold. `pg` sends and reads it as hexadecimal text, and no text of JavaScript has more than 512 MB.
+ * The limit of an append. `pg` sends and reads it as hexadecimal text, and a string of JavaScript has at most 512 MB.
  */
 const LONGEST_APPEND = 200 * 1024 * 1024;
 
 const NO_TABLE = "42P01";
 /**
- * No such table, column or operator: the tables were dropped, or changed by another release, while this process runs.
+ * No such table, column or operator: the tables were dropped, or changed by another release, while this process was
+ * running.
  */
 const OTHER_TABLES = new Set([NO_TABLE, "42703", "42883"]);
 
 /**
- * A cursor holds the highest number that it has passed, and the stamp of the last row up to that. This one has passed
- * nothing.
+ * A cursor contains the highest number that it has passed, and the stamp of the last row up to that. This one has
+ * passed nothing.
  */
 const NOTHING = "0:";
 const CURSOR = /^(\d{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/;
@@ -76,7 +77,7 @@ class PostgresStore {
 		} else throw new StoreError("invalid", "A PostgreSQL store must have a client or a URL");
 		this.#schema = schema ?? DEFAULT_SCHEMA;
 		if (!/^[a-z_][a-z0-9_]{0,62}$/.test(this.#schema))
-			throw new StoreError("invalid", `Not a name of a schema here: ${JSON.stringify(schema)}`);
+			throw new StoreError("invalid", `Not a name for the schema of a store: ${JSON.stringify(schema)}`);
 	}
 
 	/** @type {Store["append"]} */
@@ -94,8 +95,8 @@ class PostgresStore {
 		const [row] = await this.#query(APPEND, values);
 		if (!row) throw (await this.list({ session })).deleted.length > 0 ? deletedError(session) : resetError(session);
 		const stored = Number(row.stored);
-		// While this waited for the session, another host stored one of the lines, or redacted something. What was not seen
-		// is seen the next time, and the cursor covers it.
+		// While this waited for the session's row, another host stored one of the lines, or redacted something. The next
+		// attempt sees it.
 		if (stored < Number(row.fresh)) {
 			const again = await this.append(session, append);
 			return { ...again, stored: again.stored + stored };
@@ -128,7 +129,7 @@ class PostgresStore {
 			if (sequence === null) continue;
 			[last, passed] = [Number(sequence), stamp];
 			const where = `row ${sequence} of ${this.#schema}.entries`;
-			// Nothing stands in the place of a redacted line.
+			// A redacted line without a replacement.
 			if (redacted && line.length === 0) continue;
 			if (!redacted && !hash.equals(sha256(line)))
 				page.problems.push({ session, where, message: "its checksum is wrong" });
@@ -185,7 +186,7 @@ class PostgresStore {
 			"UPDATE $.sessions SET deleted = now(), header = '', hosts = '{}', redacted = '{}', replacements = '{}' WHERE id = $1 AND deleted IS NULL",
 			[session],
 		);
-		// What was appended before that is seen by a statement that begins after it.
+		// A second statement, because only that sees lines that were appended before the first one got the row.
 		await this.#query(
 			"DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)",
 			[session],
@@ -214,8 +215,8 @@ class PostgresStore {
 			isKept = row !== undefined;
 			if (!isKept) await this.#requireSession(session);
 		}
-		// Who appends waits for the session's row and looks for redactions again, so that the rows that there are now are
-		// all. All redactions are applied, because whoever made some may have been stopped here.
+		// An append waits for the session's row and then looks for redactions again, so no such row is added any more. This
+		// applies earlier redactions, too, because their process may have been stopped here.
 		await this.#query(
 			`UPDATE $.entries e SET line = '' FROM $.sessions s
 			WHERE e.session = $1 AND s.id = $1 AND e.sha256 = ANY (s.redacted) AND e.line <> ''`,
@@ -242,7 +243,7 @@ class PostgresStore {
 		await this.#end?.();
 	}
 
-	/** What the list says of a session; throws if it is not there. @param {string} session */
+	/** The session in the list; throws if it is not stored. @param {string} session */
 	async #requireSession(session) {
 		const {
 			sessions: [there],
@@ -253,7 +254,7 @@ class PostgresStore {
 	}
 
 	/**
-	 * Runs a statement; `$.` stands for the schema.
+	 * Runs a statement in which `$.` is replaced by the schema.
 	 * @param {string} text
 	 * @param {unknown[]} values
 	 * @returns {Promise<any[]>}

@@ -1,10 +1,10 @@
 // Pulls a session from a store into its file.
 //
-// If the store only has new lines after those that are noted, only these are loaded; otherwise everything is. The addon
+// If all new lines come after the noted ones, only these are loaded; otherwise everything is. The addon
 // (`SessionManager.merge`) brings the file into the store's order.
 //
-// pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in
-// which another host was the last to write long ago must not become the one to continue because it was pulled now.
+// `pi --continue` continues the session whose file changed last. So a pull sets the file's time to the time of its newest
+// entry: an old session must not be continued because it was pulled now.
 const { promises: fs } = require("node:fs");
 const { unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError } = require("../base/errors.js");
@@ -19,28 +19,31 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("../machi
 /**
  * @typedef {object} PullOptions
  * @property {LineStore} store
- * @property {import("../index").StoredSession} stored what the store's list has just said of the session
- * @property {boolean} isChanged whether the session was changed in the store since
+ * @property {import("../index").StoredSession} stored the session in a list of the store
+ * @property {boolean} isChanged whether the session was changed in the store since that list
  * @property {string} file
- * @property {Buffer} [header] makes the file, with this header, if it is not there
+ * @property {Buffer} [header] the header for a file that does not exist yet
  * @property {import("../machine/notes").Notes} notes
- * @property {(lines: Buffer[]) => Promise<boolean>} redactKnownCopies redacts the session here and in the store, if
- * lines were loaded that were redacted here
- *   before, in this session or another one; gives whether there are any
+ * @property {(lines: Buffer[]) => Promise<boolean>} redactKnownCopies redacts the session on this machine and in the
+ * store, if the loaded lines contain some that this machine has redacted, in this session or another one; returns
+ * whether there are any
  * @property {import("../machine/local-sessions").CallManager} [call] calls the session manager
  */
 
 const NEWLINE = Buffer.from("\n");
 
 /**
- * Adds what is stored of a session to its file.
+ * Adds stored lines of a session to its file.
  * @param {PullOptions} options
  * @returns {Promise<import("../index").PullReport>}
  */
 async function pull(options) {
 	const report = (await tryPull(options)) ?? (await tryPull({ ...options, isChanged: true }));
 	if (!report)
-		throw new StoreError("failed", `Session ${options.stored.session} was redacted here meanwhile: pull it again`);
+		throw new StoreError(
+			"failed",
+			`Session ${options.stored.session} was redacted on this machine meanwhile: pull it again`,
+		);
 	return report;
 }
 
@@ -78,7 +81,9 @@ async function tryPull(options) {
 }
 
 /**
- * The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note
+ * The bytes before a note's offset; undefined if the file does not match the note.
+ * @param {string} path
+ * @param {Note} note
  */
 function tailAsNoted(path, note) {
 	const opening = fs.open(path).catch(() => undefined);
@@ -87,10 +92,10 @@ function tailAsNoted(path, note) {
 	);
 }
 
-/** Whether a file is still what a note says. @param {string} path @param {Note} note */
+/** Whether a file matches a note. @param {string} path @param {Note} note */
 const isAsNoted = async (path, note) => (await tailAsNoted(path, note)) !== undefined;
 
-/** The store does not know the cursor any more: everything is loaded then. @param {unknown} error */
+/** If the store refuses the cursor, everything is loaded. @param {unknown} error */
 function undefinedIfReset(error) {
 	if (error instanceof StoreError && error.code === "reset") return undefined;
 	throw error;
@@ -107,7 +112,7 @@ async function merge({ stored: { session }, file, header, notes, redactKnownCopi
 	const lines = Buffer.concat(loaded.flatMap((line) => [line, NEWLINE]));
 	const before = await unlessAbsent(fs.stat(file));
 	if (await redactKnownCopies(loaded)) return undefined;
-	// Whoever pushes after a pull that was killed compares the file with everything.
+	// If this pull is killed, the next push compares the file with everything.
 	await notes.forget(session);
 	const merged = await call("merge", file, { session, lines, header, since });
 	await keepTime(file, page, before?.mtimeMs);
@@ -116,7 +121,7 @@ async function merge({ stored: { session }, file, header, notes, redactKnownCopi
 }
 
 /**
- * Sets a file's time to that of its newest entry: the later one of the time it had, and of what was loaded.
+ * Sets a file's time to the later one of its time before and the time of the newest loaded entry.
  * @param {string} file
  * @param {import("../index").Page} page
  * @param {number | undefined} before
@@ -130,8 +135,8 @@ async function keepTime(file, page, before) {
 }
 
 /**
- * When the newest of these lines was written, in milliseconds. As each host goes by one clock, its last line is its
- * newest.
+ * The time of the newest of these lines, in milliseconds. The last line of each host is its newest, because a host has
+ * one clock.
  * @param {import("../index").StoredLine[]} lines
  */
 function newestTime(lines) {
@@ -158,7 +163,7 @@ function newestTime(lines) {
 async function done(options, page, merged) {
 	if (!merged) return undefined;
 	const { added, storedBytes: offset, inode } = merged;
-	// Another pull may have replaced the file since: the note then matches no file.
+	// If another pull has replaced the file meanwhile, the note matches no file.
 	const fingerprint = await withFile(fs.open(options.file), (file) => fingerprintAt(file, offset, inode));
 	await keepNote(
 		options,
@@ -169,7 +174,8 @@ async function done(options, page, merged) {
 }
 
 /**
- * Keeps a note. What could not be read is asked for again: put back, it may look in the list as it does now.
+ * Writes a note. If lines could not be read, it has no revision, so that the next pull tries again: the list may look
+ * the same when they are restored.
  * @param {PullOptions} options
  * @param {Note} note
  * @param {import("../index").Problem[]} problems
@@ -183,9 +189,9 @@ async function keepNote({ notes, stored }, note, problems) {
 }
 
 /**
- * The header of a session's file here: with this machine's working directory, and the parent session's file here.
+ * The header for a session's file on this machine: with its working directory, and its file of the parent session.
  * @param {string} session
- * @param {Buffer} header that the store has
+ * @param {Buffer} header the store's
  * @param {{ cwd: string, parentOf: (name: string) => string | undefined }} here
  */
 function localHeader(session, header, { cwd, parentOf }) {

@@ -1,9 +1,9 @@
-// Pushes a session's file to a store, whatever process appended to it, in portions of at most a megabyte or one line.
+// Pushes a session's file to a store, in portions of at most a megabyte or one line.
 //
 // A note says how much is known to be stored: a cursor of the store, an offset in the file, and a fingerprint of the
-// bytes just before that offset. If a note is lost, or does not match the file any more, the file is compared with all
-// that is stored. So it is if the store does not know the cursor any more, because it was made anew or set back, unless
-// it says that the session was deleted there: that is an error.
+// bytes before that offset. If a note is lost, or does not match the file, the file is compared with everything that is
+// stored. The same happens if the store refuses the cursor, because it was created again or restored, unless the
+// session was deleted there, which is an error.
 const { promises: fs } = require("node:fs");
 const { isDeepStrictEqual } = require("node:util");
 const { unlessAbsent, withFile } = require("../base/calls.js");
@@ -17,28 +17,28 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
 /** @typedef {import("../machine/notes").Note} Note */
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /**
- * What a push works with.
+ * The options of a push.
  * @typedef {object} Parts
  * @property {LineStore} store
  * @property {string} project
  * @property {import("../machine/notes").Notes} notes
  * @property {import("./redaction-sync").RedactionSync} redactions
- * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line contains: it is not stored
- * then
- * @property {(local: Local) => boolean} isPrivate whether nothing more is to be stored
- * @property {(bytes: number) => void} onProgress is called with how much more of the file is known to be stored
+ * @property {(line: Uint8Array) => string | undefined} [secretIn] returns the secret in a line, which is then not
+ * stored
+ * @property {(local: Local) => boolean} isPrivate whether the session must not be stored
+ * @property {(bytes: number) => void} onProgress receives the number of bytes that were stored since its last call
  */
 
 class FilePush {
 	#parts;
 	#local;
-	/** The lines of the store, once all of them were loaded. @type {Set<string> | undefined} */
+	/** The lines of the store, if all of them were loaded. @type {Set<string> | undefined} */
 	#storedLines;
-	/** Whether the store has seen the cursor since this push began. */
+	/** Whether the store has checked the cursor since this push began. */
 	#isCompared = false;
-	/** Whether the store did not know the cursor since a portion was stored. */
+	/** Whether the store has refused the cursor since the last stored portion. */
 	#wasReset = false;
-	/** How much of the file was stored before. */
+	/** The offset of the note when the push began. */
 	#before;
 	/** The error about a line that is too long for the store. @type {Error | undefined} */
 	skipped;
@@ -50,26 +50,26 @@ class FilePush {
 		this.#before = this.#note()?.offset ?? 0;
 	}
 
-	/** The newest note: a pull, or another process, may have made it. */
+	/** The current note: a pull, or another process, may have written it. */
 	#note() {
 		return this.#parts.notes.get(this.#local.session);
 	}
 
-	/** How many bytes of the file are known to be stored that were not. */
+	/** The number of bytes that are known to be stored since the push began. */
 	get bytes() {
 		return Math.max(0, (this.#note()?.offset ?? 0) - this.#before);
 	}
 
-	/** Stores what the file contains. */
+	/** Stores the file. */
 	async run() {
-		// Before each portion, because the store may have been set back during the one before.
+		// Before each portion, because the store may have been restored meanwhile.
 		do await this.#parts.redactions.pushUnlessKnown(this.#local);
 		while (await this.#storePortion());
 	}
 
 	/**
-	 * Keeps a note. The revision before a push is forgotten: a store that was set back to it has it again, and lacks what
-	 * was pushed.
+	 * Writes a note, without a revision: a store that is restored to the state before the push has that revision again,
+	 * but not the pushed lines.
 	 * @param {Note} note
 	 */
 	async #keep(note) {
@@ -78,7 +78,7 @@ class FilePush {
 		await notes.set(session, { redactions: notes.get(session)?.redactions, ...note, revision: undefined });
 	}
 
-	/** Stores one portion. Gives whether there may be more. */
+	/** Stores one portion. Returns whether there may be more. */
 	async #storePortion() {
 		try {
 			return await this.#tryPortion();
@@ -86,7 +86,7 @@ class FilePush {
 			const { store, notes, redactions } = this.#parts;
 			const { session } = this.#local;
 			if (!(error instanceof StoreError) || error.code !== "reset") throw error;
-			// One that was set back to before it had the session does not say so.
+			// A store that was restored to a state without the session does not list it as deleted.
 			if ((await store.list({ session })).deleted.length > 0) throw deletedError(session);
 			redactions.forget(session);
 			await notes.set(session, undefined);
@@ -125,11 +125,11 @@ class FilePush {
 		if (read.tooLong > 0)
 			this.skipped = new StoreError(
 				"invalid",
-				`${this.#local.file}: the line at byte ${note.offset} has ${read.tooLong} bytes, and is too long to be an entry: pi-sessions repair takes it out`,
+				`${this.#local.file}: the line at byte ${note.offset} has ${read.tooLong} bytes, and is too long to be an entry: pi-sessions repair removes it`,
 			);
-		// After reading: what is said once a session is private is not among the lines if it was not private yet.
+		// This check comes after reading, so that lines that were written after the session became private are not stored.
 		if (isPrivate(this.#local)) return false;
-		// Then the file is another one. On Windows some file systems replace no file that is open.
+		// A redaction replaces the file, so its handle is closed before: on Windows an open file may not be replaced.
 		if (await redactions.redactKnownCopies(this.#local, read.lines, () => file.close())) return true;
 		const { lines, bytes, hasMore } = await this.#beforeSecret(read, note);
 		if (bytes === 0) {
@@ -140,14 +140,15 @@ class FilePush {
 		const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
 		const isStored = noted !== undefined || (this.#storedLines?.size ?? 0) > 0;
 		const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#isStored(line));
-		// A header alone: a store has nothing of a session without an entry.
+		// Without an entry nothing is stored or noted.
 		if (fresh.length === 0 && !isStored && !hasMore) return false;
 		let { cursor, mustReload } = note;
 		if (fresh.length > 0) {
 			const append = { header, lines: fresh, project, after: cursor };
 			({ cursor } = await store.append(session, append));
 			if (cursor === append.after) {
-				// It has not passed what was appended, and would not show whether a store that was set back still has it.
+				// This cursor has not passed the new lines, so later it could not show whether a restored store still contains
+				// them.
 				({ cursor } = await loadAll(store, session, cursor));
 				mustReload = true;
 			}
@@ -156,7 +157,7 @@ class FilePush {
 		this.#wasReset = false;
 		const offset = note.offset + bytes;
 		const fingerprint = await fingerprintAt(file, offset);
-		// A pull, or another process, made a newer one meanwhile.
+		// A pull, or another process, wrote a newer note meanwhile.
 		if (!isDeepStrictEqual(this.#note(), noted)) return true;
 		await this.#keep({ ...note, cursor, offset, fingerprint, mustReload });
 		for (const line of lines)
@@ -170,8 +171,8 @@ class FilePush {
 	}
 
 	/**
-	 * What is read, up to the first line that holds a secret; throws if that is the first one. What follows it stays
-	 * here, too: its entries would have no parents elsewhere.
+	 * The lines before the first one that contains a secret; throws if that is the first line. The lines after it are not
+	 * stored either, because their entries would have no parents on other machines.
 	 * @param {Awaited<ReturnType<typeof readLines>>} read
 	 * @param {Note} note
 	 */
@@ -181,7 +182,7 @@ class FilePush {
 		if (!secretIn) return read;
 		const firstHeld = () => read.lines.findIndex((line) => !this.#isStored(line) && secretIn(line) !== undefined);
 		let at = firstHeld();
-		// The push that compared the file may have ended before this line, which is stored then.
+		// The line may be stored, if the push that compared the file ended before it.
 		if (at === 0 && note.mustReload && !this.#storedLines) {
 			await this.#loadStored();
 			at = firstHeld();
@@ -192,7 +193,7 @@ class FilePush {
 			const id = entryOf(held)?.id;
 			throw new StoreError(
 				"held-back",
-				`Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${secretIn(held)}, and is not stored with all that follows it: pi-sync redact takes it out`,
+				`Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} contains ${secretIn(held)}, so neither it nor the entries after it are stored: pi-sync redact removes the secret`,
 			);
 		}
 		const lines = read.lines.slice(0, at);
@@ -211,7 +212,7 @@ class FilePush {
 	}
 
 	/**
-	 * Shows the store the cursor, where nothing was appended that did so: one that was made anew or put back is noticed.
+	 * Lets the store check the cursor, if no append has done so, to notice a store that was created again or restored.
 	 * @param {Note} note
 	 */
 	async #compare({ cursor }) {

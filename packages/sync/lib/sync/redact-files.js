@@ -1,9 +1,8 @@
-// Takes something out of session files and out of a store.
+// Redacts session files and stores.
 //
-// What a redaction of a session file is going to change is in a redaction file (redaction-file.js), with what is to
-// stand in its place, before the session file is changed, and goes to each store before anything else of the session
-// does: until the store knows of it, its old lines would come back with the next pull. A store may also have what the
-// file does not have any more, because it was edited by hand.
+// Before a session file changes, the redacted lines and their replacements are written to a redaction file
+// (redaction-file.js). They reach each store before anything else of the session does, because otherwise the next pull
+// would bring the old lines back. A store may also contain lines that somebody edited out of the file by hand.
 const { existsSync } = require("node:fs");
 const { unlessAbsent } = require("../base/calls.js");
 const { asError } = require("../base/errors.js");
@@ -19,12 +18,12 @@ const { hashOf } = require("../base/redaction-rules.js");
 /** @typedef {import("pi-session-native").RedactReport["lines"]} RedactedLines */
 /**
  * @typedef {object} Redacting
- * @property {RedactionFile} [redactionFile] keeps what is changed, for the stores; none for a file that no store takes
+ * @property {RedactionFile} [redactionFile] keeps the redactions for the stores; none for a file that no store takes
  * @property {import("../machine/local-sessions").CallManager} [call]
  */
 
 /**
- * Redacts a session file, after what a process that was killed was about to redact in it.
+ * Redacts a session file. Before that it finishes a redaction whose process was killed.
  * @param {string} file
  * @param {RedactInput} what
  * @param {Redacting} options
@@ -39,17 +38,17 @@ async function redactFile(file, what, { redactionFile, call = callHere }) {
 		// Another process may append to it meanwhile.
 		while (await redactionFile.add(entriesAmong((await plan()).lines)));
 		const done = await call("redact", file, what);
-		// So it may in the moment in which the file is changed.
+		// The same may happen while the file is changed.
 		await redactionFile.add(entriesAmong(done.lines));
 		return { ...done, lines: [...left, ...done.lines] };
 	});
 }
 
-/** What is not an entry is not stored. @param {RedactedLines} lines */
+/** The lines that may be stored. @param {RedactedLines} lines */
 const entriesAmong = (lines) => lines.filter(({ id }) => id !== null);
 
 /**
- * Does in a file what its redaction file says, within `withLock`.
+ * Applies a redaction file to its session file, within `withLock`.
  * @param {string} file
  * @param {RedactionFile} redactionFile
  * @param {import("../machine/local-sessions").CallManager} [call]
@@ -58,7 +57,7 @@ const entriesAmong = (lines) => lines.filter(({ id }) => id !== null);
 async function finishInterrupted(file, redactionFile, call = callHere) {
 	const kept = redactionFile.all();
 	if (kept.length === 0) return [];
-	// What was redacted leaves the store though the file is gone.
+	// The store is redacted also if the file is missing.
 	const planned = await unlessAbsent(callHere("redact", file, { lines: kept, dryRun: true }));
 	if (!planned || planned.lines.length === 0) return [];
 	const { lines } = planned;
@@ -67,23 +66,23 @@ async function finishInterrupted(file, redactionFile, call = callHere) {
 }
 
 /**
- * Takes over what was redacted in sessions elsewhere, in a file that may have their lines, or copies of their entries.
- * @param {{ session?: string, file: string }} local without a session it is one that no store takes
+ * Applies redactions of other machines to a file that may contain the lines, or copies of their entries.
+ * @param {{ session?: string, file: string }} local without a session if no store takes the file
  * @param {Map<string, readonly import("../index").Redaction[]>} redactions by session
  * @param {Redacting} options
- * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted,
- * or why they were not
+ * @returns {Promise<Map<string, number | Error>>} for each session whose lines the file contains: the number of
+ * redacted lines, or the error
  */
 async function applyRedactions({ session, file }, redactions, options) {
 	const lines = [...redactions].flatMap(([owner, some]) =>
 		some.map((one) => ({ ...one, session: owner === session ? undefined : owner })),
 	);
-	// What an earlier run has left may be of a session that is not among these.
+	// A redaction that is finished now may belong to another session.
 	const ownersOf = (/** @type {RedactedLines} */ found) =>
 		found.map((one) => one.session ?? session ?? "").filter((owner) => redactions.has(owner));
 	/** @type {Map<string, number | Error>} */
 	const counts = new Map();
-	// Where it is not known whose lines a file has, it may have everybody's.
+	// If the file cannot be read, it may contain lines of every session.
 	let concerned = [...redactions.keys()];
 	try {
 		const planned = await callHere("redact", file, { lines, dryRun: true });
@@ -100,31 +99,30 @@ async function applyRedactions({ session, file }, redactions, options) {
 /**
  * @typedef {object} ToStore
  * @property {LineStore} store
- * @property {boolean} [evenIfKnown] the store removes what there still is of what it knows, too: another host may have
- * been stopped before that
- * @property {boolean} isPrivate of what is private only what the store has is redacted there, and nothing else leaves
- * this machine
- * @property {(line: Uint8Array) => string | undefined} [secretIn] what stands in the place of a line that the store
- * does not have may be held back
+ * @property {boolean} [evenIfKnown] redact the store even if it has all redactions, because another host may have been
+ * stopped before it removed the lines
+ * @property {boolean} isPrivate send only redactions of lines that the store contains, because nothing else of a
+ * private session may leave this machine
+ * @property {(line: Uint8Array) => string | undefined} [secretIn] returns the secret in a replacement, which is then
+ * not sent
  */
 
 /**
- * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store. Rejects
- * with `not-found` or `deleted` where the store does not have the session.
+ * Brings redactions of this machine to the store. Returns whether the store changed. Rejects with `not-found` or
+ * `deleted` if the store does not contain the session.
  *
- * Where another host put another line in the place of one, each of the two may hold what the other one was to take out:
- * the entry loses all that it says, here and in the store.
+ * If another host replaced a line by another one, each replacement may contain what the other host wanted to remove.
+ * Then the entry loses its content, on this machine and in the store.
  * @param {{ session: string, file: string }} local
  * @param {ToStore & Redacting & { redactionFile: RedactionFile, onEmptied: (lines: number) => void }} options
- * `onEmptied` is told of how many lines
- *   of the file that is so
+ * `onEmptied` receives the number of lines of the file that lost their content
  * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
 	const { store, redactionFile, call, onEmptied } = options;
 	const evenIfKnown = options.evenIfKnown || redactionFile.isUnfinished();
 	if (redactionFile.all().length === 0 && !evenIfKnown) return false;
-	// Also where the store knows all: the file may have been put back as it was before.
+	// Also if the store has all redactions, because somebody may have restored the file.
 	await redactionFile.withLock(() => finishInterrupted(file, redactionFile, call));
 	const all = redactionFile.all();
 	let known = await redactionsIn(store, session);
@@ -141,12 +139,12 @@ async function pushRedactions({ session, file }, options) {
 		onEmptied((await finishInterrupted(file, redactionFile, call)).length);
 		return isAdded;
 	});
-	// The store has redacted it, and takes nothing of what it does not have of a private session.
+	// `evenIfKnown` was done above.
 	return isMore ? pushRedactions({ session, file }, { ...options, evenIfKnown: false }) : true;
 }
 
 /**
- * Redacts in the store what it does not know. What stands in the place of a line is held back if it holds a secret.
+ * Sends redactions to the store, without replacements that contain a secret.
  * @param {string} session
  * @param {readonly ReplacedLine[]} unknown
  * @param {ToStore & { redactionFile: RedactionFile }} options
@@ -163,15 +161,14 @@ async function send(session, unknown, { store, redactionFile, isPrivate, secretI
 }
 
 /**
- * The redactions after which an entry has lost all that it says, of each in whose place another line stands in the
- * store.
+ * For each line that has another replacement in the store: the redactions after which its entry has no content.
  * @param {readonly ReplacedLine[]} all
- * @param {Map<string, Buffer | undefined>} known what stands in the places of lines in the store, by their hashes
+ * @param {Map<string, Buffer | undefined>} known the replacements in the store, by the hashes of the lines
  */
 function emptyDiffering(all, known) {
 	return all.flatMap(({ hash, line }) => {
 		const other = known.get(hash);
-		// The store may have redacted the line itself that stands here.
+		// The store may have redacted the replacement, too.
 		if (other === undefined || other.equals(line) || known.has(hashOf(line))) return [];
 		const [{ line: empty } = { line }] = redactLines([line], { lines: [{ hash: hashOf(line) }] });
 		return [line, other].filter((one) => !one.equals(empty)).map((one) => ({ hash: hashOf(one), line: empty }));
@@ -179,15 +176,16 @@ function emptyDiffering(all, known) {
 }
 
 /**
- * What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string}
- * session
+ * The replacements in a store, by the hashes of the redacted lines.
+ * @param {LineStore} store
+ * @param {string} session
  */
 const redactionsIn = async (store, session) =>
 	new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
 
 /**
- * What the store's lines of a session hold of what is to be taken out: the lines, and those that are to stand in their
- * places. Where the session's file has the entry, that is its line, which may have been edited by hand.
+ * The lines of the store that a redaction changes, and their replacements. If the session's file contains the entry,
+ * the replacement is its line, which may have been edited by hand.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
  * @param {LineStore} store
@@ -202,8 +200,8 @@ async function planStored({ session, file }, what, store) {
 }
 
 /**
- * What lines become when they are redacted: those that change. Where a file has the entry of such a line, what its own
- * line becomes.
+ * The lines that a redaction changes, and their replacements. If a file contains the entry of such a line, its own line
+ * is redacted for the replacement.
  * @param {Buffer[]} lines
  * @param {RedactInput} what
  * @param {string} [file]

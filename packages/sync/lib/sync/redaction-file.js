@@ -1,6 +1,6 @@
-// The redaction file of a session: what was redacted, and what stands in its place, whether a store is named or not. It
-// goes to every store that has the session, also to one that is named later (redact-files.js). The file also says in
-// which stores that was begun and has not ended.
+// The redaction file of a session. It contains the hashes of redacted lines and their replacements, for every store
+// that contains the session, also one that is named later (redact-files.js), and the stores in which a redaction began
+// and did not end.
 const { createHash } = require("node:crypto");
 const { constants } = require("node:buffer");
 const { dirname, join, resolve } = require("node:path");
@@ -14,7 +14,7 @@ const { settleRedactions } = require("../base/redaction-rules.js");
 const { onDisk } = require("../machine/session-path.js");
 const { namesIn, readSmall, writeSmall } = require("../machine/small-file.js");
 
-/** The longest text of JavaScript: a longer file cannot be parsed. */
+/** The longest string of JavaScript, because a longer file cannot be parsed. */
 const LIMIT = constants.MAX_STRING_LENGTH;
 
 /**
@@ -22,8 +22,8 @@ const LIMIT = constants.MAX_STRING_LENGTH;
  * the line in its place
  */
 /**
- * @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was
- * begun and has not ended, by their keys
+ * @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the keys of the stores in which a
+ * redaction began and did not end
  */
 
 class RedactionFile {
@@ -38,7 +38,7 @@ class RedactionFile {
 	/**
 	 * @param {string} notesDir the directory of this machine's notes
 	 * @param {{ session: string, file: string }} local
-	 * @param {string} [address] of a store, whose note of the session does not hold any longer when there is more
+	 * @param {string} [address] of a store, whose note of the session is emptied when redactions are added
 	 */
 	constructor(notesDir, { session, file }, address) {
 		const dir = onDisk(resolve(dirname(file)));
@@ -52,19 +52,19 @@ class RedactionFile {
 		);
 		this.#lock = hostLock([dir, "redacted"], notesDir);
 		this.#store = address === undefined ? "" : addressKey(address);
-		// Of the session and the store alone: others need not wait for a store that does not answer.
+		// For one session and store, so that others do not wait for a store that does not answer.
 		this.#storeLock = hostLock([this.#path, this.#store], notesDir);
 		this.#notes = address === undefined ? undefined : new Notes(notesDir, address, dir);
 	}
 
-	/** What was redacted. */
+	/** The redacted lines. */
 	all() {
 		return this.#read().lines;
 	}
 
 	/**
-	 * What was redacted in all sessions of the directory. A damaged file of another session is left out: it stops its
-	 * own.
+	 * The redacted lines of all sessions of the directory. A damaged file of another session is skipped, because it only
+	 * stops that session.
 	 */
 	ofDirectory() {
 		const folder = dirname(this.#path);
@@ -77,19 +77,19 @@ class RedactionFile {
 			try {
 				all.push(...this.#read(path).lines);
 			} catch {
-				// The session that it is of says so.
+				// The push or pull of its session reports it.
 			}
 		}
 		return all;
 	}
 
-	/** Whether a redaction in the store was begun and has not ended: the store may know it, and still have the bytes. */
+	/** Whether a redaction in the store began and did not end: the store may know it, and still contain the bytes. */
 	isUnfinished() {
 		return this.#read().unfinished.includes(this.#store);
 	}
 
 	/**
-	 * Throws if the redaction file is damaged: without it a store would bring the lines back.
+	 * Throws if the redaction file is damaged, because without it a store would bring the lines back.
 	 * @returns {Kept}
 	 */
 	#read(path = this.#path) {
@@ -103,7 +103,7 @@ class RedactionFile {
 		)
 			throw new StoreError(
 				"failed",
-				`${path}, which says what was redacted of a session, is damaged: put it back, or remove it and redact the session again`,
+				`${path}, which lists the redactions of a session, is damaged: restore it, or remove it and redact the session again`,
 			);
 		return { lines: lines.map(({ hash, line }) => ({ hash, line: Buffer.from(line, "base64") })), unfinished };
 	}
@@ -115,10 +115,10 @@ class RedactionFile {
 	}
 
 	/**
-	 * Keeps more, within `withLock`. A file is redacted only after that: so it goes to the stores however this process,
-	 * or the machine, ends. Gives whether there was more.
+	 * Adds lines, within `withLock`. A session file is redacted only after that, so the redaction reaches the stores
+	 * however this process, or the machine, ends. Returns whether there were new ones.
 	 * @param {readonly { hash: string, line: Uint8Array }[]} lines
-	 * @param {{ keepsNote?: boolean }} [options] `keepsNote`: as the store has redacted them
+	 * @param {{ keepsNote?: boolean }} [options] `keepsNote`: keep the note, because the store has redacted these lines
 	 */
 	async add(lines, { keepsNote = false } = {}) {
 		const { lines: known, unfinished } = this.#read();
@@ -135,8 +135,8 @@ class RedactionFile {
 	}
 
 	/**
-	 * Redacts in the store. That counts as unfinished until it has succeeded, or the store has nothing of the session.
-	 * One process does it at a time: one that succeeds makes good those that have failed, or were killed.
+	 * Redacts the store. This counts as unfinished until it has succeeded, or the store does not contain the session. One
+	 * process does it at a time, and a success also finishes earlier attempts that failed or were killed.
 	 * @param {() => Promise<void>} redact
 	 */
 	async redactInStore(redact) {
@@ -162,8 +162,7 @@ class RedactionFile {
 	}
 
 	/**
-	 * Does something that no other process of this host does meanwhile: a file is redacted, from when its redaction file
-	 * says so until it is done.
+	 * Excludes other processes of this host, from the change of a redaction file until its session file is redacted.
 	 * @template T
 	 * @param {() => Promise<T>} work
 	 */

@@ -1,5 +1,5 @@
-// Brings redactions from the session files of one directory to a store, and from the store to the files. How far one is
-// can be seen, and each step may be stopped and is done again:
+// Brings redactions from the session files of one directory to a store, and from the store to the files. Each step may
+// be interrupted and is then repeated, because the files and the store show how far it came:
 //
 // | session file | redaction file | store | what follows |
 // | --- | --- | --- | --- |
@@ -29,7 +29,8 @@ const { NotASession } = require("../machine/session-file.js");
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /** @typedef {import("../index").SyncItem} SyncItem */
 /**
- * What was redacted elsewhere in some sessions, and how many lines were redacted here so, or why not.
+ * Redactions of other machines in some sessions, and for each session the number of lines that were redacted on this
+ * machine, or the error.
  * @typedef {{ changed: SyncItem[], redactions: Map<string, import("../index").Redaction[]>, results: Map<string, number
  * | Error> }} FetchedRedactions
  */
@@ -61,8 +62,8 @@ class RedactionSync {
 	}
 
 	/**
-	 * Keeps what was redacted elsewhere. Returns the sessions that have such redactions, for `apply`.
-	 * @param {SyncItem[]} items those that are the same as in the store are left out
+	 * Loads new redactions from the store, and keeps them. Returns them for `apply`.
+	 * @param {SyncItem[]} items sessions that are the same as in the store are skipped
 	 * @returns {Promise<FetchedRedactions>}
 	 */
 	async fetch(items) {
@@ -87,8 +88,8 @@ class RedactionSync {
 	}
 
 	/**
-	 * Applies redactions to every session file of this machine, because forks have copies of entries. Returns for each
-	 * session how many lines were redacted here, or why not.
+	 * Applies redactions to every session file of this machine, because forks contain copies of entries. Returns for each
+	 * session the number of redacted lines, or the error.
 	 * @param {FetchedRedactions} fetched
 	 */
 	async apply({ changed, redactions, results }) {
@@ -106,21 +107,21 @@ class RedactionSync {
 			const counts = await applyRedactions(local, redactions, { redactionFile, call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
-				// Where a file keeps lines of a session, that session's redactions are applied again by the next pull.
+				// If a file could not be redacted, the next pull applies the redactions of the session again.
 				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
 			}
 		}
 		for (const { session, stored } of changed) {
 			const [note, result] = [this.#notes.get(session), results.get(session)];
 			if (result instanceof Error) await this.#errors.set(session, result, "pull");
-			// They need not be applied again.
+			// The next pull need not apply them again.
 			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}
 		return results;
 	}
 
 	/**
-	 * Keeps what was redacted elsewhere, also where no file here has the lines: a fork may come that has them.
+	 * Keeps redactions of other machines, also if no file contains the lines, because a later fork may contain them.
 	 * @param {Local} local
 	 * @param {readonly import("../index").Redaction[]} redactions
 	 */
@@ -131,8 +132,8 @@ class RedactionSync {
 	}
 
 	/**
-	 * Redacts a session here and in the store as it, or others of the directory, were redacted before, if there are such
-	 * lines among these. Gives whether there are.
+	 * Redacts a session on this machine and in the store, if these lines contain copies of lines that were redacted
+	 * before in a session of the directory. Returns whether they do.
 	 * @param {Local} local
 	 * @param {Buffer[]} lines
 	 * @param {() => Promise<void>} [closeFile] closes the caller's handle of the session file before the file is replaced
@@ -140,7 +141,7 @@ class RedactionSync {
 	async redactKnownCopies(local, lines, closeFile) {
 		const redactionFile = this.redactionFileOf(local);
 		const known = redactionFile.ofDirectory();
-		// As in most directories: then no line is looked at.
+		// Most directories have no redactions.
 		const copies = known.length > 0 ? redactLines(lines, { lines: known }) : [];
 		if (copies.length === 0) return false;
 		await closeFile?.();
@@ -153,7 +154,7 @@ class RedactionSync {
 	}
 
 	/**
-	 * Redacts in the store what was redacted here. Gives whether that changed it.
+	 * Brings redactions of this machine to the store. Returns whether the store changed.
 	 * @param {Local} local
 	 * @param {boolean} [evenIfKnown]
 	 */
@@ -178,27 +179,27 @@ class RedactionSync {
 			this.#pushed.set(session, length);
 			return isChanged;
 		} catch (error) {
-			// Another host may store the session later: then it is tried again.
+			// If another host stores the session later, this is tried again.
 			if (isGone(error)) return false;
 			throw error;
 		}
 	}
 
-	/** Pushes what the store was not found to know. @param {Local} local */
+	/** Brings redactions to the store that are not known to be there. @param {Local} local */
 	async pushUnlessKnown(local) {
 		const redactionFile = this.redactionFileOf(local);
 		const isPushed = redactionFile.all().length === (this.#pushed.get(local.session) ?? 0);
 		if (!isPushed || redactionFile.isUnfinished()) await this.push(local);
 	}
 
-	/** How many lines of a session's file lost all that they say since this was last asked. @param {string} session */
+	/** The number of lines of a session's file that lost their content since the last call. @param {string} session */
 	takeEmptied(session) {
 		const emptied = this.#emptied.get(session) ?? 0;
 		this.#emptied.delete(session);
 		return emptied;
 	}
 
-	/** The store is another one, or was set back. @param {string} session */
+	/** The store was created again or restored, so nothing is known of it. @param {string} session */
 	forget(session) {
 		this.#pushed.delete(session);
 	}

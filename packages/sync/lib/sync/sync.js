@@ -13,23 +13,24 @@ const { RedactionSync } = require("./redaction-sync.js");
 const { lagOf } = require("../machine/session-file.js");
 const { idInName } = require("../machine/session-path.js");
 
-/** What the public methods do is said there. @typedef {import("../index").SessionSync} Sync */
+/** Its documentation describes the public methods. @typedef {import("../index").SessionSync} Sync */
 /** @typedef {import("../index").StoredSession} StoredSession */
 /** @typedef {import("../machine/local-sessions").LocalSession} LocalSession */
 /** @typedef {import("../index").SyncItem} SyncItem */
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 
 /**
- * Sessions that lack more than this, in bytes, are pulled last, two at a time: a pull has in memory what it loads.
+ * Sessions that miss more than this, in bytes, are pulled last and two at a time, because a pull keeps in memory what
+ * it loads.
  */
 const LARGE_BYTES = 4 << 20;
 const LARGE_PARALLEL = 2;
 
-/** Whether a session lacks much here, as far as its sizes tell. @param {SyncItem} item */
+/** Whether a session misses much, by its sizes. @param {SyncItem} item */
 const isLarge = ({ file, stored }) =>
 	stored.bytes - (file === undefined ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)) > LARGE_BYTES;
 
-/** Whether a pull has to do with a session. @param {SyncItem} item */
+/** Whether a pull is needed for a session. @param {SyncItem} item */
 const isToPull = ({ state }) => state === "new" || state === "changed";
 
 class SessionSync {
@@ -38,9 +39,9 @@ class SessionSync {
 	#notes;
 	#errors;
 	#redactions;
-	/** The sessions of this machine, by id, when they were last compared. @type {Map<string, LocalSession>} */
+	/** The sessions of this machine, by id, at the last comparison. @type {Map<string, LocalSession>} */
 	#local = new Map();
-	/** The sessions that the store's list had then. @type {Set<string>} */
+	/** The sessions in the store's list then. @type {Set<string>} */
 	#listed = new Set();
 
 	/** @param {import("../index").SessionSyncOptions} options */
@@ -68,7 +69,7 @@ class SessionSync {
 			let state = "new";
 			if (file !== undefined)
 				state = (await this.#isSame(stored, file)) ? "same" : (await this.#isOpen(file)) ? "open" : "changed";
-			// A session that was deleted here comes back if it is named.
+			// A session that was deleted on this machine comes back if it is named.
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
@@ -80,7 +81,8 @@ class SessionSync {
 	}
 
 	/**
-	 * Whether a file has what is stored. One that was put back from a backup lacks lines. @param {StoredSession} stored
+	 * Whether a file contains all stored lines. A file that was restored from a backup may not.
+	 * @param {StoredSession} stored
 	 * @param {string} file
 	 */
 	async #isSame(stored, file) {
@@ -101,14 +103,14 @@ class SessionSync {
 		if (!isToPull(item)) return false;
 		if (file === undefined || !note) return true;
 		if (note.mustReload || (note.redactions ?? 0) !== stored.redactions || !(await isAsNoted(file, note))) return true;
-		// A push notes no revision: others may have appended meanwhile. What is wrong with the store, a pull says.
+		// A push notes no revision, because others may have appended meanwhile. A pull reports errors of the store.
 		const page = await this.#options.store.load(session, note.cursor, stored).catch(() => undefined);
 		return page === undefined || page.more || page.lines.length + page.problems.length > 0;
 	}
 
 	/**
-	 * Notes that the store lacks sessions that it had: it is another one, or was set back to before it had them. They
-	 * count as not stored from then on.
+	 * Finds noted sessions that the store does not contain, because it is another store, or was restored to a state
+	 * without them. They count as not stored from then on.
 	 * @param {import("../index").SessionList} list of the project
 	 * @param {LocalSession[]} local
 	 */
@@ -118,7 +120,7 @@ class SessionSync {
 		await inParallel(local, async ({ session }) => {
 			const note = there.has(session) ? undefined : this.#notes.get(session);
 			if (!note || note.underOtherProject === underOtherProject) return;
-			// The store may also have it under the name of another project. That is asked once.
+			// The store may have it under the name of another project, which is asked once.
 			const { sessions, problems, deleted } = await this.#options.store.list({ session });
 			const isLost = sessions.length + problems.length + deleted.length === 0;
 			await this.#notes.set(session, isLost ? undefined : { ...note, underOtherProject });
@@ -139,7 +141,7 @@ class SessionSync {
 	async pull({ session, items, onProgress } = {}) {
 		const all = items ?? (await this.compare({ session })).items;
 		const wanted = all.filter(isToPull).sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
-		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
+		// First, because lines that are pulled into a fork must not contain what was redacted in its parent session.
 		const fetched = await this.#redactions.fetch(all);
 		/** @type {Map<SyncItem, import("../index").PullResult>} */
 		const results = new Map();
@@ -161,7 +163,7 @@ class SessionSync {
 			await inParallel([...large], pullOne, { limit: LARGE_PARALLEL });
 		};
 		await pullSome(wanted.filter(({ session }) => !fetched.results.has(session)));
-		// Every session file is read for that, which takes its time.
+		// This comes after other pulls, because it reads every session file.
 		await this.#redactions.apply(fetched);
 		await pullSome(wanted.filter(({ session }) => fetched.results.has(session)));
 		return wanted.flatMap((item) => results.get(item) ?? []);
@@ -169,7 +171,8 @@ class SessionSync {
 
 	/**
 	 * @param {SyncItem} item
-	 * @param {number | Error | undefined} applied how many lines were redacted here as elsewhere, or why not
+	 * @param {number | Error | undefined} applied the number of lines that were redacted as on other machines, or the
+	 * error
 	 * @returns {Promise<import("../index").PullResult>}
 	 */
 	async #pullOne(item, applied = 0) {
@@ -183,15 +186,14 @@ class SessionSync {
 			if (report.isNew) {
 				const there = await store.header(session, stored);
 				if (!there) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
-				// One that is listed comes later.
+				// A listed parent session is pulled later.
 				const parentOf = (/** @type {string} */ name) =>
 					this.#local.get(idInName(name))?.file ?? (this.#listed.has(idInName(name)) ? join(dir, name) : undefined);
 				file = fileFor(dir, session, there);
 				header = localHeader(session, there, { cwd, parentOf });
 				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
-			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in
-			// it.
+			// Also without a file, for example if it was deleted: the store may still contain lines that were redacted in it.
 			const isChanged = await this.#redactions.push({ session, file });
 			const pulled = await pull({
 				store,
@@ -205,7 +207,7 @@ class SessionSync {
 			});
 			return { ...report, file, ...pulled, emptied: this.#redactions.takeEmptied(session) };
 		} catch (error) {
-			// Another process pulls it, too, and made its file first.
+			// Another process pulls the session, too, and has created the file.
 			if (report.isNew && isObject(error) && error.code === "EEXIST")
 				return this.#pullOne({ ...item, file, state: "changed" }, applied);
 			return {
@@ -237,7 +239,7 @@ class SessionSync {
 			isPrivate: (/** @type {Local} */ one) => this.isPrivate(one),
 			onProgress: (/** @type {number} */ bytes) => {
 				done += bytes;
-				// What is only compared with the store counts, too.
+				// Bytes that are only compared with the store count, too.
 				onProgress?.(Math.min(done, total), total);
 			},
 		};
@@ -248,7 +250,7 @@ class SessionSync {
 				() => push.skipped,
 				(failure) => this.#noteDeletion(session, failure),
 			);
-			// The note of a session that was deleted says it.
+			// The note contains the deletion.
 			await this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
 			return {
 				session,
@@ -262,8 +264,7 @@ class SessionSync {
 	}
 
 	/**
-	 * Notes that a push failed because the session was deleted from the store: nothing is known of it any more, and no
-	 * follower pushes it again.
+	 * Notes that a push found the session deleted from the store, so that no process beside pi pushes it again.
 	 * @param {string} session
 	 * @param {unknown} failure
 	 */
