@@ -67,7 +67,7 @@ test("a line that holds a key of a provider stays here with what follows it, is 
 			});
 		begin(a, entry("a"), said("b", `export KEY=${key}\nmore`), entry("c"));
 		expect(await sync().push(), key).toMatchObject([
-			{ error: { code: "held-back", message: expect.stringMatching(/entry b holds .*pi-sync redact/) } },
+			{ error: { code: "held-back", message: expect.stringMatching(/entry b contains .*pi-sync redact/) } },
 		]);
 		expect(ids(await loadAll(a.store, SESSION))).toEqual(["a"]);
 		appendFileSync(a.file, text(entry("d")));
