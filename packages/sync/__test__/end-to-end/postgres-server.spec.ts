@@ -84,7 +84,7 @@ describe.runIf(process.platform === "linux")("a server on another machine", () =
 		expect(refused).toMatchObject({
 			code: "failed",
 			retryable: false,
-			message: expect.stringMatching(/does not support SSL connections \(.*sslmode=disable is plain text\)$/),
+			message: expect.stringMatching(/does not support SSL connections \(.*sslmode=disable uses no encryption\)$/),
 		});
 		// The driver goes to the host that the parameter names, and to the last one of several.
 		for (const more of ["?host=0.0.0.0", "?host=localhost&host=0.0.0.0"])
@@ -273,7 +273,7 @@ describe("a store that cannot be used says why, and no password", () => {
 
 	test("the schema's name, or neither client nor URL", async () => {
 		for (const schema of ['x"; DROP TABLE y', "X", "", "1x"])
-			expect(() => new PostgresStore({ client: admin, host: "a", schema })).toThrow(/Not a name of a schema/);
+			expect(() => new PostgresStore({ client: admin, host: "a", schema })).toThrow(/Not a name for the schema/);
 		expect(() => new PostgresStore({ host: "a" })).toThrow(/a client or a URL/);
 	});
 
