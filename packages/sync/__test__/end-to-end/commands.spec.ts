@@ -149,7 +149,7 @@ test("files that are not stored, of another version or no sessions, are named", 
 		);
 });
 
-test("a session that was deleted here comes back when it is named; others of the store stay where they are", async () => {
+test("a pull that names a session brings its deleted file back", async () => {
 	const { laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -343,7 +343,7 @@ test("--dir of a pull may be one that is yet to be made", async () => {
 });
 
 // Regression: a dry run said that everything was stored.
-test("a private session that is named is not pushed, and the settings that say so are named, by a dry run, too", async () => {
+test("a named private session is an error, also in a dry run", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });

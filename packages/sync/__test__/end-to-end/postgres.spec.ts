@@ -245,7 +245,7 @@ test("what was stored by a transaction that was rolled back is not there", async
 	expect(ids(await open(schema, "c").load(SESSION))).toEqual(["a0"]);
 });
 
-test("a line that pg cannot carry is refused before it is sent, and so are several that it cannot carry at once", async () => {
+test("lines that are too long for pg are refused before they are sent", async () => {
 	const schema = newSchema();
 	const store = open(schema);
 	const longest = Number(store.longestLine);
@@ -263,7 +263,7 @@ test("a line that pg cannot carry is refused before it is sent, and so are sever
 	expect((await store.list()).sessions).toEqual([]);
 });
 
-test("rows that are not entries, or whose checksum is wrong, are named and skipped, and so are headers that lie, by who reads them", async () => {
+test("wrong rows and headers are named and skipped", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 5));
 	await admin.query(`UPDATE ${schema}.entries SET line = 'no JSON', sha256 = sha256('no JSON') WHERE sequence = 2`);

@@ -75,7 +75,7 @@ test("/private off takes the mark away, status says what holds, and any other wo
 });
 
 // Regression: only what was wrong with the file was said, and the exit code was 0.
-test("with settings that cannot be used it is an error that the session is not private, and pi -p ends with 1", async () => {
+test("unusable settings are an error: the session is NOT private, and pi -p ends with 1", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	chmodSync(at.settings, 0o644);
 	const failed = await print(at, "/private", { extension, env: at.env });

@@ -58,7 +58,7 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 });
 
 // Regression: the exit code was 0, and the second run said that nothing of it was left.
-test("as long as the catalog may still hold it the exit code is 1, also of a run that finds nothing more in the files", async () => {
+test("a catalog that cannot be cleaned makes each run end with 1", async () => {
 	await tellsOfTheCatalog(command);
 });
 
@@ -98,7 +98,7 @@ test("looping links and unreadable folders keep nothing from being redacted", as
 });
 
 // Regression: they were not looked at, and nobody said so.
-test("a text leaves the sessions of a session's subagents, and those of another one have copies of its entries redacted, as a pull does", async () => {
+test("sessions of subagents are redacted, too, by the command and by a pull", async () => {
 	const { laptop, desktop } = team();
 	const below = (path: string, name: string, lines: object[]) => {
 		const folder = join(path.replace(/\.jsonl$/, ""), "abc", "run-0");
@@ -133,7 +133,7 @@ test("a text leaves the sessions of a session's subagents, and those of another 
 	expect(await good(laptop, ["redact", ID, "--text", "swordfish"])).toContain(own);
 });
 
-test("of a session that another process has alone the command says who has it and what happens next; it is redacted before more is stored", async () => {
+test("a locked session is an error that names the process, and is redacted before the next push", async () => {
 	const { store, laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
@@ -151,7 +151,7 @@ test("of a session that another process has alone the command says who has it an
 	);
 });
 
-test("what stands where it cannot be replaced is said, and the exit code is 1", async () => {
+test("a text where it cannot be replaced is named, and the exit code is 1", async () => {
 	const at = world();
 	put(at, ID, [message("a", null, user(SECRET))]);
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "0194"]);
@@ -161,7 +161,7 @@ test("what stands where it cannot be replaced is said, and the exit code is 1", 
 	]);
 });
 
-test("a stored session is deleted by a command, and stays here: a fork of it is stored", async () => {
+test("a deleted session keeps its file, and a fork of it is stored", async () => {
 	const { store, machine, laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -209,7 +209,7 @@ test("a stored session is deleted by a command, and stays here: a fork of it is 
 	expect((await run(desktop, ["delete", "0199"])).code).toBe(1);
 });
 
-test("the status says what is stored, what is behind and why, and what failed last", async () => {
+test("status shows what is stored, what waits and why, and the last errors", async () => {
 	const { store, machine, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const fresh = await good(laptop, ["status"]);
@@ -273,7 +273,7 @@ test("the status says what is stored, what is behind and why, and what failed la
 });
 
 // Regression: it was said to have failed for ever, and the exit code was 1.
-test("what failed of a session that was deleted since, here or from the store, is told no more", async () => {
+test("errors of deleted sessions are not shown any more", async () => {
 	const { laptop } = team();
 	const [file, other] = [ID, FORK].map((id) => put(laptop, id, [message("a", null, user("hello"))]));
 	await good(laptop, ["push"]);
@@ -336,7 +336,7 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	);
 });
 
-test("what an entry says leaves copies of it that are below another entry, in the sessions of other directories, here and on other machines", async () => {
+test("copies of a redacted entry below other entries are redacted on every machine", async () => {
 	const { laptop, desktop } = team();
 	const secret = (parent: string) => message("b", parent, user(SECRET));
 	const elsewhere = join(desktop.cwd, "..", "elsewhere");
@@ -354,7 +354,7 @@ test("what an entry says leaves copies of it that are below another entry, in th
 
 // Regression: nothing said so, not even that a line was changed.
 test.each([["push"], ["pull"], ["redact", ID, "--text", "something else"]])(
-	"what two machines redacted in different ways has lost all that it said, and %s says so",
+	"an entry that two machines redacted differently loses its content, and %s says so",
 	async (...command) => {
 		const { laptop, desktop } = team();
 		put(laptop, ID, [message("a", null, user(SECRET))]);
@@ -388,7 +388,7 @@ test("after a redaction the status says that the next push compares the session"
 });
 
 // Regression: the command only said that it had failed.
-test("where the store cannot be reached the command says that the file is redacted, and that the store still has the text", async () => {
+test("without the store the file is redacted, and the command says that the store is not", async () => {
 	const { store, laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
@@ -411,7 +411,7 @@ test("where the store cannot be reached the command says that the file is redact
 });
 
 // Regression: the exit code was 0, and that the session may have changed was all that was said.
-test("the status says what cannot be read in the store, until it can be, whatever is pushed meanwhile", async () => {
+test("status names unreadable data of the store until it is readable", async () => {
 	const { store, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);

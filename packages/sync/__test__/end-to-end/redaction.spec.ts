@@ -91,7 +91,7 @@ describe.each([
 		expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
 	});
 
-	test("a text that one machine redacts leaves the store, the other machines and their forks, and nobody brings it back", async () => {
+	test("a redacted text leaves the store, all machines and all forks for ever", async () => {
 		const { machine, begin } = await machines();
 		const [a, b, late] = [machine("a"), machine("b"), machine("late")];
 		begin(a, said("a", null, "hello"), SECRET, said("c", "b", "and on"));
@@ -153,7 +153,7 @@ describe.each([
 
 	// Regression: the line of the one that came second was stored as another entry, with what the first one had redacted.
 	test.each(["push", "pull"] as const)(
-		"of an entry that two machines redacted differently while the store was away nothing is left that it said (%s)",
+		"an entry that two machines redacted differently without the store loses its content (%s)",
 		async (how) => {
 			const { machine, begin } = await machines();
 			const [a, b, c] = [machine("a"), machine("b"), machine("c")];
@@ -181,7 +181,7 @@ describe.each([
 		},
 	);
 
-	test("an entry that is redacted again and again, by different machines, is everywhere what the last one left of it", async () => {
+	test("after several redactions every machine has the last replacement", async () => {
 		const { machine, begin } = await machines();
 		const [a, b, late] = [machine("a"), machine("b"), machine("late")];
 		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish, for me"), said("c", "b", "and on"));
@@ -218,7 +218,7 @@ describe.each([
 	});
 
 	// Regression: a fork that put an entry below another one kept what it says, and so did forks in other directories.
-	test("what is redacted in a session is redacted in every fork of every directory, whatever the copies are below", async () => {
+	test("copies in every fork of every directory are redacted", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
 		begin(a, said("a", null, "hello"), label("l", "a", "a"), said("b", "l", "the password is hunter2"));
@@ -254,7 +254,7 @@ describe.each([
 	});
 
 	// Regression: they kept what was redacted, without a word.
-	test("what is redacted elsewhere is redacted in session files that no store takes, and one that cannot be read is reported", async () => {
+	test("files that no store takes are redacted as on other machines, and unreadable ones are named", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
 		begin(a, said("a", null, "hello"), SECRET);
@@ -298,7 +298,7 @@ describe.each([
 	});
 
 	// Regression: the store got what stands in the place of lines that were said when the session was private already.
-	test("of a session that is private by now what was stored is redacted, and nothing else of it leaves the machine", async () => {
+	test("a redaction of a private session sends nothing but redactions of stored lines", async () => {
 		const { machine, begin } = await machines();
 		const a = machine("a");
 		begin(a, said("a", null, "hello"), SECRET);
@@ -313,7 +313,7 @@ describe.each([
 		expect(readFileSync(a.file, "utf8")).toContain("for nobody else");
 	});
 
-	test("an entry that was redacted while the store was away leaves it before anything else of the session goes there or comes", async () => {
+	test("a redaction without the store reaches it before any other push or pull", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
 		begin(a, said("a", null, "hello"), SECRET);
@@ -350,43 +350,40 @@ describe.each([
 			"in the file",
 			async (_: Machine, b: Machine) => b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" }),
 		],
-	] as const)(
-		"a redaction that was stopped before the bytes were gone gives nobody the line, and %s removes it (%s)",
-		async (_, where, finish) => {
-			const { open, backupOfLines, holds } = await start();
-			const { machine, begin } = world(open);
-			const [a, b, fresh] = [machine("a"), machine("b"), machine("fresh")];
-			begin(a, said("a", null, "hello"), SECRET);
-			await a.sync.push();
-			await b.sync.pull();
-			if (where === "in the store alone")
-				writeFileSync(a.file, readFileSync(a.file, "utf8").replace("hunter2", "[redacted]"));
-			const linesBack = await backupOfLines();
-			const redact = a.store.redact.bind(a.store);
-			const stopped = vi.spyOn(a.store, "redact").mockImplementation(async (session, redactions) => {
-				await redact(session, redactions);
-				if (redactions.length === 0) return;
-				await linesBack();
-				throw new StoreError("unreachable", "cut");
-			});
-			expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error?.message).toBe("cut");
-			stopped.mockRestore();
-			expect(await holds("hunter2")).toBe(true);
-			for (const one of [fresh, b]) {
-				await one.again().pull();
-				expect(readFileSync(one.file, "utf8")).toBe(
-					text(readFileSync(one.file, "utf8").split("\n")[0] as string, said("a", null, "hello"), CLEAN),
-				);
-			}
-			await finish(a, b);
-			expect(await holds("hunter2")).toBe(false);
-			expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
-			// Nothing more is asked of the store.
-			const again = vi.spyOn(a.store, "redact");
-			await a.again().push();
-			if (!_.startsWith("another")) expect(again).not.toHaveBeenCalled();
-		},
-	);
+	] as const)("an interrupted redaction hides the line, and %s removes it (%s)", async (_, where, finish) => {
+		const { open, backupOfLines, holds } = await start();
+		const { machine, begin } = world(open);
+		const [a, b, fresh] = [machine("a"), machine("b"), machine("fresh")];
+		begin(a, said("a", null, "hello"), SECRET);
+		await a.sync.push();
+		await b.sync.pull();
+		if (where === "in the store alone")
+			writeFileSync(a.file, readFileSync(a.file, "utf8").replace("hunter2", "[redacted]"));
+		const linesBack = await backupOfLines();
+		const redact = a.store.redact.bind(a.store);
+		const stopped = vi.spyOn(a.store, "redact").mockImplementation(async (session, redactions) => {
+			await redact(session, redactions);
+			if (redactions.length === 0) return;
+			await linesBack();
+			throw new StoreError("unreachable", "cut");
+		});
+		expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error?.message).toBe("cut");
+		stopped.mockRestore();
+		expect(await holds("hunter2")).toBe(true);
+		for (const one of [fresh, b]) {
+			await one.again().pull();
+			expect(readFileSync(one.file, "utf8")).toBe(
+				text(readFileSync(one.file, "utf8").split("\n")[0] as string, said("a", null, "hello"), CLEAN),
+			);
+		}
+		await finish(a, b);
+		expect(await holds("hunter2")).toBe(false);
+		expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
+		// Nothing more is asked of the store.
+		const again = vi.spyOn(a.store, "redact");
+		await a.again().push();
+		if (!_.startsWith("another")) expect(again).not.toHaveBeenCalled();
+	});
 
 	test("a session that was deleted from the store is told, and stays here", async () => {
 		const { machine, begin } = await machines();
@@ -457,7 +454,7 @@ describe.each([
 		}
 	});
 
-	test("what was edited out by hand leaves the store with the command, which takes the edited line, and the other machines", async () => {
+	test("the command redacts lines in the store that were edited by hand", async () => {
 		const { store, named, laptop, desktop } = await team();
 		const file = put(laptop, SESSION, [HELLO, SECRET.toString(), said("c", "b", "hunter2, again").toString()]);
 		await good(laptop, ["push"], named);
@@ -510,30 +507,27 @@ test("a store that is set back to before a redaction is told again, before anyth
 test.each([
 	["hunter2", "swordfish"],
 	["swordfish", "hunter2"],
-])(
-	"of an entry that two machines redact differently in the same moment nothing is left that it said (%s first)",
-	async (first, second) => {
-		const { path, machine, begin } = world();
-		const [a, b, c] = [machine("a"), machine("b"), machine("c")];
-		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
-		await a.sync.push();
-		for (const one of [b, c]) await one.sync.pull();
-		const { link } = fs.promises;
-		// The second one has looked at what is redacted, and finds nothing.
-		vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
-			expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: first })).error).toBeUndefined();
-			return link(from, to);
-		});
-		expect((await b.sync.redact({ session: SESSION, file: b.file }, { text: second })).error).toBeUndefined();
-		vi.restoreAllMocks();
-		for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
-		for (const one of [a, b, c]) await one.again().push();
-		const all = await stored(a.store);
-		expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
-		for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
-		const files = fs
-			.readdirSync(path, { recursive: true, encoding: "utf8" })
-			.filter((name) => fs.statSync(join(path, name)).isFile());
-		expect(files.filter((name) => /hunter2|swordfish/.test(readFileSync(join(path, name), "utf8")))).toEqual([]);
-	},
-);
+])("an entry that two machines redact at the same moment loses its content (%s first)", async (first, second) => {
+	const { path, machine, begin } = world();
+	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
+	begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
+	await a.sync.push();
+	for (const one of [b, c]) await one.sync.pull();
+	const { link } = fs.promises;
+	// The second one has looked at what is redacted, and finds nothing.
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
+		expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: first })).error).toBeUndefined();
+		return link(from, to);
+	});
+	expect((await b.sync.redact({ session: SESSION, file: b.file }, { text: second })).error).toBeUndefined();
+	vi.restoreAllMocks();
+	for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
+	for (const one of [a, b, c]) await one.again().push();
+	const all = await stored(a.store);
+	expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
+	for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
+	const files = fs
+		.readdirSync(path, { recursive: true, encoding: "utf8" })
+		.filter((name) => fs.statSync(join(path, name)).isFile());
+	expect(files.filter((name) => /hunter2|swordfish/.test(readFileSync(join(path, name), "utf8")))).toEqual([]);
+});

@@ -84,7 +84,7 @@ test("its layout is that of a directory", async () => {
 	expect(ids(await open(bucket, "Big.Box", { prefix: "x" }).load(SESSION, after))).toEqual(["d0"]);
 });
 
-test("an object is whole: where the last batch of an own one cannot be read, an append is an error, and writes nothing over it", async () => {
+test("an append does not overwrite an unreadable last batch of an object", async () => {
 	const bucket = server.newBucket();
 	const { cursor } = await append(open(bucket), entries("a", 1));
 	await append(open(bucket), entries("b", 3), cursor);
@@ -202,7 +202,7 @@ describe("requests", () => {
 		expect(asked).toHaveLength(4);
 	});
 
-	test("an append after another one is a put and a list, and sends the last part of the log until that is full", async () => {
+	test("an append after another one costs a put and a list", async () => {
 		const [bucket, { asked, port }] = [server.newBucket(), await between()];
 		const store = open(bucket, "a", { port });
 		let after: string | undefined;
@@ -380,7 +380,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 
 	// Regression: the object was taken to be there. So a deletion removed lines and header without its mark, and a
 	// redaction did nothing.
-	test("an object is being written by others all the time (409): what must be noted first is not done without it", async () => {
+	test("an object that is always being written (409) stops deletions and redactions", async () => {
 		const bucket = server.newBucket();
 		await append(open(bucket), entries("a", 1));
 		const { port } = await between(

@@ -18,7 +18,7 @@ describe.each([
 	["a directory", inDirectory],
 ])("%s", (_, start) => {
 	// Regression: it was called deleted, and only a push that was to restore it stored it again.
-	test("sessions that are younger than the backup, or have younger lines, are stored again, idle ones too, and deleted ones stay deleted", async () => {
+	test("a restored store gets newer sessions and lines again, but no deleted session", async () => {
 		const { open, backup } = await start();
 		const { machine, begin } = world(open);
 		const a = machine("a");
@@ -86,7 +86,7 @@ describe.each([
 		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 	});
 
-	test("the command stores again what the store lost, and asks once for sessions that it has under another project's name", async () => {
+	test("the command stores lost sessions again, and asks once about other projects", async () => {
 		const { address, env, open, backup } = await start();
 		const at = commandWorld();
 		const named = { ...env, PI_SYNC_STORE: address, PI_SYNC_HOST: "a", PI_SYNC_PROJECT: "shop" };

@@ -32,7 +32,7 @@ test.each([
 	expect(normalizeRemote(remote)).toBe(name);
 });
 
-test("a directory is part of its remote, at its place below the repository's root; without a remote its name is this machine's alone", async () => {
+test("a project is the remote and the path below the root, or a name of this machine", async () => {
 	const dir = emptyDirectory();
 	const git = (...args: string[]) => execFileSync("git", ["-C", join(dir, "work"), ...args], { stdio: "pipe" });
 	mkdirSync(join(dir, "work/packages/cart"), { recursive: true });
@@ -62,7 +62,7 @@ test("a directory is part of its remote, at its place below the repository's roo
 	expect(await projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 });
 
-test("git that fails is told from a directory without a repository or a remote", async () => {
+test("a failure of git is distinguished from a missing repository or remote", async () => {
 	const dir = emptyDirectory();
 	const work = join(dir, "shop");
 	mkdirSync(work);
@@ -105,7 +105,7 @@ test("git that fails is told from a directory without a repository or a remote",
 	]);
 });
 
-test("a path that is longer than the name of a project may be has another one of this machine's alone", async () => {
+test("a path that is too long for a name of a project is replaced by its hash", async () => {
 	const long = (name: string) => projectOf(`/${"x".repeat(3000)}/${name}`, "laptop");
 	expect([
 		(await long("a")).length < 1000,

@@ -84,7 +84,7 @@ test("two pulls that make the same new file at once both succeed", async () => {
 	expect(await b.again().pull()).toEqual([]);
 });
 
-test("a pull whose file another pull replaced before its note leaves no note that calls the wrong order right", async () => {
+test("a pull notes nothing wrong if another pull replaces its file", async () => {
 	const { machine, begin } = world();
 	const [a, z, me] = [machine("a"), machine("z"), machine("me")];
 	begin(a, entry("s1"));

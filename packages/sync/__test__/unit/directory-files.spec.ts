@@ -70,18 +70,15 @@ async function unsynchronised(path: string): Promise<void> {
 }
 
 // Regression: it found the lines, in the system's memory, and resolved.
-testWith("syncs")(
-	"an append that is repeated ends once what the first one wrote is on the disk, if that was killed before",
-	async () => {
-		const path = emptyDirectory();
-		vi.spyOn(fs.promises, "truncate").mockRejectedValue(new Error("killed"));
-		await unsynchronised(path);
-		vi.restoreAllMocks();
-		const steps = syncsBelow(path);
-		expect((await append(open(path), entries("a", 1))).stored).toBe(0);
-		expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
-	},
-);
+testWith("syncs")("a repeated append synchronises what a killed one wrote", async () => {
+	const path = emptyDirectory();
+	vi.spyOn(fs.promises, "truncate").mockRejectedValue(new Error("killed"));
+	await unsynchronised(path);
+	vi.restoreAllMocks();
+	const steps = syncsBelow(path);
+	expect((await append(open(path), entries("a", 1))).stored).toBe(0);
+	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
+});
 
 test("an append that is repeated writes what could not be synchronised again", async () => {
 	const path = emptyDirectory();
@@ -166,31 +163,28 @@ for (const umask of [0o022, 0o077]) {
 }
 
 // Regression: EEXIST was all that was looked at, and other users were refused for ever.
-testWith("modes")(
-	"what a killed process had made, and not given its rights yet, gets them with the next append of its user",
-	async () => {
-		const path = emptyDirectory();
-		fs.chmodSync(path, 0o2770);
-		const { chmod } = fs.promises;
-		const stops = (what: RegExp) =>
-			vi.spyOn(fs.promises, "chmod").mockImplementation((async (name: string, mode: number) => {
-				if (what.test(name)) throw Object.assign(new Error("killed"), { code: "EIO" });
-				return chmod(name, mode);
-			}) as never);
-		const before = process.umask(0o077);
-		try {
-			for (const what of [/sessions$/, /none$/, /\.lines$/]) {
-				stops(what);
-				await failure(append(open(path), entries("a", 1)));
-				vi.restoreAllMocks();
-			}
-			await append(open(path), entries("a", 1));
-		} finally {
-			process.umask(before);
+testWith("modes")("the next append sets the rights that a killed process did not", async () => {
+	const path = emptyDirectory();
+	fs.chmodSync(path, 0o2770);
+	const { chmod } = fs.promises;
+	const stops = (what: RegExp) =>
+		vi.spyOn(fs.promises, "chmod").mockImplementation((async (name: string, mode: number) => {
+			if (what.test(name)) throw Object.assign(new Error("killed"), { code: "EIO" });
+			return chmod(name, mode);
+		}) as never);
+	const before = process.umask(0o077);
+	try {
+		for (const what of [/sessions$/, /none$/, /\.lines$/]) {
+			stops(what);
+			await failure(append(open(path), entries("a", 1)));
+			vi.restoreAllMocks();
 		}
-		expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-	},
-);
+		await append(open(path), entries("a", 1));
+	} finally {
+		process.umask(before);
+	}
+	expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+});
 
 /**
  * What a script says that another user of this system runs. It loads everything first: the clone may be in a directory
@@ -532,7 +526,7 @@ test("of a redacted line nothing is left where the system writes less at once th
 });
 
 // Regression: an empty list counted as a deletion, and the host's whole log was removed.
-test("where a drive does not list yet what was written, nothing is removed, and the append may be repeated", async () => {
+test("an append that a drive does not list yet may be repeated", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	const { cursor } = await append(store, entries("a", 1));

@@ -73,7 +73,7 @@ test.each(["", "sho"])("the name of a session's project that was cut off is no n
 	expect(ids(await loadAll(other, SESSION))).toEqual(["a1", "b1"]);
 });
 
-test("a batch that a killed process left half written is ignored, and the next append of its host cuts it off", async () => {
+test("a torn batch is ignored, and the next append of its host cuts it off", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 1));
 	const file = join(path, logOf("a"));
@@ -105,7 +105,7 @@ test("a batch that a killed process left half written is ignored, and the next a
 });
 
 // Regression: each append of the session failed for ever.
-test("an own last batch that was never written whole, though its end was, is cut off; one that others follow is not", async () => {
+test("an incomplete batch is cut off only if it is the last of its own host", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 1));
 	const file = join(path, logOf("a"));
@@ -167,44 +167,41 @@ test("a deletion that is stopped before it has removed anything is one for every
 });
 
 // Regression: a load passed it with the cursor, after which nobody looked at it.
-test.each(["an append", "a load"])(
-	"a line that is redacted while it is appended is gone, too, though its writer is killed then, with %s",
-	async (next) => {
-		const path = emptyDirectory();
-		const { cursor } = await append(open(path), [entry("a")]);
-		const hash = createHash("sha256").update(entry("secret")).digest("hex");
-		const openFile = fs.promises.open;
-		let [isOver, begun] = [false, () => {}];
-		const written = new Promise<void>((resolve) => (begun = resolve));
-		const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-			const file = await (openFile as any)(...args);
-			if (!isForWriting(args[1]) || isOver || !String(args[0]).endsWith(".lines")) return file;
-			isOver = true;
-			const write = file.write.bind(file);
-			file.write = async (...rest: any[]) => {
-				await open(path, "b").redact(SESSION, [{ hash }]);
-				await write(...rest);
-				await file.close();
-				begun();
-				return new Promise(() => {});
-			};
-			return file;
-		});
-		// It has another directory of locks than the process that follows it, as its locks would end with it.
-		const appended = new DirectoryStore({ path, host: "a", locks: join(path, "locks") }).append(SESSION, {
-			header: header(),
-			lines: [entry("secret")],
-			after: cursor,
-		});
-		// It does not end, but for a failure.
-		await Promise.race([written, appended]);
-		spy.mockRestore();
-		const after = next === "a load" ? (await loadAll(open(path), SESSION, cursor)).cursor : cursor;
-		expect((await append(open(path), [entry("b")], after)).stored).toBe(1);
-		expect(readFileSync(join(path, logOf("a")), "utf8")).not.toContain('"secret"');
-		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a", "b"]);
-	},
-);
+test.each(["an append", "a load"])("a line that is redacted during a killed append is gone, with %s", async (next) => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a")]);
+	const hash = createHash("sha256").update(entry("secret")).digest("hex");
+	const openFile = fs.promises.open;
+	let [isOver, begun] = [false, () => {}];
+	const written = new Promise<void>((resolve) => (begun = resolve));
+	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		if (!isForWriting(args[1]) || isOver || !String(args[0]).endsWith(".lines")) return file;
+		isOver = true;
+		const write = file.write.bind(file);
+		file.write = async (...rest: any[]) => {
+			await open(path, "b").redact(SESSION, [{ hash }]);
+			await write(...rest);
+			await file.close();
+			begun();
+			return new Promise(() => {});
+		};
+		return file;
+	});
+	// It has another directory of locks than the process that follows it, as its locks would end with it.
+	const appended = new DirectoryStore({ path, host: "a", locks: join(path, "locks") }).append(SESSION, {
+		header: header(),
+		lines: [entry("secret")],
+		after: cursor,
+	});
+	// It does not end, but for a failure.
+	await Promise.race([written, appended]);
+	spy.mockRestore();
+	const after = next === "a load" ? (await loadAll(open(path), SESSION, cursor)).cursor : cursor;
+	expect((await append(open(path), [entry("b")], after)).stored).toBe(1);
+	expect(readFileSync(join(path, logOf("a")), "utf8")).not.toContain('"secret"');
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a", "b"]);
+});
 
 /**
  * From its `at`th change on nothing reaches the file system any more, as if the process had been killed there, or the
@@ -281,7 +278,7 @@ test.each([0, 3])(
 );
 
 test.each([false, true])(
-	"a deletion that is stopped at any change is one for everybody or for nobody, and the next one finishes it (full disk: %s)",
+	"an interrupted deletion counts for all or for none, and the next one finishes it (full disk: %s)",
 	async (isFull) => {
 		const before = emptyDirectory();
 		const hash = createHash("sha256").update(entry("a1")).digest("hex");

@@ -42,7 +42,7 @@ test("each host writes below its own name, and no name tells the time", async ()
 	});
 });
 
-test("a log has lines of entries after the line that describes a batch, so that they can be had without this package", async () => {
+test("a log contains plain lines of entries", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 2));
 	await append(open(path), entries("b", 1), cursor);
@@ -130,7 +130,7 @@ test("what stands in the places of redacted lines is read if these are loaded", 
 	expect([ids(await open(path).load(SESSION)), read()]).toEqual([["in-place-0", "in-place-1", "a2", "b0"], 2]);
 });
 
-test("a directory of layout 4, as the release that made it left it, is listed, loaded and appended to, with a cursor of then", async () => {
+test("a directory of layout 4 is listed, loaded and appended to, with an old cursor", async () => {
 	const path = emptyDirectory();
 	cpSync(join(__dirname, "../support/layouts/4"), path, { recursive: true });
 	const store = open(path, "laptop");
@@ -230,7 +230,7 @@ test("a torn end that has a redacted line is left to its host, whose next append
 	expect((await loadAll(open(path, "b"), SESSION)).lines).toHaveLength(2);
 });
 
-describe("what cannot be used of a log is named, the logs of other hosts are read, and what follows in this one waits for it", () => {
+describe("an unusable batch is named, and only the rest of its log waits", () => {
 	const damages: [string, RegExp, (bytes: Buffer[]) => Buffer, string[]][] = [
 		[
 			"no batch",
@@ -487,7 +487,7 @@ describe("a store that cannot be used says why", () => {
 		expect(fs.existsSync(path)).toBe(false);
 	});
 
-	test("a newer release wrote it, or an older one than the first", async () => {
+	test("its layout is newer, or older than the first release", async () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":5}');
 		for (const work of [
@@ -512,7 +512,7 @@ describe("a store that cannot be used says why", () => {
 		expect(filesOf(path)).toEqual(["store.json"]);
 	});
 
-	test("it is something else", async () => {
+	test("the directory is not a store", async () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"name":"a shop"}');
 		expect((await failure(append(open(path), entries("a", 1)))).message).toContain(

@@ -72,7 +72,7 @@ test("a file without an id gets one", async () => {
 	expect(await hostId(folder)).toBe(id);
 });
 
-test("a machine is known by its id of the system, which its network name does not change; a container by its network name", () => {
+test("a machine is known by its system id, a container by its network name", () => {
 	const files = (there: Record<string, string>) => (path: string) => there[path];
 	const id = "0123456789abcdef0123456789abcdef\n";
 	const known = machineKey("linux", files({ "/etc/machine-id": id }));

@@ -41,7 +41,7 @@ async function opening(notes: string, name: string) {
 }
 
 // Regression: it was told by a number, which the system may have given to another process since.
-test("what a process has open counts as open until it is killed, and as left from then on, whichever processes run", async () => {
+test("a session counts as open until its process is killed", async () => {
 	const notes = emptyDirectory();
 	const kill = await opening(notes, "a");
 	const here = new Pending(notes, "/store");

@@ -22,7 +22,7 @@ import { idsIn, NAME, text, world } from "../support/machines.js";
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
 
-test("a session that is not here comes with this machine's directory in its header, every entry byte for byte", async () => {
+test("a pulled file has this machine's directory in its header, and the same entries", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const odd = [
@@ -45,7 +45,7 @@ test("a session that is not here comes with this machine's directory in its head
 	expect(await b.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
 });
 
-test("one id that two machines gave to two entries loses nothing: both lines are everywhere, in one order, and a repair names them apart", async () => {
+test("two entries with one id are kept in one order, and a repair separates them", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const said = (id: string, content: string, parentId: string | null = "root") =>
@@ -85,7 +85,7 @@ const at = (id: string, time: string) =>
 const timeOf = (file: string) => statSync(file).mtime.toISOString();
 
 // Regression: it got the time of the pull, and pi -c continued it.
-test("a pulled file has the time of its newest entry, so that it is not the one to continue because it was pulled", async () => {
+test("a pulled file has the time of its newest entry", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, at("a1", "2025-06-02T09:00:00.000Z"), at("a0", "2025-06-01T09:00:00.000Z"));
@@ -144,7 +144,7 @@ test("stored lines that are not entries are skipped and named, each time; their 
 	expect(readFileSync(b.file, "utf8")).toBe(pulled);
 });
 
-test("what both went on with is a tree of two branches, in one order on both; only new lines are loaded where they suffice", async () => {
+test("two continuations become two branches in one order on both machines", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(b, entry("root"));
@@ -201,7 +201,7 @@ test("an open manager sees what a pull added, and goes on after its own leaf", a
 	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([1]);
 });
 
-test("entries that two copies gave one id before they met are both there, in one order everywhere, and are redacted everywhere", async () => {
+test("entries of two copies with one id are kept and redacted on both", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const lineOf = (id: string, parent: string, by: string) =>
@@ -334,7 +334,7 @@ test("a session of a version to come is neither stored nor pulled, and the error
 	expect(existsSync(b.file)).toBe(false);
 });
 
-test("a session that was deleted here stays deleted until it is named; one deleted from the store stays here, and is not put back", async () => {
+test("deleted files stay deleted until they are named; sessions deleted from the store are not stored again", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("x"));

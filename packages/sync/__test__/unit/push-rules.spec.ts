@@ -50,7 +50,7 @@ const KEYS = [
 	`SG.${"a1B2c3".repeat(4).slice(0, 22)}.${"a1B2c3".repeat(8).slice(0, 43)}`,
 ];
 
-test("a line that holds a key of a provider stays here with what follows it, is told, and goes once it is redacted", async () => {
+test("a line with a provider's key, and the lines after it, are stored only after a redaction", async () => {
 	for (const key of KEYS) {
 		const { machine, begin } = world();
 		const a = machine("a");
@@ -80,7 +80,7 @@ test("a line that holds a key of a provider stays here with what follows it, is 
 });
 
 // Regression: the second push had a note, did not compare, and held back what the store has, with all that follows it.
-test("a line that is stored already is not held back, though the push that compared the file with the store ended before it", async () => {
+test("a stored line is not held back", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, said("a", "x".repeat(600_000)), said("b", "x".repeat(600_000)), said("c", KEYS[0] as string), entry("d"));
@@ -286,7 +286,7 @@ test("a fork that an old pi made of a private session is private once it is migr
 	expect(pushRules(settingsOf({ private: [SESSION] })).isPrivate({ session: "fork", file, cwd: dir })).toBe(true);
 });
 
-test("a session that becomes private while it is followed is not stored any further, and neither is a fork of it", async () => {
+test("a session that becomes private is not stored any further, nor are its forks", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("a"));
@@ -333,7 +333,7 @@ test("a session that becomes private while it is followed is not stored any furt
 	expect(pushRules(settingsOf({ private: ["id:other"] })).isPrivate({ ...first, cwd: "/" })).toBe(false);
 });
 
-test("marking sessions keeps the other settings, a link and the rights, and changes no file that is refused", async () => {
+test("marking a session changes nothing else in the settings", async () => {
 	const agent = settingsOf({ store: "/x", secrets: true });
 	const path = join(agent, "session-store.json");
 	await Promise.all(["a", "b", "c", "a", "e"].map((id) => makePrivate(agent, id)));

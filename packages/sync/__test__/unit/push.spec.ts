@@ -209,7 +209,7 @@ test("a line of zeros that is longer than any entry is named and passed over", a
 
 // Regression: Windows replaces no file that is open, and the secret was stored first.
 testIf(process.platform === "linux", "the open files are known on Linux alone")(
-	"a file is closed before copies of a redacted line in it are redacted, and nothing of it is stored before",
+	"a file is closed, and not stored, before copies in it are redacted",
 	async () => {
 		const { file, store, portions, push } = setup([entry("secret")]);
 		const openThen: unknown[] = [];

@@ -123,7 +123,7 @@ test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished"
 	},
 );
 
-test("with a damaged redaction file nothing of the session goes to the store or comes, and its file is not redacted", async () => {
+test("a damaged redaction file stops pushes, pulls and redactions of its session", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
@@ -265,7 +265,7 @@ test("of a line that was redacted twice the redaction file holds what is left at
 	expect(lines).toEqual(Array(2).fill(readFileSync(a.file, "utf8").split("\n")[1]));
 });
 
-test("of a line whose batch was never written whole nothing is left in the store once the line was redacted and the file pushed", async () => {
+test("a redacted line leaves the store also if its batch is incomplete", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const secret = Buffer.from(
@@ -296,7 +296,7 @@ test("of a line whose batch was never written whole nothing is left in the store
 	}
 });
 
-test("what another process redacts while a file is followed leaves the store with the next line, each time", async () => {
+test("redactions of another process reach the store with the next push", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	const said = (id: string, content: string) =>
@@ -359,7 +359,7 @@ test.each([
 });
 
 // Regression: the store had been told, and the same push went on with the redacted line beside the old one.
-test("a store that is set back during a push to before a redaction is told again before anything is stored there", async () => {
+test("a store that is restored during a push gets its redactions first", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
@@ -379,7 +379,7 @@ test("a store that is set back during a push to before a redaction is told again
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.
-test("a redaction in a store is unfinished until it has succeeded, whatever another process does meanwhile", async () => {
+test("a redaction in a store is unfinished until it has succeeded", async () => {
 	const folder = emptyDirectory();
 	const inStore = (name: string) => new RedactionFile(folder, { session: SESSION, file: "/sessions/one.jsonl" }, name);
 	let fail: ((error: Error) => void) | undefined;
@@ -421,7 +421,7 @@ test("a line without an id that has the type and time of a redacted entry is red
 });
 
 // Regression: the text stayed in the file, beside the line that the pull brought in its place.
-test("a file that is put back as it was before its redaction is redacted by the next push or pull, without more lines", async () => {
+test("a restored file is redacted by the next push or pull", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(

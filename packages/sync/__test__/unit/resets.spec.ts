@@ -29,7 +29,7 @@ const empty = (path: string) => {
 	for (const name of STORED) rmSync(join(path, name), { recursive: true });
 };
 
-test("a store that was made anew at its address is filled again, also by a push of files that have nothing new", async () => {
+test("a new store at the address is filled again", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("x"));
@@ -78,7 +78,7 @@ test("a note whose cursor has the form of another store counts for nothing", asy
 	expect(ids(await loadAll(machine("r").store, SESSION)).sort()).toEqual(["x", "y", "z"]);
 });
 
-test("a note that does not say whether a pull must load everything, as those of before, counts for nothing", async () => {
+test("an incomplete note is ignored", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -93,7 +93,7 @@ test("a note that does not say whether a pull must load everything, as those of 
 	expect(await machine("a").sync.pull()).toMatchObject([{ added: 1 }]);
 });
 
-test("a note that cannot be read is replaced by the next push, which loads the session once; where it cannot be, the push says so", async () => {
+test("the next push replaces an unreadable note, or fails", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -232,7 +232,7 @@ test("a session that was deleted from the store is refused, and stored once it w
 });
 
 // Regression: it was called deleted, and was not stored again.
-test("a session that is away, as in a synchronised directory that is incomplete, is stored again, and joined with what comes back", async () => {
+test("a missing session is stored again, and joined when it comes back", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("x"));
@@ -331,7 +331,7 @@ test("a session that was deleted from the store does not come back because its f
 	}
 });
 
-test("after an older state of the store was put back, a push of a file that has nothing new stores what is gone", async () => {
+test("a push without new lines stores what a restored store has lost", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));

@@ -30,7 +30,7 @@ async function pausesOf(work: ReturnType<typeof vi.fn>, count: number): Promise<
 
 const failing = () => vi.fn(async (): Promise<number | undefined> => Promise.reject(new Error("away")));
 
-test("what fails is tried again after pauses that double up to a minute, and begin anew once it has succeeded", async () => {
+test("failures are repeated after pauses that double up to a minute", async () => {
 	const work = failing();
 	await expect(new Schedule().add(work)).rejects.toThrow("away");
 	expect(await pausesOf(work, 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
@@ -45,7 +45,7 @@ test("half of a pause is random", async () => {
 	expect(await pausesOf(work, 2)).toEqual([250, 500]);
 });
 
-test("who adds something waits until it was done once, and is given its error; those of later times go elsewhere", async () => {
+test("adding work waits for its first run and rejects with its error", async () => {
 	const work = vi.fn(async (): Promise<number | undefined> => 10);
 	const later: unknown[] = [];
 	await new Schedule().add(work, (error) => later.push(error));

@@ -35,7 +35,7 @@ test("a file that was put back from an old copy after a pull had found nothing n
 });
 
 // Regression: after a push of this host's a session counted as one to be pulled.
-test("a session is behind if the store has lines or redactions that are not here, or something is wrong with it", async () => {
+test("a session is behind if it misses lines or redactions, or the store is damaged", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const isBehind = async ({ again }: Pick<typeof a, "again">) => {
@@ -69,7 +69,7 @@ test("a session is behind if the store has lines or redactions that are not here
 	expect(await isBehind(a)).toBe(true);
 });
 
-test("damage in the store is reported by every pull, and what was put back with the same size and time comes", async () => {
+test("every pull reports damage, and restored lines are pulled", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("first"));
@@ -119,7 +119,7 @@ test("a pull that ended while a push waited for the store's answer is not undone
 	expect(idsIn(a.file).sort()).toEqual(["mine", "root", "theirs"]);
 });
 
-test("after a pull that was killed before its note a push compares with everything, and the next pull finishes it", async () => {
+test("after a killed pull the next push compares everything, and the next pull finishes", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
@@ -258,7 +258,7 @@ test("a session with damaged lines before its header is pushed, and pulled into"
 });
 
 // Regression: only a megabyte was skipped, and the secret stayed in a file that is listed, searched and opened.
-test("what is redacted elsewhere is redacted in a session with megabytes of damaged lines before its header", async () => {
+test("megabytes of damaged lines before a header do not prevent a redaction", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
@@ -270,7 +270,7 @@ test("what is redacted elsewhere is redacted in a session with megabytes of dama
 	expect(readFileSync(b.file, "utf8")).not.toContain("hunter2");
 });
 
-test("a file has no header whose first line that is JSON is another one, or that has more than 64 MiB before one", async () => {
+test("a header must be the first JSON line within 64 MiB", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	for (const before of [
