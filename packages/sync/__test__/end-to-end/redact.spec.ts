@@ -133,6 +133,19 @@ test("sessions of subagents are redacted, too, by the command and by a pull", as
 	expect(await good(laptop, ["redact", ID, "--text", "swordfish"])).toContain(own);
 });
 
+// Regression: pi deletes only the file of a session, and its subagents' sessions were not looked at any more.
+test("sessions of subagents are redacted also if their main session was deleted", async () => {
+	const { laptop } = team();
+	const secret = message("a", null, user(SECRET));
+	const main = put(laptop, FORK, [secret]);
+	const below = join(main.replace(/\.jsonl$/, ""), "r1", "run-0");
+	mkdirSync(below, { recursive: true });
+	renameSync(main, join(below, "session.jsonl"));
+	put(laptop, ID, [secret]);
+	expect(await good(laptop, ["redact", ID, "--text", "hunter2"])).toContain(join(below, "session.jsonl"));
+	expect(readFileSync(join(below, "session.jsonl"), "utf8")).not.toContain("hunter2");
+});
+
 test("a locked session is an error that names the process, and is redacted before the next push", async () => {
 	const { store, laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
