@@ -1,5 +1,5 @@
 // Finds sessions: resolves paths of users, pi's session directories, and the session files in them.
-import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { getDefaultSessionDir } from "../../index.mjs";
@@ -11,17 +11,33 @@ import paths from "./paths.js";
  */
 export const pathOf = (text) => resolve(paths.normalizePath(text));
 
+/** The most links that are followed to a target that does not exist: the limit of Linux. */
+const MOST_LINKS = 40;
+
 /**
- * A path with symbolic links resolved, as far as it exists.
+ * A path with symbolic links resolved, as far as it exists. A link whose target does not exist is resolved, too.
  * @param {string} path
+ * @param {{ links: number }} [left] how many such links are followed
  * @returns {string}
  */
-export function withoutLinks(path) {
+export function withoutLinks(path, left = { links: MOST_LINKS }) {
 	try {
 		return realpathSync.native(path);
 	} catch {
 		const dir = dirname(path);
-		return dir === path ? path : join(withoutLinks(dir), basename(path));
+		if (dir === path) return path;
+		const place = join(withoutLinks(dir, left), basename(path));
+		const target = left.links-- > 0 ? targetOf(place) : undefined;
+		return target === undefined ? place : withoutLinks(resolve(dirname(place), target), left);
+	}
+}
+
+/** The path in a link, undefined if the path is no link. @param {string} path */
+function targetOf(path) {
+	try {
+		return readlinkSync(path);
+	} catch {
+		return undefined;
 	}
 }
 

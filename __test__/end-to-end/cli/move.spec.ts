@@ -7,6 +7,7 @@ import {
 	renameSync,
 	rmSync,
 	statSync,
+	symlinkSync,
 	utimesSync,
 	writeFileSync,
 } from "node:fs";
@@ -230,6 +231,26 @@ test("a private rule for the folder, above or below it, needs --force with --yes
 	settings(at, { private: [from] });
 	expect((await run(at, ["move", from, "--yes", "--force"])).code).toBe(0);
 	expect(existsSync(main)).toBe(false);
+});
+
+// Regression: the link in the rule leads nowhere after the folder was renamed, so no warning said that the rule is lost.
+test("a private rule that names the old folder by a link needs --force with --yes", async () => {
+	const { at, from, main } = renamed();
+	const home = at.env.HOME as string;
+	const link = (name: string, target: string): void => symlinkSync(target, join(home, name));
+	link("secret", join(from, "packages"));
+	link("relative", "secret");
+	link("folder", from);
+	for (const rule of ["~/secret", "~/relative", "~/folder", "~/folder/packages", "~/relative/x"]) {
+		settings(at, { private: [rule] });
+		const refused = await run(at, ["move", from, "--yes"]);
+		expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining(`(${rule}). Sessions that`) });
+	}
+	link("circle", "circle");
+	link("elsewhere", "/nowhere");
+	settings(at, { private: ["~/circle", "~/circle/x", "~/elsewhere"] });
+	expect((await run(at, ["move", from, "--dry-run"])).err).toBe("");
+	expect(existsSync(main)).toBe(true);
 });
 
 test("a lost project name, and settings that cannot be read, are a warning", async () => {
