@@ -194,5 +194,4 @@ exports.hasPassword = hasPassword;
 exports.parseUrl = parseUrl;
 exports.readAddress = readAddress;
 exports.timeoutIn = timeoutIn;
-exports.withoutSecrets = withoutSecrets;
 exports.expandHome = expandHome;

@@ -199,7 +199,6 @@ exports.PORTION_BYTES = PORTION_BYTES;
 exports.beginningOf = beginningOf;
 exports.checksumOfHash = checksumOfHash;
 exports.checksumOf = checksumOf;
-exports.decodeBatches = decodeBatches;
 exports.encodeBatch = encodeBatch;
 exports.readPortions = readPortions;
 exports.redactedRanges = redactedRanges;

@@ -11,8 +11,6 @@ const { entryOf, sha256, splitLines } = require("../base/lines.js");
 const PORTION_BYTES = 1024 * 1024;
 /** An entry is parsed as one string, so longer lines are no entries. */
 const LONGEST_LINE = constants.MAX_STRING_LENGTH;
-/** A buffer of this length is twice the longest line. The system reads up to 2 GiB at once. */
-const LONGEST_READ = 2 ** 30;
 /** The number of bytes before an offset that are compared. */
 const CHECKED_BYTES = 256;
 /**
@@ -29,7 +27,6 @@ const NEWLINE = 0x0a;
  * @param {number} length
  */
 async function readAt(file, offset, length) {
-	if (length > LONGEST_READ) throw new StoreError("failed", `${length} bytes are too many to be read at once`);
 	const bytes = Buffer.alloc(length);
 	for (let at = 0; at < length; ) {
 		const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
