@@ -212,8 +212,8 @@ function relink(link) {
 }
 
 /**
- * Warns if rules of a store do not apply to the new folder. With `--yes` nobody reads a warning, so `--force` must say
- * that sessions may lose their privacy.
+ * Warns if rules of a store do not apply to the new folder, or cannot be read. With `--yes` nobody reads a warning, so
+ * `--force` must say that sessions may lose their privacy.
  * @param {Renamed} renamed
  * @param {Options} options
  */
@@ -222,12 +222,15 @@ function checkRules(renamed, { json, yes, force, dryRun }) {
 	const about = (/** @type {string[]} */ dirs) =>
 		`${file} contains rules for ${renamed.from} that do not apply to ${renamed.to} (${dirs.join(", ")})`;
 	const pushed = "Sessions that were private would be pushed: first add the new directory to `private`";
-	if (hidden.length > 0 && yes && !force && !dryRun)
-		throw new CommandError(`${about(hidden)}. ${pushed}, or add --force`);
-	if (hidden.length > 0) writeWarning(`${about(hidden)}. ${pushed}`, Boolean(json));
+	const [problem, remedy] =
+		error === undefined
+			? [about(hidden), pushed]
+			: [`${file} cannot be read, so its rules may not apply to ${renamed.to}: ${error}`, "First correct the file"];
+	if (hidden.length > 0 || error !== undefined) {
+		if (yes && !force && !dryRun) throw new CommandError(`${problem}. ${remedy}, or add --force`);
+		writeWarning(`${problem}. ${remedy}`, Boolean(json));
+	}
 	if (named.length > 0) writeWarning(`${about(named)}. Add the new directory to \`projects\``, Boolean(json));
-	if (error !== undefined)
-		writeWarning(`${file} cannot be read, so its rules may not apply to the new directory: ${error}`, Boolean(json));
 }
 
 /**

@@ -282,7 +282,7 @@ function addChanging(program) {
 		.option(
 			"--force",
 			"include sessions that another process has locked, or that changed within the last minute; with --yes also " +
-				"sessions that are no longer private in the new folder",
+				"sessions that may no longer be private in the new folder",
 		)
 		.option(...DRY_RUN)
 		.option(...YES)

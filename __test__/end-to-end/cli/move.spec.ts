@@ -263,6 +263,24 @@ test("a lost project name, and settings that cannot be read, are a warning", asy
 		settings(at, text);
 		expect((await run(at, ["move", from, "--dry-run"])).err).toContain("session-store.json cannot be read");
 	}
-	settings(at, { private: [from] });
-	expect((await run(at, ["move", from, "--yes"])).code).toBe(1);
+});
+
+// Regression: they were only a warning, which nobody reads with --yes, so private sessions could be pushed.
+test("settings that cannot be read need --force with --yes", async () => {
+	const { at, from, main } = renamed();
+	for (const text of [`{ "private": ["${from}"], }`, "[", `{ "private": ["${from}"] }${" ".repeat(2 << 20)}`]) {
+		settings(at, text);
+		const refused = await run(at, ["move", from, "--yes"]);
+		expect(refused).toMatchObject({
+			code: 1,
+			out: "",
+			err: expect.stringMatching(/cannot be read.*or add --force\n$/s),
+		});
+		expect(existsSync(main)).toBe(true);
+	}
+	expect(await run(at, ["move", from, "--yes", "--force"])).toMatchObject({
+		code: 0,
+		err: expect.stringContaining("session-store.json cannot be read"),
+	});
+	expect(existsSync(main)).toBe(false);
 });
