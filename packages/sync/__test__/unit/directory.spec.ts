@@ -230,6 +230,36 @@ test("a torn end that has a redacted line is left to its host, whose next append
 	expect((await loadAll(open(path, "b"), SESSION)).lines).toHaveLength(2);
 });
 
+// Regression: the batch looked torn. So nobody named it, a redaction left secrets in the batches after it, and the next
+// append of its host cut all of them off.
+test.each([
+	["the newline that ends a batch", (log: string) => log.replace('"a1","parentId":null}\n', '"a1","parentId":null}\v')],
+	["its number of bytes", (log: string) => log.replace(/("clock":2,"bytes":)\d/, "$19")],
+])("a flipped bit in %s in the middle of a log is no torn end", async (_, flip) => {
+	const path = emptyDirectory();
+	const file = join(path, logOf("a"));
+	let after: string | undefined;
+	for (const line of entries("a", 4)) after = (await append(open(path), [line], after)).cursor;
+	const whole = readFileSync(file, "utf8");
+	const damaged = flip(whole);
+	expect([damaged.length, damaged === whole]).toEqual([whole.length, false]);
+	writeFileSync(file, damaged);
+	const page = await loadAll(open(path, "b"), SESSION);
+	expect([ids(page), page.problems]).toEqual([["a0"], [expect.objectContaining({ session: SESSION })]]);
+	expect(await failure(append(open(path), [entry("next")]))).toMatchObject({ code: "failed" });
+	expect(readFileSync(file, "utf8")).toBe(damaged);
+	const hashes = [entry("a1"), entry("a3")].map((line) => ({ hash: createHash("sha256").update(line).digest("hex") }));
+	await open(path, "b").redact(SESSION, hashes);
+	const redacted = readFileSync(file, "utf8");
+	expect(["a0", "a1", "a2", "a3"].filter((id) => redacted.includes(`"${id}"`))).toEqual(["a0", "a2"]);
+	expect(await failure(append(open(path), [entry("next")]))).toMatchObject({ code: "failed" });
+	// The batches after the damage wait until somebody restores the byte.
+	const restored = redacted.replace("\v", "\n").replace(/("clock":2,"bytes":)9/, "$14");
+	writeFileSync(file, restored);
+	expect((await append(open(path), [entry("next")], after)).stored).toBe(1);
+	expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(["a0", "a2", "next"]);
+});
+
 describe("an unusable batch is named, and only the rest of its log waits", () => {
 	const damages: [string, RegExp, (bytes: Buffer[]) => Buffer, string[]][] = [
 		[

@@ -22,6 +22,8 @@ const { LONGEST_READ, tooLargeError } = require("./log-objects.js");
 
 const NEWLINE = 0x0a;
 const BEGINNING = '{"sum":"';
+/** The text between a batch's sum, of 64 digits, and the sum before it. */
+const AFTER_SUM = '","prev":"';
 
 /** @param {string} text */
 const sumOf = (text) => sha256(Buffer.from(text)).toString("hex");
@@ -69,10 +71,14 @@ function decodeBatches(read, offset, of) {
 		if (content === 0) break;
 		const meta = parseMeta(bytes.subarray(start, content - 1));
 		if (!meta) return { batches, end: offset + start, fault: "it is not a batch", isLast: !hasBatch(bytes, content) };
-		const end = content + meta.bytes;
-		if (end > bytes.length || bytes[end - 1] !== NEWLINE) break;
+		// First, because a changed number of bytes would make the batch look torn.
 		const fault = faultOf(meta, of);
-		if (fault !== undefined) return { batches, end: offset + start, fault };
+		if (fault !== undefined) return { batches, end: offset + start, fault, isLast: false };
+		const end = content + meta.bytes;
+		if (bytes[end - 1] !== NEWLINE) {
+			if (!hasBatch(bytes, content)) break;
+			return { batches, end: offset + start, fault: "its last line does not end where the batch ends", isLast: false };
+		}
 		const lines = splitLines(bytes, content, end).map((line, nth) => ({ checksum: meta.lines[nth] ?? "", line }));
 		if (lines.length !== meta.lines.length)
 			return {
@@ -137,7 +143,9 @@ function faultOf(meta, { session, host }) {
 function parseMeta(text) {
 	const value = parse(text);
 	if (!isObject(value)) return undefined;
-	const { sum, prev, session, host, clock, bytes, lines } = value;
+	const { id, sum, prev, session, host, clock, bytes, lines } = value;
+	// An entry has an id.
+	if (id !== undefined) return undefined;
 	if (typeof sum !== "string" || typeof prev !== "string" || typeof session !== "string" || typeof host !== "string")
 		return undefined;
 	if (
@@ -154,6 +162,9 @@ function parseMeta(text) {
 /** Whether a batch begins somewhere after an offset. @param {Buffer} bytes @param {number} from */
 function hasBatch(bytes, from) {
 	for (let at = bytes.indexOf(BEGINNING, from); at >= 0; at = bytes.indexOf(BEGINNING, at + 1)) {
+		// Entries may contain the beginning many times, and parsing the rest of a long line each time would take long.
+		const after = at + BEGINNING.length + 64;
+		if (bytes.toString("latin1", after, after + AFTER_SUM.length) !== AFTER_SUM) continue;
 		const end = bytes.indexOf(NEWLINE, at);
 		if (end >= 0 && parseMeta(bytes.subarray(at, end))?.isIntact) return true;
 	}
@@ -178,6 +189,8 @@ function redactedRanges(bytes, of, redacted) {
 	for (let [at, next] = [0, 0]; at < to; at = next + 1) {
 		const newline = bytes.indexOf(NEWLINE, at);
 		next = newline < 0 ? bytes.length : newline;
+		// The newline before the next batch may be damaged.
+		if (at < end && end < next && bytes.indexOf(BEGINNING, end) === end) next = end - 1;
 		const line = bytes.subarray(at, next);
 		const meta = line.toString("latin1", 0, BEGINNING.length) === BEGINNING ? parseMeta(line) : undefined;
 		if (meta?.isIntact) {
