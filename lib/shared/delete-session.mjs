@@ -1,7 +1,7 @@
 // Deletes a session with all its files: into the trash, as pi does, or permanently if the command `trash` is not
 // installed. Unlike pi, it deletes nothing permanently if `trash` fails, because the user was asked about the trash. The manager's class is an argument, because the extension loads the addon at its first use.
 import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, realpathSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -65,11 +65,22 @@ export function useOf(manager, files) {
 	return undefined;
 }
 
-/** The size and time of each file. @param {string[]} files @returns {Record<string, string>} */
-export function statesOf(files) {
-	const states = files.map((file) => statSync(file, { throwIfNoEntry: false }));
-	return Object.fromEntries(files.map((file, at) => [file, `${states[at]?.size} ${states[at]?.mtimeMs}`]));
-}
+/**
+ * The state of each file, and of the file that it leads to if it is a symbolic link, to notice a change. The inode is
+ * compared, because a link may be replaced by the file that it led to, which has the same size and time.
+ * @param {string[]} files
+ * @returns {Record<string, string>}
+ */
+export const statesOf = (files) =>
+	Object.fromEntries(
+		files.map((file) => [file, [lstatSync, statSync].map((status) => stateOf(status(file, STATUS))).join(" ")]),
+	);
+
+const STATUS = /** @type {const} */ ({ bigint: true, throwIfNoEntry: false });
+
+/** @param {import("node:fs").BigIntStats | undefined} status */
+const stateOf = (status) =>
+	status && [status.mode & BigInt(constants.S_IFMT), status.dev, status.ino, status.size, status.mtimeNs].join();
 
 /**
  * The reason why a session may no longer be what a plan says, because minutes may pass until the user agrees. Undefined
@@ -85,7 +96,17 @@ export const changeOf = (manager, files, states) =>
 /** Whether the command `trash` is installed. */
 function hasTrash() {
 	const name = process.platform === "win32" ? "trash.exe" : "trash";
-	return (process.env.PATH ?? "").split(delimiter).some((dir) => dir !== "" && existsSync(join(dir, name)));
+	return (process.env.PATH ?? "").split(delimiter).some((dir) => dir !== "" && isProgram(join(dir, name)));
+}
+
+/** Whether a path is a file that can be executed. @param {string} path */
+function isProgram(path) {
+	try {
+		accessSync(path, constants.X_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
 }
 
 /**

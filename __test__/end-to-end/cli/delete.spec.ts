@@ -1,11 +1,15 @@
 // What `pi-sessions delete` deletes, and what it leaves alone.
 import {
 	appendFileSync,
+	copyFileSync,
 	existsSync,
 	mkdirSync,
+	mkdtempSync,
 	readdirSync,
 	readFileSync,
 	realpathSync,
+	renameSync,
+	rmSync,
 	symlinkSync,
 	utimesSync,
 	writeFileSync,
@@ -137,6 +141,18 @@ describe("deletes", () => {
 		expect([existsSync(link), existsSync(elsewhere)]).toEqual([false, true]);
 	});
 
+	// Regression: a folder with this name counted as the command, so the deletion failed.
+	test("permanently if `trash` on the path is a folder or cannot be executed", async () => {
+		const at = world();
+		for (const make of [mkdirSync, (path: string) => writeFileSync(path, "")]) {
+			const { path } = family(at);
+			const bin = mkdtempSync(join(at.cwd, "bin-"));
+			make(join(bin, "trash"));
+			expect(await good(at, ["delete", "family", "--yes"], { PATH: bin })).toContain(`deleted  ${path}\n`);
+			expect(existsSync(path)).toBe(false);
+		}
+	});
+
 	test("a subagent's session with the session that it belongs to, if both are named", async () => {
 		const at = world();
 		const { path } = family(at);
@@ -186,6 +202,43 @@ describe("leaves alone", () => {
 		expect([fresh, path].map(existsSync)).toEqual([true, true]);
 		await good(at, ["delete", "fresh", "family", "--yes", "--force"]);
 		expect([fresh, path].map(existsSync)).toEqual([false, false]);
+	});
+
+	// Regression: the preview said that the link's target stays, and then the only copy was deleted.
+	test("a link that was replaced by its target between the preview and the answer", async () => {
+		const at = world();
+		const link = old(at, "linked");
+		const target = join(at.cwd, "real.jsonl");
+		renameSync(link, target);
+		symlinkSync(target, link);
+		const { code, out } = await runInTerminal(
+			at,
+			["delete", "linked"],
+			{ PATH: "" },
+			300,
+			agreeAfter(() => renameSync(target, link)),
+		);
+		expect(out).toContain(`The file that it leads to stays: ${realpathSync(at.cwd)}/real.jsonl`);
+		expect(out).toContain(`${link}: it changed after it was listed`);
+		expect([code, existsSync(link)]).toEqual([1, true]);
+	});
+
+	// Regression: a link that was led elsewhere meanwhile was not noticed if both files had one size and time.
+	test("a link that leads to another file after the preview", async () => {
+		const at = world();
+		const link = old(at, "linked");
+		const [first, second] = ["first.jsonl", "second.jsonl"].map((name) => join(at.cwd, name)) as [string, string];
+		renameSync(link, first);
+		copyFileSync(first, second);
+		utimesSync(second, 1e9, 1e9);
+		symlinkSync(first, link);
+		const relink = (): void => {
+			rmSync(link);
+			symlinkSync(second, link);
+		};
+		const { code, out } = await runInTerminal(at, ["delete", "linked"], { PATH: "" }, 300, agreeAfter(relink));
+		expect(out).toContain("it changed after it was listed");
+		expect([code, existsSync(link)]).toEqual([1, true]);
 	});
 
 	test("a session that another process has locked, without --force", async () => {
