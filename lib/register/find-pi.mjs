@@ -1,10 +1,11 @@
 // Finds the installed pi for `pi-native`: from the variable, beside this package, by `pi` on the path, or beside the
 // running Node. It skips a pi that came with the working directory, because agents run in directories with strangers'
 // code, even if `npx`, `npm run` or a relative entry of the path leads to it.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir, constants as system } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
+import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { readSmall } from "../shared/read-small.mjs";
 import { manifestOf, PACKAGE_VARIABLE, print, Unfit } from "./package.mjs";
@@ -60,23 +61,39 @@ export function refuseLauncher(path, names) {
 	}
 }
 
+/** Whether Node can replace this process: not on Windows, and not before 22.15. */
+export const canReplaceProcess = process.execve !== undefined && process.platform !== "win32";
+
 /**
- * Runs a single-binary build of pi in place of this process, with its arguments. Where Node cannot replace a process (on
- * Windows, and before 22.15), this process waits for pi and ends as pi did.
+ * Runs a single-binary build of pi in place of this process, with its arguments. Where Node cannot replace a process,
+ * pi is its child: it receives the signals that end programs, and this process ends as pi does.
  * @param {string} path
- * @returns {never}
+ * @returns {Promise<never>}
  */
 export function startBinary(path) {
 	const reason = `${path} is a single-binary build of pi, whose session manager is compiled in`;
 	print(`pi-session-native: it runs on its own session manager, because ${reason}`);
 	const args = process.argv.slice(2);
-	if (process.execve && process.platform !== "win32")
+	if (process.execve && canReplaceProcess)
 		return process.execve(path, [path, ...args], /** @type {Record<string, string>} */ (process.env));
-	// Ctrl-C in a terminal is for pi, which decides whether it ends.
-	process.on("SIGINT", () => {});
-	const { error, signal, status } = spawnSync(path, args, { stdio: "inherit" });
-	if (error) throw new Unfit(`${path} cannot be started: ${error.message}`);
-	process.exit(status ?? 128 + (signal === null ? 0 : system.signals[signal]));
+	// A terminal, and Windows, send these two to pi as well. pi would end without its shutdown at the second one.
+	const isSentToBoth = process.platform === "win32" || [0, 1, 2].some((stream) => isatty(stream));
+	for (const signal of /** @type {const} */ (["SIGINT", "SIGHUP"]))
+		process.on(signal, () => isSentToBoth || child.kill(signal));
+	process.on("SIGTERM", () => child.kill());
+	const child = spawn(path, args, { stdio: "inherit" });
+	child.on("error", ({ message }) => {
+		print(`pi-session-native: ${path} cannot be started: ${message}`);
+		process.exit(1);
+	});
+	child.on("exit", (status, signal) => {
+		if (signal === null) process.exit(status ?? 1);
+		process.removeAllListeners(signal);
+		process.kill(process.pid, signal);
+		// Node ignores some signals that end pi.
+		process.exit(128 + system.signals[signal]);
+	});
+	return new Promise(() => {});
 }
 
 /**
@@ -218,7 +235,8 @@ function* candidates(name) {
 const commandNames = (name) => [...new Set([name.slice(name.lastIndexOf("/") + 1), "pi"])];
 
 /**
- * The installed pi. Throws `Unfit` if there is none, with a message that says what was found.
+ * The installed pi, or a promise while a single binary of pi runs. Throws `Unfit` if there is none, with a message that
+ * says what was found.
  * @param {import("./package.mjs").Packages} packages
  * @param {Settings} settings
  */
@@ -226,7 +244,7 @@ export function findPi(packages, settings) {
 	for (const folder of settings.folders) {
 		if (!existsSync(folder)) throw new Unfit(`${PACKAGE_VARIABLE} names a folder that does not exist: ${folder}`);
 		const real = realpathSync(folder);
-		if (statSync(real).isFile() && isBinary(real)) startBinary(real);
+		if (statSync(real).isFile() && isBinary(real)) return startBinary(real);
 		const pi = packages.in(real);
 		if (!pi) throw new Unfit(`${PACKAGE_VARIABLE} names a folder without a package.json: ${folder}`);
 		return pi;
@@ -243,7 +261,7 @@ export function findPi(packages, settings) {
 		}
 	}
 	const binary = commandsOnPath(names.flatMap(commandNames)).find((path) => isBinary(realpathSync(path)));
-	if (binary) startBinary(binary);
+	if (binary) return startBinary(binary);
 	throw new Unfit(
 		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +
 			`or name its folder in ${PACKAGE_VARIABLE}. A pi that came with the working directory is not used`,

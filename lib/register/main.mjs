@@ -123,9 +123,14 @@ export function registerMain() {
  * @param {Settings} settings
  */
 function startOthers({ given, real }, settings) {
-	const { isBinary, isNamedAsPi, refuseLauncher, startBinary } = require("./find-pi.mjs");
+	const { canReplaceProcess, isBinary, isNamedAsPi, refuseLauncher, startBinary } = require("./find-pi.mjs");
 	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));
-	if (isNamed && !real.endsWith(".node") && isBinary(real)) startBinary(real);
+	if (isNamed && !real.endsWith(".node") && isBinary(real)) {
+		// As a child it would run beside Node, which loads its file as a script after this module.
+		if (!canReplaceProcess)
+			throw new Unfit(`${real} is a single-binary build of pi, which this Node cannot run. Start ${real} itself`);
+		startBinary(real);
+	}
 	refuseLauncher(real, settings.names);
 }
 
@@ -134,11 +139,11 @@ function startOthers({ given, real }, settings) {
  */
 export async function startPi() {
 	module.enableCompileCache?.();
+	const settings = readEnvironment();
+	const known = (packages ??= new Packages(settings));
+	const { findPi } = require("./find-pi.mjs");
+	const pi = /** @type {Pi} */ (await orStop(() => findPi(known, settings)));
 	const url = orStop(() => {
-		const settings = readEnvironment();
-		packages ??= new Packages(settings);
-		const { findPi } = require("./find-pi.mjs");
-		const pi = /** @type {Pi} */ (findPi(packages, settings));
 		const folder = [BUNDLE, UNBUNDLED].find((folder) => pi.has(`${folder}cli.js`));
 		if (folder === undefined) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start. Install pi again`);
 		takeBefore(pi, folder);

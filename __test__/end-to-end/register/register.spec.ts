@@ -143,6 +143,16 @@ describe("a pi that is started", () => {
 		);
 	});
 
+	// Regression: it ran on when the process that waited for it was killed.
+	it("is not started as a single binary, on a Node that cannot replace a process", () => {
+		const cwd = scratch();
+		const binary = join(cwd, "pi");
+		cpSync("/bin/echo", binary);
+		const without = write(join(cwd, "without.mjs"), "delete process.execve;\n");
+		const outcome = node(["--import", without, "--import", register, binary, "text"], { cwd });
+		stopped(outcome, `${binary} is a single-binary build of pi, which this Node cannot run. Start ${binary} itself`);
+	});
+
 	// Regression: Node said nothing but SyntaxError.
 	it("is stopped, when a package manager's shell script starts it", () => {
 		const cwd = scratch();
