@@ -88,6 +88,20 @@ test("unusable settings are an error: the session is NOT private, and pi -p ends
 	expect([marked.code, marked.stdout]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
 });
 
+// Regression: "This session is NOT private", with exit code 1, after the session was made private.
+test("/private with an unusable address of a store says that the session is private", async () => {
+	const at = await machine(join(emptyDirectory(), "store"), []);
+	writeFileSync(at.settings, JSON.stringify({ store: "mysql://me@host/db" }), { mode: 0o600 });
+	const { code, stdout } = await print(at, "/private", { extension, env: at.env });
+	const [first, second] = stdout.split("\n");
+	expect([code, first, second]).toEqual([
+		0,
+		expect.stringContaining("This session is private: no store gets"),
+		expect.stringContaining("It is not known whether the store contains a part of it: "),
+	]);
+	expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toHaveLength(1);
+});
+
 // Regression: it said that no store gets the session, and not that none is named.
 test("/private without a store says that none is named, and counts for one that is named later", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);

@@ -22,42 +22,46 @@ export async function setPrivate(pi, args, ctx) {
 	if (file === undefined) return say(ctx, "This session has no file, so it is never pushed to a store.");
 	const agentDir = pi.getAgentDir();
 	const local = { session: ctx.sessionManager.getSessionId(), file, cwd: ctx.sessionManager.getCwd() };
+	const { makePrivate, makePublic, pushRules, storeAddress } = require("../machine/settings.js");
+	const { SETTINGS_FILE } = require("../machine/places.js");
+	const settings = safeLine(join(agentDir, SETTINGS_FILE));
+	/** @type {string | undefined} */
+	let address;
+	let isPrivate = false;
 	try {
-		const { makePrivate, makePublic, pushRules, storeAddress } = require("../machine/settings.js");
-		const { SETTINGS_FILE } = require("../machine/places.js");
-		const settings = safeLine(join(agentDir, SETTINGS_FILE));
-		const address = storeAddress(agentDir);
+		address = storeAddress(agentDir);
 		// Also if no store is named: a command may name one by --store, and another shell by PI_SYNC_STORE.
 		if (word === "on") await makePrivate(agentDir, local.session);
 		if (word === "off") await makePublic(agentDir, local.session);
-		const isPrivate = pushRules(agentDir).isPrivate(local);
-		showMark(ctx, isPrivate && address !== undefined);
-		if (isPrivate && word === "off")
-			return await say(
-				ctx,
-				`This session is still private: ${settings} lists its directory, or the session that it was forked from.`,
-				"error",
-			);
-		if (!isPrivate) return await say(ctx, `This session is not private: ${fateOf(address, agentDir)}`);
-		const lines = [
-			address === undefined
-				? `This session is private (private in ${settings}). No store is named now; one that you name later gets nothing of this session and its forks.`
-				: `This session is private: no store gets what is said in it and in its forks (private in ${settings}).`,
-		];
-		if (address !== undefined && wasStored(agentDir, address, local))
-			lines.push(
-				`The part that was stored before stays in the store until you run pi-sync delete ${safeLine(local.session)}.`,
-			);
-		await say(ctx, lines.join("\n"));
+		isPrivate = pushRules(agentDir).isPrivate(local);
 	} catch (error) {
-		const why = safeLine(error instanceof Error ? error.message : error);
-		await say(
+		const why = messageIn(error);
+		return say(
 			ctx,
 			word === "on" ? `This session is NOT private: ${why}` : `It is not known whether this session is private: ${why}`,
 			"error",
 		);
 	}
+	showMark(ctx, isPrivate && address !== undefined);
+	if (isPrivate && word === "off")
+		return say(
+			ctx,
+			`This session is still private: ${settings} lists its directory, or the session that it was forked from.`,
+			"error",
+		);
+	if (!isPrivate) return say(ctx, `This session is not private: ${fateOf(address, agentDir)}`);
+	if (address === undefined)
+		return say(
+			ctx,
+			`This session is private (private in ${settings}). No store is named now; one that you name later gets nothing of this session and its forks.`,
+		);
+	const isSo = `This session is private: no store gets what is said in it and in its forks (private in ${settings}).`;
+	const stored = storedPart(agentDir, address, local);
+	await say(ctx, stored === undefined ? isSo : `${isSo}\n${stored}`);
 }
+
+/** @param {unknown} error */
+const messageIn = (error) => safeLine(error instanceof Error ? error.message : error);
 
 /** What happens with a session that is not private. @param {string | undefined} address @param {string} agentDir */
 function fateOf(address, agentDir) {
@@ -66,11 +70,21 @@ function fateOf(address, agentDir) {
 	return readSettings(agentDir).push ? "what is said in it is stored." : "pi-sync push stores it.";
 }
 
-/** @param {string} agentDir @param {string} address @param {{ session: string, file: string }} local */
-function wasStored(agentDir, address, { session, file }) {
+/**
+ * The line about what the store contains of a private session; undefined if it contains nothing.
+ * @param {string} agentDir
+ * @param {string} address
+ * @param {{ session: string, file: string }} local
+ */
+function storedPart(agentDir, address, { session, file }) {
 	const { Notes } = require("../machine/notes.js");
 	const { notesIn } = require("../machine/places.js");
-	return new Notes(notesIn(agentDir), address, dirname(file)).has(session);
+	try {
+		if (!new Notes(notesIn(agentDir), address, dirname(file)).has(session)) return undefined;
+		return `The part that was stored before stays in the store until you run pi-sync delete ${safeLine(session)}.`;
+	} catch (error) {
+		return `It is not known whether the store contains a part of it: ${messageIn(error)}`;
+	}
 }
 
 /**
