@@ -4,9 +4,9 @@
 //   {"sum":"…","prev":"…","session":"…","host":"laptop","clock":7,"bytes":912,"lines":["<checksum of a line>", …]}
 //   {"type":"message","id":"…", …}
 //
-// `sum` is the checksum of the rest of that line. `prev` is the `sum` of the host's batch before, so that a reader notices
-// an older state that was restored. Each line has a checksum of its own, because a redaction overwrites a line with
-// spaces and changes nothing else.
+// `sum` is the SHA-256 of the other members as JSON. `prev` is the `sum` of the host's batch before, so that a reader
+// notices an older state that was restored. Each line has a checksum of its own, because a redaction overwrites a line
+// with spaces and changes nothing else.
 const { buffer, isCount, isObject, parse, sha256, splitLines } = require("../base/lines.js");
 const { LONGEST_READ, tooLargeError } = require("./log-objects.js");
 
