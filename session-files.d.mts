@@ -7,8 +7,8 @@
  */
 
 /**
- * Every session file that may contain copies of entries: in the directories of every working directory, in these
- * directories, and of subagents.
+ * Every file that may contain copies of entries: in the directories of every working directory, in these directories,
+ * and of subagents. In the folders beside the sessions it may be a file of another format.
  */
 export declare function everySessionFile(...dirs: (string | undefined)[]): string[];
 

@@ -62,12 +62,12 @@ export const sessionFolders = () => pathsIn(sessionsRoot()).filter(isDirectory);
 export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)]);
 
 /**
- * Every session file that may contain copies of entries: in the directories of every working directory, in these
- * directories, and of subagents.
+ * Every file that may contain copies of entries: in the directories of every working directory, in these directories,
+ * and of subagents. In the folders beside the sessions it may be a file of another format.
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFile(...dirs) {
-	return [...new Set([...new Set([undefined, ...dirs])].flatMap((dir) => allSessionFiles(dir)))];
+	return [...new Set([...new Set([undefined, ...dirs])].flatMap((dir) => filesOfSessions(dir, isAnyOfPi)))];
 }
 
 /**
@@ -79,7 +79,10 @@ export function everySessionFolder(...dirs) {
 	const named = [...new Set(dirs)].flatMap((dir) => (dir === undefined ? [] : [pathOf(dir)]));
 	const below = named.flatMap((dir) => {
 		const files = new Set(sessionFiles(dir));
-		const folders = [...[...files].map((file) => file.replace(/\.jsonl$/, "")), ...foldersOfMissing(dir, files)];
+		const folders = [
+			...[...files].map((file) => file.replace(/\.jsonl$/, "")),
+			...foldersOfMissing(dir, files, isAnyOfPi),
+		];
 		return folders.flatMap(foldersBelow);
 	});
 	return [...new Set([...sessionFolders().flatMap((dir) => [dir, ...foldersBelow(dir)]), ...named, ...below])];
@@ -103,10 +106,17 @@ function foldersBelow(path) {
  * whose session's file is missing, because pi deletes only that.
  * @param {string | undefined} dir
  */
-export function allSessionFiles(dir) {
+export const allSessionFiles = (dir) => filesOfSessions(dir, hasNameOfSession);
+
+/**
+ * The same. `isOfSession` decides which folders belong to sessions whose file is missing.
+ * @param {string | undefined} dir
+ * @param {(folder: string) => boolean} isOfSession
+ */
+function filesOfSessions(dir, isOfSession) {
 	const files = new Set(sessionFiles(dir));
 	const dirs = dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)];
-	const alone = dirs.flatMap((dir) => foldersOfMissing(dir, files)).flatMap(filesBelow);
+	const alone = dirs.flatMap((dir) => foldersOfMissing(dir, files, isOfSession)).flatMap(filesBelow);
 	return [...withSubagents([...files]), ...alone];
 }
 
@@ -114,23 +124,35 @@ export function allSessionFiles(dir) {
 export const withSubagents = (files) => files.flatMap((file) => [file, ...subagentFiles(file)]);
 
 /**
- * The folders in a directory that belong to sessions whose file is missing. In pi's own directories, `--path--`, each
- * folder belongs to a session. Another directory may contain anything, so there the folder must have the name that pi
- * gives to session files: a time and an id. The core has the same rule (listing/subagents.rs).
+ * The folders in a directory that belong to sessions whose file is missing.
  * @param {string} dir
  * @param {Set<string>} files every session file of the directory
+ * @param {(folder: string) => boolean} isOfSession
  */
-function foldersOfMissing(dir, files) {
-	const isPis = /^--.*--$/s.test(basename(dir));
+function foldersOfMissing(dir, files, isOfSession) {
 	return pathsIn(dir).filter(
 		(path) =>
 			path !== dir &&
 			!files.has(path) &&
 			!files.has(`${path}.jsonl`) &&
-			(isPis || /^\d{4}.*_/s.test(basename(path))) &&
+			isOfSession(path) &&
 			kindOf(path)?.isDirectory(),
 	);
 }
+
+/**
+ * Whether a folder has the name that pi gives to session files: a time and an id. The core has the same rule
+ * (listing/subagents.rs).
+ * @param {string} folder
+ */
+const hasNameOfSession = (folder) => /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_./s.test(basename(folder));
+
+/**
+ * Whether a folder may have copies of entries: it has a session's name, or it is in one of pi's own directories,
+ * `--path--`, where packages of subagents have folders for what subagents print.
+ * @param {string} folder
+ */
+const isAnyOfPi = (folder) => hasNameOfSession(folder) || /^--.*--$/s.test(basename(dirname(folder)));
 
 /** The session files of a session's subagents, in folders of any depth. @param {string} file */
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);

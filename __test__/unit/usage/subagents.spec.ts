@@ -1,5 +1,5 @@
 // What sessions of subagents used counts for the session that they are below.
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -140,14 +140,16 @@ describe("sessions of subagents", () => {
 	test("are by themselves after pi deleted only the file of their session", async () => {
 		ownAgent();
 		const dir = scratch();
-		const { main, run } = sessions(dir);
+		const { main } = sessions(dir);
+		const name = "2025-01-01T00-00-00-000Z_main";
+		renameSync(join(dir, "2025_main"), join(dir, name));
 		mkdirSync(join(dir, "node_modules"));
 		writeSession(join(dir, "node_modules"), [header({ id: "no" }), message("a", null, spent(100, at(2)))]);
 		rmSync(main);
 		const report = await usage({ sessionDir: dir, by: ["session", "project"] });
 		expect(report).toMatchObject({ sessions: 3, subagents: 0, total: { cost: 13 }, leftOut: { files: [] } });
 		expect(rows(report, "session")).toContainEqual({
-			key: join(run, "session.jsonl"),
+			key: join(dir, name, "abc/run-0/session.jsonl"),
 			cost: 7,
 			calls: 1,
 			subagents: 0,
@@ -156,13 +158,35 @@ describe("sessions of subagents", () => {
 		expect([await costs("/elsewhere"), await costs("/project")]).toEqual([7, 3]);
 	});
 
-	test("are by themselves in each directory of pi, whatever the name of their folder is", async () => {
+	// Regression: each folder in pi's own directories counted as a session's, and the recordings in `subagent-artifacts`
+	// were second sessions with the subagents' ids.
+	test("are not the recordings in folders beside the sessions, nor the files of folders that begin with a year", async () => {
 		const { agent } = ownAgent();
 		const dir = join(agent, "sessions/--project--");
-		mkdirSync(join(dir, "main/r1"), { recursive: true });
-		writeSession(join(dir, "main/r1"), [header({ id: "sub", cwd: "/there" }), message("a", null, spent(5, at(1)))]);
-		for (const _ of ["files", "catalog"]) expect((await usage({})).total.cost).toBe(5);
-		expect(api.SessionManager.findByIdPrefix("su").map(({ id }) => id)).toEqual(["sub"]);
+		const main = "2026-01-01T00-00-00-000Z_main";
+		const sub = [header({ id: "sub", cwd: "/there" }), message("a", null, spent(5, at(1)))];
+		const recorded = [header({ id: "sub" }), { type: "agent_start" }, { type: "agent_end" }];
+		for (const [folder, lines] of [
+			[`${main}/r1`, sub],
+			["subagent-artifacts", recorded],
+			["2024_photos/backup/deep", sub],
+			["2026-01-01T00-00-00-000Z_", sub],
+		] as const) {
+			mkdirSync(join(dir, folder), { recursive: true });
+			writeSession(join(dir, folder), lines as Json[]);
+		}
+		const file = join(dir, main, "r1/session.jsonl");
+		for (const _ of ["files", "catalog"])
+			expect(await usage({})).toMatchObject({ sessions: 1, total: { cost: 5 }, leftOut: { damagedLines: 0 } });
+		expect((await usage({ sessionDir: dir })).sessions).toBe(1);
+		expect(api.SessionManager.findByIdPrefix("su").map(({ path }) => path)).toEqual([file]);
+		const { allSessionFiles, everySessionFile } = (await import("../../../lib/shared/session-dir.mjs" as string)) as {
+			allSessionFiles: (dir?: string) => string[];
+			everySessionFile: (...dirs: string[]) => string[];
+		};
+		expect([allSessionFiles(), allSessionFiles(dir)]).toEqual([[file], [file]]);
+		// Redaction looks there, too, because the recordings repeat the subagents' texts.
+		expect(everySessionFile()).toContain(join(dir, "subagent-artifacts/session.jsonl"));
 	});
 
 	test("are by themselves where their session cannot be read", async () => {

@@ -8,7 +8,7 @@ use std::fs::FileType;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
-use crate::base::paths::{file_name, join, parent, resolve_from};
+use crate::base::paths::{join, parent, resolve_from};
 use crate::io::fs;
 use crate::io::open::is_exhausted;
 use crate::io::session_files::{session_file_name, ENDING};
@@ -39,7 +39,7 @@ pub(crate) fn subagent_files(
         let Ok([_, folders]) = list(dir)? else { continue };
         let is_whole = whole.contains(dir);
         waiting.extend(folders.into_iter().filter_map(|name| match names.get(name.as_str()) {
-            None if !is_whole || !is_of_session(dir, &name) => None,
+            None if !is_whole || !has_name_of_session(&name) => None,
             session => Some((join(dir, &name), session.copied())),
         }));
     }
@@ -65,13 +65,13 @@ pub(crate) fn subagent_files(
     Ok(files)
 }
 
-/// Whether a folder belongs to a session, if the session's file is missing. In pi's own directories, `--path--`, each
-/// folder does. Another directory may contain anything, so there the folder must have the name that pi gives to session
-/// files: a time and an id.
-fn is_of_session(dir: &str, name: &str) -> bool {
-    let dir = file_name(dir);
-    let has_time = || name.get(..4).is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()));
-    dir.starts_with("--") && dir.ends_with("--") || has_time() && name.contains('_')
+/// Whether a folder has the name that pi gives to session files: a time and an id. If the session's file is missing,
+/// only the name tells that a folder belongs to a session, because packages of subagents also have folders for other
+/// files beside the sessions.
+fn has_name_of_session(name: &str) -> bool {
+    const FORM: &[u8] = b"0000-00-00T00-00-00-000Z_";
+    let is_like = |(byte, form): (u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form };
+    name.len() > FORM.len() && name.bytes().zip(FORM).all(is_like)
 }
 
 /// The names of the session files in a folder, and of its folders. The outer error means that no file descriptor is
