@@ -1,6 +1,7 @@
 // The two entry points that run pi on this manager from its start: `--import …/register.mjs`, and the command
 // `pi-native`. Both import pi's exports before pi's own command does, and take over its class. If a script imports pi's
-// SDK, Node gets one line more at the end of the SDK's index: the only text of pi that is read.
+// SDK, Node gets one line more at the end of the SDK's index, and of a program that is imported beside it: the only texts
+// of pi that are read.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { resolve } from "node:path";
@@ -19,6 +20,8 @@ const HOOKED = /^(.*)\/(dist\/(?:bundle\/)?)(index|cli|rpc-entry)\.js$/;
 
 /** @type {Packages | undefined} */
 let packages;
+/** The URLs of the indexes that a script imports and that take over the class at their end. @type {Set<string>} */
+const indexes = new Set();
 
 /** Runs `work`; if pi cannot be started, prints why and ends the process. @template T @param {() => T} work */
 function orStop(work) {
@@ -70,15 +73,19 @@ export const takeIn = (dir, exported) => take(exported, /** @type {Pi} */ (packa
 
 /**
  * Takes over the class of a pi that a script imports: before one of its programs is loaded, or at the end of its index.
+ * Node cannot load the index by require while a script's import loads it: then the program imports it, too.
  * @type {import("node:module").LoadHookSync}
  */
 function load(url, context, next) {
 	const [, dir, folder, name] = HOOKED.exec(url.replace(/[?#].*$/, "")) ?? [];
 	const pi = dir?.startsWith("file:") ? packages?.in(fileURLToPath(dir)) : undefined;
-	if (pi && name !== "index") takeBefore(pi, /** @type {string} */ (folder));
+	const isIndexLoaded = indexes.has(`${dir}/${folder}index.js`);
+	if (pi && name !== "index" && !isIndexLoaded) takeBefore(pi, /** @type {string} */ (folder));
 	const loaded = next(url, context);
-	if (!pi || name !== "index" || loaded.format !== "module" || !loaded.source) return loaded;
+	if (!pi || (name !== "index" && !isIndexLoaded) || loaded.format !== "module" || !loaded.source) return loaded;
 	const text = Buffer.from(/** @type {Uint8Array} */ (loaded.source)).toString("utf8");
+	if (name !== "index") return { ...loaded, source: `${text}\nimport "./index.js";` };
+	indexes.add(url);
 	const line =
 		`import * as piExports from "./index.js";import { takeIn as piTakeIn } from ` +
 		`${JSON.stringify(import.meta.url)};piTakeIn(${JSON.stringify(pi.dir)}, piExports);`;

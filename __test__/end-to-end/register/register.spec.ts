@@ -298,6 +298,22 @@ describe("a script that uses the SDK", () => {
 		ours(sdk(`await import("@earendil-works/pi-coding-agent/rpc-entry");`));
 	});
 
+	// Regression: a line said that pi runs on its own manager, and it ran on ours.
+	it.each(["dist/", "dist/bundle/"])("gets it where it imports the index and a program of %s together", (folder) => {
+		const [index, cli] = ["index", "cli"].map(
+			(name) => `"./node_modules/@earendil-works/pi-coding-agent/${folder}${name}.js"`,
+		);
+		const [first, second] = [`import { SessionManager } from ${index};`, `import ${cli};`];
+		const together = (one?: string, other?: string) =>
+			`const [one, other] = await Promise.all([import(${one}), import(${other})]);
+			const { SessionManager } = { ...one, ...other };`;
+		for (const text of [first + second, second + first, together(index, cli), together(cli, index)]) {
+			const outcome = sdk(`${text}\n${SHOW}`);
+			expect(ours(outcome)).toMatchObject({ args: [] });
+			expect(outcome.stdout.split("\n").at(-2), text).toBe("0 true");
+		}
+	});
+
 	it("gets it by require, too", () => {
 		const text = `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)("./node_modules/@earendil-works/pi-coding-agent/dist/index.js");\n${SHOW}`;
 		expect(sdk(text)).toEqual(replaced);
