@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { CATALOG_WARNING, deleteSession, planDeletion } from "../shared/delete-session.mjs";
-import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
+import { age, clip, count, counted, safeLine, size } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { confirmed } from "./confirm.mjs";
 import { existingSessionDir, workingDirectory } from "./dir-options.mjs";
@@ -145,8 +145,14 @@ function preview(planned) {
 	return [...shown, ...links, ...planned.flatMap(staying)];
 }
 
-/** Lines about the files beside a session's subagents that are not deleted. @param {{ stays: string[] }} planned */
-const staying = ({ stays }) => stays.map((path) => `stays: ${safeLine(path)}, which is not a session`);
+/** The most files that are named, so that the question stays on the screen. `--json` names all. */
+const MOST_NAMED = 10;
+
+/** Lines about the files beside a session's subagents that are not deleted. @param {{ path: string, stays: string[] }} planned */
+const staying = ({ path, stays }) =>
+	stays.length > MOST_NAMED
+		? [`stay: ${count(stays.length)} files in ${safeLine(path.replace(/\.jsonl$/, ""))}, which are not sessions`]
+		: stays.map((file) => `stays: ${safeLine(file)}, which is not a session`);
 
 /** @param {Planned[]} planned */
 function questionOf({ length, 0: first }) {
@@ -178,6 +184,6 @@ function done(planned, options) {
 function described({ path, stays, isInTrash, isCatalogClean, error }) {
 	if (error !== undefined) return `${paint.red("not deleted")}  ${safeLine(path)}: ${safeLine(error)}`;
 	const catalog = isCatalogClean ? "" : `\n  ${CATALOG_WARNING}`;
-	const others = staying({ stays }).map((line) => `\n  ${line}`);
+	const others = staying({ path, stays }).map((line) => `\n  ${line}`);
 	return `${paint.green(isInTrash ? "moved to the trash" : "deleted")}  ${safeLine(path)}${others.join("")}${catalog}`;
 }

@@ -336,6 +336,20 @@ describe("leaves alone", () => {
 		expect(existsSync(path)).toBe(false);
 	});
 
+	// Regression: the lines about 300 files that stay drowned the question.
+	test("many files in a session's folder, which are counted and not named", async () => {
+		const at = world();
+		const { own } = family(at);
+		const folder = own[1] as string;
+		for (let n = 0; n < 11; n++) writeFileSync(join(folder, `${n}_out.md`), "x");
+		const stays = `stay: 11 files in ${folder}, which are not sessions\n`;
+		const preview = await good(at, ["delete", "family", "--dry-run"]);
+		expect([preview.includes(stays), preview.includes("_out.md")]).toEqual([true, false]);
+		expect((await goodJson(at, ["delete", "family", "--dry-run"])).sessions[0].stays).toHaveLength(11);
+		expect(await good(at, ["delete", "family", "--yes"])).toContain(`  ${stays}`);
+		expect(readdirSync(folder)).toContain("0_out.md");
+	});
+
 	test("everything, where nobody answers, or the answer is no", async () => {
 		const at = world();
 		const path = old(at, "s-1");
