@@ -12,7 +12,7 @@ import {
 	statSync,
 	writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { tryLockFile } from "../../index.mjs";
 import { replaceFile } from "../shared/replace-file.js";
 import { CommandError } from "./errors.mjs";
@@ -65,7 +65,8 @@ async function writeWhole(path, pieces, force) {
 	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
 		throw new CommandError(`The directory does not exist: ${dir}`);
 	sweep(dir);
-	const draft = join(dir, `${PREFIX}${randomUUID().replaceAll("-", "")}${SUFFIX}`);
+	// Absolute, because the lock would take a directory named ~ for the home directory.
+	const draft = resolve(dir, `${PREFIX}${randomUUID().replaceAll("-", "")}${SUFFIX}`);
 	const off = onSignal(() => rmSync(draft, { force: true }));
 	const release = lockDraft(draft);
 	try {

@@ -235,6 +235,17 @@ test("a redaction removes the draft of a killed fork or export, and leaves a liv
 	expect(drafts()).toEqual([]);
 });
 
+// Regression: the draft was locked in the home directory, where an empty file stayed.
+test("a directory named ~ is no home directory", async () => {
+	const at = world();
+	put(at, "s-1", [message("a", null, user("hello"))]);
+	mkdirSync(join(at.cwd, "~"));
+	const HOME = join(at.cwd, "home");
+	mkdirSync(HOME);
+	await good(at, ["export", "s-1", "-o", "./~/copy.md"], { HOME, USERPROFILE: HOME });
+	expect([readdirSync(join(at.cwd, "~")), readdirSync(HOME)]).toEqual([["copy.md"], []]);
+});
+
 // Regression: it did not look at its source again, so a redaction that ended meanwhile did not see the fork.
 test("a fork of an old session that is redacted meanwhile is made of the redacted one", async () => {
 	const at = world();
