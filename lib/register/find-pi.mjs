@@ -1,5 +1,5 @@
 // Finds the installed pi for `pi-native`: from the variable, beside this package, by `pi` on the path, or beside the
-// running Node. It skips a pi that came with the working directory, because agents run in directories with strangers'
+// running Node. It skips a pi in the project of the working directory, because agents run in directories with strangers'
 // code, even if `npx`, `npm run` or a relative entry of the path leads to it.
 import { spawn } from "node:child_process";
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
@@ -141,11 +141,16 @@ function workingDirectory() {
 /** Whether a path is a directory or below it. @param {string} path @param {string} dir */
 const isWithin = (path, dir) => `${path}${sep}`.startsWith(dir.endsWith(sep) ? dir : dir + sep);
 
-/** Files and directories that mark the directory of a project. */
+/**
+ * Files and directories that mark the directory of a project. No list is complete, but we do not skip everything in the
+ * directories above the working directory, because users also install programs there: mise in `~/.local/share` beside
+ * chezmoi's repository, pnpm in `~/Library` beside the folders of iCloud, Node on a data disk beside the projects.
+ */
 const MARKS = [
-	...[".git", ".hg", ".jj", ".svn", "package.json", "pyproject.toml"],
+	...[".git", ".hg", ".jj", ".svn", "package.json"],
 	// Their tools put directories of the project on the path.
-	...[".envrc", "mise.toml", ".mise.toml"],
+	...[".direnv", ".envrc", ".mise.toml", ".tool-versions", "flake.nix", "mise.toml", "shell.nix"],
+	...[".venv", "Pipfile", "pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "venv"],
 ];
 
 /**
@@ -260,7 +265,10 @@ export function findPi(packages, settings) {
 			if (pi?.name === name) return pi;
 		}
 	}
-	const binary = commandsOnPath(names.flatMap(commandNames)).find((path) => isBinary(realpathSync(path)));
+	const binary = commandsOnPath(names.flatMap(commandNames)).find((path) => {
+		const real = realpathSync(path);
+		return isBinary(real) && !isOfWorkingDirectory(real);
+	});
 	if (binary) return startBinary(binary);
 	throw new Unfit(
 		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +

@@ -245,6 +245,16 @@ describe("pi-native starts nothing", () => {
 		refused(run(cwd, bare(join(outer, "bin"))), "no pi is installed");
 	});
 
+	// Regression: only a package was looked up behind its link, so a stranger's binary was started.
+	it("that is a single binary in the working directory, though a link elsewhere leads there", () => {
+		const outer = scratch();
+		const [cwd, bin, home] = ["clone", "bin", "user"].map((name) => join(outer, name)) as [string, string, string];
+		for (const path of [cwd, bin, home]) mkdirSync(path);
+		cpSync("/bin/echo", join(cwd, "pi"));
+		symlinkSync(join(cwd, "pi"), join(bin, "pi"));
+		refused(run(cwd, { ...bare(bin), HOME: home }), "no pi is installed");
+	});
+
 	it("that lies in the working directory under the name of a variable of the user's own launcher", () => {
 		const cwd = scratch();
 		const evil = 'console.log("a stranger\'s code runs");\n';
@@ -289,16 +299,18 @@ describe("pi-native starts nothing", () => {
 	});
 
 	// Regression: a project without a repository was only its folder in which pi-native was started.
-	it("that is in a project that only a file of direnv, mise or Python marks", () => {
-		for (const mark of [".envrc", "mise.toml", ".mise.toml", "pyproject.toml"]) {
+	it("that is in a project that only a file of direnv, mise, asdf, Nix or Python marks", () => {
+		const tools = [".direnv", ".envrc", ".mise.toml", ".tool-versions", "flake.nix", "mise.toml", "shell.nix"];
+		const python = [".venv", "Pipfile", "pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "venv"];
+		for (const mark of [...tools, ...python]) {
 			const outer = scratch();
 			const [home, clone] = [join(outer, "user"), join(outer, "clone")];
 			const cwd = join(clone, "sub");
-			for (const path of [home, cwd, join(clone, ".venv/bin")]) mkdirSync(path, { recursive: true });
+			for (const path of [home, cwd, join(clone, "env/bin")]) mkdirSync(path, { recursive: true });
 			write(join(clone, mark), "");
-			const dir = fakePi(moduleDir(join(clone, ".venv/lib")));
-			symlinkSync(join(dir, "dist/bundle/cli.js"), join(clone, ".venv/bin/pi"));
-			refused(run(cwd, { ...bare(join(clone, ".venv/bin")), HOME: home }), "no pi is installed");
+			const dir = fakePi(moduleDir(join(clone, "env/lib")));
+			symlinkSync(join(dir, "dist/bundle/cli.js"), join(clone, "env/bin/pi"));
+			refused(run(cwd, { ...bare(join(clone, "env/bin")), HOME: home }), "no pi is installed");
 		}
 	});
 
