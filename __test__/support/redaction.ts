@@ -93,7 +93,7 @@ export async function removesTemporaryFiles({ good }: RedactCommand): Promise<vo
 	writeFileSync(join(others[1] as string, "x.jsonl"), "");
 	const left = [dir, ...others].map((one) => join(one, name));
 	for (const path of left) writeFileSync(path, readFileSync(file));
-	const clean = join(dir, ".pi-session-1.tmp");
+	const clean = join(dir, `.pi-session-${"1".repeat(32)}.tmp`);
 	writeFileSync(clean, "nothing of it");
 	const said = (verb: string, out: string): number =>
 		out.match(new RegExp(`^${verb} {2}\\S+: 1 temporary file of killed processes$`, "gm"))?.length ?? 0;

@@ -12,7 +12,7 @@ import {
 	statSync,
 	writeSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { tryLockFile } from "../../index.mjs";
 import { replaceFile } from "../shared/replace-file.js";
 import { CommandError } from "./errors.mjs";
@@ -20,11 +20,13 @@ import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
 
 /**
- * The beginning and the end of the names of drafts: those of the library's temporary files, which redactions and other
- * writers remove after their process was killed.
+ * A name of a draft: that of a temporary file of the library, so that redactions and other writers remove it after its
+ * process was killed.
  */
-const [PREFIX, SUFFIX] = [".pi-session-", ".tmp"];
-/** A draft older than this belongs to a process that was killed. */
+const draftName = () => `.pi-session-${randomUUID().replaceAll("-", "")}.tmp`;
+/** Other names with this beginning and end may belong to the user. */
+const DRAFT = /^\.pi-session-[0-9a-f]{32}\.tmp$/;
+/** A draft younger than this may belong to a process that has not locked it yet, or cannot. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 
 /**
@@ -66,7 +68,7 @@ async function writeWhole(path, pieces, force) {
 		throw new CommandError(`The directory does not exist: ${dir}`);
 	sweep(dir);
 	// Absolute, because the lock would take a directory named ~ for the home directory.
-	const draft = resolve(dir, `${PREFIX}${randomUUID().replaceAll("-", "")}${SUFFIX}`);
+	const draft = resolve(dir, draftName());
 	const off = onSignal(() => rmSync(draft, { force: true }));
 	const release = lockDraft(draft);
 	try {
@@ -102,13 +104,22 @@ function lockDraft(draft) {
 /** Removes drafts that killed processes have left in a directory. @param {string} dir */
 function sweep(dir) {
 	try {
-		for (const name of readdirSync(dir).filter((name) => name.startsWith(PREFIX) && name.endsWith(SUFFIX))) {
-			const path = join(dir, name);
-			if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > ABANDONED_MS)
-				rmSync(path, { force: true });
-		}
+		for (const name of readdirSync(dir).filter((name) => DRAFT.test(name))) removeAbandoned(resolve(dir, name));
 	} catch {
-		// If the draft belongs to another user, we leave it.
+		// A directory that cannot be read may still be written to.
+	}
+}
+
+/** Removes a draft if it is old and no process has its lock. @param {string} path absolute */
+function removeAbandoned(path) {
+	try {
+		const found = lstatSync(path);
+		if (!found.isFile() || Date.now() - found.mtimeMs < ABANDONED_MS) return;
+		const release = tryLockFile(path);
+		if (release) rmSync(path, { force: true });
+		release?.();
+	} catch {
+		// A draft of another user, or on a file system without locks, stays.
 	}
 }
 

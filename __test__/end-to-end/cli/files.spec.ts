@@ -135,11 +135,32 @@ describe("a file is whole or not there", () => {
 	test("what a killed export left is removed by one on another day", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
-		const left = join(at.cwd, ".pi-session-01.tmp");
+		const left = join(at.cwd, `.pi-session-${"01".repeat(16)}.tmp`);
 		writeFileSync(left, "half");
 		utimesSync(left, 0, 0);
 		expect(await way(at, source, WAYS[0])).toMatchObject({ code: 0 });
 		expect(readdirSync(at.cwd)).toEqual([WAYS[0][1]]);
+	});
+
+	// Regression: an export removed old files of the user whose names began and ended as the names of drafts do.
+	test("an export removes no file of the user, no link and no draft of a living process", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		const draft = (digit: string): string => `.pi-session-${digit.repeat(32)}.tmp`;
+		const [locked, folder, link] = ["a", "b", "c"].map(draft) as [string, string, string];
+		const others = [".pi-session-my notes.tmp", draft("A"), `.pi-session-${"d".repeat(33)}.tmp`];
+		for (const name of [locked, ...others]) writeFileSync(join(at.cwd, name), "precious");
+		mkdirSync(join(at.cwd, folder));
+		symlinkSync(others[0] as string, join(at.cwd, link));
+		for (const name of [locked, folder, ...others]) utimesSync(join(at.cwd, name), 0, 0);
+		const release = api.tryLockFile(join(at.cwd, locked));
+		expect(release).toBeTypeOf("function");
+		try {
+			expect(await way(at, source, WAYS[0])).toMatchObject({ code: 0, err: "" });
+		} finally {
+			release?.();
+		}
+		expect(readdirSync(at.cwd).sort()).toEqual([locked, folder, link, ...others, WAYS[0][1]].sort());
 	});
 
 	test("--force replaces an existing file by a private one, and keeps a link to it", async () => {

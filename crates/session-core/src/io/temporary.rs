@@ -10,9 +10,16 @@ use std::path::{Path, PathBuf};
 use super::fs;
 use super::open;
 
-/// The start and the end of each temporary file's name.
-pub(crate) const PREFIX: &str = ".pi-session-";
-pub(crate) const SUFFIX: &str = ".tmp";
+/// The start and the end of each temporary file's name. Between them are the digits of a random UUID.
+const PREFIX: &str = ".pi-session-";
+const SUFFIX: &str = ".tmp";
+
+/// Whether a file has a name that [`Temporary`] creates. Other names with this start and end may belong to the user.
+pub(crate) fn is_name(name: &str) -> bool {
+    let digits = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+    digits
+        .is_some_and(|digits| digits.len() == 32 && digits.bytes().all(|one| matches!(one, b'0'..=b'9' | b'a'..=b'f')))
+}
 
 /// How often we create a temporary file that another process removes at once.
 const TRIES: usize = 100;

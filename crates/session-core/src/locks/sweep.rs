@@ -12,7 +12,7 @@ use super::lock_file;
 use crate::base::threads::locked;
 use crate::io::fs;
 use crate::io::open::{self, Access};
-use crate::io::temporary::{PREFIX, SUFFIX};
+use crate::io::temporary;
 
 /// The directories that this process has swept.
 static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
@@ -47,8 +47,7 @@ pub(crate) fn abandoned(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn is_temporary(entry: &DirEntry) -> bool {
-    let has_name = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-    entry.file_name().to_str().is_some_and(has_name) && entry.file_type().is_ok_and(|kind| kind.is_file())
+    entry.file_name().to_str().is_some_and(temporary::is_name) && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
 /// Removes a temporary file. False if a living process writes it. Fails also where files cannot be locked.
@@ -78,5 +77,28 @@ mod tests {
         sweep(dir.path());
         let left: Vec<_> = std::fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
         assert_eq!(left, ["other.jsonl.lock"]);
+    }
+
+    /// Regression: a file of the user was removed because its name began and ended as the names of temporary files do.
+    #[test]
+    fn a_file_of_the_user_with_a_similar_name_stays_after_the_sweep() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        let digits = "0123456789abcdef".repeat(2);
+        let ours = format!(".pi-session-{digits}.tmp");
+        let others = [
+            ".pi-session-my notes.tmp".to_owned(),
+            ".pi-session-.tmp".to_owned(),
+            format!(".pi-session-{}.tmp", digits.to_uppercase()),
+            format!(".pi-session-{digits}0.tmp"),
+            format!("{ours}.tmp"),
+            format!("x{ours}"),
+        ];
+        for name in others.iter().chain([&ours]) {
+            std::fs::write(at(name), "precious").expect("written");
+        }
+        assert_eq!(abandoned(dir.path()), [at(&ours)]);
+        sweep(dir.path());
+        assert!(!at(&ours).exists() && others.iter().all(|name| at(name).exists()));
     }
 }

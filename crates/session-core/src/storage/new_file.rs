@@ -234,11 +234,12 @@ mod tests {
     fn temporary_files_of_dead_processes_are_removed_and_no_others() {
         let dir = tempfile::tempdir().expect("a directory");
         let at = |name: &str| dir.path().join(name);
-        for name in [".pi-session-0.tmp", "pi-session-1.tmp", ".pi-session-2.jsonl", "other.tmp"] {
-            std::fs::write(at(name), "left").expect("written");
+        let [first, second] = ["0", "3"].map(|digit| at(&format!(".pi-session-{}.tmp", digit.repeat(32))));
+        for path in [&first, &at("pi-session-1.tmp"), &at(".pi-session-2.jsonl"), &at("other.tmp")] {
+            std::fs::write(path, "left").expect("written");
         }
         let alive = Temporary::beside(&at("x")).expect("created");
-        std::fs::write(at(".pi-session-3.tmp"), "left").expect("written");
+        std::fs::write(&second, "left").expect("written");
         sweep(dir.path());
         let mut names: Vec<_> = std::fs::read_dir(dir.path())
             .expect("read")
@@ -247,6 +248,6 @@ mod tests {
         names.sort();
         assert_eq!(names.len(), 4, "{names:?}");
         drop(alive);
-        assert!(!at(".pi-session-0.tmp").exists() && !at(".pi-session-3.tmp").exists());
+        assert!(!first.exists() && !second.exists());
     }
 }

@@ -600,6 +600,10 @@ fn where_a_file_has_the_entry_of_a_line_its_own_line_takes_the_place() {
     assert_eq!(changed.len(), expected.len());
 }
 
+/// Names of temporary files.
+const FIRST: &str = ".pi-session-00000000000000000000000000000001.tmp";
+const SECOND: &str = ".pi-session-00000000000000000000000000000002.tmp";
+
 /// Regression: what a killed repair, fork or pull had written stayed where this process had swept before, and nothing was said to be left.
 #[test]
 fn temporary_files_of_dead_processes_are_removed_by_each_redaction() {
@@ -608,7 +612,7 @@ fn temporary_files_of_dead_processes_are_removed_by_each_redaction() {
     let at = |name: &str| dir.path().join(name);
     let mut alive = Temporary::beside(Path::new(&path)).expect("made");
     std::io::Write::write_all(&mut alive, b"swordfish").expect("written");
-    for name in [".pi-session-1.tmp", ".pi-session-2.tmp"] {
+    for name in [FIRST, SECOND] {
         fs::write(at(name), "swordfish").expect("written");
         fs::write(at("other.tmp"), "swordfish").expect("written");
         let removed = vec![at(name).to_str().expect("text").to_owned()];
@@ -629,7 +633,7 @@ fn what_temporary_files_hold_that_cannot_be_removed_is_left() {
     use crate::io::fs::faults::{on_file_system, FileSystem};
     use crate::io::fs::FsCall;
     let (dir, path) = file(&[r#"{"type":"custom","id":"a","parentId":null,"data":"swordfish"}"#]);
-    fs::write(dir.path().join(".pi-session-1.tmp"), "swordfish\nother\n{\"data\":\"swordfish\"}").expect("written");
+    fs::write(dir.path().join(FIRST), "swordfish\nother\n{\"data\":\"swordfish\"}").expect("written");
     for refused in [&[(FsCall::Lock, libc::ENOTSUP)], &[(FsCall::Remove, libc::EACCES)]] {
         let left = on_file_system(FileSystem { refused, ..FileSystem::PLAIN }, || {
             redact(dir.path(), &text("swordfish"), false).expect("read").left
@@ -644,12 +648,12 @@ fn what_temporary_files_hold_that_cannot_be_removed_is_left() {
 fn the_temporary_files_of_a_directory_are_removed_without_a_session() {
     let dir = tempfile::tempdir().expect("a directory");
     let at = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
-    for (name, content) in [(".pi-session-1.tmp", "{\"data\":\"sword\\u0066ish\"}"), (".pi-session-2.tmp", "other")] {
+    for (name, content) in [(FIRST, "{\"data\":\"sword\\u0066ish\"}"), (SECOND, "other")] {
         fs::write(at(name), content).expect("written");
     }
     for (is_dry_run, files) in [(true, 2), (false, 0)] {
         let report = redact(dir.path(), &text("swordfish"), is_dry_run).expect("read");
-        let expected = RedactReport { temporary_files: vec![at(".pi-session-1.tmp")], ..RedactReport::default() };
+        let expected = RedactReport { temporary_files: vec![at(FIRST)], ..RedactReport::default() };
         assert_eq!(report, expected);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), files);
     }
