@@ -32,15 +32,14 @@ const NAMES = Object.keys(STATICS);
 /** The number of sessions whose texts are read at a time, so that few of them wait for JavaScript's thread. */
 const READ_BATCH = 32;
 
-/**
- * The property of our statics that contains pi's own static. All copies of this file in a process share the symbol and
- * the state.
- */
+/** The property of our statics that contains pi's own static, in all versions of this package. */
 const OWN = Symbol.for("pi-session-native.own");
+/** All copies of this file in a process share the state under this symbol. Its number changes with the state's shape. */
+const STATE = Symbol.for("pi-session-native.takeover.2");
 /** @type {any} */
 const globals = globalThis;
 /** @type {{ taken: WeakMap<object, Takeover>, said: Set<string> }} */
-const shared = (globals[Symbol.for("pi-session-native.takeover")] ??= { taken: new WeakMap(), said: new Set() });
+const shared = (globals[STATE] ??= { taken: new WeakMap(), said: new Set() });
 
 /**
  * Takes over the class that a pi exports, and returns the function that undoes it. If there are several callers, the
@@ -60,12 +59,11 @@ export function takeOver(pi, { warn, onTaken = () => {}, load = library }) {
 		shared.said.add(line);
 	};
 	if (!shared.taken.get(holder)?.isOn) {
-		const reason = reasonAgainst(holder);
-		if (reason) {
-			say(refusal(pi, reason));
+		const line = begin(pi, load);
+		if (line) {
+			say(line);
 			return () => {};
 		}
-		shared.taken.set(holder, new Takeover(pi, load));
 		onTaken();
 	}
 	const takeover = /** @type {Takeover} */ (shared.taken.get(holder));
@@ -75,6 +73,33 @@ export function takeOver(pi, { warn, onTaken = () => {}, load = library }) {
 		takeover.users.delete(say);
 	};
 }
+
+/**
+ * Takes over a class, or changes nothing and returns a line that says why.
+ * @param {Pi} pi
+ * @param {(pi: Pi) => Library} load
+ */
+function begin(pi, load) {
+	const takeover = new Takeover(pi, load);
+	try {
+		const reason = reasonAgainst(pi.SessionManager);
+		if (reason) return refusal(pi, reason);
+		if (isTakenByOtherVersion(pi.SessionManager))
+			return "pi-session-native: another version of this package has taken over SessionManager before, and is used";
+		takeover.begin();
+	} catch (error) {
+		takeover.end();
+		return refusal(pi, firstLine(error));
+	}
+	shared.taken.set(pi.SessionManager, takeover);
+	return undefined;
+}
+
+/** The first line of an error's message. @param {unknown} error */
+const firstLine = (error) => (error instanceof Error ? error.message : String(error)).split("\n", 1)[0];
+
+/** Whether statics of a class belong to a takeover that is not in our state. @param {any} holder */
+const isTakenByOtherVersion = (holder) => !shared.taken.has(holder) && NAMES.some((name) => holder[name][OWN]);
 
 /** @param {Pi} pi @param {string} reason */
 const refusal = ({ VERSION }, reason) =>
@@ -133,11 +158,17 @@ class Takeover {
 	constructor(pi, loadLibrary) {
 		this.#pi = pi;
 		this.#loadLibrary = loadLibrary;
-		const holder = pi.SessionManager;
-		const former = shared.taken.get(holder);
-		this.manager = former?.manager;
-		if (!former) recogniseOurs(holder);
-		for (const name of NAMES) this.#define(name, this.#replacement(name, own(holder[name])));
+		this.manager = shared.taken.get(pi.SessionManager)?.manager;
+	}
+
+	/** Replaces pi's statics. Throws if the class accepts only some of the changes; then `end` undoes them. */
+	begin() {
+		const holder = this.#pi.SessionManager;
+		for (const name of NAMES) {
+			if (!this.#define(name, this.#replacement(name, own(holder[name]))))
+				throw new Error(`SessionManager.${name} cannot be replaced`);
+		}
+		if (!shared.taken.has(holder)) recogniseOurs(holder);
 	}
 
 	/** Restores pi's own statics, except statics that another program has replaced since. */
@@ -146,7 +177,7 @@ class Takeover {
 		this.isOn = false;
 		this.#reading.abort();
 		for (const name of NAMES) {
-			const current = this.#pi.SessionManager[name];
+			const current = attempt(() => this.#pi.SessionManager[name]);
 			if (!current?.[OWN])
 				this.#say(`pi-session-native: another program has replaced SessionManager.${name}, so its replacement stays`);
 			else if (!this.#define(name, own(current)))
@@ -161,12 +192,8 @@ class Takeover {
 
 	/** Whether the class accepts a static. @param {string} name @param {Function} value */
 	#define(name, value) {
-		return Reflect.defineProperty(this.#pi.SessionManager, name, {
-			value,
-			writable: true,
-			enumerable: false,
-			configurable: true,
-		});
+		const property = { value, writable: true, enumerable: false, configurable: true };
+		return attempt(() => Reflect.defineProperty(this.#pi.SessionManager, name, property)) ?? false;
 	}
 
 	/** @param {string} name @param {Function} piOwn */
@@ -198,8 +225,7 @@ class Takeover {
 			this.manager ??= this.#load();
 			return this.#isSameDir(name, args) ? this.manager : undefined;
 		} catch (error) {
-			const reason = (error instanceof Error ? error.message : String(error)).split("\n", 1)[0];
-			this.#say(refusal(this.#pi, reason.replace(/^pi-session-native: /, "")));
+			this.#say(refusal(this.#pi, firstLine(error).replace(/^pi-session-native: /, "")));
 			this.end();
 			return undefined;
 		}
@@ -301,11 +327,12 @@ async function readTexts(manager, list, signal) {
 
 /**
  * Makes `instanceof` true for our managers. This is not undone, because they may be used for longer than the statics.
+ * Throws if the class does not accept it.
  * @param {any} holder
  */
 function recogniseOurs(holder) {
 	const before = holder[Symbol.hasInstance];
-	const hasInstance = {
+	const property = {
 		/** @this {unknown} @param {unknown} value */
 		value(value) {
 			const manager = this === holder ? shared.taken.get(holder)?.manager : undefined;
@@ -313,7 +340,8 @@ function recogniseOurs(holder) {
 		},
 		configurable: true,
 	};
-	Object.defineProperty(holder, Symbol.hasInstance, hasInstance);
+	if (!Reflect.defineProperty(holder, Symbol.hasInstance, property))
+		throw new Error("SessionManager[Symbol.hasInstance] cannot be replaced");
 }
 
 /**

@@ -1,6 +1,6 @@
 // pi's class taken over: on the classes of the reference and of the release before it, in this process.
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { earlierPackage, referencePackage } from "../../../scripts/demo/pi.mjs";
@@ -23,7 +23,7 @@ const native = (path: string): Promise<any> => import(/* @vite-ignore */ pathToF
 const { takeOver } = await native(join(root, "lib/takeover/take-over.mjs"));
 const STATICS = ["create", "open", "continueRecent", "inMemory", "forkFrom", "findById", "list", "listAll"];
 const modules = { "of the reference": referencePackage, "of the release before it": earlierPackage };
-const SAID = Symbol.for("pi-session-native.takeover");
+const SAID = Symbol.for("pi-session-native.takeover.2");
 
 /** A fresh copy of a release's module: each test has a class of its own. */
 let copies = 0;
@@ -222,6 +222,59 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		}
 	});
 
+	// Regression: the takeover threw.
+	test("where its class refuses a change", async () => {
+		const refusals: [string, (holder: any) => any][] = [
+			[
+				"SessionManager[Symbol.hasInstance] cannot be replaced",
+				(holder) => Object.defineProperty(holder, Symbol.hasInstance, { value: () => false }),
+			],
+			["SessionManager.create cannot be replaced", (holder) => new Proxy(holder, { defineProperty: () => false })],
+			[
+				"SessionManager.forkFrom cannot be replaced",
+				(holder) =>
+					new Proxy(holder, {
+						defineProperty: (target, key, property) =>
+							key !== "forkFrom" && Reflect.defineProperty(target, key, property),
+					}),
+			],
+			[
+				"SessionManager.create cannot be replaced",
+				(holder) =>
+					new Proxy(holder, {
+						defineProperty() {
+							throw new Error("no");
+						},
+					}),
+			],
+			[
+				"it is guarded",
+				(holder) =>
+					new Proxy(holder, {
+						isExtensible() {
+							throw new Error("it is guarded\nby a proxy");
+						},
+					}),
+			],
+			[
+				"open is guarded",
+				(holder) =>
+					new Proxy(holder, {
+						get(target, key, receiver) {
+							if (key === "open") throw new Error("open is guarded");
+							return Reflect.get(target, key, receiver);
+						},
+					}),
+			],
+		];
+		for (const [reason, guarded] of refusals) {
+			const pi = await freshPi();
+			pi.SessionManager = guarded(pi.SessionManager);
+			await refused(pi, reason);
+			(globalThis as any)[SAID].said.clear();
+		}
+	});
+
 	test("where its sessions have another version", async () => {
 		await refused(await freshPi(referencePackage, { CURRENT_SESSION_VERSION: 4 }), "its sessions have version 4");
 	});
@@ -288,6 +341,33 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		await refused(second, /this process already serves a pi that stores its sessions in .*, not in \/elsewhere$/);
 		expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
 	});
+});
+
+// Regression: the takeover by the second version threw, because the state of the first one had another shape.
+test("a class that another version of this package took over stays so, and a line says so", async () => {
+	const dir = scratch();
+	const file = join(root, "lib/takeover/take-over.mjs");
+	const other = readFileSync(file, "utf8").replaceAll("native.takeover.2", "native.takeover.1");
+	writeFileSync(join(dir, "take-over.mjs"), other);
+	writeFileSync(
+		join(dir, "library.mjs"),
+		`export { library } from ${JSON.stringify(pathToFileURL(join(dirname(file), "library.mjs")).href)};`,
+	);
+	const version = await native(join(dir, "take-over.mjs"));
+	const pi = await freshPi();
+	const own = pi.SessionManager.create;
+	const undo = version.takeOver(pi, { warn() {} });
+	const { create } = pi.SessionManager;
+	const { lines } = taken(pi);
+	expect(pi.SessionManager.create).toBe(create);
+	expect(lines()).toEqual([
+		"pi-session-native: another version of this package has taken over SessionManager before, and is used",
+	]);
+	undo();
+	expect(pi.SessionManager.create).toBe(own);
+	const later = taken(pi);
+	expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
+	expect(later.lines()).toEqual([]);
 });
 
 test("a static that another program replaced since is left alone, calls pi's own, and a line says so", async () => {
