@@ -19,6 +19,12 @@ function limit(text) {
 	return Number(text);
 }
 
+/** The same for a number that must not be 0. @param {string} text */
+function positiveLimit(text) {
+	if (/^0+$/.test(text)) throw new InvalidArgumentError("Expected a whole number above 0, or all.");
+	return limit(text);
+}
+
 /**
  * The action of a command: calls a function of a module. The module is loaded by that call, because loading all modules
  * takes longer than most commands run.
@@ -207,8 +213,8 @@ function addReading(program) {
 		.option("--no-subagents", "skip the sessions of subagents")
 		.option(
 			"-p, --per-session <count>",
-			"show at most this many hits of a session, or all (default: 3; with --json, --session or --limit all: all)",
-			limit,
+			"show at most this many hits of a session, or all (default: 3; with --session or --limit all: all)",
+			positiveLimit,
 		)
 		.option("-n, --limit <count>", "show at most this many hits, or all", limit, 50)
 		.action(runs("search"));

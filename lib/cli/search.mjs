@@ -133,13 +133,10 @@ function textWriter(options) {
 	const sessionEnd = () => {
 		if (!last) return [];
 		const left = last.hitsInSession - ofSession;
-		const more =
-			left > 0 && options.session === undefined
-				? wrapped(`  ${count(left)} more in this session; show all by --session ${safeLine(last.id)}`, columns()).map(
-						(line) => paint.dim(line),
-					)
-				: [];
-		return [...more, ...resumeLines(last, options).map((line) => `  ${line}`)];
+		const [isOneOfMany, isCut] = [options.session === undefined, (options.perSession ?? Infinity) < Infinity];
+		const all = `${isOneOfMany ? `--session ${safeLine(last.id)} ` : ""}${isCut ? "--per-session all " : ""}--limit all`;
+		const more = left > 0 ? wrapped(`  ${count(left)} more in this session; show all by ${all}`, columns()) : [];
+		return [...more.map((line) => paint.dim(line)), ...resumeLines(last, options).map((line) => `  ${line}`)];
 	};
 	/** Before a subagent's session we print the session that it belongs to, even without a hit in that. */
 	const sessionStart = (/** @type {SearchHit} */ hit) => {
@@ -159,8 +156,10 @@ function textWriter(options) {
 			return lines([...between, ...hitLines(hit)]);
 		},
 		end() {
+			// Of one session the line below it has told that.
+			const isTold = last !== undefined && options.session !== undefined;
 			const more =
-				shown > options.limit
+				shown > options.limit && !isTold
 					? wrapped(`There are more than ${options.limit} hits; --limit all shows all`, columns())
 					: [];
 			return lines([...sessionEnd(), ...more.map((line) => paint.dim(line))]);

@@ -117,7 +117,7 @@ test("of a session three places are shown, with how many more it has, and all of
 	const out = await good(at, ["search", "needle"]);
 	const places = (text: string): number => text.match(/^ {2}m\d/gm)?.length ?? 0;
 	expect(places(out)).toBe(4);
-	expect(out).toContain("  117 more in this session; show all by --session s-long\n");
+	expect(out).toContain("  117 more in this session; show all by --session s-long --limit all\n");
 	expect(out).toMatch(/^s-short /m);
 	expect(places(await good(at, ["search", "needle", "--session", "s-lo", "--limit", "200"]))).toBe(120);
 	expect(places(await good(at, ["search", "needle", "--per-session", "1"]))).toBe(2);
@@ -224,10 +224,38 @@ test("--json prints three hits of each session, and the number of all", async ()
 	expect(await counts()).toEqual({ "s-many": [60, 60, 60], "s-one": [1] });
 	expect(Object.values(await counts("--limit", "all")).flat()).toHaveLength(61);
 	expect((await counts("--session", "s-many"))["s-many"]).toHaveLength(50);
-	// No line leads to the command that printed it.
-	const out = await good(at, ["search", "needle", "--session", "s-many"]);
-	expect(out).not.toContain("more in this session");
-	expect(out).toContain("There are more than 50 hits; --limit all shows all\n");
+});
+
+// Regression: with --session and --per-session nothing told of the hits that were left out.
+test("hits of one session that are left out are counted, with the options that show them", async () => {
+	const at = world();
+	put(at, "s-many", needles(2500));
+	const told = async (...args: string[]): Promise<string[]> =>
+		lines(await good(at, ["search", "needle", "--session", "s-many", ...args], { COLUMNS: "200" })).slice(1);
+	const more = (count: string, options: string): string => `  ${count} more in this session; show all by ${options}`;
+	const two = await told("--per-session", "2");
+	expect([two.length, two.at(-1)]).toEqual([3, more("2,498", "--per-session all --limit all")]);
+	const fifty = await told();
+	expect([fifty.length, fifty.at(-1)]).toEqual([51, more("2,450", "--limit all")]);
+	expect((await told("--per-session", "60")).at(-1)).toBe(more("2,450", "--per-session all --limit all"));
+	for (const args of [
+		["--limit", "all"],
+		["--per-session", "all", "--limit", "all"],
+		["--limit", "2500"],
+	])
+		expect((await told(...args)).filter((line) => !/^ {2}m\d/.test(line))).toEqual([]);
+	expect(await told("--limit", "0")).toEqual([]);
+});
+
+// Regression: it printed that nothing was found.
+test("--per-session 0 is refused", async () => {
+	const at = world();
+	put(at, "s-1", needles(2));
+	expect(await run(at, ["search", "needle", "--per-session", "0"])).toMatchObject({
+		code: 2,
+		out: "",
+		err: expect.stringContaining("Expected a whole number above 0, or all."),
+	});
 });
 
 // Regression: it was 1, as if nothing had been found.
