@@ -345,10 +345,14 @@ function recogniseOurs(holder) {
 }
 
 /**
- * For each session directory a working directory that may have it: the name contains it with dashes for slashes. @param
- * {string} sessions
+ * For each session directory a working directory that may have it: the name contains it with dashes for slashes, and on
+ * Windows for the colon of its drive, too.
+ * @param {string} sessions
  */
-const workingDirectories = (sessions) => readdirSync(sessions).map((name) => `/${name.slice(2, -2)}`);
+function workingDirectories(sessions) {
+	const flat = readdirSync(sessions).map((name) => name.slice(2, -2));
+	return flat.map((name) => (process.platform === "win32" ? name.replace("--", ":\\") : `/${name}`));
+}
 
 /** The result of a call; undefined if it throws. @template T @param {() => T} work @returns {T | undefined} */
 function attempt(work) {

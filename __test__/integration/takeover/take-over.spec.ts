@@ -1,6 +1,6 @@
 // pi's class taken over: on the classes of the reference and of the release before it, in this process.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, win32 } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { earlierPackage, referencePackage } from "../../../scripts/demo/pi.mjs";
@@ -111,6 +111,29 @@ describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => 
 		expect(await seen()).toEqual(own);
 		expect(own.all.length).toBeGreaterThan(own.here.length);
 	});
+});
+
+// Regression: without a call with a working directory before, listAll was always pi's own on Windows.
+test("on Windows listAll is ours, although no call had a working directory", async () => {
+	const { agent } = agentDir(0);
+	const sessions = join(agent, "sessions");
+	const dir = join(sessions, "--C--Users-me-pi--");
+	mkdirSync(dir);
+	writeSession(dir, [header({ cwd: "C:\\Users\\me\\pi" }), message("a", null, user())]);
+	const pi = await freshPi();
+	pi.SessionManager.prototype.usesDefaultSessionDir = () => true;
+	const getDefaultSessionDir = (cwd: string) =>
+		join(sessions, `--${win32.resolve("C:\\", cwd).replace(/[\\:]/g, "-")}--`);
+	taken(pi, { load: () => ({ ...api, getDefaultSessionDir }) });
+	const list = vi.spyOn(api.SessionManager, "listAll");
+	const platform = Object.getOwnPropertyDescriptor(process, "platform") as PropertyDescriptor;
+	Object.defineProperty(process, "platform", { ...platform, value: "win32" });
+	onTestFinished(() => {
+		Object.defineProperty(process, "platform", platform);
+		list.mockRestore();
+	});
+	expect(await pi.SessionManager.listAll()).toHaveLength(1);
+	expect(list).toHaveBeenCalled();
 });
 
 test("a subclass keeps what it inherits from pi", async () => {
