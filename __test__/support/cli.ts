@@ -79,6 +79,19 @@ export function runProgram(
 export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> =>
 	runProgram(process.execPath, [bin, ...args], { cwd: at.cwd, env: { ...at.env, ...env } });
 
+/**
+ * Runs a command without the rights to read and search everything. A root without these capabilities is still the
+ * owner of the checkout, which may be in a folder that other users cannot enter.
+ */
+export const runWithoutRights = (at: World, args: string[], script = bin): Promise<Result> =>
+	process.geteuid?.() === 0
+		? runProgram(
+				tool("setpriv", "util-linux"),
+				["--inh-caps=-all", "--bounding-set=-all", process.execPath, script, ...args],
+				at,
+			)
+		: runProgram(process.execPath, [script, ...args], at);
+
 /** Lines of output. */
 export const lines = (text: string): string[] => text.split("\n").slice(0, -1);
 

@@ -1,8 +1,8 @@
 // What `pi-sessions redact` and `pi-sync redact` have in common.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import { put, type Result, runProgram, type World, world } from "./cli.js";
+import { put, type Result, runProgram, runWithoutRights, type World, world } from "./cli.js";
 import { header, message, scratch, user } from "./scratch.js";
 
 export const ID = "0194aaaa-1111-7000-8000-000000000001";
@@ -131,4 +131,30 @@ export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 	}
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
+}
+
+/** A folder that cannot be read may contain the text: it fails, once, and the exit code is 1. */
+export async function failsForUnreadableFolders({ bin }: RedactCommand): Promise<void> {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
+	put(at, FORK, [message("a", null, user("hello"))]);
+	const locked = join(dirname(dirname(file)), "--locked--");
+	mkdirSync(locked);
+	copyFileSync(file, join(locked, "copy.jsonl"));
+	chmodSync(locked, 0);
+	try {
+		for (const [more, counts] of [
+			[["--dry-run"], "2 other session files searched: 0 with the text, 1 without, 1 failed\n"],
+			[[], "2 other session files searched: 0 with the text, 1 without, 1 failed\n"],
+			// The session does not contain it any more, so only folders are searched.
+			[[], ""],
+		] as const) {
+			const { code, out } = await runWithoutRights(at, ["redact", "0194aaaa", "--text", "hunter2", ...more], bin);
+			expect([code, out]).toEqual([1, expect.stringContaining(counts)]);
+			expect(out.match(/^failed .*/gm)).toEqual([`failed  ${locked}: EACCES: permission denied, scandir '${locked}'`]);
+		}
+	} finally {
+		chmodSync(locked, 0o700);
+	}
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 }

@@ -61,9 +61,11 @@ export async function redact(query, options) {
 	const inTemporaryFiles = text === undefined ? inCopies(path) : { text, replacement };
 	for (const folder of everySessionFolder(sessionDir(options), dirname(path)))
 		rows.push(...temporaryRowsOf(folder, inTemporaryFiles, dryRun));
-	for (const other of others) rows.push(...rowsOf(other, inCopies(other), dryRun));
+	// A folder that cannot be read is among the others, and failed above.
+	const isReported = (/** @type {string} */ other) => rows.some(({ file }) => file === other);
+	for (const other of others) if (!isReported(other)) rows.push(...rowsOf(other, inCopies(other), dryRun));
 	rows.push(...rowsOf(path, what, dryRun, true));
-	await report(path, rows, others.length, options);
+	await report(path, rows, others, options);
 	return rows.some(({ error, left, isCatalogClean }) => error !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
 }
 
@@ -151,17 +153,18 @@ const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 /**
  * @param {string} path
  * @param {Row[]} rows
- * @param {number} looked the number of other files that were searched
+ * @param {string[]} others the other files that were searched
  * @param {Options} options
  */
-async function report(path, rows, looked, { json, dryRun }) {
+async function report(path, rows, others, { json, dryRun }) {
+	const looked = others.length;
 	if (json)
 		return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: looked, notReached: NOT_REACHED });
 	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
-	const others = rows.filter(({ file, temporaryFiles }) => file !== path && temporaryFiles === undefined);
-	const failed = others.filter(({ error }) => error !== undefined).length;
-	const found = others.length - failed;
+	const files = rows.filter(({ file }) => others.includes(file));
+	const failed = files.filter(({ error }) => error !== undefined).length;
+	const found = files.length - failed;
 	if (looked > 0)
 		await write(
 			`${counted(looked, "other session file")} searched: ${count(found)} with the text, ` +

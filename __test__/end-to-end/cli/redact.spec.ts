@@ -8,6 +8,7 @@ import { bin, good, put, run, world } from "../../support/cli.js";
 import {
 	countsOtherFiles,
 	FORK,
+	failsForUnreadableFolders,
 	ID,
 	redactsEverywhere,
 	removesTemporaryFiles,
@@ -41,6 +42,11 @@ test("temporary files of killed processes go from every directory of sessions, a
 // Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.
 test("files that do not have the text are no failures, and one line counts them", async () => {
 	await countsOtherFiles(command);
+});
+
+// Regression: it was counted as a file without the text, and the exit code was 0.
+test("a folder that cannot be read fails", async () => {
+	await failsForUnreadableFolders(command);
 });
 
 // Regression: the command ended with "Maximum call stack size exceeded".

@@ -11,9 +11,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { bin, branched, put, run, runProgram, world } from "../../support/cli.js";
+import { branched, put, run, runWithoutRights, world } from "../../support/cli.js";
 import { anyManager, message, modeOf, text, user } from "../../support/scratch.js";
-import { tool } from "../../support/tools.js";
 
 /** A file with a damaged line, an orphan, an id that occurs twice, and a last line without an end. */
 function damaged(at: ReturnType<typeof world>): string {
@@ -26,19 +25,6 @@ function damaged(at: ReturnType<typeof world>): string {
 	writeFileSync(path, readFileSync(path, "utf8").slice(0, -1));
 	return path;
 }
-
-/**
- * Runs the command without the rights to read and search everything. A root without these capabilities is still the
- * owner of the checkout, which may be in a folder that other users cannot enter.
- */
-const runWithoutRights = (at: ReturnType<typeof world>, args: string[]) =>
-	process.geteuid?.() === 0
-		? runProgram(
-				tool("setpriv", "util-linux"),
-				["--inh-caps=-all", "--bounding-set=-all", process.execPath, bin, ...args],
-				at,
-			)
-		: run(at, args);
 
 describe("verify", () => {
 	test("tells what is wrong, line by line, and exits with 1", async () => {

@@ -40,10 +40,15 @@ pub(crate) fn sweep(dir: &Path) {
     }
 }
 
-/// The temporary files in a directory, except those that a living process is known to write.
-pub(crate) fn abandoned(dir: &Path) -> Vec<PathBuf> {
-    let files = fs::list(dir).into_iter().flatten().filter(is_temporary).map(|entry| dir.join(entry.file_name()));
-    files.filter(|path| !matches!(hold(path), Ok(None)) && fs::exists(path)).collect()
+/// The temporary files in a directory, except those that a living process is known to write. None if the directory
+/// does not exist. Fails if it cannot be listed.
+pub(crate) fn abandoned(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::list(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        entries => entries?,
+    };
+    let files = entries.into_iter().filter(is_temporary).map(|entry| dir.join(entry.file_name()));
+    Ok(files.filter(|path| !matches!(hold(path), Ok(None)) && fs::exists(path)).collect())
 }
 
 fn is_temporary(entry: &DirEntry) -> bool {
@@ -97,7 +102,7 @@ mod tests {
         for name in others.iter().chain([&ours]) {
             std::fs::write(at(name), "precious").expect("written");
         }
-        assert_eq!(abandoned(dir.path()), [at(&ours)]);
+        assert_eq!(abandoned(dir.path()).expect("listed"), [at(&ours)]);
         sweep(dir.path());
         assert!(!at(&ours).exists() && others.iter().all(|name| at(name).exists()));
     }

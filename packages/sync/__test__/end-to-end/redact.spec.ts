@@ -13,9 +13,11 @@ import {
 import { dirname, join } from "node:path";
 import { SessionManager } from "pi-session-native";
 import { expect, test } from "vitest";
+import { runWithoutRights } from "../../../../__test__/support/cli.js";
 import {
 	countsOtherFiles,
 	FORK,
+	failsForUnreadableFolders,
 	ID,
 	redactsEverywhere,
 	removesTemporaryFiles,
@@ -81,6 +83,11 @@ test("files that do not have the text are no failures, and one line counts them"
 	await countsOtherFiles(command);
 });
 
+// Regression: it was counted as a file without the text, and the exit code was 0.
+test("a folder that cannot be read fails", async () => {
+	await failsForUnreadableFolders(command);
+});
+
 // Regression: the command ended with ELOOP or EACCES before it had redacted the session that was named.
 test("looping links and unreadable folders keep nothing from being redacted", async () => {
 	const { laptop } = team();
@@ -90,10 +97,9 @@ test("looping links and unreadable folders keep nothing from being redacted", as
 	symlinkSync("loop.jsonl", join(dirname(file), "loop.jsonl"));
 	const locked = join(sessions, "--locked--");
 	mkdirSync(locked, { mode: 0 });
-	const { code, out } = await run(laptop, ["redact", "0194aaaa", "--text", "hunter2"]);
+	const { code, out } = await runWithoutRights(laptop, ["redact", "0194aaaa", "--text", "hunter2"], piSync);
 	expect(out).toContain(`redacted  ${file}: 1 line`);
-	// root may read it.
-	expect([code, out.includes(`failed  ${locked}: `)]).toEqual(process.getuid?.() === 0 ? [0, false] : [1, true]);
+	expect([code, out.match(/^failed .*/gm)]).toEqual([1, [expect.stringContaining(`failed  ${locked}: `)]]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 });
 

@@ -69,10 +69,13 @@ export async function redact(query, options) {
 		const { text, replacement } = what;
 		const inTemporaryFiles = text === undefined ? inCopies(path) : { text, replacement };
 		for (const folder of everySessionFolder(...dirs)) rows.push(...temporaryRowsOf(folder, inTemporaryFiles, options));
-		for (const other of others) rows.push(...(await rowsOf(other, inCopies(other), connection, options)));
+		// A folder that cannot be read is among the others, and failed above.
+		const isReported = (/** @type {string} */ other) => rows.some(({ file }) => file === other);
+		for (const other of others)
+			if (!isReported(other)) rows.push(...(await rowsOf(other, inCopies(other), connection, options)));
 		// The store may not know of an earlier run yet.
 		rows.push(...(await rowsOf(path, what, connection, options, true)));
-		await report(path, rows, { others: others.length, notReached: notReachedBy(connection, isSilent) }, options);
+		await report(path, rows, { others, notReached: notReachedBy(connection, isSilent) }, options);
 	});
 	const isBad = (/** @type {Row} */ { error, storeError, left, isCatalogClean }) =>
 		error !== undefined || storeError !== undefined || left > 0 || !isCatalogClean;
@@ -212,20 +215,20 @@ function notReachedBy(connection, isSilent) {
 /**
  * @param {string} path
  * @param {Row[]} rows
- * @param {{ others: number, notReached: string[] }} about `others`: the number of other files that were searched
+ * @param {{ others: string[], notReached: string[] }} about `others`: the other files that were searched
  * @param {Options} options
  */
 async function report(path, rows, { others, notReached }, { json, dryRun }) {
-	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others, notReached });
+	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: others.length, notReached });
 	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
-	const files = rows.filter(({ file, temporaryFiles }) => file !== path && temporaryFiles === undefined);
+	const files = rows.filter(({ file }) => others.includes(file));
 	const failed = files.filter(({ error }) => error !== undefined).length;
 	const found = files.length - failed;
-	if (others > 0)
+	if (others.length > 0)
 		await write(
-			`${counted(others, "other session file")} searched: ${found} with the text, ` +
-				`${others - found - failed} without${failed > 0 ? `, ${failed} failed` : ""}\n`,
+			`${counted(others.length, "other session file")} searched: ${found} with the text, ` +
+				`${others.length - found - failed} without${failed > 0 ? `, ${failed} failed` : ""}\n`,
 		);
 	if (!dryRun) await write(`Not reached:\n${notReached.map((line) => `  ${line}\n`).join("")}`);
 }

@@ -195,7 +195,7 @@ fn backups_of(path: &str) -> Result<Vec<String>> {
 /// removed. If such a file cannot be deleted, its lines count as left.
 fn redact_temporary_files(dir: &Path, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let mut report = RedactReport::default();
-    for temporary in sweep::abandoned(dir) {
+    for temporary in sweep::abandoned(dir).with_call("scandir", &dir.to_string_lossy())? {
         let path = temporary.to_string_lossy();
         let storage = match FileStorage::open(&path) {
             Err(error) if error.is_missing() => continue,
