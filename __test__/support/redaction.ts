@@ -1,4 +1,5 @@
 // What `pi-sessions redact` and `pi-sync redact` have in common.
+import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -156,5 +157,15 @@ export async function failsForUnreadableFolders({ bin }: RedactCommand): Promise
 	} finally {
 		chmodSync(locked, 0o700);
 	}
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+}
+
+/** A pipe with the name of a session file contains nothing. */
+export async function ignoresPipes({ good }: RedactCommand): Promise<void> {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user(SECRET))]);
+	execFileSync("mkfifo", [join(dirname(file), "pipe.jsonl")]);
+	const out = await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
+	expect(out).toContain("1 other session file searched: 0 with the text, 1 without\n");
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 }

@@ -1,6 +1,6 @@
 // `pi-sessions redact`: removes a text, or the content of entries, from a session, its backups and every copy of the
 // same entries on this machine.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
 import { everySessionFile, everySessionFolder, subagentFiles } from "../shared/session-dir.mjs";
@@ -141,10 +141,20 @@ function rowsOf(file, what, dryRun, isNamed = false) {
 /** @param {string} file @param {unknown} error @param {boolean} [isNamed] @returns {Row[]} */
 function failureOf(file, error, isNamed = false) {
 	const { code, message } = Object(error);
-	// A broken link, or a file or folder that was deleted meanwhile, does not contain the text.
-	if (!isNamed && ABSENT.has(code)) return [];
+	// A broken link, a file or folder that was deleted meanwhile, or a pipe does not contain the text.
+	if (!isNamed && (ABSENT.has(code) || isSpecialFile(file))) return [];
 	const isLocked = code === "ERR_SESSION_LOCKED";
 	return [{ file, lines: 0, backups: [], left: 0, isCatalogClean: true, isLocked, error: message ?? String(error) }];
+}
+
+/** Whether a path leads to a pipe, a socket or a device. @param {string} path */
+function isSpecialFile(path) {
+	try {
+		const stat = statSync(path);
+		return !stat.isFile() && !stat.isDirectory();
+	} catch {
+		return false;
+	}
 }
 
 /** @type {Set<unknown>} */

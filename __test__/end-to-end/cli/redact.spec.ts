@@ -10,12 +10,14 @@ import {
 	FORK,
 	failsForUnreadableFolders,
 	ID,
+	ignoresPipes,
 	redactsEverywhere,
 	removesTemporaryFiles,
 	SECRET,
 	tellsOfTheCatalog,
 } from "../../support/redaction.js";
 import { header, message, user } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const command = {
 	bin,
@@ -47,6 +49,11 @@ test("files that do not have the text are no failures, and one line counts them"
 // Regression: it was counted as a file without the text, and the exit code was 0.
 test("a folder that cannot be read fails", async () => {
 	await failsForUnreadableFolders(command);
+});
+
+// Regression: it failed each time, with exit code 1.
+testWith("pipes")("a pipe with the name of a session file is no failure", async () => {
+	await ignoresPipes(command);
 });
 
 // Regression: the command ended with "Maximum call stack size exceeded".

@@ -19,12 +19,14 @@ import {
 	FORK,
 	failsForUnreadableFolders,
 	ID,
+	ignoresPipes,
 	redactsEverywhere,
 	removesTemporaryFiles,
 	SECRET,
 	tellsOfTheCatalog,
 } from "../../../../__test__/support/redaction.js";
 import { message, scratch, user } from "../../../../__test__/support/scratch.js";
+import { testWith } from "../../../../__test__/support/windows.js";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
 import { good, piSync, put, run, world } from "../support/cli.js";
 import { entry, header as storedHeader } from "../support/lines.js";
@@ -86,6 +88,11 @@ test("files that do not have the text are no failures, and one line counts them"
 // Regression: it was counted as a file without the text, and the exit code was 0.
 test("a folder that cannot be read fails", async () => {
 	await failsForUnreadableFolders(command);
+});
+
+// Regression: it failed each time, with exit code 1.
+testWith("pipes")("a pipe with the name of a session file is no failure", async () => {
+	await ignoresPipes(command);
 });
 
 // Regression: the command ended with ELOOP or EACCES before it had redacted the session that was named.

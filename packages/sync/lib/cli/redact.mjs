@@ -1,6 +1,6 @@
 // `pi-sync redact`: removes a text, or the content of entries, from a session, its backups, every copy of the same
 // entries on this machine, and the store.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "pi-session-native";
 import { everySessionFile, everySessionFolder, subagentFiles } from "pi-session-native/session-files";
@@ -182,9 +182,19 @@ async function rowsOf(file, what, connection, options, isNamed = false) {
 /** @param {string} file @param {unknown} error @param {boolean} [isNamed] @returns {Row[]} */
 function failureOf(file, error, isNamed = false) {
 	const { code, message } = Object(error);
-	// What is not there does not contain the text.
-	if (!isNamed && isAbsence(error)) return [];
+	// A broken link, a file or folder that was deleted meanwhile, or a pipe does not contain the text.
+	if (!isNamed && (isAbsence(error) || isSpecialFile(file))) return [];
 	return [{ ...NOTHING, file, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
+}
+
+/** Whether a path leads to a pipe, a socket or a device. @param {string} path */
+function isSpecialFile(path) {
+	try {
+		const stat = statSync(path);
+		return !stat.isFile() && !stat.isDirectory();
+	} catch {
+		return false;
+	}
 }
 
 /** @type {Omit<Row, "file">} */
