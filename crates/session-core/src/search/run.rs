@@ -144,19 +144,21 @@ impl Search<'_> {
     fn files(&self) -> Result<(Vec<SearchedFile>, Vec<Owner>)> {
         let start = self.scope.start(self.process)?;
         let (mut sessions, dirs) = self.scope.find_or(&start, |_| {})?;
-        sessions.retain(|file| file.fingerprint.is_some());
         let mut of_session: HashMap<String, Vec<Candidate>> = HashMap::new();
+        let mut alone = Vec::new();
         if self.options.subagents {
-            let mut alone = Vec::new();
             for (file, session) in subagent_files(&sessions, &dirs, &start, &mut Vec::new())? {
-                let files = match session.and_then(|session| sessions.get(session)) {
+                let session = session.and_then(|session| sessions.get(session));
+                // If the session cannot be read, as behind a broken link, its subagents' are searched all the same.
+                let files = match session.filter(|session| session.fingerprint.is_some()) {
                     Some(session) => of_session.entry(session.path.clone()).or_default(),
                     None => &mut alone,
                 };
                 files.extend(Some(file).filter(|file| file.fingerprint.is_some()));
             }
-            sessions.append(&mut alone);
         }
+        sessions.retain(|file| file.fingerprint.is_some());
+        sessions.append(&mut alone);
         // A single session needs no order.
         let catalog = self.location.filter(|_| self.options.only.is_none()).and_then(Catalog::open);
         sort_newest_first(&mut sessions, catalog.as_ref());
@@ -487,5 +489,33 @@ mod tests {
         assert!(lost > 2, "{lost} times the file was not read");
         let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), search);
         assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
+    }
+
+    /// Regression: a session whose file is a broken link was dropped before its folder was looked for.
+    #[test]
+    #[cfg(unix)]
+    fn subagents_sessions_of_a_broken_link_are_searched() {
+        let sessions = SessionsDir::new();
+        let at = |name: &str| sessions.dir.path().join(name);
+        std::os::unix::fs::symlink(at("gone"), at("s.jsonl")).expect("linked");
+        std::fs::create_dir_all(at("s/run")).expect("made");
+        std::fs::write(at("s/run/session.jsonl"), session("sub", "needle")).expect("written");
+        let found = Mutex::new(Vec::new());
+        Search {
+            scope: &sessions.scope(),
+            process: &Fixed,
+            location: None,
+            query: &Query::new("needle").expect("a query"),
+            options: &SearchOptions::default(),
+            cancelled: &AtomicBool::new(false),
+            progress: &|_, _| {},
+            each: &|found_hits| {
+                locked(&found).push((found_hits.session.id.clone(), found_hits.owner.is_some()));
+                Ok(())
+            },
+        }
+        .run()
+        .expect("searched");
+        assert_eq!(*locked(&found), [(b"sub".to_vec(), false)]);
     }
 }
