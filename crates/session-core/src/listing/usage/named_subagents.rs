@@ -106,22 +106,28 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     for (session, owner) in sessions.iter_mut().zip(paths) {
         session.owner = owner.or(session.owner.take());
     }
+    // Results whose sessions are all there come first: each of their calls is explained by one of these results, and
+    // only the other calls explain a part of a result that also names a missing session.
+    results.sort_by_key(|result| result.has_missing);
     let mut known: HashMap<usize, Amounts> = HashMap::new();
+    // The rest of each result. A copy of a result in a fork has the same, and explains no further calls.
+    let mut rests: HashMap<(u64, u64), Amounts> = HashMap::new();
     for Naming { session, call, children, has_missing } in
         results.into_iter().filter(|result| !result.children.is_empty())
     {
-        let mut rest = Amounts::default();
-        if has_missing {
-            let calls = sessions.get(session).map(|session| session.usage.calls.as_slice()).unwrap_or_default();
-            rest = calls.get(call as usize).map(|call| call.amounts).unwrap_or_default();
+        let calls = sessions.get(session).map(|session| session.usage.calls.as_slice()).unwrap_or_default();
+        let Some(result) = calls.get(call as usize) else { continue };
+        let rest = *rests.entry((result.identity, result.time.to_bits())).or_insert_with(|| {
+            let mut rest = result.amounts;
             for child in children {
                 let own =
                     known.entry(child).or_insert_with(|| sessions.get(child).map(own_amounts).unwrap_or_default());
                 take(&mut rest, own);
             }
-        }
+            rest
+        });
         if let Some(session) = sessions.get_mut(session) {
-            session.in_subagents.insert(call, rest);
+            session.in_subagents.insert(call, if has_missing { rest } else { Amounts::default() });
         }
     }
 }
