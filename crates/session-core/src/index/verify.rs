@@ -1,5 +1,6 @@
 //! Verifies a session file: reads every line, and changes nothing.
 
+use std::io::Read;
 use std::path::Path;
 
 use serde::Serialize;
@@ -79,6 +80,9 @@ pub(crate) struct Survey {
     has_entries_of_pi: bool,
 }
 
+/// How much of a file is read to recognize its format. The other formats are recognized by their first lines.
+const BEGINNING: u64 = 64 << 10;
+
 /// Verifies the session file at `path` and changes nothing. A relative path is resolved. Fails with `System` if the
 /// file does not exist or cannot be read.
 pub fn verify(path: impl AsRef<Path>) -> Result<VerifyReport> {
@@ -91,8 +95,18 @@ pub fn verify(path: impl AsRef<Path>) -> Result<VerifyReport> {
 impl Survey {
     /// Reads every line.
     pub(crate) fn of(storage: &dyn Storage) -> Result<Self> {
+        Self::of_lines(storage, u64::MAX)
+    }
+
+    /// Reads the beginning of the file at `path`, to recognize its format without reading a large file.
+    pub(crate) fn of_beginning(path: &Path) -> Result<Self> {
+        Self::of_lines(&FileStorage::open(&absolute_text(path)?)?, BEGINNING)
+    }
+
+    /// Reads the lines in the first `limit` bytes.
+    fn of_lines(storage: &dyn Storage, limit: u64) -> Result<Self> {
         let mut survey = Self { ends_with_newline: true, ..Self::default() };
-        let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
+        let mut reader = LineReader::new(storage.reader(0)?.take(limit), 0, WHOLE);
         let mut parsed_any = false;
         while let Some(line) = reader.next_line().with_call("read", storage.name())? {
             survey.ends_with_newline = line.is_terminated;

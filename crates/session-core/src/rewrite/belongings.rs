@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::base::error::{Result, WithCall};
 use crate::base::paths::{absolute_text, path_text};
-use crate::index::verify::verify;
+use crate::index::verify::Survey;
 use crate::io::fs;
 use crate::io::session_files::ENDING;
 use crate::rewrite::backup::backups_of;
@@ -91,7 +91,7 @@ fn is_session(path: &Path) -> io::Result<bool> {
     if header_of(path)?.is_some() {
         return Ok(true);
     }
-    Ok(verify(path).is_ok_and(|report| report.other_format.is_none()))
+    Ok(Survey::of_beginning(path).is_ok_and(|survey| survey.other_format.is_none()))
 }
 
 #[cfg(test)]
