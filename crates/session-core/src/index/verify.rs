@@ -78,6 +78,7 @@ pub(crate) struct Survey {
     /// The format of the file, if it is not a session of pi.
     pub other_format: Option<OtherFormat>,
     has_entries_of_pi: bool,
+    has_messages_of_version_1: bool,
 }
 
 /// How much of a file is read to recognize its format. The other formats are recognized by their first lines.
@@ -101,6 +102,11 @@ impl Survey {
     /// Reads the beginning of the file at `path`, to recognize its format without reading a large file.
     pub(crate) fn of_beginning(path: &Path) -> Result<Self> {
         Self::of_lines(&FileStorage::open(&absolute_text(path)?)?, BEGINNING)
+    }
+
+    /// Whether there is a header, or an entry with an id.
+    pub(crate) fn has_parts_of_pi(&self) -> bool {
+        self.header.is_some() || self.has_entries_of_pi
     }
 
     /// Reads the lines in the first `limit` bytes.
@@ -139,7 +145,11 @@ impl Survey {
             // In files of these formats, lines after the first may look like pi's.
             Some(OtherFormat::PiAgentCore | OtherFormat::OhMyPi) => false,
             Some(OtherFormat::Events) if !self.has_entries_of_pi => false,
-            _ => self.has_entries_of_pi || self.header.is_some() || self.is_pi_in_damaged_lines(storage)?,
+            _ => {
+                self.has_parts_of_pi()
+                    || found.is_none() && self.has_messages_of_version_1
+                    || self.is_pi_in_damaged_lines(storage)?
+            }
         };
         let unknown = if self.lines.is_empty() { OtherFormat::Empty } else { OtherFormat::Unknown };
         Ok(if is_session { None } else { Some(found.unwrap_or(unknown)) })
@@ -184,7 +194,7 @@ impl Survey {
             Line::Damaged(damage) => Ok(Some(LineClass::Damaged(damage))),
         })??;
         if found == Some(LineClass::Damaged(Damage::NoId)) {
-            self.has_entries_of_pi |= is_message_of_version_1(text)?;
+            self.has_messages_of_version_1 |= is_message_of_version_1(text)?;
             if self.other_format.is_none() {
                 self.other_format = OtherFormat::of_line(text)?;
             }
@@ -258,17 +268,20 @@ fields! {
     /// The fields by which a line without an id is known as an entry of version 1.
     struct OldMessage<V> {
         kind: V = "type",
+        timestamp: V = "timestamp",
         message: V = "message",
     }
 }
 
-/// Whether a line is a message of version 1, whose entries have no ids. Claude Code writes the role as the type.
+/// Whether a line is a message of version 1, whose entries have no ids. Claude Code writes the role as the type, and
+/// other programs write messages without pi's time.
 fn is_message_of_version_1(text: &str) -> memory::Result<bool> {
     let Some(fields) = read::<OldMessage<Raw<'_>>>(text) else { return Ok(false) };
     let kind = fields.kind.as_ref().map_or(Ok(None), Value::text)?;
+    let has_time = fields.timestamp.as_ref().map_or(Ok(None), Value::text)?.is_some();
     let message = fields.message.and_then(|message| read::<MessageFields<Raw<'_>>>(message.get()));
     let head = message.map(|message| message.head()).transpose()?;
-    Ok(kind.as_deref() == Some(&b"message"[..]) && head.is_some_and(|head| head.role != Role::Other))
+    Ok(kind.as_deref() == Some(&b"message"[..]) && has_time && head.is_some_and(|head| head.role != Role::Other))
 }
 
 /// Whether an entry has one of pi's kinds. Some of OpenAI's items have an id and the type `message`, but no `message`;

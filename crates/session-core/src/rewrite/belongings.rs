@@ -86,12 +86,13 @@ fn content_of(folder: &Path) -> Result<FolderContent> {
     Ok(content)
 }
 
-/// Whether a file is a session, or what is left of one.
+/// Whether a file is a session, or what is left of one: a header, or entries with ids. Messages without ids do not
+/// suffice here, because other programs write such lines, too.
 fn is_session(path: &Path) -> io::Result<bool> {
     if header_of(path)?.is_some() {
         return Ok(true);
     }
-    Ok(Survey::of_beginning(path).is_ok_and(|survey| survey.other_format.is_none()))
+    Ok(Survey::of_beginning(path).is_ok_and(|survey| survey.other_format.is_none() && survey.has_parts_of_pi()))
 }
 
 #[cfg(test)]
@@ -139,5 +140,32 @@ mod tests {
             belongings(at("torn.jsonl")).expect("found"),
             Belongings { subagents, folder, ..Belongings::default() }
         );
+    }
+
+    /// Regression: files of other programs were deleted with the session, because a line in them was like a message of
+    /// version 1.
+    #[test]
+    fn messages_without_ids_do_not_make_a_session() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path().join("s");
+        std::fs::create_dir(&folder).expect("made");
+        std::fs::write(folder.join("a.jsonl"), HEADER).expect("written");
+        let message = |more: &str| {
+            format!("{{\"type\":\"message\"{more},\"message\":{{\"role\":\"user\",\"content\":\"hi\"}}}}\n")
+        };
+        let others = [
+            ("chat", message("")),
+            ("claude", message(",\"parentUuid\":null,\"isSidechain\":true")),
+            ("events", format!("{{\"type\":\"agent_start\"}}\n{}", message(",\"timestamp\":\"2026\""))),
+            ("timed", message(",\"timestamp\":\"2026\"")),
+        ];
+        for (name, text) in &others {
+            let path = folder.join(name).with_extension("jsonl");
+            std::fs::write(&path, text).expect("written");
+            let is_other = crate::index::verify::verify(&path).expect("read").other_format.is_some();
+            assert_eq!(is_other, *name != "timed", "{name}");
+        }
+        let found = belongings(dir.path().join("s.jsonl")).expect("found");
+        assert_eq!((found.subagents.len(), found.others.len(), found.folder), (1, others.len(), None));
     }
 }
