@@ -87,7 +87,7 @@ pub(crate) fn without_sequences(text: &str) -> memory::Result<Cow<'_, str>> {
     Ok(Cow::Owned(plain))
 }
 
-/// As [`without_sequences`], of a text in WTF-8.
+/// A text in WTF-8 without its escape sequences. Fails with `OutOfMemory` if the allocation fails.
 pub fn wtf8_without_sequences(text: &[u8]) -> memory::Result<Vec<u8>> {
     let mut plain = Vec::new();
     plain_ranges(text).try_for_each(|range| append(&mut plain, text.get(range).unwrap_or_default()))?;
