@@ -407,7 +407,7 @@ describe("pi-session-sync, installed beside it,", () => {
 		const extension = join(dir, "node_modules/pi-session-sync");
 		expect(await print(at, "/private", { extension, args: ["--no-session"] })).toEqual({
 			code: 0,
-			stdout: "This session is kept in no file, and is pushed to no store.\n",
+			stdout: "This session has no file, so it is never pushed to a store.\n",
 			stderr: "",
 		});
 	});
