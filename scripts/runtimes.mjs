@@ -18,17 +18,11 @@ const below = (names) => names.map((name) => `__test__/${name}`);
 const ofStores = (names) => below(names).map((path) => `packages/sync/${path}`);
 /** The tests that depend on the runtime. The others start a Node themselves: pi's agent, the hook, `tsc`, npm. */
 const SPECS = below(["unit/", "stress/", "slow/"]);
-/** The tests of a quick run. */
-const QUICK = below(["unit/", "stress/"]);
 /**
- * The Nodes after the oldest, which runs all tests, and Deno, which has Node's engine; and their tests in a quick run.
- * The other tests depend more on the core, on our JavaScript and on the file system than on the engine.
+ * The tests of a quick run. The others depend more on the core, on our JavaScript and on the file system than on the
+ * engine; the oldest Node runs them all.
  */
-const IN_SHORT = ["node22", "node24", "node26", "deno"];
-const OF_THE_ENGINE = [
-	...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]),
-	...ofStores(["unit/conformance.spec.ts"]),
-];
+const QUICK = [...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]), ...ofStores(["unit/conformance.spec.ts"])];
 /** Tests that kill, count, limit or watch processes, and tests with full disks: they run on one Node. */
 const LEFT_OUT = [
 	...below([
@@ -58,18 +52,16 @@ const COMMAND = below(["integration/cli/"]);
 /** Node's module hooks differ between releases, so pi is hooked on each release that it supports. */
 export const HOOKED = ["node24", "node26"];
 const HOOK = below(["end-to-end/register/"]);
-/** Tests that start the real pi very often. A quick run leaves them out, or runs them only on the newest Node. */
-const SCREENS = below(["end-to-end/register/tui.spec.ts"]);
-const REAL_PI = below(["end-to-end/register/pi.spec.ts"]);
+/** Tests that start the real pi very often. A quick run leaves them out. */
+const REAL_PI = below(["end-to-end/register/tui.spec.ts", "end-to-end/register/pi.spec.ts"]);
 
 /** The arguments of vitest for a runtime: folders, and the tests in them that are left out. */
 function filesOf(name, specs, quick) {
 	if (specs !== SPECS) return specs;
-	const isShort = quick && IN_SHORT.includes(name);
-	const folders = isShort ? OF_THE_ENGINE : quick ? QUICK : SPECS;
-	const command = name.startsWith("node") && !isShort ? COMMAND : [];
+	const folders = quick ? QUICK : SPECS;
+	const command = name.startsWith("node") && !quick ? COMMAND : [];
 	const hook = HOOKED.includes(name) ? HOOK : [];
-	const leftOut = [...LEFT_OUT, ...(quick ? SCREENS : []), ...(isShort ? REAL_PI : [])];
+	const leftOut = [...LEFT_OUT, ...(quick ? REAL_PI : [])];
 	return [...folders, ...command, ...hook, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
