@@ -97,8 +97,8 @@ function smoke(scratch, clone, node) {
 }
 
 /**
- * Installs the main package and the platform's, as a release would publish them, into an empty project, and tries them
- * there.
+ * Installs the main package, pi-session-sync and the platform's package, as a release would publish them, into an empty
+ * project, and tries them there.
  */
 function packages(scratch, clone, node, addon) {
 	const [folder, project] = [join(scratch, "packages"), join(scratch, "project")];
@@ -125,7 +125,7 @@ function packages(scratch, clone, node, addon) {
 	);
 	return checked(
 		"packages of a release",
-		installed.code === 0 && tarballs.length === 2 && code === 0 && output.includes("works on "),
+		installed.code === 0 && tarballs.length === 3 && code === 0 && output.includes("works on "),
 	);
 }
 
