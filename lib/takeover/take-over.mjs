@@ -1,7 +1,7 @@
 // Takes over pi's class `SessionManager`: the static methods by which pi creates, finds and lists sessions then use
-// this package's manager. This file reads no text of pi, and uses nothing private. If pi is not as
-// expected, pi runs on its own manager, and one line says why. The statics are checked at once, everything else at the
-// first call, which loads the addon.
+// this package's manager. This file reads no text of pi, and uses nothing private. If pi is not as expected, pi runs on
+// its own manager, and one line says why. The statics are checked at once, everything else at the first call, which loads
+// the addon.
 //
 // Managers that pi created before keep working, and so do ours after this is undone. Classes that are derived from pi's
 // keep the methods that they inherit.
@@ -294,7 +294,11 @@ class Takeover {
 		};
 		/** @type {any[]} */
 		const sessions = await /** @type {Statics} */ (manager)[name](...args.with(at, progress));
-		if (isFiltered) await readTexts(manager, { deref: () => sessions }, signal);
+		// The list is complete: texts that cannot be read on other threads must not make it fail.
+		if (isFiltered)
+			await readTexts(manager, { deref: () => sessions }, signal).catch((error) => {
+				if (signal?.aborted) throw error;
+			});
 		this.#reading.abort();
 		this.#reading = new AbortController();
 		// Texts that are not read here are read at their first use.

@@ -509,6 +509,23 @@ describe("the texts of a list that is shown", () => {
 		await listed(true, (pi) => pi.SessionManager.open(file));
 		expect(read.mock.calls.length).toBeLessThan(3);
 	});
+
+	// Regression: the list failed, although all its sessions had been found.
+	test("do not make the list fail if other threads cannot read them while the user types", async () => {
+		const { dir } = agentDir(0);
+		for (let n = 0; n < 100; n++) writeSession(dir, [header({ id: `s-${n}`, cwd: "/project" })], `${n}.jsonl`);
+		const pi = await freshPi();
+		taken(pi);
+		const failed = vi.spyOn(api.SessionManager, "readTexts").mockRejectedValue(new Error("no thread"));
+		onTestFinished(() => failed.mockRestore());
+		let partial = 0;
+		const sessions = await pi.SessionManager.list("/project", undefined, (_: number, __: number, some?: any[]) => {
+			partial += some?.map((session) => session.allMessagesText).length ?? 0;
+		});
+		expect(partial).toBeGreaterThan(0);
+		expect(failed).toHaveBeenCalled();
+		expect(sessions).toHaveLength(100);
+	});
 });
 
 // Regression: with a query in the field, each new list read all texts on pi's thread, for 1.5 to 2.3 seconds.
