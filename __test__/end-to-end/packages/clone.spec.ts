@@ -1,6 +1,6 @@
 // A clone in which nothing was installed or built yet: whatever is started says in one line what to run.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as pi from "../../../scripts/demo/pi.mjs";
@@ -36,6 +36,22 @@ test.each([
 		expect({ args, status: status !== 0, stdout }).toEqual({ args, status: true, stdout: "" });
 		expect(stderr).toMatch(REMEDY);
 		expect(stderr.match(/pi-session-native: /g)).toHaveLength(1);
+		expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+	}
+});
+
+// Regression: on Node 20 the line was followed by a stack trace.
+test("pi-sync, where nothing was built", () => {
+	const dir = clone(false);
+	mkdirSync(join(dir, "node_modules"));
+	for (const name of readdirSync(join(root, "node_modules")).filter((name) => !name.startsWith("pi-session-")))
+		symlinkSync(join(root, "node_modules", name), join(dir, "node_modules", name));
+	symlinkSync(dir, join(dir, "node_modules/pi-session-native"));
+	for (const args of [["status"], ["push", "x"], ["redact", "x", "--text", "y"]]) {
+		const command = [join(dir, "packages/sync/bin/pi-sync.mjs"), ...args];
+		const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
+		expect({ args, status, stdout }).toEqual({ args, status: 1, stdout: "" });
+		expect(stderr).toMatch(REMEDY);
 		expect(stderr.trimEnd().split("\n")).toHaveLength(1);
 	}
 });

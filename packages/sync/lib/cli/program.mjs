@@ -3,7 +3,8 @@
 import { createRequire } from "node:module";
 import { Command, InvalidArgumentError, Option } from "commander";
 
-const { version } = createRequire(import.meta.url)("../../package.json");
+const require = createRequire(import.meta.url);
+const { version } = require("../../package.json");
 
 /**
  * The action of a command: a function of its module, which is loaded only then.
@@ -15,6 +16,8 @@ const { version } = createRequire(import.meta.url)("../../package.json");
 const runs =
 	(module, name) =>
 	async (...args) => {
+		// If the addon is missing, `require` throws once. Node 20 reports the error of an `import` as uncaught, too.
+		require("pi-session-native");
 		const { [name]: run } = await import(`./${module}.mjs`);
 		process.exitCode = await run(...args.slice(0, -2), args.at(-1).opts());
 	};
