@@ -1,14 +1,15 @@
 //! Converts JSON text to JavaScript values, exactly as `JSON.parse` does.
 //!
 //! serde_json reads the text, and each value is created as soon as it is read. A string is created from its bytes at
-//! memory speed; V8 takes ten times as long. The engine parses the whole text instead in three cases: serde_json
+//! memory speed; V8 takes ten times as long. The engine parses the whole text instead in four cases: serde_json
 //! refuses it although `JSON.parse` accepts it (a lone surrogate, a number beyond the range of a double, deep nesting);
-//! it has many values, which V8 creates faster; or it is not JSON.
+//! it has many values, which V8 creates faster; it is long and has escapes; or it is not JSON.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use napi::Result;
+use pi_session_core::addon::memory;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::engine::{JsEnv, JsVal};
@@ -20,6 +21,9 @@ pub const LONGEST_TEXT: usize = (1 << 29) - 24;
 /// small values faster.
 const FEW_VALUES: usize = 12;
 const BYTES_EACH: usize = 128;
+/// A longer text with escapes is left to the engine. serde_json collects the characters of such a string in a buffer
+/// that grows without a limit, and the process would end if the system refused the memory.
+const LONGEST_WITH_ESCAPES: usize = 256 << 10;
 
 /// The value of a JSON text. Fails with the engine's error if the text is not JSON, or has a string that is too long
 /// for the engine.
@@ -35,6 +39,9 @@ pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> Result<JsVal<'env>> {
 
 /// The value of a JSON text; None if the engine must parse it. An exception may then be pending.
 fn parse_by_serde<'env>(js: JsEnv<'env>, text: &str) -> Option<JsVal<'env>> {
+    if text.len() > LONGEST_WITH_ESCAPES && text.contains('\\') {
+        return None;
+    }
     let (keys, left) = (RefCell::default(), Cell::new(FEW_VALUES + text.len() / BYTES_EACH));
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = JsonValue { js, keys: &keys, left: &left }.deserialize(&mut reader).ok()?;
@@ -108,7 +115,7 @@ impl<'de, 'env> Visitor<'de> for JsonValue<'_, 'de, 'env> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> std::result::Result<JsVal<'env>, A::Error> {
         let mut all = Vec::new();
         while let Some(element) = elements.next_element_seed(self)? {
-            all.push(element);
+            memory::push(&mut all, element).map_err(de::Error::custom)?;
         }
         // V8 treats an array created by Node-API as one with holes, even if it has none.
         made(factory::call(self.js, FactoryFn::ListOf, &all))
@@ -117,7 +124,8 @@ impl<'de, 'env> Visitor<'de> for JsonValue<'_, 'de, 'env> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> std::result::Result<JsVal<'env>, A::Error> {
         let mut all = Vec::new();
         while let Some(key) = members.next_key_seed(Key(self))? {
-            all.push((key, members.next_value_seed(self)?));
+            let value = members.next_value_seed(self)?;
+            memory::push(&mut all, (key, value)).map_err(de::Error::custom)?;
         }
         made(self.js.object_of(&all))
     }

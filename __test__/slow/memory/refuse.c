@@ -1,5 +1,5 @@
 // Loaded before a process (LD_PRELOAD), refuses some of the large allocations of the addon and passes on all others. PSN_REFUSE is
-// the seed that chooses them, and how many, or `all`. A limit of the address space refuses in the end also the bytes that the engine and the C
+// the seed that chooses them, and how many; or `all`; or `only N`, which refuses the Nth. A limit of the address space refuses in the end also the bytes that the engine and the C
 // library cannot do without, and they end the process.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,8 +25,10 @@ static int is_refused(size_t size, void *caller) {
 	const char *value = size < LARGE ? NULL : getenv("PSN_REFUSE");
 	if (value == NULL || dladdr(caller, &object) == 0 || strstr(object.dli_fname, "pi-session-native") == NULL) return 0;
 	if (strcmp(value, "all") == 0) return 1;
+	uint64_t number = ++count;
+	if (strncmp(value, "only ", 5) == 0) return number == strtoull(value + 5, NULL, 10);
 	// SplitMix64.
-	uint64_t seed = strtoull(value, NULL, 10), random = seed + ++count * 0x9e3779b97f4a7c15;
+	uint64_t seed = strtoull(value, NULL, 10), random = seed + number * 0x9e3779b97f4a7c15;
 	random = (random ^ (random >> 30)) * 0xbf58476d1ce4e5b9;
 	random = (random ^ (random >> 27)) * 0x94d049bb133111eb;
 	// One in 4, 8, 16, 32 or 64.

@@ -233,6 +233,18 @@ test.runIf(isGlibc)("more hits than there is memory for, while the program is bu
 	expect(run("unlimited", file, ["searchBusy"]).answers).toEqual({ searchBusy: "value" });
 });
 
+// Regression: the process ended if the system refused the buffer that serde_json uses for a text with escapes.
+test.runIf(isGlibc)("a text with escapes, refused one large allocation after another: values and errors", () => {
+	const library = refuseLibrary();
+	const file = join(scratch(), "session.jsonl");
+	writeFileSync(file, header(3) + message(escapes(3_000_000)));
+	for (const call of ["getTexts", "buildSessionContext"]) {
+		const answers = Array.from({ length: 20 }, (_, n) => answersRefused(library, file, [call], `only ${n + 1}`, call));
+		expect(answers.flat(), call).toContain("ENOMEM");
+		expect(answers.at(-1), call).toEqual(["value"]);
+	}
+});
+
 /** How many of the files are tried in one run. */
 const TRIED = 2;
 /** Each call is tried on some of these, in an order and with refusals that the seed chooses. */
