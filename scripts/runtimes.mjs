@@ -22,7 +22,10 @@ const SPECS = below(["unit/", "stress/", "slow/"]);
  * The tests of a quick run. The others depend more on the core, on our JavaScript and on the file system than on the
  * engine; the oldest Node runs them all.
  */
-const QUICK = [...below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]), ...ofStores(["unit/conformance.spec.ts"])];
+const QUICK = [
+	...below(["unit/contract/", "unit/lazy/", "unit/runtimes/", "stress/differential/operations.spec.ts"]),
+	...ofStores(["unit/conformance.spec.ts"]),
+];
 /** Tests that kill, count, limit or watch processes, and tests with full disks: they run on one Node. */
 const LEFT_OUT = [
 	...below([

@@ -1,32 +1,8 @@
-// A message's role, content and timestamp are really read, from lines and from the caller's objects alike: each of them
-// makes a difference that can be seen.
-import { existsSync, statSync } from "node:fs";
+// What a list reads of a message: role, content and timestamp. The random histories beside pi's read all else.
+import { statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import {
-	api,
-	assistant,
-	caught,
-	entry,
-	header,
-	type Json,
-	loose,
-	message,
-	opened,
-	scratch,
-	toolResult,
-	user,
-	writeSession,
-} from "../../support/scratch.js";
+import { api, assistant, header, message, scratch, toolResult, user, writeSession } from "../../support/scratch.js";
 import { timesOf } from "../../support/times.js";
-
-/** The same message read from a line, from the caller's object, and by the function over plain lists. */
-const contexts = (body: unknown): any[] => {
-	const fromLine = opened([message("a", null, body)]).manager;
-	const fromObject = api.SessionManager.inMemory("/x");
-	loose(fromObject).appendMessage?.(body);
-	const plain = api.buildSessionContext([message("a", null, body) as any]);
-	return [fromLine.buildSessionContext(), fromObject.buildSessionContext(), plain];
-};
 
 /** What a list shows of a session with these messages. */
 async function listed(...bodies: unknown[]) {
@@ -37,74 +13,6 @@ async function listed(...bodies: unknown[]) {
 }
 
 describe("role", () => {
-	test("an assistant's message names the model of the context, another role's does not", () => {
-		for (const context of contexts(assistant()))
-			expect(context.model).toEqual({ provider: "faux-provider", modelId: "faux-model" });
-		for (const context of contexts(assistant("hi", { role: "user" }))) expect(context.model).toBeNull();
-	});
-
-	test("null content becomes a list for user, assistant and toolResult, a text for system, and stays for others", () => {
-		const content = (role: string): unknown[] =>
-			contexts({ role, content: null, timestamp: 1 }).map((context) => context.messages[0].content);
-		for (const role of ["user", "assistant", "toolResult"]) expect(content(role)).toEqual([[], [], []]);
-		expect(content("system")).toEqual(["", "", ""]);
-		for (const role of ["custom", "bashExecution", "invented", "User"])
-			expect(content(role)).toEqual([null, null, null]);
-	});
-
-	test("system messages leave the kept range of a compaction, others stay", () => {
-		for (const [role, kept] of [
-			["system", 0],
-			["user", 1],
-			["invented", 1],
-		] as const) {
-			const body = { role, content: "x", timestamp: 1 };
-			const { manager } = opened([
-				message("a", null, body),
-				entry("compaction", "c", "a", { summary: "s", firstKeptEntryId: "a", tokensBefore: 1 }),
-			]);
-			expect(manager.buildContextEntries()).toHaveLength(1 + kept);
-		}
-	});
-
-	test("only a user's or an assistant's message makes a new session's file", () => {
-		for (const [body, makes] of [
-			[user(), true],
-			[assistant(), true],
-			[toolResult(), false],
-			[{ role: "system", content: "s", timestamp: 1 }, false],
-			[{ role: "bashExecution", command: "ls", timestamp: 1 }, false],
-			[{ role: "custom", content: "user", timestamp: 1 }, false],
-			[{ content: "no role" }, false],
-		] as const) {
-			const manager = api.SessionManager.create("/x", scratch());
-			loose(manager).appendMessage?.(body);
-			expect(existsSync(manager.getSessionFile() as string)).toBe(makes);
-		}
-	});
-
-	test("only messages of user, assistant and toolResult can be edited", () => {
-		for (const role of ["user", "assistant", "toolResult"]) {
-			const { manager } = opened([message("a", null, { role, content: "x", timestamp: 1 })]);
-			expect(manager.appendContextEdit("a", null)).toBe(manager.getLeafId());
-		}
-		for (const role of [
-			"system",
-			"bashExecution",
-			"custom",
-			"branchSummary",
-			"compactionSummary",
-			"invented",
-			5,
-			null,
-		]) {
-			const { manager } = opened([message("a", null, { role, content: "x", timestamp: 1 })]);
-			expect(caught(() => manager.appendContextEdit("a", null)).message).toBe(
-				"Entry a does not contribute editable model content",
-			);
-		}
-	});
-
 	test("a list counts every role, and takes texts and times only from users and assistants", async () => {
 		const info = await listed(
 			{ role: "toolResult", content: "tool", timestamp: 9e12 },
@@ -145,24 +53,6 @@ describe("role", () => {
 });
 
 describe("content", () => {
-	test("that is there reaches the context as the very object, that is missing on a copy", () => {
-		for (const body of [user("x"), user([]), user("")]) {
-			const manager = api.SessionManager.inMemory("/x");
-			manager.appendMessage(body);
-			expect(manager.buildSessionContext().messages[0]).toBe(body);
-		}
-		for (const fields of [{ content: null }, { content: undefined }, {}] as Json[]) {
-			const body: any = { role: "user", extra: { kept: 1 }, ...fields, timestamp: 5 };
-			const manager = api.SessionManager.inMemory("/x");
-			const id = manager.appendMessage(body);
-			const [made] = manager.buildSessionContext().messages as any[];
-			expect(made).toEqual({ ...body, content: [] });
-			expect(made.extra).toBe(body.extra);
-			expect((manager.getEntry(id) as any).message).toBe(body);
-			expect(body.content).toBe(fields.content);
-		}
-	});
-
 	test("gives a list its texts: a text, or the text blocks joined by spaces", async () => {
 		const blocks = [
 			{ type: "text", text: "one" },
@@ -214,23 +104,5 @@ describe("timestamp", () => {
 		const { mtimeMs } = statSync(info?.path as string);
 		expect(timesOf(mtimeMs)).toContain(info?.modified.getTime());
 		expect(info?.created.getTime()).toBeNaN();
-	});
-
-	test("of an entry is read as V8 reads dates, and becomes the ms of a built message", () => {
-		for (const timestamp of [
-			"2024-02-30T00:00:00Z",
-			"Tue Mar 01 2022 10:00:00 GMT+0100",
-			"2024-06-01 10:00",
-			"1 Jan 2023",
-			5,
-			null,
-			true,
-		]) {
-			const { manager } = opened([
-				{ ...entry("custom_message", "a", null, { customType: "x", content: "y" }), timestamp },
-			]);
-			const [made] = manager.buildSessionContext().messages as any[];
-			expect(made.timestamp).toBe(new Date(timestamp as string).getTime());
-		}
 	});
 });

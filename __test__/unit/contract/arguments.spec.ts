@@ -1,6 +1,6 @@
 // Arguments of the wrong type: a TypeError that names the argument, and nothing changed; whatever is passed, the
 // process lives.
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
 	anyManager,
@@ -15,7 +15,6 @@ import {
 	opened,
 	ownAgent,
 	scratch,
-	stateOf,
 	user,
 	writeSession,
 } from "../../support/scratch.js";
@@ -197,83 +196,6 @@ test("values that no type allows are kept as they are where the reference keeps 
 	}
 	const reopened = api.SessionManager.open(manager.getSessionFile() as string);
 	expect(JSON.stringify(reopened.getEntries())).toBe(JSON.stringify(manager.getEntries()));
-});
-
-const fail = (text: string): never => {
-	throw new Error(text);
-};
-
-/** Values to try everywhere. */
-const ANYTHING: (() => unknown)[] = [
-	...[...NOTHING, ...NO_TEXT, "", "a", "\0", "\ud83d", -0, Number.NaN].map((value) => () => value),
-	() => new Proxy({}, { get: () => fail("trap") }),
-	() => {
-		const { proxy, revoke } = Proxy.revocable({}, {});
-		revoke();
-		return proxy;
-	},
-	() => ({ toString: () => fail("no text") }),
-	() => Object.create(null) as object,
-	() => new Array(3),
-	() => [header(), message("a", null)],
-	() => new Map([["a", message("a", null)]]),
-	() => ({ id: "a", type: "message", message: [] }),
-];
-
-const methods = Object.getOwnPropertyNames(anyManager.prototype).filter((name) => name !== "constructor");
-
-test("anything at all, in any place, neither kills the process nor breaks the session", async () => {
-	ownAgent();
-	const { manager, file } = opened([message("a", null)]);
-	for (const method of methods.filter((name) => name !== "setSessionFile" && name !== "newSession")) {
-		for (const first of ANYTHING) {
-			for (const args of [[first()], ["a", first()], ["a", "b", first(), first(), first(), first()]]) {
-				try {
-					loose(manager)[method]?.(...args);
-				} catch (error) {
-					expect(error).toBeInstanceOf(Error);
-				}
-			}
-		}
-	}
-	expect(manager.getEntries().length).toBe(manager.getEntryCount());
-	manager.getTree();
-	const before = stateOf(manager, dirname(file));
-	for (const name of Object.keys(api).filter(
-		// The one would move the sessions of all tests that follow, the other makes the files whose names it is given.
-		(key) => !["SessionManager", "setAgentDir", "tryLockFile"].includes(key) && typeof functions[key] === "function",
-	)) {
-		for (const first of ANYTHING) {
-			for (const args of [[first()], [[message("a", null)], first()], [[message("a", null)], "a", first()]]) {
-				try {
-					functions[name]?.(...args);
-				} catch (error) {
-					expect(error).toBeInstanceOf(Error);
-				}
-			}
-		}
-	}
-	expect(stateOf(manager, dirname(file))).toEqual(before);
-});
-
-test("methods refuse receivers that are no session manager", () => {
-	const receivers = [
-		undefined,
-		null,
-		{},
-		[],
-		new Date(0),
-		5,
-		Object.create(anyManager.prototype as object),
-		anyManager.prototype,
-		anyManager,
-	];
-	for (const method of methods) {
-		for (const receiver of receivers) {
-			const call = anyManager.prototype[method] as (...args: unknown[]) => unknown;
-			expect(() => Reflect.apply(call, receiver, ["a"]), method).toThrow();
-		}
-	}
 });
 
 test("the constructor cannot be called, neither can one that extends it", () => {

@@ -1,24 +1,20 @@
 // When a session gets its file, what is in it then, and who may read it.
-import { appendFileSync, chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
 	api,
-	assistant,
 	failing,
 	header,
 	jsonLines,
 	linesOf,
-	loose,
 	message,
 	modeOf,
-	opened,
 	ownAgent,
 	read,
 	scratch,
 	stateOf,
 	toolResult,
-	usage,
 	user,
 	writeSession,
 } from "../../support/scratch.js";
@@ -37,29 +33,6 @@ function openUmask(): void {
 	});
 }
 
-test("set-up alone makes no file; the first user message writes all of it", () => {
-	const { manager, file } = fresh();
-	manager.appendThinkingLevelChange("high");
-	manager.appendModelChange("p", "m");
-	manager.appendCustomEntry("x", 1);
-	manager.appendCustomMessageEntry("x", "y", true);
-	manager.appendUsage("k", "p", "m", usage());
-	manager.appendSessionInfo("name");
-	manager.appendMessage(toolResult());
-	expect(existsSync(file)).toBe(false);
-	manager.appendMessage(user());
-	expect(linesOf(file)).toEqual([manager.getHeader(), ...manager.getEntries()].map((one) => JSON.stringify(one)));
-	expect(linesOf(file)).toHaveLength(9);
-	manager.appendLabelChange(manager.getLeafId() as string, "l");
-	expect(linesOf(file)).toHaveLength(10);
-});
-
-test("an assistant message makes the file as well", () => {
-	const { manager, file } = fresh();
-	manager.appendMessage(assistant());
-	expect(linesOf(file)).toHaveLength(2);
-});
-
 test("entries before the file are serialised when it is made, not earlier", () => {
 	const { manager, file } = fresh();
 	const data = { state: "early" };
@@ -73,15 +46,6 @@ test("entries before the file are serialised when it is made, not earlier", () =
 	expect(jsonLines(file)[2].message.content[0].text).toBe("late too");
 	data.state = "after";
 	expect(jsonLines(file)[1].data).toEqual({ state: "late" });
-});
-
-test("a session opened from a file or forked gets a line for every append, conversation or not", () => {
-	const { manager, file } = opened([]);
-	manager.appendThinkingLevelChange("high");
-	expect(linesOf(file)).toHaveLength(2);
-	const fork = api.SessionManager.forkFrom(file, "/else", scratch());
-	fork.appendCustomEntry("x");
-	expect(linesOf(fork.getSessionFile() as string)).toHaveLength(3);
 });
 
 test("a file that stands where a new one would go is never overwritten, and a retry works once it is gone", () => {
@@ -197,26 +161,6 @@ testWith("modes")("the modes of files and directories that exist stay", () => {
 	expect([empty, full, dir].map(modeOf)).toEqual([0o644, 0o644, 0o755]);
 });
 
-test("a file is named after the header's time and the session's id", () => {
-	const { manager, file } = fresh();
-	const time = manager.getHeader()?.timestamp.replace(/[:.]/g, "-");
-	expect(basename(file)).toBe(`${time}_${manager.getSessionId()}.jsonl`);
-	expect(file).toMatch(/[/\\]\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f-]{36}\.jsonl$/);
-});
-
-test("newSession starts over, with a file of its own and the old one left alone", () => {
-	const { manager, file } = fresh();
-	manager.appendMessage(user());
-	const before = read(file);
-	const next = manager.newSession({ id: "next", parentSession: file });
-	expect(next).toBe(manager.getSessionFile());
-	expect(existsSync(next as string)).toBe(false);
-	expect([manager.getEntryCount(), manager.getLeafId(), manager.getSessionId()]).toEqual([0, null, "next"]);
-	manager.appendMessage(user());
-	expect(jsonLines(next as string)[0]).toMatchObject({ id: "next", parentSession: file });
-	expect(read(file)).toBe(before);
-});
-
 test("a bad id leaves the session as it was", () => {
 	const { manager, dir } = fresh();
 	manager.appendMessage(user());
@@ -227,62 +171,4 @@ test("a bad id leaves the session as it was", () => {
 		);
 	}
 	for (const id of ["a", "A.b_c-9"]) expect(api.assertValidSessionId(id)).toBeUndefined();
-});
-
-test("setSessionFile keeps working directory and session directory; one that fails keeps the session", () => {
-	const { manager, dir } = fresh();
-	manager.appendMessage(user());
-	const other = writeSession(scratch(), [header({ cwd: "/other" }), message("z", null)]);
-	const notes = join(dirname(other), "notes.txt");
-	writeFileSync(notes, "notes");
-	expect(failing(manager, dir, () => manager.setSessionFile(notes)).message).toContain(notes);
-	expect(failing(manager, dir, () => manager.setSessionFile(dir)).message).toContain(dir);
-	expect(loose(manager).setSessionFile?.(other)).toBeUndefined();
-	expect([manager.getSessionId(), manager.getCwd(), manager.getSessionDir()]).toEqual([
-		"s-1",
-		resolve("/somewhere"),
-		dir,
-	]);
-	expect(manager.getSessionFile()).toBe(other);
-	manager.appendCustomEntry("x");
-	expect(linesOf(other)).toHaveLength(3);
-});
-
-test("a file grown by another process joins at the next append: their bytes stay, the leaf is ours", () => {
-	const { manager, file } = opened([message("a", null)]);
-	const theirs = [
-		JSON.stringify(message("t1", "a", user("theirs"))),
-		'{"type":"session_info","id":"t2","parentId":"t1","timestamp":"t","name":"renamed"}',
-		'{"type":"label","id":"t3","parentId":"t2","timestamp":"t","targetId":"a","label":"marked"}',
-	];
-	appendFileSync(file, `${theirs.join("\n")}\n`);
-	const id = manager.appendCustomEntry("x");
-	expect(linesOf(file).slice(2, 5)).toEqual(theirs);
-	expect(manager.getEntries().map((one) => one.id)).toEqual(["a", "t1", "t2", "t3", id]);
-	expect(manager.getEntry(id)?.parentId).toBe("a");
-	expect(manager.getLeafId()).toBe(id);
-	expect([manager.getSessionName(), manager.getLabel("a")]).toEqual(["renamed", "marked"]);
-	expect(manager.getChildren("a").map((one) => one.id)).toEqual(["t1", id]);
-});
-
-test("a line that another process left half written is ended, and ours is on a line of its own", () => {
-	const { manager, file } = opened([message("a", null)]);
-	appendFileSync(file, '{"type":"custom","id":"t1","par');
-	const id = manager.appendCustomEntry("x");
-	expect(linesOf(file)).toHaveLength(4);
-	expect(linesOf(file)[2]).toBe('{"type":"custom","id":"t1","par');
-	expect(JSON.parse(linesOf(file)[3] as string).id).toBe(id);
-});
-
-test("two managers on one file take turns and lose nothing", () => {
-	const { manager: one, file } = opened([message("a", null)]);
-	const two = api.SessionManager.open(file);
-	const ids = [one, two, one, two, two, one].map((manager) => manager.appendCustomEntry("x"));
-	expect(linesOf(file)).toHaveLength(8);
-	expect(
-		api.SessionManager.open(file)
-			.getEntries()
-			.map((each) => each.id),
-	).toEqual(["a", ...ids]);
-	expect(one.getEntries().map((each) => each.id)).toEqual(["a", ...ids]);
 });

@@ -1,17 +1,6 @@
 // The system message that a compaction carries, the session's name, labels.
 import { expect, test } from "vitest";
-import {
-	api,
-	assistant,
-	clockAt,
-	inMemory,
-	loose,
-	message,
-	opened,
-	shape,
-	system,
-	user,
-} from "../../support/scratch.js";
+import { api, clockAt, inMemory, message, opened, shape, system, user } from "../../support/scratch.js";
 
 const NOW = "2025-06-07T08:09:10.111Z";
 const tool = (name: string, more = {}) => ({
@@ -38,11 +27,6 @@ test("contents are joined by a blank line, text blocks of one message by a newli
 	];
 	const made = replayed(system({ content: "one" }), user("no"), system({ content: "" }), system({ content: blocks }));
 	expect(shape(made)).toBe(shape({ role: "system", content: "one\n\ntwo\nthree", timestamp: Date.parse(NOW) }));
-});
-
-test("without a system message and without tools there is none", () => {
-	expect(replayed(user(), assistant())).toBeUndefined();
-	expect(replayed()).toBeUndefined();
 });
 
 test("a system message without content still makes one", () => {
@@ -125,32 +109,6 @@ test("only the current branch is replayed, from a file as from memory", () => {
 	expect(compaction.parentId).toBe("c");
 });
 
-test("null as the first kept entry means the compaction's own id", () => {
-	const manager = inMemory();
-	manager.appendMessage(user());
-	for (const none of [null, undefined]) {
-		const id = loose(manager).appendCompaction?.("s", none, 1);
-		expect((manager.getEntry(id) as any).firstKeptEntryId).toBe(id);
-		expect(manager.buildContextEntries().map((one) => one.id)).toEqual([id]);
-	}
-});
-
-test("a name is made one line and trimmed, by JavaScript's white space", () => {
-	const manager = inMemory();
-	for (const [given, stored] of [
-		["  plain ", "plain"],
-		["a\r\n\r\nb\rc\nd", "a b c d"],
-		["\u00a0\ufeff\u2028 x \u3000", "x"],
-		["tab\tstays", "tab\tstays"],
-		["\n", ""],
-		["\ud83d", "\ud83d"],
-		["a\u2028b", "a\u2028b"],
-	]) {
-		expect((manager.getEntry(manager.appendSessionInfo(given as string)) as any).name).toBe(stored);
-		expect(manager.getSessionName()).toBe(stored || undefined);
-	}
-});
-
 test("the name is the newest in the whole file, whatever the branch; an empty or missing one clears", () => {
 	const info = (id: string, fields: object) => ({
 		type: "session_info",
@@ -170,23 +128,6 @@ test("the name is the newest in the whole file, whatever the branch; an empty or
 	expect(manager.getSessionName()).toBe("on a branch");
 	manager.appendSessionInfo("");
 	expect(manager.getSessionName()).toBeUndefined();
-});
-
-test("labels are set, changed and cleared; a label of an unknown entry is refused", () => {
-	const manager = inMemory();
-	const id = manager.appendMessage(user());
-	const one = manager.appendLabelChange(id, "one");
-	expect(manager.getLabel(id)).toBe("one");
-	manager.appendLabelChange(one, "of a label");
-	expect(manager.getLabel(one)).toBe("of a label");
-	manager.appendLabelChange(id, " two ");
-	expect(manager.getLabel(id)).toBe(" two ");
-	for (const clear of [undefined, ""]) {
-		manager.appendLabelChange(id, "again");
-		manager.appendLabelChange(id, clear);
-		expect(manager.getLabel(id)).toBeUndefined();
-	}
-	expect(() => manager.appendLabelChange("nope", "x")).toThrow("Entry nope not found");
 });
 
 test("labels stay with entries of other branches and other files of the session", () => {

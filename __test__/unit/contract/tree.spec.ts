@@ -7,9 +7,7 @@ import {
 	flat,
 	header,
 	ids,
-	inMemory,
 	linesOf,
-	loose,
 	message,
 	opened,
 	scratch,
@@ -19,71 +17,6 @@ import {
 } from "../../support/scratch.js";
 
 const tree = (nodes: any[]): unknown => nodes.map((node) => [node.entry.id, ...(tree(node.children) as unknown[])]);
-
-/** A branched session: a → b → c, a → d. */
-const branched = () => opened([message("a", null), message("b", "a"), message("c", "b"), message("d", "a")]).manager;
-
-test("undefined and null are kept apart as in the reference", () => {
-	const manager = inMemory();
-	const id = manager.appendMessage(user());
-	manager.resetLeaf();
-	expect(manager.getLeafId()).toBeNull();
-	expect(manager.getLeafEntry()).toBeUndefined();
-	expect(manager.getEntry("nope")).toBeUndefined();
-	expect(manager.getLabel(id)).toBeUndefined();
-	expect(manager.getSessionName()).toBeUndefined();
-	expect(manager.getSessionFile()).toBeUndefined();
-	expect(manager.createBranchedSession(id)).toBeUndefined();
-	expect(loose(manager).branch?.(id)).toBeUndefined();
-	expect(loose(manager).resetLeaf?.()).toBeUndefined();
-	expect(api.getLatestCompactionEntry([])).toBeNull();
-	expect(api.findMostRecentSession(scratch())).toBeNull();
-	expect(api.SessionManager.findById("/x", "nope", scratch())).toBeUndefined();
-});
-
-test("getBranch goes from the root to an entry; the leaf for null and undefined; nothing for an unknown id", () => {
-	const manager = branched();
-	expect(ids(manager.getBranch())).toEqual(["a", "d"]);
-	expect(ids(loose(manager).getBranch?.(null))).toEqual(["a", "d"]);
-	expect(ids(manager.getBranch("c"))).toEqual(["a", "b", "c"]);
-	expect(manager.getBranch("nope")).toEqual([]);
-	expect(manager.getBranch("")).toEqual([]);
-	manager.resetLeaf();
-	expect(manager.getBranch()).toEqual([]);
-	expect(ids(manager.getPath("c"))).toEqual(["a", "b", "c"]);
-});
-
-test("a walk ends at a parent that is not there", () => {
-	const { manager } = opened([message("b", "missing"), message("c", "b")]);
-	expect(ids(manager.getBranch())).toEqual(["b", "c"]);
-	expect(tree(manager.getTree())).toEqual([["b", ["c"]]]);
-});
-
-test("getChildren gives the entries of that parent, also of null and of an id that is missing", () => {
-	const { manager } = opened([
-		message("a", null),
-		message("b", "a"),
-		message("c", "missing"),
-		message("d", "a"),
-		message("e", null),
-	]);
-	expect(ids(manager.getChildren("a"))).toEqual(["b", "d"]);
-	expect(ids(loose(manager).getChildren?.(null))).toEqual(["a", "e"]);
-	expect(ids(manager.getChildren("missing"))).toEqual(["c"]);
-	expect(manager.getChildren("e")).toEqual([]);
-});
-
-test("getTree resolves labels and their times", () => {
-	const manager = branched();
-	const label = manager.appendLabelChange("b", "here");
-	const [root] = manager.getTree() as any[];
-	expect(Object.keys(root)).toEqual(["entry", "children", "label", "labelTimestamp"]);
-	expect([root.label, root.labelTimestamp]).toEqual([undefined, undefined]);
-	const b = root.children.find((node: any) => node.entry.id === "b");
-	expect([b.label, b.labelTimestamp]).toEqual(["here", manager.getEntry(label)?.timestamp]);
-	manager.appendLabelChange("b", "");
-	expect((manager.getTree() as any[])[0].children[0].label).toBeUndefined();
-});
 
 test("children are sorted by time as Date reads it, file order on ties; roots stay in file order", () => {
 	const at = (id: string, parentId: string | null, timestamp: unknown) => ({ ...message(id, parentId), timestamp });
