@@ -67,7 +67,18 @@ export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(session
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFile(...dirs) {
-	return [...new Set([...new Set([undefined, ...dirs])].flatMap((dir) => filesOfSessions(dir, isAnyOfPi)))];
+	const files = [...new Set([undefined, ...dirs])].flatMap((dir) => filesOfSessions(dir, isAnyOfPi));
+	return [...new Set(files)].filter((file) => !isSpecial(file));
+}
+
+/** Whether a path leads to a pipe, a socket or a device, which contain nothing. @param {string} path */
+function isSpecial(path) {
+	try {
+		const status = statSync(path);
+		return !status.isFile() && !status.isDirectory();
+	} catch {
+		return false;
+	}
 }
 
 /**

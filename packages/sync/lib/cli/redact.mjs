@@ -1,10 +1,8 @@
 // `pi-sync redact`: removes a text, or the content of entries, from a session, its backups, every copy of the same
 // entries on this machine, and the store.
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { SessionManager } from "pi-session-native";
-import { everySessionFile, everySessionFolder, subagentFiles } from "pi-session-native/session-files";
-import { isAbsence } from "../base/calls.js";
+import { redactEverywhere, remainsOf } from "pi-session-native/session-files";
 import local from "../machine/local-sessions.js";
 import redactions from "../sync/redact-files.js";
 import { RedactionFile } from "../sync/redaction-file.js";
@@ -18,20 +16,16 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
 /** @typedef {import("pi-session-native").RedactReport["lines"]} RedactedLines */
 /**
  * The result for a session file, or for the temporary files in a folder, or the expected result.
- * @typedef {object} Row
- * @property {string} file
- * @property {string[]} [temporaryFiles] of a folder: the removed files, which killed processes had left there
- * @property {number} lines the number of redacted lines
- * @property {string[]} backups the redacted backups
+ * @typedef {import("pi-session-native/session-files").RedactedFile & More} Row
+ */
+/**
+ * @typedef {object} More
  * @property {number} stored the number of redacted lines that only the store contained
  * @property {number} emptied the number of lines that lost their content, because two machines had redacted them in
  * different ways
- * @property {number} left the number of lines that still contain the text, because it cannot be replaced there
- * @property {boolean} isLocked another process has locked the session
- * @property {boolean} isCatalogClean
  * @property {boolean} isStored the store has redacted it
- * @property {string} [error] why the file was not redacted
- * @property {string} [storeError] why the store was not: the next push or pull of the session redacts it there
+ * @property {string | undefined} storeError why the store was not redacted: the next push or pull of the session
+ * redacts it there
  */
 /**
  * `stored`: the lines that only the store contained; `error`: the store's.
@@ -59,22 +53,13 @@ export async function redact(query, options) {
 		if (silence !== undefined)
 			writeWarning(`${safeLine(silence)}: only this machine is redacted`, Boolean(options.json));
 		const planned = await redactOne(path, { ...what, dryRun: true }, connection, options);
-		const lines = [...planned.lines, ...(planned.stored ?? [])];
-		const dirs = [namedDir(options), dirname(path)];
-		// Copies come first, because the session's own entries tell which lines of a copy are to be changed.
-		const found = lines.length > 0 ? everySessionFile(...dirs) : subagentFiles(path);
-		const others = found.filter((other) => other !== path);
-		const inCopies = ofCopies(path, what, lines);
-		// Killed processes leave temporary files of any session, also in folders without a session.
-		const { text, replacement } = what;
-		const inTemporaryFiles = text === undefined ? inCopies(path) : { text, replacement };
-		for (const folder of everySessionFolder(...dirs)) rows.push(...temporaryRowsOf(folder, inTemporaryFiles, options));
-		// A folder that cannot be read is among the others, and failed above.
-		const isReported = (/** @type {string} */ other) => rows.some(({ file }) => file === other);
-		for (const other of others)
-			if (!isReported(other)) rows.push(...(await rowsOf(other, inCopies(other), connection, options)));
-		// The store may not know of an earlier run yet.
-		rows.push(...(await rowsOf(path, what, connection, options, true)));
+		const { rows: all, others } = await redactEverywhere(path, what, {
+			lines: [...planned.lines, ...(planned.stored ?? [])],
+			dirs: [namedDir(options), dirname(path)],
+			redactFile: (file, what) => redactOne(file, what, connection, options),
+			more: moreOf,
+		});
+		rows.push(...all.filter(isSomething));
 		await report(path, rows, { others, notReached: notReachedBy(connection, isSilent) }, options);
 	});
 	const isBad = (/** @type {Row} */ { error, storeError, left, isCatalogClean }) =>
@@ -83,28 +68,12 @@ export async function redact(query, options) {
 }
 
 /** @param {string} path @param {Options} options @returns {RedactInput} */
-function whatOf(path, { text, entry, replacement }) {
-	if (entry !== undefined) return { entries: entryIds(path, entry), replacement };
+function whatOf(path, { text, entry, replacement, dryRun }) {
+	if (entry !== undefined) return { entries: entryIds(path, entry), replacement, dryRun };
 	// Every user of the machine can see arguments.
 	const given = text === "-" ? readFileSync(0, "utf8").replace(/\r?\n$/, "") : text;
 	if (!given) throw new UsageError("--text must not be empty");
-	return { text: given, replacement };
-}
-
-/**
- * Returns a function from the path of another session to what must be removed from it.
- * @param {string} path
- * @param {RedactInput} what
- * @param {RedactedLines} lines
- * @returns {(other: string) => RedactInput}
- */
-function ofCopies(path, { text, replacement }, lines) {
-	if (text === undefined)
-		return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
-	const entries = lines.flatMap(({ id }) => id ?? []);
-	// Subagents' sessions repeat texts of the session under other ids.
-	const own = new Set(subagentFiles(path));
-	return (other) => ({ text, entries: own.has(other) ? undefined : entries, replacement });
+	return { text: given, replacement, dryRun };
 }
 
 /**
@@ -122,86 +91,21 @@ async function redactOne(file, what, connection, options) {
 	return redactions.redactFile(file, what, { redactionFile: found && new RedactionFile(notesDirHere(), found) });
 }
 
-/**
- * Removes the temporary files of a folder.
- * @param {string} folder
- * @param {RedactInput} what
- * @param {Options} options
- * @returns {Row[]} empty if none of them contains it
- */
-function temporaryRowsOf(folder, what, { dryRun }) {
-	try {
-		const planned = SessionManager.redact(folder, { ...what, dryRun: true });
-		if (planned.temporaryFiles.length === 0) return [];
-		const { temporaryFiles, left } = dryRun ? planned : SessionManager.redact(folder, what);
-		return [{ ...NOTHING, file: folder, temporaryFiles, left }];
-	} catch (error) {
-		return failureOf(folder, error);
-	}
-}
+/** @param {Report} [report] undefined for files that were not redacted @returns {More} */
+const moreOf = ({ stored, emptied = 0, error } = /** @type {Report} */ ({})) => ({
+	stored: stored?.length ?? 0,
+	emptied,
+	isStored: stored !== undefined && error === undefined,
+	storeError: error?.message,
+});
 
-/**
- * Redacts a file, and its session in the store.
- * @param {string} file
- * @param {RedactInput} what
- * @param {import("./store-connection.mjs").Connection | undefined} connection
- * @param {Options} options
- * @param {boolean} [isNamed] the user named this session, so the store is asked whatever the file contains
- * @returns {Promise<Row[]>} empty if there is nothing to remove
- */
-async function rowsOf(file, what, connection, options, isNamed = false) {
-	try {
-		// A dry run takes no lock, so a locked session that does not contain the text causes no error.
-		const planned = SessionManager.redact(file, { ...what, dryRun: true });
-		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
-		if (!isThere && !isNamed) return [];
-		const { lines, backups, left, isCatalogClean, stored, emptied, error } = {
-			emptied: 0,
-			...(await redactOne(file, { ...what, dryRun: options.dryRun }, connection, options)),
-		};
-		if (!isThere && !stored?.length && emptied === 0 && error === undefined && isCatalogClean) return [];
-		return [
-			{
-				file,
-				lines: lines.length,
-				backups,
-				stored: stored?.length ?? 0,
-				emptied,
-				left,
-				isLocked: SessionManager.isLocked(file),
-				isCatalogClean,
-				isStored: stored !== undefined && error === undefined,
-				storeError: error?.message,
-			},
-		];
-	} catch (error) {
-		return failureOf(file, error, isNamed);
-	}
-}
-
-/** @param {string} file @param {unknown} error @param {boolean} [isNamed] @returns {Row[]} */
-function failureOf(file, error, isNamed = false) {
-	const { code, message } = Object(error);
-	// A broken link, a file or folder that was deleted meanwhile, or a pipe does not contain the text.
-	if (!isNamed && (isAbsence(error) || isSpecialFile(file))) return [];
-	return [{ ...NOTHING, file, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
-}
-
-/** Whether a path leads to a pipe, a socket or a device. @param {string} path */
-function isSpecialFile(path) {
-	try {
-		const stat = statSync(path);
-		return !stat.isFile() && !stat.isDirectory();
-	} catch {
-		return false;
-	}
-}
-
-/** @type {Omit<Row, "file">} */
-const NOTHING = {
-	...{ lines: 0, backups: [], stored: 0, emptied: 0, left: 0 },
-	...{ isLocked: false, isCatalogClean: true, isStored: false },
-};
+/** @param {Row} row */
+const isSomething = ({ error, storeError, lines, backups, temporaryFiles, stored, emptied, left, isCatalogClean }) =>
+	error !== undefined ||
+	storeError !== undefined ||
+	temporaryFiles !== undefined ||
+	lines + backups.length + stored + emptied + left > 0 ||
+	!isCatalogClean;
 
 /**
  * Copies that the command cannot reach.
@@ -243,32 +147,18 @@ async function report(path, rows, { others, notReached }, { json, dryRun }) {
 	if (!dryRun) await write(`Not reached:\n${notReached.map((line) => `  ${line}\n`).join("")}`);
 }
 
-/**
- * The lines that describe a folder.
- * @param {string} folder
- * @param {number} count
- * @param {number} left
- * @param {boolean} isDryRun
- */
-function describeTemporary(folder, count, left, isDryRun) {
-	const files = counted(count, "temporary file");
-	const done = `${paint.green(isDryRun ? "would remove" : "removed")}  ${safeLine(folder)}: ${files} of killed processes`;
-	if (left === 0) return [done];
-	const contain = left === 1 ? "contains" : "contain";
-	return [done, `${counted(left, "line")} of temporary files that cannot be removed still ${contain} it`];
-}
-
 /** The lines that describe a row. @param {Row} row @param {boolean} isDryRun */
 function describe(row, isDryRun) {
-	const { file, temporaryFiles, lines, backups, stored, emptied, left, isLocked, isCatalogClean, error } = row;
-	if (temporaryFiles !== undefined) return describeTemporary(file, temporaryFiles.length, left, isDryRun);
+	const { file, temporaryFiles, lines, backups, stored, emptied, error } = row;
+	const name = safeLine(file);
 	const about = [counted(lines, "line")];
 	if (backups.length > 0) about.push(counted(backups.length, "backup"));
 	if (stored > 0) about.push(`${counted(stored, "more line")} in the store`);
-	const done = `${paint.green(isDryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about.join(", ")}`;
-	const described = [error === undefined ? done : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}`];
-	if (isLocked && error !== undefined)
-		described.push("another process has locked the session: end it, and run this command again");
+	const done = temporaryFiles
+		? `${paint.green(isDryRun ? "would remove" : "removed")}  ${name}: ` +
+			`${counted(temporaryFiles.length, "temporary file")} of killed processes`
+		: `${paint.green(isDryRun ? "would redact" : "redacted")}  ${name}: ${about.join(", ")}`;
+	const described = [error === undefined ? done : `${paint.red("failed")}  ${name}: ${safeLine(error)}`];
 	described.push(...emptiedNote(emptied));
 	if (row.storeError !== undefined) {
 		const meaning = isDryRun
@@ -276,15 +166,5 @@ function describe(row, isDryRun) {
 			: "the store may still contain it: the next push or pull of the session redacts it there";
 		described.push(`${meaning}: ${safeLine(row.storeError)}`);
 	}
-	if (left > 0)
-		described.push(
-			`${counted(left, "line")} still ${left === 1 ? "contains" : "contain"} the text where it cannot be ` +
-				"replaced: in a header, an id, a number, or a line that is too long to be read",
-		);
-	if (!isCatalogClean)
-		described.push(
-			"the catalog may still contain the text: end the programs that use the catalog, and run this command again " +
-				"with the newest installed release",
-		);
-	return described;
+	return [...described, ...remainsOf(row)];
 }

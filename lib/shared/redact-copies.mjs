@@ -1,0 +1,121 @@
+// Redacts a session, and every copy of its entries on this machine: in other sessions, in sessions of subagents, and in
+// the temporary files of killed processes. `SessionManager.redact` redacts one file and its backups.
+import { SessionManager } from "../../index.mjs";
+import { everySessionFile, everySessionFolder, subagentFiles } from "./session-dir.mjs";
+import { counted } from "./text.mjs";
+
+/** @typedef {import("../../index.js").RedactInput} RedactInput */
+/** @typedef {import("../../index.js").RedactReport} RedactReport */
+/** @typedef {import("../../session-files.mjs").RedactedFile} RedactedFile */
+
+/**
+ * @template {RedactReport} Report
+ * @template {object} More
+ * @param {string} path
+ * @param {RedactInput} what
+ * @param {import("../../session-files.mjs").RedactOptions<Report, More>} options
+ * @returns {Promise<{ rows: (RedactedFile & More)[], others: string[] }>}
+ */
+export async function redactEverywhere(path, what, { lines, dirs, redactFile, more }) {
+	/** @type {(file: string, redact: () => Promise<Report | false>, isNamed?: boolean) => Promise<(RedactedFile & More)[]>} */
+	const rowOf = async (file, redact, isNamed = false) => {
+		try {
+			const report = await redact();
+			if (!report) return [];
+			const { lines, backups, left, isCatalogClean } = report;
+			const isLocked = SessionManager.isLocked(file);
+			return [{ file, lines: lines.length, backups, left, isLocked, isCatalogClean, ...more(report) }];
+		} catch (error) {
+			return !isNamed && isAbsence(error) ? [] : [{ ...failure(file, error), ...more() }];
+		}
+	};
+	// Copies come first, because the session's own entries tell which lines of a copy are to be changed.
+	const found = lines.length > 0 ? everySessionFile(...dirs) : subagentFiles(path);
+	const others = found.filter((other) => other !== path);
+	const inCopies = ofCopies(path, what, lines);
+	const { text, replacement, dryRun } = what;
+	// Killed processes leave temporary files of any session, also in folders without a session.
+	const inTemporaryFiles = text === undefined ? inCopies(path) : { text, replacement };
+	const folders = everySessionFolder(...dirs).flatMap((folder) => temporaryFilesIn(folder, inTemporaryFiles, dryRun));
+	const rows = folders.map((row) => ({ ...row, ...more() }));
+	// A folder that cannot be read is among the others, and failed above.
+	for (const other of others.filter((one) => !folders.some(({ file }) => file === one))) {
+		const copied = inCopies(other);
+		const redact = async () => {
+			// A dry run takes no lock, so a locked session that does not contain the text causes no error.
+			const { lines, backups, left } = SessionManager.redact(other, { ...copied, dryRun: true });
+			return lines.length + backups.length + left > 0 && redactFile(other, { ...copied, dryRun });
+		};
+		rows.push(...(await rowOf(other, redact)));
+	}
+	rows.push(...(await rowOf(path, () => redactFile(path, what), true)));
+	return { rows, others };
+}
+
+/**
+ * Returns a function from the path of another session to what must be removed from it.
+ * @param {string} path
+ * @param {RedactInput} what
+ * @param {RedactReport["lines"]} lines
+ * @returns {(other: string) => RedactInput}
+ */
+function ofCopies(path, { text, replacement }, lines) {
+	if (text === undefined)
+		return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
+	const entries = lines.flatMap(({ id }) => id ?? []);
+	// Subagents' sessions repeat texts of the session under other ids.
+	const own = new Set(subagentFiles(path));
+	return (other) => ({ text, entries: own.has(other) ? undefined : entries, replacement });
+}
+
+/**
+ * Removes the temporary files of a folder that contain it.
+ * @param {string} folder
+ * @param {RedactInput} what
+ * @param {boolean | undefined} dryRun
+ * @returns {RedactedFile[]} empty if none of them contains it
+ */
+function temporaryFilesIn(folder, what, dryRun) {
+	try {
+		const planned = SessionManager.redact(folder, { ...what, dryRun: true });
+		if (planned.temporaryFiles.length === 0) return [];
+		const { temporaryFiles, left } = dryRun ? planned : SessionManager.redact(folder, what);
+		return [{ file: folder, lines: 0, backups: [], temporaryFiles, left, isLocked: false, isCatalogClean: true }];
+	} catch (error) {
+		return isAbsence(error) ? [] : [failure(folder, error)];
+	}
+}
+
+/** A broken link, or a file or folder that was deleted meanwhile: it does not contain the text. @param {unknown} error */
+const isAbsence = (error) => ["ENOENT", "ENOTDIR", "ELOOP"].includes(Object(error).code);
+
+/** @param {string} file @param {unknown} error @returns {RedactedFile} */
+function failure(file, error) {
+	const { code, message = String(error) } = Object(error);
+	const isLocked = code === "ERR_SESSION_LOCKED";
+	return { file, lines: 0, backups: [], left: 0, isLocked, isCatalogClean: true, error: message };
+}
+
+/**
+ * Sentences that tell what remains of the text after a redaction, and why.
+ * @param {RedactedFile} row
+ */
+export function remainsOf({ left, isLocked, isCatalogClean, temporaryFiles, error }) {
+	const contain = left === 1 ? "contains" : "contain";
+	const where = temporaryFiles
+		? `of temporary files that cannot be removed still ${contain} it`
+		: `still ${contain} the text where it cannot be replaced: in a header, an id, a number, or a line that is too ` +
+			"long to be read";
+	return [
+		...(isLocked && error !== undefined
+			? ["another process has locked the session: end it, and run this command again"]
+			: []),
+		...(left > 0 ? [`${counted(left, "line")} ${where}`] : []),
+		...(isCatalogClean
+			? []
+			: [
+					"the catalog may still contain the text: end the programs that use the catalog, and run this command " +
+						"again with the newest installed release",
+				]),
+	];
+}
