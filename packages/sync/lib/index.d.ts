@@ -392,10 +392,10 @@ export class SessionSync {
 	readonly project: string;
 	/**
 	 * Compares the sessions of the project, or one session, with the store, and loads no lines. `list` is a list of the
-	 * store, if the caller has one; `only` selects the sessions to compare, if the others are known to be the same.
-	 * `deleted` are sessions that were deleted from the store and have a file on this machine.
+	 * store, if the caller has one. `deleted` are sessions that were deleted from the store and have a file on this
+	 * machine.
 	 */
-	compare(options?: { session?: string; list?: SessionList; only?: (stored: StoredSession) => boolean }): Promise<{
+	compare(options?: { session?: string; list?: SessionList }): Promise<{
 		items: SyncItem[];
 		problems: Problem[];
 		deleted: { session: string; file: string; cwd: string | undefined }[];

@@ -1,5 +1,5 @@
 // The process beside pi, without pi: what is stored and pulled while a session is open, and after it was closed.
-import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -91,6 +91,19 @@ test("what a killed process left unstored is stored by the next one, of whatever
 	expect(await next.close()).toBe("stored\n");
 	await at.open("s2").close();
 	expect(idsIn(file)).toEqual(["a"]);
+});
+
+test("what could not be stored is tried again while the session is open", async () => {
+	const address = emptyDirectory();
+	const at = machine(address);
+	renameSync(address, `${address}-away`);
+	at.put("s1", entry("a"));
+	const beside = at.open("s1");
+	await vi.waitFor(() => expect(existsSync(join(at.agent, "session-stores"))).toBe(true), LONG);
+	await vi.waitFor(() => expect(readdirSync(join(at.agent, "session-stores")).join()).toContain("errors-"), LONG);
+	renameSync(`${address}-away`, address);
+	await vi.waitFor(async () => expect(await stored(address).ids("s1")).toEqual(["a"]), LONG);
+	expect(await beside.close()).toBe("stored\n");
 });
 
 test("a session that becomes private while it is open is stored no further", async () => {

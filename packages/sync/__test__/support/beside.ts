@@ -35,7 +35,7 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 	const pending = () => {
 		const open = join(agent, "session-stores/open");
 		return existsSync(open)
-			? readdirSync(open, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"))
+			? readdirSync(open, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json"))
 			: [];
 	};
 	/** Begins as pi's extension does when a session is opened. */

@@ -135,21 +135,6 @@ test("a file fills a store that was made anew while it is pushed again and again
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 });
 
-test("after a pull from an empty store that took the place of another, what is here counts as not stored", async () => {
-	const { path, machine, begin } = world();
-	const a = machine("a");
-	begin(a, entry("x"));
-	await a.sync.push();
-	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
-	empty(path);
-	const again = machine("a");
-	expect(await again.sync.pull()).toEqual([]);
-	expect([again.sync.isNoted(SESSION), again.sync.lagOf({ session: SESSION, file: a.file })]).toEqual([
-		true,
-		readFileSync(a.file).length,
-	]);
-});
-
 test("a store whose mark has not come yet is not taken for another one", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");

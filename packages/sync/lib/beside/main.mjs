@@ -6,12 +6,13 @@
 //   work                                       repeated after
 //   push that session, if its file has grown   0.25 s
 //   pull all other sessions of the project     5 s; a minute if nothing was said in the session for ten minutes
-//   push sessions that earlier processes left  once, after the first pull
+//   push sessions that earlier processes left  once
 //
 // A pull does not change a session that a pi of this machine has open, because its manager would not notice. So this
 // session is pulled when it is closed.
 import { promises, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { setAgentDir } from "pi-session-native";
 import { everySessionFile } from "pi-session-native/session-files";
 import { unlessAbsent } from "../base/calls.js";
@@ -19,21 +20,22 @@ import { asError } from "../base/errors.js";
 import { inParallel } from "../base/in-parallel.js";
 import { hostId, openStore, SessionSync } from "../index.js";
 import { LastErrors } from "../machine/last-errors.js";
-import { Notes, revisionOf } from "../machine/notes.js";
+import { revisionOf } from "../machine/notes.js";
 import { Pending } from "../machine/pending.js";
 import places from "../machine/places.js";
-import { lagOf } from "../machine/session-file.js";
 import { fileOnDisk } from "../machine/session-path.js";
 import settings from "../machine/settings.js";
-import { Schedule } from "./schedule.mjs";
 
 /** The pauses before the next look at the file, before the next pull, and before the next pull of an idle session. */
 const FOLLOW_MS = 250;
 const PULL_MS = 5000;
 const LONG_PULL_MS = 60_000;
 const IDLE_MS = 10 * 60_000;
-/** The pause before the next pull of a session that failed or was open. */
-const RETRY_MS = 60_000;
+/** The pause before sessions that have not changed in the store are looked at again: they failed, or were open. */
+const LOOK_AGAIN_MS = 60_000;
+/** The pause after the first failure, and the longest one. */
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 60_000;
 /** The longest time that this process continues after pi has closed the session. */
 const END_MS = 60_000;
 /** The number of sessions of earlier processes that are pushed at the same time. */
@@ -55,16 +57,16 @@ class BesidePi {
 	#rules;
 	#pending;
 	#errors;
-	#schedule = new Schedule();
 	#isClosed = false;
 	/** @type {import("../index.js").LineStore} */
 	#store = /** @type {any} */ (undefined);
-	/** @type {Map<string, Promise<string>>} by working directory */
-	#projects = new Map();
+	/** The sessions of the project; undefined until they are needed. @type {SessionSync | undefined} */
+	#sync;
 	/** The size of the file at the last push. */
 	#pushedSize = -1;
-	/** The time of the next look at a session, by its revision in the store. @type {Map<string, number>} */
-	#lookAgainAt = new Map();
+	/** The revisions of the stored sessions that were looked at. @type {Set<string>} */
+	#seen = new Set();
+	#lookAgainAt = 0;
 
 	/** @param {Open} open @param {string} address */
 	constructor(open, address) {
@@ -79,25 +81,43 @@ class BesidePi {
 
 	async begin() {
 		// First, because this process may be killed at any time.
-		this.#pending.add(this.#open);
+		await this.#pending.add(this.#open);
 		this.#store = await openStore(this.#address, { host: await hostId(this.#notesDir), locks: this.#notesDir });
 		const { push, pull } = this.#settings;
-		const add = (/** @type {() => Promise<number | undefined>} */ work) => this.#schedule.add(work).catch(ignore);
-		if (push) void add(() => this.#pushGrown());
-		// The pull comes first, because it notices that a store was restored.
-		const pulled = pull ? add(() => this.#pullOthers()) : Promise.resolve();
-		if (push) void pulled.then(() => add(() => this.#pushAbandoned()));
+		if (push) void this.#repeat(() => this.#pushGrown());
+		if (pull) void this.#repeat(() => this.#pullOthers());
+		if (push) void this.#repeat(() => this.#pushAbandoned());
+	}
+
+	/**
+	 * Repeats work after the number of milliseconds that it returns, until it returns undefined or pi has closed the
+	 * session. After a failure it is tried again; the pause doubles with each failure in a row. Half of the pause is
+	 * random, so that hosts that failed together do not retry together.
+	 * @param {() => Promise<number | undefined>} work
+	 */
+	async #repeat(work) {
+		for (let failures = 0; !this.#isClosed; ) {
+			/** @type {number | undefined} */
+			let pause;
+			try {
+				pause = await work();
+				failures = 0;
+			} catch {
+				pause = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures++) * (0.5 + Math.random() / 2);
+			}
+			if (pause === undefined) return;
+			await wait(pause);
+		}
 	}
 
 	/** Called when pi has closed the session: stores the rest, then pulls the session. */
 	async end() {
 		this.#isClosed = true;
-		this.#schedule.stop();
 		setTimeout(exit, END_MS);
 		const { push, pull } = this.#settings;
-		const sync = await this.#syncOf(this.#open);
+		const sync = await this.#openSync();
 		const [result] = push ? await sync.push({ local: [this.#open] }) : [];
-		if (result?.error) return this.#pending.close();
+		if (result?.error) return;
 		this.#pending.remove();
 		say(STORED);
 		if (pull && !this.#pending.isOpenElsewhere(this.#open.file)) await sync.pull({ session: this.#open.session });
@@ -107,8 +127,7 @@ class BesidePi {
 	async #pushGrown() {
 		const size = (await unlessAbsent(promises.stat(this.#open.file)))?.size ?? 0;
 		if (size === this.#pushedSize || size === 0) return FOLLOW_MS;
-		const sync = await this.#syncOf(this.#open);
-		const [result] = await sync.push({ local: [this.#open] });
+		const [result] = await (await this.#openSync()).push({ local: [this.#open] });
 		// If a part was stored, the push continues soon. After an error that does not pass it waits for more lines.
 		if (result?.error && Object(result.error).retryable) {
 			if (result.bytes === 0) throw result.error;
@@ -118,23 +137,17 @@ class BesidePi {
 
 	/** Pulls the sessions of the project, except those that a pi of this machine has open. */
 	async #pullOthers() {
-		const sync = await this.#syncOf(this.#open);
+		const sync = await this.#openSync();
 		const list = await this.#noted(this.#store.list({ project: sync.project }));
 		const now = performance.now();
-		const revisions = new Set(list.sessions.map(revisionOf));
-		const isDue = (/** @type {import("../index.js").StoredSession} */ one) =>
-			(this.#lookAgainAt.get(revisionOf(one)) ?? 0) <= now;
-		// If the list does not contain a session any more, the store may have lost it, which `compare` notices.
-		if (revisions.size !== this.#lookAgainAt.size || list.sessions.some(isDue)) {
-			for (const revision of this.#lookAgainAt.keys()) if (!revisions.has(revision)) this.#lookAgainAt.delete(revision);
-			const { items } = await sync.compare({ list, only: isDue });
-			const failed = new Set(
-				(await sync.pull({ items }))
-					.filter(({ error, problems }) => error || problems.length > 0)
-					.map(({ session }) => session),
-			);
-			for (const { session, stored, state } of items)
-				this.#lookAgainAt.set(revisionOf(stored), state === "open" || failed.has(session) ? now + RETRY_MS : Infinity);
+		if (now >= this.#lookAgainAt) {
+			this.#seen.clear();
+			this.#lookAgainAt = now + LOOK_AGAIN_MS;
+		}
+		const sessions = list.sessions.filter((one) => !this.#seen.has(revisionOf(one)));
+		if (sessions.length > 0) {
+			await sync.pull({ items: (await sync.compare({ list: { ...list, sessions } })).items });
+			for (const one of sessions) this.#seen.add(revisionOf(one));
 		}
 		const saidAt = statSync(this.#open.file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 		return performance.now() > IDLE_MS && Date.now() - saidAt > IDLE_MS ? LONG_PULL_MS : PULL_MS;
@@ -142,58 +155,35 @@ class BesidePi {
 
 	/** Pushes sessions that ended processes left, of any project. */
 	async #pushAbandoned() {
-		/** @type {Map<string, PendingSession>} */
-		const found = new Map();
-		await this.#pending.visitAbandoned(async (one, givesUpMissing) => {
-			const isNeeded = await this.#isUnstored(one, givesUpMissing);
-			if (isNeeded) found.set(fileOnDisk(one.file), one);
-			return isNeeded;
-		});
 		/** @type {Error[]} */
 		const failures = [];
+		const push = async (/** @type {ReturnType<Pending["abandoned"]>[0]} */ one) => {
+			// If the directory of the file is missing, its drive may come back.
+			if (!(await unlessAbsent(promises.stat(dirname(one.file))))) return;
+			const [result] = await (await this.#syncOf(one)).push({ local: [one] });
+			const { code, retryable } = Object(result?.error);
+			if (!result?.error || code === "deleted") this.#pending.remove(one.id);
+			else if (retryable) failures.push(result.error);
+		};
 		await inParallel(
-			[...found.values()],
-			async (one) => {
-				const result = await (await this.#syncOf(one)).push({ local: [one] }).then(
-					([result]) => result,
-					(error) => ({ error }),
-				);
-				if (Object(result?.error).retryable) failures.push(asError(result?.error));
-			},
+			this.#pending.abandoned(),
+			(one) => push(one).catch((error) => void failures.push(asError(error))),
 			{ limit: ABANDONED_AT_ONCE },
 		);
 		if (failures[0]) throw failures[0];
 		return undefined;
 	}
 
-	/**
-	 * Whether a session's file contains lines that are not known to be stored.
-	 * @param {PendingSession} one
-	 * @param {boolean} givesUpMissing
-	 */
-	async #isUnstored(one, givesUpMissing) {
-		try {
-			// Asynchronously, because on a drive that hangs the call never ends.
-			await promises.stat(one.file);
-			return !this.#rules.isPrivate(one) && lagOf(one.file, this.#noteOf(one)) > 0;
-		} catch (error) {
-			if (!["ENOENT", "ENOTDIR"].includes(Object(error).code)) return true;
-			// If the directory is missing, too, its drive may come back.
-			return promises.stat(dirname(one.file)).then(
-				() => false,
-				() => !givesUpMissing,
-			);
-		}
-	}
-
-	/** @param {PendingSession} one */
-	#noteOf({ session, file }) {
-		return new Notes(this.#notesDir, this.#address, dirname(file)).get(session);
+	/** The sessions of the project of the open session. git is asked once for it. */
+	async #openSync() {
+		return (this.#sync ??= await this.#syncOf(this.#open));
 	}
 
 	/** @param {PendingSession & Partial<Open>} one */
-	async #syncOf({ file, cwd, dir = dirname(file), isShared = false, project }) {
-		const name = project ?? (await this.#projectOf(cwd));
+	async #syncOf({ file, cwd, dir = dirname(file), isShared = false }) {
+		// The variable names the project of pi's own working directory only.
+		const set = cwd === this.#open.cwd ? undefined : "";
+		const { project } = await settings.projectIn(cwd, this.#store.host, this.#open.agentDir, set);
 		const isOpen = (/** @type {string} */ path) =>
 			(!this.#isClosed && fileOnDisk(path) === fileOnDisk(this.#open.file)) || this.#pending.isOpenElsewhere(path);
 		const otherFiles = () => everySessionFile(this.#open.dir);
@@ -204,23 +194,11 @@ class BesidePi {
 			dir,
 			cwd,
 			isShared,
-			project: name,
+			project,
 			otherFiles,
 			isOpen,
 			...this.#rules,
 		});
-	}
-
-	/** git is asked once for each working directory. @param {string} cwd */
-	#projectOf(cwd) {
-		const known = this.#projects.get(cwd);
-		if (known) return known;
-		// The variable names the project of pi's own working directory only.
-		const set = cwd === this.#open.cwd ? undefined : "";
-		const finding = settings.projectIn(cwd, this.#store.host, this.#open.agentDir, set).then(({ project }) => project);
-		finding.catch(() => this.#projects.delete(cwd));
-		this.#projects.set(cwd, finding);
-		return finding;
 	}
 
 	/** Notes whether the store answers, for `pi-sync status`. @template T @param {Promise<T>} call */
@@ -235,8 +213,6 @@ class BesidePi {
 		}
 	}
 }
-
-const ignore = () => {};
 
 /** Writes to pi, if it still runs. @param {string} text */
 function say(text) {

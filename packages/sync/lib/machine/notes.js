@@ -18,8 +18,6 @@ const { readJson, writeSmall } = require("./small-file.js");
  * @property {number} [redactions] the number of the store's redactions that this machine has applied
  * @property {boolean} [isDeleted] a push found the session deleted from the store; the next push or pull writes a note
  * without it
- * @property {string} [underOtherProject] the id of the store, if the store has the session under the name of another
- * project
  */
 
 /**

@@ -41,7 +41,7 @@ class SessionSync {
 	#redactions;
 	/** The sessions of this machine, by id, at the last comparison. @type {Map<string, LocalSession>} */
 	#local = new Map();
-	/** The sessions in the store's list then. @type {Set<string>} */
+	/** The sessions in the store's lists so far. @type {Set<string>} */
 	#listed = new Set();
 
 	/** @param {import("../index").SessionSyncOptions} options */
@@ -57,13 +57,13 @@ class SessionSync {
 	}
 
 	/** @type {Sync["compare"]} */
-	async compare({ session, list: known, only = () => true } = {}) {
+	async compare({ session, list: known } = {}) {
 		const { store } = this.#options;
 		const local = (this.#local = await localSessions(this.dir));
 		const list = known ?? (await store.list(session === undefined ? { project: this.project } : { session }));
 		const { sessions, problems } = list;
-		this.#listed = new Set(sessions.map((one) => one.session));
-		const items = await inParallel(sessions.filter(only), async (stored) => {
+		for (const one of sessions) this.#listed.add(one.session);
+		const items = await inParallel(sessions, async (stored) => {
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
 			let state = "new";
@@ -73,10 +73,6 @@ class SessionSync {
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
-		await this.#noticeLosses(
-			list,
-			session === undefined ? [...local.values()].filter(({ cwd }) => this.#isOfProject(cwd)) : [],
-		);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
 	}
 
@@ -106,25 +102,6 @@ class SessionSync {
 		// A push notes no revision, because others may have appended meanwhile. A pull reports errors of the store.
 		const page = await this.#options.store.load(session, note.cursor, stored).catch(() => undefined);
 		return page === undefined || page.more || page.lines.length + page.problems.length > 0;
-	}
-
-	/**
-	 * Finds noted sessions that the store does not contain, because it is another store, or was restored to a state
-	 * without them. They count as not stored from then on.
-	 * @param {import("../index").SessionList} list of the project
-	 * @param {LocalSession[]} local
-	 */
-	async #noticeLosses(list, local) {
-		const there = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
-		const underOtherProject = list.store ?? "";
-		await inParallel(local, async ({ session }) => {
-			const note = there.has(session) ? undefined : this.#notes.get(session);
-			if (!note || note.underOtherProject === underOtherProject) return;
-			// The store may have it under the name of another project, which is asked once.
-			const { sessions, problems, deleted } = await this.#options.store.list({ session });
-			const isLost = sessions.length + problems.length + deleted.length === 0;
-			await this.#notes.set(session, isLost ? undefined : { ...note, underOtherProject });
-		});
 	}
 
 	/** @param {string} file @returns {Promise<boolean>} */
