@@ -345,8 +345,6 @@ export interface SyncItem {
 export interface SyncOptions {
 	/** The id of one session; by default all sessions of the project. Only this brings a deleted file back. */
 	session?: string;
-	/** `pull` counts sessions, `push` bytes. */
-	onProgress?: (done: number, total: number) => void;
 }
 
 export interface SessionSyncOptions {
@@ -444,7 +442,7 @@ export class SessionSync {
 	 * Returns the number of bytes of a session's file that are not known to be stored; 0 if the session is private, if a
 	 * push found it deleted, or if the file contains no entry yet.
 	 */
-	lagOf(local: { session: string; file: string }): number;
+	lagOf(local: { session: string; file: string }): Promise<number>;
 }
 
 /**

@@ -33,7 +33,7 @@ describe.each([
 		await a.again().push();
 		await a.again().pull();
 		const local = { session: YOUNGER, file: younger };
-		expect(a.again().lagOf(local)).toBe(0);
+		expect(await a.again().lagOf(local)).toBe(0);
 		await restore();
 		const { deleted } = await machine("a").sync.compare();
 		expect(deleted).toMatchObject([{ session: OTHER }]);

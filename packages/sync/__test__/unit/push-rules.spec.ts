@@ -90,7 +90,7 @@ test("a stored line is not held back", async () => {
 	const store = (beforePortion?: () => void) =>
 		new FilePush(
 			{
-				...{ store: a.store, project: "shop", secretIn, isPrivate: () => false, onProgress: () => {} },
+				...{ store: a.store, project: "shop", secretIn, isPrivate: () => false },
 				notes: { get: () => note, set: async (_: string, one: typeof note) => void (note = one) },
 				redactions: {
 					pushUnlessKnown: async () => beforePortion?.(),
@@ -146,7 +146,7 @@ test("private sessions are not pushed, by directory and by id", async () => {
 		expect(await sync.push()).toEqual([]);
 		await expect(sync.push({ session: SESSION })).rejects.toThrow(/is private/);
 		expect(await sync.push({ local: [{ session: SESSION, file: a.file }] })).toEqual([]);
-		expect(sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
+		expect(await sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
 		expect((await a.store.list()).sessions).toEqual([]);
 	}
 	const { isPrivate } = rules({ private: ["~/secret", "/work/app"] });

@@ -54,9 +54,9 @@ test("a file that has another inode and the same bytes counts as stored", async 
 	await a.sync.push();
 	cpSync(a.file, `${a.file}.copy`);
 	renameSync(`${a.file}.copy`, a.file);
-	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
+	expect(await a.sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
 	writeFileSync(a.file, readFileSync(a.file, "utf8").replace('"x"', '"y"'));
-	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(readFileSync(a.file).length);
+	expect(await a.sync.lagOf({ session: SESSION, file: a.file })).toBe(readFileSync(a.file).length);
 });
 
 // Regression: such a cursor was refused for good.

@@ -1,6 +1,5 @@
 // `pi-sync push`, `pull` and `sync`: between the sessions of this machine and a store.
 import { basename } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { PING } from "../base/calls.js";
 import { privateError } from "../base/errors.js";
 import local from "../machine/local-sessions.js";
@@ -15,7 +14,6 @@ import {
 	safeLine,
 	size,
 	UsageError,
-	withProgress,
 	write,
 	writeJson,
 	writeWarning,
@@ -25,18 +23,13 @@ import {
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../index.js").SessionSync} SessionSync */
 /**
- * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, privateCount?: number, emptyCount?: number }} Work
- * `elsewhere`: stored sessions of projects without a session directory on this machine; `privateCount`: the number of
- * skipped private sessions, if there are no rows; `emptyCount`: the number of sessions without an entry
+ * @typedef {{ rows: Row[], privateCount?: number, emptyCount?: number }} Work `privateCount`: the number of skipped
+ * private sessions, if there are no rows; `emptyCount`: the number of sessions without an entry
  */
 /**
  * The result for a session, or the expected result.
  * @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row
  */
-
-/** A push is tried so often. The pauses begin with 0.4 s and double. */
-const TRIES = 5;
-const FIRST_PAUSE_MS = 200;
 
 /**
  * A command that works on one session, or on the sessions of projects, and reports the results.
@@ -61,9 +54,7 @@ export const pull = command(pulled, "The store has nothing new");
 
 /** Pull, then push. */
 export const sync = command(async (connection, query, options) => {
-	// The store may not contain a session of this machine.
-	const isStored =
-		query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
+	const isStored = query === undefined || isPath(query) || (await hasStored(connection, query));
 	const down = isStored ? await pulled(connection, query, options) : { rows: [] };
 	try {
 		const up = await pushed(connection, query, options);
@@ -106,14 +97,13 @@ async function pushed(connection, query, options) {
 			);
 	for (const sync of syncs) {
 		if (options.dryRun) {
-			const waiting = (await sync.local(session))
-				.map((one) => ({ ...one, lag: sync.lagOf(one) }))
-				.filter(({ lag }) => lag > 0);
-			for (const { session, file, lag } of waiting) rows.push({ session, file, what: `${size(lag)} to be stored` });
+			for (const one of await sync.local(session)) {
+				const lag = await sync.lagOf(one);
+				if (lag > 0) rows.push({ session: one.session, file: one.file, what: `${size(lag)} to be stored` });
+			}
 			continue;
 		}
-		const pushes = await withProgress("Storing bytes", (update) => pushPatiently(sync, session, update));
-		for (const { session: id, file, bytes, emptied, error } of pushes) {
+		for (const { session: id, file, bytes, emptied, error } of await sync.push({ session })) {
 			const notes = emptiedNote(emptied);
 			// For a named session it is an error.
 			if (query === undefined && Object(error).code === "deleted") rows.push(deletedRow({ session: id, file }));
@@ -131,27 +121,6 @@ async function pushed(connection, query, options) {
 		privateCount,
 		emptyCount: all.filter(({ sync, ...one }) => !sync.isPrivate(one) && !sync.isNoted(one.session)).length,
 	};
-}
-
-/**
- * Pushes sessions. After an error that may pass it tries again, until some tries in a row have stored nothing.
- * @param {SessionSync} sync
- * @param {string | undefined} session
- * @param {(done: number, total: number) => void} onProgress
- */
-async function pushPatiently(sync, session, onProgress) {
-	/** @type {Map<string, import("../index.js").PushResult>} */
-	const results = new Map();
-	let left = await sync.local(session);
-	for (let failures = 0; left.length > 0 && failures < TRIES; failures++) {
-		if (failures > 0) await wait(FIRST_PAUSE_MS * 2 ** failures);
-		for (const one of await sync.push({ session, local: left, onProgress })) {
-			if (one.bytes > 0) failures = 0;
-			results.set(one.session, { ...one, bytes: one.bytes + (results.get(one.session)?.bytes ?? 0) });
-		}
-		left = left.filter(({ session }) => Object(results.get(session)?.error).retryable);
-	}
-	return [...results.values()];
 }
 
 /**
@@ -186,11 +155,8 @@ async function pulled(connection, query, options) {
 	if (syncs.length === 0) syncs = [await syncHere(connection, options)];
 	/** @type {Row[]} */
 	const rows = [];
-	/** @type {Set<string>} */
-	const listed = new Set();
 	for (const sync of syncs) {
 		const { items, problems, deleted } = await sync.compare({ session });
-		for (const item of items) listed.add(item.session);
 		for (const problem of problems) rows.push(problemRow(problem));
 		for (const one of deleted) rows.push(deletedRow(one));
 		const fresh = items.filter(isToPull);
@@ -203,9 +169,8 @@ async function pulled(connection, query, options) {
 				});
 			continue;
 		}
-		/** @type {import("../index.js").PullResult[]} */
-		const pulls = await withProgress("Pulling sessions", (update) => sync.pull({ items, onProgress: update }));
-		for (const { session: id, file, isNew, added, redacted, emptied, problems, error } of pulls) {
+		for (const result of await sync.pull({ items })) {
+			const { session: id, file, isNew, added, redacted, emptied, problems, error } = result;
 			const failure =
 				error?.message ??
 				(problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
@@ -217,7 +182,7 @@ async function pulled(connection, query, options) {
 				rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
 		}
 	}
-	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
+	return { rows };
 }
 
 /** @param {number} emptied a number of lines */
@@ -238,24 +203,13 @@ const deletedRow = ({ session, file }) => ({
 const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });
 
 /**
- * The number of stored sessions of projects without a session directory on this machine, for which `--all` has no
- * place.
- * @param {Connection} connection
- * @param {Set<string>} listed the sessions of other projects
- */
-async function storedElsewhere({ store }, listed) {
-	const { sessions } = await store.list();
-	return { sessions: sessions.filter(({ session }) => !listed.has(session)).length };
-}
-
-/**
- * The ids of stored sessions, also of unreadable ones.
+ * Whether the id of a stored session, also of an unreadable one, begins with a query.
  * @param {Connection} connection
  * @param {string} query
  */
-async function storedIds(connection, query) {
+async function hasStored(connection, query) {
 	const { sessions, problems } = await listedFor(connection, query);
-	return [...sessions, ...problems].map(({ session }) => session);
+	return [...sessions, ...problems].some(({ session }) => session.startsWith(query));
 }
 
 /**
@@ -264,10 +218,10 @@ async function storedIds(connection, query) {
  * @param {Options} options
  * @param {string} nothing
  */
-async function report({ shown, store }, { rows, elsewhere, privateCount = 0, emptyCount = 0 }, options, nothing) {
+async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0 }, options, nothing) {
 	const failed = rows.filter(({ error }) => error !== undefined);
 	if (options.json)
-		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
+		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows });
 	else {
 		for (const { session, file, what, error, notes = [] } of rows) {
 			// A session may have no file.
@@ -284,10 +238,6 @@ async function report({ shown, store }, { rows, elsewhere, privateCount = 0, emp
 			...(emptyCount > 0 ? [`${counted(emptyCount, "session")} with nothing to store yet`] : []),
 		];
 		if (rows.length === 0) await write(`${nothing}${others.length > 0 ? `, but for ${others.join(" and ")}` : ""}\n`);
-		if (elsewhere?.sessions)
-			await write(
-				`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory on this machine; pi-sync status --all --sessions lists stored sessions\n`,
-			);
 	}
 	return failed.length > 0 ? 1 : 0;
 }

@@ -99,8 +99,8 @@ async function statusOf(sync, list, errors) {
 	const local = await sync.local();
 	const here = local.filter(({ session }) => !gone.has(session));
 	const secret = local.filter((one) => sync.isPrivate(one));
-	const toPush = here.map((one) => {
-		const bytes = sync.lagOf(one);
+	const toPush = await parallel.inParallel(here, async (one) => {
+		const bytes = await sync.lagOf(one);
 		// If a redaction, or another program, has replaced the file, all of it may be stored.
 		const isCompared = bytes < (statSync(one.file, { throwIfNoEntry: false })?.size ?? 0);
 		const otherwise = !sync.isNoted(one.session)

@@ -74,22 +74,3 @@ export function age(then) {
 
 /** A count and its noun. @param {number} value @param {string} noun */
 export const counted = (value, noun) => `${value} ${noun}${value === 1 ? "" : "s"}`;
-
-/** Whether a user sees progress. */
-const showsProgress = () => process.stderr.isTTY && process.env.TERM !== "dumb";
-
-/**
- * Shows the progress of some work, on standard error of a terminal.
- * @template T
- * @param {string} what
- * @param {(update: (done: number, total: number) => void) => Promise<T>} work
- * @returns {Promise<T>}
- */
-export async function withProgress(what, work) {
-	if (!showsProgress()) return work(() => {});
-	try {
-		return await work((done, total) => void process.stderr.write(`\r${what} ${done}/${total}\x1b[K`));
-	} finally {
-		process.stderr.write("\r\x1b[K");
-	}
-}

@@ -19,7 +19,7 @@ const EXTENSION = ".json";
 
 class Pending {
 	#folder;
-	#id = randomUUID();
+	#id = String(randomUUID());
 	/** Ends the lock of this process. @type {(() => void) | null | undefined} */
 	#release;
 
@@ -68,8 +68,8 @@ class Pending {
 			.map((name) => name.slice(0, -EXTENSION.length))
 			.filter((id) => id !== this.#id)
 			.flatMap((id) => {
-				const one = /** @type {any} */ (readJson(this.#fileOf(id)));
-				return isObject(one) ? [{ ...one, id }] : [];
+				const one = readJson(this.#fileOf(id));
+				return isObject(one) ? [/** @type {any} */ ({ ...one, id })] : [];
 			});
 	}
 

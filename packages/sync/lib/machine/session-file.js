@@ -1,7 +1,8 @@
 // Reads a session's file: its lines, its header (by the addon), and fingerprints, which show that it is unchanged up to
 // an offset.
 const { constants } = require("node:buffer");
-const fs = require("node:fs");
+const { promises: fs } = require("node:fs");
+const { unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError } = require("../base/errors.js");
 const { entryOf, sha256, splitLines } = require("../base/lines.js");
 
@@ -52,74 +53,26 @@ const checksumOf = (tail) => sha256(tail).toString("hex");
 
 /**
  * The number of bytes of a file that are not known to be stored: all of them if the file does not match its note; none
- * if there is no file, or its session was deleted from the store. We ignore the inode, because network drives assign a
- * new one at each mount, and then every session would count as unstored.
+ * if it contains no entry after what is stored, if there is no file, or if its session was deleted from the store. We
+ * ignore the inode, because network drives assign a new one at each mount, and then every session would count as
+ * unstored.
  * @param {string} path
  * @param {{ offset: number, fingerprint: string, isDeleted?: boolean } | undefined} note
  */
-function lagOf(path, note) {
+async function lagOf(path, note) {
 	if (note?.isDeleted) return 0;
-	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
-	// A push of such a file stores nothing and notes nothing until the file contains an entry.
-	if (!note && size <= PORTION_BYTES) return hasEntry(path) ? size : 0;
-	const isNoted = note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0];
-	const from = isNoted ? note.offset : 0;
-	// Only whole lines after the header can be stored.
-	return hasLines(path, from, from === 0 ? 2 : 1) ? size - from : 0;
-}
-
-/** Whether a small file contains an entry; true if it cannot be read, because it may. @param {string} path */
-function hasEntry(path) {
+	const { size } = (await unlessAbsent(fs.stat(path))) ?? { size: 0 };
 	try {
-		const bytes = fs.readFileSync(path);
-		return splitLines(bytes, 0, bytes.lastIndexOf(NEWLINE) + 1).some(entryOf);
-	} catch (error) {
-		return Object(error).code !== "ENOENT";
-	}
-}
-
-/**
- * Whether a file has so many whole lines after an offset; true if it cannot be read, because it may have them.
- * @param {string} path
- * @param {number} offset
- * @param {number} count
- */
-function hasLines(path, offset, count) {
-	let file;
-	try {
-		file = fs.openSync(path, "r");
-		const piece = Buffer.alloc(PORTION_BYTES);
-		for (let at = offset; count > 0; ) {
-			const length = fs.readSync(file, piece, 0, piece.length, at);
-			if (length === 0) return false;
-			for (let end = piece.indexOf(NEWLINE); end >= 0 && end < length; end = piece.indexOf(NEWLINE, end + 1)) count--;
-			at += length;
-		}
-		return true;
-	} catch (error) {
-		return Object(error).code !== "ENOENT";
-	} finally {
-		if (file !== undefined) fs.closeSync(file);
-	}
-}
-
-/**
- * The checksum of a fingerprint, synchronously; undefined if the file cannot be read.
- * @param {string} path
- * @param {number} offset
- */
-function tailChecksumAt(path, offset) {
-	let file;
-	try {
-		file = fs.openSync(path, "r");
-		const tail = Buffer.alloc(Math.min(offset, CHECKED_BYTES));
-		for (let [at, length] = [0, 1]; length > 0; at += length)
-			length = fs.readSync(file, tail, at, tail.length - at, offset - tail.length + at);
-		return checksumOf(tail);
+		return await withFile(unlessAbsent(fs.open(path)), async (file) => {
+			if (!file) return 0;
+			const isNoted = note && checksumOf(await tailAt(file, note.offset)) === note.fingerprint.split(" ")[0];
+			const from = isNoted && note.offset <= size ? note.offset : 0;
+			const { lines, hasMore } = await readLines(file, from);
+			return hasMore || lines.some(entryOf) ? size - from : 0;
+		});
 	} catch {
-		return undefined;
-	} finally {
-		if (file !== undefined) fs.closeSync(file);
+		// A file that cannot be read may contain entries.
+		return size;
 	}
 }
 

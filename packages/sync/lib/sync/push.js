@@ -26,7 +26,6 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
  * @property {(line: Uint8Array) => string | undefined} [secretIn] returns the secret in a line, which is then not
  * stored
  * @property {(local: Local) => boolean} isPrivate whether the session must not be stored
- * @property {(bytes: number) => void} onProgress receives the number of bytes that were stored since its last call
  */
 
 class FilePush {
@@ -107,7 +106,7 @@ class FilePush {
 
 	/** @param {FileHandle} file */
 	async #storeFrom(file) {
-		const { store, project, redactions, isPrivate, onProgress } = this.#parts;
+		const { store, project, redactions, isPrivate } = this.#parts;
 		const { session } = this.#local;
 		const noted = this.#note();
 		let note = noted;
@@ -166,7 +165,6 @@ class FilePush {
 					"invalid",
 					`${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`,
 				);
-		onProgress(bytes);
 		return hasMore;
 	}
 

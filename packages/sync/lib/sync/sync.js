@@ -115,7 +115,7 @@ class SessionSync {
 	}
 
 	/** @type {Sync["pull"]} */
-	async pull({ session, items, onProgress } = {}) {
+	async pull({ session, items } = {}) {
 		const all = items ?? (await this.compare({ session })).items;
 		const wanted = all.filter(isToPull).sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First, because lines that are pulled into a fork must not contain what was redacted in its parent session.
@@ -130,7 +130,6 @@ class SessionSync {
 				const error = result.error ?? (problem && new StoreError("failed", `${problem.where}: ${problem.message}`));
 				await this.#errors.set(session, error, "pull");
 				results.set(item, result);
-				onProgress?.(results.size, wanted.length);
 			};
 			const large = new Set(some.filter(isLarge));
 			await inParallel(
@@ -204,21 +203,14 @@ class SessionSync {
 	}
 
 	/** @type {Sync["push"]} */
-	async push({ session, local, onProgress } = {}) {
+	async push({ session, local } = {}) {
 		const all = local ?? (await this.local(session));
 		const wanted = all.filter((one) => !this.isPrivate(one));
 		if (session !== undefined && wanted.length < all.length) throw privateError(session);
 		const { store, secretIn } = this.#options;
-		const total = onProgress ? wanted.reduce((sum, one) => sum + this.lagOf(one), 0) : 0;
-		let done = 0;
 		const parts = {
 			...{ store, secretIn, project: this.project, notes: this.#notes, redactions: this.#redactions },
 			isPrivate: (/** @type {Local} */ one) => this.isPrivate(one),
-			onProgress: (/** @type {number} */ bytes) => {
-				done += bytes;
-				// Bytes that are only compared with the store count, too.
-				onProgress?.(Math.min(done, total), total);
-			},
 		};
 		return inParallel(wanted, async (one) => {
 			const { session, file } = one;
@@ -234,7 +226,7 @@ class SessionSync {
 				file,
 				emptied: this.#redactions.takeEmptied(session),
 				bytes: push.bytes,
-				lag: this.lagOf(one),
+				lag: await this.lagOf(one),
 				...(error && { error }),
 			};
 		});
@@ -263,7 +255,7 @@ class SessionSync {
 	}
 
 	/** @type {Sync["lagOf"]} */
-	lagOf(local) {
+	async lagOf(local) {
 		return this.isPrivate(local) ? 0 : lagOf(local.file, this.#notes.get(local.session));
 	}
 
