@@ -1,5 +1,6 @@
 //! The exports to JavaScript: the class `SessionManager` and the functions. The rules of sessions are in the core.
 
+pub mod about_session;
 pub mod appends;
 pub mod diagnostics;
 pub mod directories;
@@ -8,5 +9,4 @@ pub mod functions;
 pub mod manager;
 pub mod merge;
 pub mod redact;
-pub mod session_info_methods;
 pub mod statics;

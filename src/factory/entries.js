@@ -1,7 +1,7 @@
 // Entry objects, and what is made of them: messages, projections and trees. Making many small objects is cheaper here
 // than through Node-API. The addon calls these functions with `scratch`, an array of numbers that it reads in place.
-// They keep no state of sessions. What kind of message an entry contributes, and its position in the tree, Rust
-// decides: they come in as numbers. The shape of the message is that of the table of kinds.
+// They keep no state of sessions. Rust decides the kind of the message that an entry contributes, and its position in
+// the tree, and passes both as numbers. The shape of the message is that of the table of kinds.
 (shared, codes, scratch, values) => {
 	"use strict";
 	const { define, time, unbound } = shared;
@@ -48,7 +48,7 @@
 		return roots;
 	}
 
-	// What each kind of entry makes a message of, by code. The template has the message's keys: values that replace those
+	// By code of a kind of entry: how its message is built. The template has the message's keys: values that replace those
 	// of a copy run no setter of Object.prototype.
 	const makers = codes.made.map((row) => {
 		if (row === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Values as JSON: writes the caller's, whose long strings go apart from the rest, and parses lines.
+// Values as JSON: writes the caller's values, their long strings separately, and parses lines.
 (shared, codes) => {
 	"use strict";
 	const { unbound } = shared;
@@ -11,8 +11,8 @@
 	const trim = unbound(String.prototype.trim);
 	const { isProxy, isBoxedPrimitive } = globalThis.process?.getBuiltinModule?.("node:util")?.types ?? {};
 
-	// Writing values. Of a plain one (own data in plain objects and lists, nothing that the engine would call) the long
-	// strings are taken out and escaped by the addon: the engine takes ten times as long. Whether a value is plain is
+	// Writing values. From a plain one (own data in plain objects and lists, nothing that the engine would call) the long
+	// strings are taken out, and the addon escapes them: the engine takes ten times as long. Whether a value is plain is
 	// found without running any code of the caller's, and none runs before it is written. So no step here may depend on
 	// what the caller can change: no method of a prototype, no iterator, no setter.
 	const OBJECT = Object.prototype;

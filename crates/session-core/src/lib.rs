@@ -18,7 +18,7 @@
 //! The serde form of public types is the format of the addon's reports and of the catalog. It may change at any time.
 
 #![cfg_attr(not(test), warn(missing_docs))]
-// Only with all features and without tests is each public item used by somebody.
+// Some public items are unused if a feature is off, and in tests.
 #![cfg_attr(all(feature = "lists", feature = "search", not(test)), warn(unreachable_pub))]
 // A room may have the same name as its main file.
 #![allow(clippy::module_inception)]

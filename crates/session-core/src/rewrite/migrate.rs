@@ -1,6 +1,6 @@
 //! Migration of old files. Version 1 has no tree, so entries get ids and a linear chain of parents. In version 2 custom
-//! messages have the role `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied
-//! unchanged.
+//! messages have the role `hookMessage`. A line is copied unchanged if no key of it changes; `docs/file-format.md`
+//! describes what an edited line loses.
 
 use std::io::Write;
 
