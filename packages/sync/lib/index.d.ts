@@ -310,8 +310,6 @@ export interface PullResult extends PullReport {
 	isNew: boolean;
 	/** The number of lines that were redacted because another host had redacted them, also in copies of their entries. */
 	redacted: number;
-	/** The number of lines that lost their content, because two hosts had redacted them in different ways. */
-	emptied: number;
 	/** If it is set, the file did not change. */
 	error?: Error;
 }
@@ -321,8 +319,6 @@ export interface PushResult {
 	file: string;
 	/** The number of bytes of the file that are now known to be stored, and were not before. */
 	bytes: number;
-	/** The number of lines that lost their content, because two hosts had redacted them in different ways. */
-	emptied: number;
 	/** The number of bytes that are not known to be stored. */
 	lag: number;
 	error?: Error;
@@ -414,8 +410,7 @@ export class SessionSync {
 	/**
 	 * Redacts a session's file and its backups, as `SessionManager.redact` does, and the session in the store. `stored`
 	 * are the redacted lines that only the store contained, for example of an entry that was edited by hand: if the file
-	 * contains the entry, its line is the replacement. `emptied` is the number of lines that lost their content, because
-	 * two hosts had redacted them in different ways. If the store cannot be reached, `error` says so, and the next push
+	 * contains the entry, its line is the replacement. If the store cannot be reached, `error` says so, and the next push
 	 * or pull of the session first redacts the lines of the file in the store.
 	 *
 	 * @throws If the file cannot be redacted.
@@ -423,7 +418,7 @@ export class SessionSync {
 	redact(
 		local: { session: string; file: string },
 		what: RedactInput,
-	): Promise<RedactReport & { stored: RedactReport["lines"]; emptied: number; error?: Error }>;
+	): Promise<RedactReport & { stored: RedactReport["lines"]; error?: Error }>;
 	/**
 	 * Stores the lines of the files of this machine: of the project, of one session, or of sessions from `local`, but not
 	 * of private sessions. A failure is in the result of its session; the code is `deleted` if the session was deleted

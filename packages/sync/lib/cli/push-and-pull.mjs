@@ -28,7 +28,7 @@ import {
  */
 /**
  * The result for a session, or the expected result.
- * @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row
+ * @typedef {{ session: string, file: string, what: string, error?: string }} Row
  */
 
 /**
@@ -103,12 +103,11 @@ async function pushed(connection, query, options) {
 			}
 			continue;
 		}
-		for (const { session: id, file, bytes, emptied, error } of await sync.push({ session })) {
-			const notes = emptiedNote(emptied);
+		for (const { session: id, file, bytes, error } of await sync.push({ session })) {
 			// For a named session it is an error.
 			if (query === undefined && Object(error).code === "deleted") rows.push(deletedRow({ session: id, file }));
-			else if (bytes > 0 || error || notes.length > 0)
-				rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message, notes });
+			else if (bytes > 0 || error)
+				rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
 		}
 	}
 	if (rows.length > 0) return { rows };
@@ -170,33 +169,26 @@ async function pulled(connection, query, options) {
 			continue;
 		}
 		for (const result of await sync.pull({ items })) {
-			const { session: id, file, isNew, added, redacted, emptied, problems, error } = result;
+			const { session: id, file, isNew, added, redacted, problems, error } = result;
 			const failure =
 				error?.message ??
 				(problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
-			const notes = [
+			const what = [
+				`${counted(added, "line")} added`,
 				...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as on other machines`] : []),
-				...emptiedNote(emptied),
-			];
-			if (isNew || added > 0 || failure !== undefined || notes.length > 0)
-				rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
+			].join(", ");
+			if (isNew || added + redacted > 0 || failure !== undefined)
+				rows.push({ session: id, file, what, error: failure });
 		}
 	}
 	return { rows };
 }
 
-/** @param {number} emptied a number of lines */
-export const emptiedNote = (emptied) =>
-	emptied > 0
-		? [`${counted(emptied, "line")} lost their content, because two machines had redacted them in different ways`]
-		: [];
-
 /** @param {{ session: string, file: string }} one @returns {Row} */
 const deletedRow = ({ session, file }) => ({
 	session,
 	file,
-	what: "deleted from the store, its file stays",
-	notes: [`to store it again, make a fork: pi-sessions fork ${session}`],
+	what: "deleted from the store, its file stays (to store it again, make a fork: pi-sessions fork)",
 });
 
 /** @param {import("../index.js").Problem} problem @returns {Row} */
@@ -223,7 +215,7 @@ async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0
 	if (options.json)
 		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows });
 	else {
-		for (const { session, file, what, error, notes = [] } of rows) {
+		for (const { session, file, what, error } of rows) {
 			// A session may have no file.
 			const name = file === "" ? safeLine(session) : `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
 			await write(
@@ -231,7 +223,6 @@ async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0
 					? `${paint.green(what)}  ${name}\n`
 					: `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`,
 			);
-			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
 		const others = [
 			...(privateCount > 0 ? [counted(privateCount, "private session")] : []),

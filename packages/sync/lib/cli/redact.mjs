@@ -7,7 +7,6 @@ import local from "../machine/local-sessions.js";
 import redactions from "../sync/redact-files.js";
 import { RedactionFile } from "../sync/redaction-file.js";
 import { entryIds, namedDir, sessionPath } from "./places.mjs";
-import { emptiedNote } from "./push-and-pull.mjs";
 import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
 import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } from "./terminal.mjs";
 
@@ -21,15 +20,13 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
 /**
  * @typedef {object} More
  * @property {number} stored the number of redacted lines that only the store contained
- * @property {number} emptied the number of lines that lost their content, because two machines had redacted them in
- * different ways
  * @property {boolean} isStored the store has redacted it
  * @property {string | undefined} storeError why the store was not redacted: the next push or pull of the session
  * redacts it there
  */
 /**
  * `stored`: the lines that only the store contained; `error`: the store's.
- * @typedef {import("pi-session-native").RedactReport & { stored?: RedactedLines, emptied?: number, error?: Error }}
+ * @typedef {import("pi-session-native").RedactReport & { stored?: RedactedLines, error?: Error }}
  * Report
  */
 
@@ -92,19 +89,18 @@ async function redactOne(file, what, connection, options) {
 }
 
 /** @param {Report} [report] undefined for files that were not redacted @returns {More} */
-const moreOf = ({ stored, emptied = 0, error } = /** @type {Report} */ ({})) => ({
+const moreOf = ({ stored, error } = /** @type {Report} */ ({})) => ({
 	stored: stored?.length ?? 0,
-	emptied,
 	isStored: stored !== undefined && error === undefined,
 	storeError: error?.message,
 });
 
 /** @param {Row} row */
-const isSomething = ({ error, storeError, lines, backups, temporaryFiles, stored, emptied, left, isCatalogClean }) =>
+const isSomething = ({ error, storeError, lines, backups, temporaryFiles, stored, left, isCatalogClean }) =>
 	error !== undefined ||
 	storeError !== undefined ||
 	temporaryFiles !== undefined ||
-	lines + backups.length + stored + emptied + left > 0 ||
+	lines + backups.length + stored + left > 0 ||
 	!isCatalogClean;
 
 /**
@@ -149,7 +145,7 @@ async function report(path, rows, { others, notReached }, { json, dryRun }) {
 
 /** The lines that describe a row. @param {Row} row @param {boolean} isDryRun */
 function describe(row, isDryRun) {
-	const { file, temporaryFiles, lines, backups, stored, emptied, error } = row;
+	const { file, temporaryFiles, lines, backups, stored, error } = row;
 	const name = safeLine(file);
 	const about = [counted(lines, "line")];
 	if (backups.length > 0) about.push(counted(backups.length, "backup"));
@@ -159,7 +155,6 @@ function describe(row, isDryRun) {
 			`${counted(temporaryFiles.length, "temporary file")} of killed processes`
 		: `${paint.green(isDryRun ? "would redact" : "redacted")}  ${name}: ${about.join(", ")}`;
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${name}: ${safeLine(error)}`];
-	described.push(...emptiedNote(emptied));
 	if (row.storeError !== undefined) {
 		const meaning = isDryRun
 			? "the content of the store is not known"

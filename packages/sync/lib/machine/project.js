@@ -3,11 +3,9 @@
 // else's directory with the same name may be something else.
 const { execFile } = require("node:child_process");
 const { createHash } = require("node:crypto");
-const { existsSync } = require("node:fs");
-const { dirname, join } = require("node:path");
+const { promisify } = require("node:util");
 const { STORE_VARIABLE } = require("./places.js");
 
-/** @typedef {{ stdout: string | null, stderr: string | null, error?: NodeJS.ErrnoException | null }} Answer of git */
 /**
  * `isOwn`: the name belongs to this machine alone. `problem`: a sentence for the user if this is because git failed.
  * @typedef {{ project: string, isOwn?: true, problem?: string }} Found
@@ -64,7 +62,6 @@ function normalizeRemote(remote) {
 function optionsOfGit() {
 	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
 	return {
-		encoding: /** @type {const} */ ("utf8"),
 		env: { ...env, LC_ALL: "C" },
 		timeout: TIMEOUT_MS,
 		windowsHide: true,
@@ -82,34 +79,28 @@ function optionsOfGit() {
  */
 async function findProject(cwd, host, set = process.env.PI_SYNC_PROJECT) {
 	if (set) return { project: set };
-	/** @param {string[]} args @returns {Promise<Answer>} */
-	const ask = (args) =>
-		new Promise((resolve) => {
-			execFile("git", ["-C", cwd, ...args], optionsOfGit(), (error, stdout, stderr) =>
-				resolve({ stdout, stderr, error: /** @type {NodeJS.ErrnoException} */ (error) }),
-			);
-		});
-	return projectFrom({ cwd, host }, await Promise.all(QUESTIONS.map(ask)));
-}
-
-/** @param {{ cwd: string, host: string }} here @param {Answer[]} answers @returns {Found} */
-function projectFrom({ cwd, host }, [remotes, prefix]) {
 	/** @type {Found} */
 	const own = { project: ownProject(cwd, host), isOwn: true };
-	const problem = problemOf(cwd, remotes) ?? problemOf(cwd, prefix);
-	if (problem !== undefined)
+	try {
+		const [remotes, prefix] = await Promise.all(
+			QUESTIONS.map(async (args) => (await promisify(execFile)("git", ["-C", cwd, ...args], optionsOfGit())).stdout),
+		);
+		const urls = new Map([...String(remotes).matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]));
+		const remote = urls.get("origin") ?? (urls.size === 1 ? [...urls.values()][0] : undefined);
+		const name = remote === undefined ? undefined : normalizeRemote(remote);
+		if (name === undefined) return own;
+		const below = String(prefix).trim().replace(/\/$/, "");
+		return { project: below === "" ? name : `${name}:${below}` };
+	} catch (error) {
+		const { code, stderr, message } = Object(error);
+		const [said] = (String(stderr ?? "").trim() || String(message)).split("\n", 1);
+		// ENOENT: git is not installed.
+		if (code === "ENOENT" || NO_REPOSITORY.test(String(said))) return own;
 		return {
 			...own,
-			problem: `${problem} in ${cwd}, so no other machine gets its sessions (PI_SYNC_PROJECT names a project)`,
+			problem: `git failed in ${cwd}, so no other machine gets its sessions (PI_SYNC_PROJECT names a project): ${said}`,
 		};
-	const urls = new Map(
-		[...(remotes?.stdout ?? "").matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]),
-	);
-	const remote = urls.get("origin") ?? (urls.size === 1 ? [...urls.values()][0] : undefined);
-	const name = remote === undefined ? undefined : normalizeRemote(remote);
-	if (name === undefined) return own;
-	const below = (prefix?.stdout ?? "").trim().replace(/\/$/, "");
-	return { project: below === "" ? name : `${name}:${below}` };
+	}
 }
 
 /**
@@ -119,32 +110,6 @@ function projectFrom({ cwd, host }, [remotes, prefix]) {
  */
 const ownProject = (cwd, host) =>
 	`${host}:${cwd.length <= LONGEST_PATH ? cwd : createHash("sha256").update(cwd).digest("hex")}`;
-
-/**
- * The reason why git did not answer; undefined if it did, or there is no repository.
- * @param {string} cwd
- * @param {Answer | undefined} answer
- */
-function problemOf(cwd, answer) {
-	const { error } = answer ?? {};
-	// If git could not be started, there is no output.
-	const said = (answer?.stderr ?? "").trim().split("\n")[0] ?? "";
-	if (error?.code === "ENOENT") return isInRepository(cwd) ? "git is not installed" : undefined;
-	if (error?.code === "ETIMEDOUT" || (error && "killed" in error && error.killed))
-		return `git did not answer within ${TIMEOUT_MS / 1000} s`;
-	if (error && said === "") return `git failed: ${error.message}`;
-	return said.startsWith("fatal:") && !NO_REPOSITORY.test(said)
-		? `git failed: ${said.replace(/^fatal: */, "")}`
-		: undefined;
-}
-
-/** @param {string} cwd */
-function isInRepository(cwd) {
-	for (let dir = cwd; ; dir = dirname(dir)) {
-		if (existsSync(join(dir, ".git"))) return true;
-		if (dirname(dir) === dir) return false;
-	}
-}
 
 exports.findProject = findProject;
 exports.normalizeRemote = normalizeRemote;

@@ -114,12 +114,11 @@ async function applyRedactions({ session, file }, redactions, options) {
  * If another host replaced a line by another one, each replacement may contain what the other host wanted to remove.
  * Then the entry loses its content, on this machine and in the store.
  * @param {{ session: string, file: string }} local
- * @param {ToStore & Redacting & { redactionFile: RedactionFile, onEmptied: (lines: number) => void }} options
- * `onEmptied` receives the number of lines of the file that lost their content
+ * @param {ToStore & Redacting & { redactionFile: RedactionFile }} options
  * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
-	const { store, redactionFile, call, onEmptied } = options;
+	const { store, redactionFile, call } = options;
 	const evenIfKnown = options.evenIfKnown || redactionFile.isUnfinished();
 	if (redactionFile.all().length === 0 && !evenIfKnown) return false;
 	// Also if the store has all redactions, because somebody may have restored the file.
@@ -136,7 +135,7 @@ async function pushRedactions({ session, file }, options) {
 	if (differing.length === 0) return isSent;
 	const isMore = await redactionFile.withLock(async () => {
 		const isAdded = await redactionFile.add(differing);
-		onEmptied((await finishInterrupted(file, redactionFile, call)).length);
+		await finishInterrupted(file, redactionFile, call);
 		return isAdded;
 	});
 	// `evenIfKnown` was done above.

@@ -42,8 +42,6 @@ class RedactionSync {
 	#errors;
 	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
 	#pushed = new Map();
-	/** How many lines lost all that they say, by session, and were not asked for yet. @type {Map<string, number>} */
-	#emptied = new Map();
 
 	/**
 	 * @param {import("../index").SessionSyncOptions & { call: import("../machine/local-sessions").CallManager }} options
@@ -165,8 +163,6 @@ class RedactionSync {
 		const redactionFile = this.redactionFileOf(local);
 		try {
 			const { length } = redactionFile.all();
-			const onEmptied = (/** @type {number} */ lines) =>
-				void this.#emptied.set(session, lines + (this.#emptied.get(session) ?? 0));
 			const isChanged = await pushRedactions(local, {
 				store,
 				redactionFile,
@@ -174,7 +170,6 @@ class RedactionSync {
 				secretIn,
 				isPrivate,
 				call,
-				onEmptied,
 			});
 			this.#pushed.set(session, length);
 			return isChanged;
@@ -190,13 +185,6 @@ class RedactionSync {
 		const redactionFile = this.redactionFileOf(local);
 		const isPushed = redactionFile.all().length === (this.#pushed.get(local.session) ?? 0);
 		if (!isPushed || redactionFile.isUnfinished()) await this.push(local);
-	}
-
-	/** The number of lines of a session's file that lost their content since the last call. @param {string} session */
-	takeEmptied(session) {
-		const emptied = this.#emptied.get(session) ?? 0;
-		this.#emptied.delete(session);
-		return emptied;
 	}
 
 	/** The store was created again or restored, so nothing is known of it. @param {string} session */
@@ -216,9 +204,9 @@ class RedactionSync {
 				await redactionFile.withLock(() => redactionFile.add(stored));
 				await this.push(local, true);
 			}
-			return { ...done, stored, emptied: this.takeEmptied(local.session) };
+			return { ...done, stored };
 		} catch (error) {
-			return { ...done, stored: [], emptied: this.takeEmptied(local.session), error: asError(error) };
+			return { ...done, stored: [], error: asError(error) };
 		}
 	}
 }

@@ -181,19 +181,12 @@ class SessionSync {
 				redactKnownCopies: (lines) => this.#redactions.redactKnownCopies({ session, file }, lines),
 				call,
 			});
-			return { ...report, file, ...pulled, emptied: this.#redactions.takeEmptied(session) };
+			return { ...report, file, ...pulled };
 		} catch (error) {
 			// Another process pulls the session, too, and has created the file.
 			if (report.isNew && isObject(error) && error.code === "EEXIST")
 				return this.#pullOne({ ...item, file, state: "changed" }, applied);
-			return {
-				...report,
-				file,
-				added: 0,
-				problems: [],
-				emptied: this.#redactions.takeEmptied(session),
-				error: asError(error),
-			};
+			return { ...report, file, added: 0, problems: [], error: asError(error) };
 		}
 	}
 
@@ -224,7 +217,6 @@ class SessionSync {
 			return {
 				session,
 				file,
-				emptied: this.#redactions.takeEmptied(session),
 				bytes: push.bytes,
 				lag: await this.lagOf(one),
 				...(error && { error }),
