@@ -159,7 +159,7 @@ function formatOf(output) {
 	if (["", ".md", ".markdown", ".txt"].includes(ending)) return "md";
 	const page = ending.startsWith(".htm") ? ". For a web page use pi --export <file of the session> <page>" : "";
 	throw new UsageError(
-		`The ending ${ending} of ${output} belongs to no format of export. Use .md or .jsonl, or add --format${page}`,
+		`The ending ${ending} of ${output} is not that of a format. Use .md or .jsonl, or add --format${page}`,
 	);
 }
 

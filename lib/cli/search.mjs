@@ -156,11 +156,11 @@ function textWriter(options) {
 			return lines([...between, ...hitLines(hit)]);
 		},
 		end() {
-			// Of one session the line below it has told that.
+			// With --session, the line below the session says so already.
 			const isTold = last !== undefined && options.session !== undefined;
 			const more =
 				shown > options.limit && !isTold
-					? wrapped(`There are more than ${options.limit} hits; --limit all shows all`, columns())
+					? wrapped(`There are more hits than ${options.limit}; --limit all shows all`, columns())
 					: [];
 			return lines([...sessionEnd(), ...more.map((line) => paint.dim(line))]);
 		},

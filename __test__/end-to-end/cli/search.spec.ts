@@ -97,12 +97,12 @@ test("--limit all gives all hits, and without it a line says that there are more
 	] as const) {
 		const out = await good(at, ["search", "needle", "--per-session", "all", ...args]);
 		expect(hits(out)).toBe(count);
-		expect(lines(out).at(-1)).toBe(`There are more than ${count} hits; --limit all shows all`);
+		expect(lines(out).at(-1)).toBe(`There are more hits than ${count}; --limit all shows all`);
 	}
 	// None is none, as in the library, and no failure.
 	expect(await goodHits(at, ["needle", "--limit", "0"])).toEqual([]);
 	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe(
-		"There are more than 0 hits; --limit all shows all\n",
+		"There are more hits than 0; --limit all shows all\n",
 	);
 	const exact = await good(at, ["search", "needle", "--limit", "120", "-p", "all"]);
 	expect(hits(exact)).toBe(120);

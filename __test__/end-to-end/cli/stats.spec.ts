@@ -575,7 +575,7 @@ describe("stats", () => {
 		expect({ code, calls: total.calls }).toEqual({ code: 0, calls: 5 });
 		expect(unreadable.map(({ path, otherFormat }: any) => [path, otherFormat])).toEqual([
 			[join(dir, "empty.jsonl"), "an empty file"],
-			[join(dir, "poem.jsonl"), "a file without a header or an entry of pi's"],
+			[join(dir, "poem.jsonl"), "a file without a pi header or pi entries"],
 		]);
 		const torn = join(dir, "torn.jsonl");
 		writeFileSync(torn, `{"type":"sess\n${JSON.stringify(message("a", null))}\n`);

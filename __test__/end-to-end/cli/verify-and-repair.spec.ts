@@ -212,7 +212,7 @@ test("files of other programs are no damaged sessions", async () => {
 	const all = await run(at, ["verify", "--all"]);
 	expect(all).toMatchObject({ code: 0, err: "" });
 	expect(all.out).toContain(
-		`2 other files, not pi sessions:\n  ${bare}: a file without a header or an entry of pi's\n  ${format4}: a session of pi-agent-core in format 4\n`,
+		`2 other files, not pi sessions:\n  ${bare}: a file without a pi header or pi entries\n  ${format4}: a session of pi-agent-core in format 4\n`,
 	);
 	expect(await run(at, ["verify", format4])).toMatchObject({
 		code: 1,

@@ -334,7 +334,7 @@ describe("usage", () => {
 			{
 				path: join(dir, "poem.jsonl"),
 				error: expect.stringContaining("is not a valid pi session"),
-				otherFormat: "a file without a header or an entry of pi's",
+				otherFormat: "a file without a pi header or pi entries",
 			},
 		]);
 		expect(by.session).toMatchObject([

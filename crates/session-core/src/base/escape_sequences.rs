@@ -1,8 +1,9 @@
 //! Terminal escape sequences (ECMA-48): colours, cursor movements, links. They are not part of a text, because a reader
 //! does not see them.
 //!
-//! Only sequences that begin with U+001B are recognized. Their one-character forms (U+009B) are ignored, because they
-//! mean something else in UTF-8 text. An incomplete sequence is text.
+//! Only sequences that begin with U+001B are recognized, although pi's screen also removes those of one character
+//! (U+009B, U+009C). Programs do not write these in UTF-8, and the search's prefilter would have to look at every line
+//! with another byte. An incomplete sequence is text.
 
 use std::borrow::Cow;
 use std::ops::Range;

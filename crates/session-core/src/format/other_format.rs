@@ -20,7 +20,7 @@ pub enum OtherFormat {
     ClaudeCode,
     /// The output of `pi --mode json`: pi's header, then events instead of entries.
     Events,
-    /// A file without a header or an entry of pi's.
+    /// A file without a pi header or pi entries.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ impl OtherFormat {
             Self::OhMyPi => "a session of oh-my-pi",
             Self::ClaudeCode => "a transcript in Claude Code's format",
             Self::Events => "the events that pi --mode json prints",
-            Self::Unknown => "a file without a header or an entry of pi's",
+            Self::Unknown => "a file without a pi header or pi entries",
         }
     }
 

@@ -383,10 +383,10 @@ fn files_of_other_programs_are_told_from_damaged_sessions() {
         (claude, "a transcript in Claude Code's format"),
         (subagent, "a transcript in Claude Code's format"),
         (&events, "the events that pi --mode json prints"),
-        (id, "a file without a header or an entry of pi's"),
-        (item, "a file without a header or an entry of pi's"),
-        (r#"{"type":"label","id":"1","text":"dog"}"#, "a file without a header or an entry of pi's"),
-        (r#"{"type":"custom","id":"1","data":1}"#, "a file without a header or an entry of pi's"),
+        (id, "a file without a pi header or pi entries"),
+        (item, "a file without a pi header or pi entries"),
+        (r#"{"type":"label","id":"1","text":"dog"}"#, "a file without a pi header or pi entries"),
+        (r#"{"type":"custom","id":"1","data":1}"#, "a file without a pi header or pi entries"),
     ] {
         let (dir, path) = written(text);
         let error = repair(&path, 0.0).expect_err("no session").to_string();
