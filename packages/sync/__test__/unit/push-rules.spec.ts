@@ -23,7 +23,7 @@ import { emptyDirectory, entry, header, ids, library, SESSION } from "../support
 import { text, world } from "../support/machines.js";
 
 const { FilePush } = createRequire(library)("./sync/push.js");
-const { makePrivate, makePublic, pushRules, projectIn, readSettings } = createRequire(import.meta.url)(
+const { pushRules, projectIn, readSettings, setPrivate } = createRequire(import.meta.url)(
 	"../../lib/machine/settings.js",
 );
 const said = (id: string, content: string) =>
@@ -315,7 +315,7 @@ test("a session that becomes private is not stored any further, nor are its fork
 		);
 	const local = [{ session: SESSION, file: a.file }];
 	await sync.push({ local });
-	await makePrivate(agent, SESSION);
+	await setPrivate(agent, SESSION, true);
 	appendFileSync(a.file, text(entry("b")));
 	expect(await sync.push({ local })).toEqual([]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["a"]);
@@ -336,8 +336,8 @@ test("a session that becomes private is not stored any further, nor are its fork
 test("marking a session changes nothing else in the settings", async () => {
 	const agent = settingsOf({ store: "/x", secrets: true });
 	const path = join(agent, "session-store.json");
-	await Promise.all(["a", "b", "c", "a", "e"].map((id) => makePrivate(agent, id)));
-	await makePublic(agent, "e");
+	await Promise.all(["a", "b", "c", "a", "e"].map((id) => setPrivate(agent, id, true)));
+	await setPrivate(agent, "e", false);
 	expect(readSettings(agent)).toMatchObject({ store: "/x", secrets: true });
 	expect(readSettings(agent).private.sort()).toEqual(["id:a", "id:b", "id:c"]);
 	expect(readdirSync(agent)).not.toContainEqual(expect.stringContaining("session-store.json."));
@@ -345,7 +345,7 @@ test("marking a session changes nothing else in the settings", async () => {
 		expect(statSync(path).mode & 0o777).toBe(0o600);
 		renameSync(path, join(agent, "kept.json"));
 		symlinkSync("kept.json", path);
-		await makePrivate(agent, "d");
+		await setPrivate(agent, "d", true);
 		expect(JSON.parse(readFileSync(join(agent, "kept.json"), "utf8")).private.sort()).toEqual([
 			"id:a",
 			"id:b",
@@ -354,11 +354,11 @@ test("marking a session changes nothing else in the settings", async () => {
 		]);
 	}
 	const bad = settingsOf({ stroe: 1 });
-	await expect(makePrivate(bad, "a")).rejects.toThrow(/unknown setting, "stroe"/);
+	await expect(setPrivate(bad, "a", true)).rejects.toThrow(/unknown setting, "stroe"/);
 	expect(JSON.parse(readFileSync(join(bad, "session-store.json"), "utf8"))).toEqual({ stroe: 1 });
 	const fresh = emptyDirectory();
-	await makePrivate(fresh, "a");
-	await makePrivate(fresh, SESSION);
+	await setPrivate(fresh, "a", true);
+	await setPrivate(fresh, SESSION, true);
 	expect(readSettings(fresh).private).toEqual(["id:a", SESSION]);
 	expect(["a", SESSION, "b"].map((session) => pushRules(fresh).isPrivate({ session, cwd: "/" }))).toEqual([
 		true,

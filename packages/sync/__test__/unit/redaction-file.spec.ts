@@ -13,7 +13,7 @@ const { callHere } = createRequire(library)("./machine/local-sessions.js");
 const { loadAll } = createRequire(library)("./base/load-all.js");
 const { redactFile } = createRequire(library)("./sync/redact-files.js");
 const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");
-const { makePrivate } = createRequire(library)("./machine/settings.js");
+const { setPrivate } = createRequire(library)("./machine/settings.js");
 const { writeSmall } = createRequire(library)("./machine/small-file.js");
 afterEach(() => vi.restoreAllMocks());
 
@@ -62,7 +62,7 @@ testWith("syncs")(
 	"the settings are on the disk before they have their name when a session becomes private",
 	async () => {
 		const agent = emptyDirectory();
-		const [synced, renamed, ...folders] = await stepsOf(() => makePrivate(agent, SESSION));
+		const [synced, renamed, ...folders] = await stepsOf(() => setPrivate(agent, SESSION, true));
 		expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
 	},
 );

@@ -9,9 +9,6 @@ import { fileURLToPath } from "node:url";
 const MAIN = fileURLToPath(new URL("../beside/main.mjs", import.meta.url));
 /** The longest time that the end of pi waits for the store. */
 const END_MS = 2000;
-/** If the process ends by itself, it is started again after this pause, and at most so often. */
-const RESTART_MS = 10_000;
-const RESTARTS = 5;
 /**
  * On a network drive each call waits for some milliseconds, and Node has only four threads for calls by default.
  */
@@ -21,41 +18,27 @@ const THREADS = { UV_THREADPOOL_SIZE: "16" };
 const node = () => (/^node(?:\.exe)?$/i.test(basename(process.execPath)) ? process.execPath : "node");
 
 export class BesidePi {
-	/** @type {import("node:child_process").ChildProcess} */
 	#child;
 	#isStored = false;
-	#isClosed = false;
-	#restarts = 0;
-	#argument;
 
 	/** @param {import("../beside/main.mjs").Open} open */
 	constructor(open) {
-		this.#argument = JSON.stringify(open);
-		this.#child = this.#start();
-	}
-
-	#start() {
-		const child = spawn(node(), [MAIN, this.#argument], {
+		const child = spawn(node(), [MAIN, JSON.stringify(open)], {
 			detached: true,
 			windowsHide: true,
 			stdio: ["pipe", "pipe", "ignore"],
 			env: { ...THREADS, ...process.env },
 		});
 		child.on("error", () => {});
-		child.on("exit", () => {
-			if (!this.#isClosed && this.#restarts++ < RESTARTS)
-				setTimeout(() => this.#isClosed || (this.#child = this.#start()), RESTART_MS).unref();
-		});
 		child.stdin?.on("error", () => {});
 		child.stdout?.on("data", () => (this.#isStored = true));
 		// None of them keeps pi from ending.
 		for (const part of [child, child.stdin, child.stdout]) Object(part).unref?.();
-		return child;
+		this.#child = child;
 	}
 
 	/** Called when pi has closed the session. */
 	close() {
-		this.#isClosed = true;
 		this.#child.stdin?.destroy();
 	}
 
@@ -64,12 +47,10 @@ export class BesidePi {
 		const { stdout, exitCode, signalCode } = this.#child;
 		this.close();
 		// The output of the process must keep pi running until then, because nothing else may.
-		const over = new AbortController();
-		const timer = setTimeout(() => over.abort(), END_MS);
+		const over = { signal: AbortSignal.timeout(END_MS) };
 		Object(stdout).ref?.();
 		if (stdout && exitCode === null && signalCode === null)
 			await Promise.race([once(stdout, "data", over), once(stdout, "close", over)]).catch(() => {});
-		clearTimeout(timer);
 		Object(stdout).unref?.();
 		// Printed after pi has restored the screen.
 		if (!this.#isStored)

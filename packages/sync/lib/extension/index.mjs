@@ -24,6 +24,6 @@ export default function extension(api) {
 	});
 	api.registerCommand("private", {
 		description: "Keep this session out of the store: /private [on|off|status]",
-		handler: async (args, ctx) => (await import("./private.mjs")).setPrivate(pi, args, ctx),
+		handler: async (args, ctx) => (await import("./private.mjs")).answer(pi, args, ctx),
 	});
 }

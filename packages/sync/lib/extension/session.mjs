@@ -2,7 +2,6 @@
 import { createRequire } from "node:module";
 import { safeLine } from "../cli/terminal.mjs";
 import { BesidePi } from "./beside-pi.mjs";
-import { showMark } from "./mark.mjs";
 
 const require = createRequire(import.meta.url);
 
@@ -36,4 +35,13 @@ export function begin(pi, ctx) {
 function tell(ctx, text) {
 	if (ctx.hasUI) ctx.ui.notify(text, "error");
 	else process.stderr.write(`${text}\n`);
+}
+
+/**
+ * Shows in pi's status line whether a session is private.
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
+ * @param {boolean} isPrivate
+ */
+export function showMark(ctx, isPrivate) {
+	if (ctx.hasUI) ctx.ui.setStatus("pi-session-sync", isPrivate ? "private" : undefined);
 }

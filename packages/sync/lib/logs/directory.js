@@ -128,18 +128,8 @@ class DirectoryObjects {
 		);
 	}
 
-	/** @type {Objects["create"]} */
+	/** Writes a file under another name, which then gets its own name. @type {Objects["create"]} */
 	async create(path, bytes) {
-		return this.#write(path, bytes, claimName);
-	}
-
-	/**
-	 * Writes a file under another name. `name` then gives it its own name.
-	 * @param {string} path
-	 * @param {Buffer} bytes
-	 * @param {(draft: string, full: string) => Promise<boolean>} name
-	 */
-	async #write(path, bytes, name) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
@@ -151,7 +141,7 @@ class DirectoryObjects {
 					await file.writeFile(bytes);
 					await file.sync();
 				});
-				if (!(await name(draft, full))) return false;
+				if (!(await claimName(draft, full))) return false;
 			} finally {
 				await fs.rm(draft, { force: true });
 			}

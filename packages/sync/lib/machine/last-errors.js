@@ -2,8 +2,8 @@
 // process beside pi.
 const { join } = require("node:path");
 const { addressKey } = require("../base/address.js");
-const { isObject } = require("../base/lines.js");
-const { idOf, nameOf } = require("../base/names.js");
+const { compareText } = require("../base/lines.js");
+const { nameOf } = require("../base/names.js");
 const { namesIn, readJson, remove, writeSmall } = require("./small-file.js");
 
 /**
@@ -11,8 +11,8 @@ const { namesIn, readJson, remove, writeSmall } = require("./small-file.js");
  * session it is the store's
  */
 
-/** The name of the store's own error; no session has this id. */
-const STORE = "_";
+/** The file of the store's own error; no session has this id. */
+const STORE = "_.json";
 
 class LastErrors {
 	#folder;
@@ -33,11 +33,11 @@ class LastErrors {
 	 * @param {"push" | "pull"} [by] the operation on a session: a push that succeeds does not remove the error of a pull
 	 */
 	async set(session, error, by) {
-		const path = this.#pathOf(session === undefined ? STORE : `${nameOf(session)}.${by}`);
+		const path = join(this.#folder, session === undefined ? STORE : `${nameOf(session)}.${by}.json`);
 		try {
 			if (!error) return remove(path);
 			const { code, message } = error;
-			await writeSmall(path, JSON.stringify({ at: new Date().toISOString(), code, message }));
+			await writeSmall(path, JSON.stringify({ session, at: new Date().toISOString(), code, message }));
 		} catch {
 			// The caller reports the error.
 		}
@@ -45,32 +45,9 @@ class LastErrors {
 
 	/** @returns {LastError[]} the store's own first */
 	all() {
-		const names = namesIn(this.#folder)
-			.filter((name) => name.endsWith(".json"))
-			.map((name) => name.slice(0, -".json".length));
-		names.sort((a, b) => Number(b === STORE) - Number(a === STORE) || (a < b ? -1 : 1));
-		return names.flatMap((name) => {
-			const session = name === STORE ? undefined : idOf(name.replace(/\.(?:push|pull)$/, ""));
-			const value = readJson(this.#pathOf(name));
-			if (
-				!isObject(value) ||
-				typeof value.at !== "string" ||
-				typeof value.message !== "string" ||
-				(name !== STORE && session === undefined)
-			)
-				return [];
-			return {
-				session,
-				at: value.at,
-				code: typeof value.code === "string" ? value.code : undefined,
-				message: value.message,
-			};
-		});
-	}
-
-	/** @param {string} name */
-	#pathOf(name) {
-		return join(this.#folder, `${name}.json`);
+		const names = namesIn(this.#folder).filter((name) => name.endsWith(".json"));
+		names.sort((a, b) => Number(b === STORE) - Number(a === STORE) || compareText(a, b));
+		return names.flatMap((name) => /** @type {any} */ (readJson(join(this.#folder, name))) ?? []);
 	}
 }
 

@@ -90,25 +90,13 @@ function readFile(path) {
 }
 
 /**
- * The address of the store; undefined if none is named. If the file and the variable name the same store, the file's
- * address counts, because only that may contain the password.
+ * The address of the store; undefined if none is named.
  * @param {string} agentDir
- * @param {string} [set] the value of the variable
  * @returns {string | undefined}
  */
-function storeAddress(agentDir, set = process.env[STORE_VARIABLE]) {
-	const kept = readSettings(agentDir).store || undefined;
-	return !set || (kept !== undefined && isSameStore(set, kept)) ? kept : set;
-}
-
-/** @param {string} a @param {string} b */
-function isSameStore(a, b) {
-	try {
-		return readAddress(a).identity === readAddress(b).identity;
-	} catch {
-		// An address that is not understood is reported when it is used.
-		return false;
-	}
+function storeAddress(agentDir) {
+	const { store } = readSettings(agentDir);
+	return process.env[STORE_VARIABLE] || store || undefined;
 }
 
 /**
@@ -256,28 +244,21 @@ function mayBeOf(dir, path) {
 	);
 }
 
-/** Adds a session to the setting `private`. @param {string} agentDir @param {string} session */
-const makePrivate = (agentDir, session) =>
-	changePrivate(agentDir, (entries, entry) => (entries.includes(entry) ? entries : [...entries, entry]), session);
-
-/** Removes a session from the setting `private`. @param {string} agentDir @param {string} session */
-const makePublic = (agentDir, session) =>
-	changePrivate(agentDir, (entries, entry) => entries.filter((one) => one !== entry), session);
-
 /**
- * Changes the setting `private`.
+ * Adds a session to the setting `private`, or removes it.
  * @param {string} agentDir
- * @param {(entries: string[], entry: string) => string[]} change
  * @param {string} session
+ * @param {boolean} isPrivate
  */
-async function changePrivate(agentDir, change, session) {
+async function setPrivate(agentDir, session, isPrivate) {
 	const path = join(agentDir, SETTINGS_FILE);
+	const entry = UUID.test(session) ? session : ID_MARK + session;
 	// Another process may change it at the same time.
 	return hostLock([path], notesIn(agentDir))("settings", async () => {
 		const value = readFile(path);
 		const before = value.private ?? [];
-		const after = change(before, UUID.test(session) ? session : ID_MARK + session);
-		if (after.length === before.length) return;
+		if (before.includes(entry) === isPrivate) return;
+		const after = isPrivate ? [...before, entry] : before.filter((one) => one !== entry);
 		// The path may be a link to a file elsewhere.
 		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
 		await writeSmall(target, `${JSON.stringify({ ...value, private: after }, undefined, "\t")}\n`, dirname(target));
@@ -285,9 +266,8 @@ async function changePrivate(agentDir, change, session) {
 }
 
 exports.checkArgument = checkArgument;
-exports.makePrivate = makePrivate;
-exports.makePublic = makePublic;
 exports.projectIn = projectIn;
 exports.pushRules = pushRules;
 exports.readSettings = readSettings;
+exports.setPrivate = setPrivate;
 exports.storeAddress = storeAddress;
