@@ -12,13 +12,10 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Schedule } from "../packages/sync/lib/beside/schedule.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 
 const require = createRequire(import.meta.url);
 const { DirectoryStore, PostgresStore, SessionSync, openStore } = require("../packages/sync/lib/index.js");
-const { lagOf } = require("../packages/sync/lib/machine/session-file.js");
-const { Notes } = require("../packages/sync/lib/machine/notes.js");
 const { SessionManager } = require("../index.js");
 
 const options = {
@@ -59,28 +56,30 @@ function syncOf(store, name) {
 
 /** Stores the appends of a manager, as the process beside pi does. `flushed` waits until everything is stored. */
 function follow(store, name, manager) {
-	const [notesDir, schedule] = [folder(`${name}-notes`), new Schedule()];
 	const one = { session: manager.getSessionId(), file: manager.getSessionFile(), cwd: manager.getCwd() };
 	const sync = new SessionSync({
 		store,
 		address: "bench",
-		notes: notesDir,
+		notes: folder(`${name}-notes`),
 		dir: folder(name),
 		cwd: one.cwd,
 		project: "bench",
 	});
 	let pushedSize = -1;
-	void schedule.add(async () => {
+	const push = async () => {
 		const { size } = statSync(one.file, { throwIfNoEntry: false }) ?? { size: 0 };
 		if (size !== pushedSize) await sync.push({ local: [one] });
 		pushedSize = size;
-		return 250;
-	}, console.error);
-	const notes = new Notes(notesDir, "bench", folder(name));
-	const flushed = async () => {
-		while (lagOf(one.file, notes.get(one.session)) > 0) await pause(10);
 	};
-	return { flushed, stop: () => schedule.stop() };
+	const stopping = new AbortController();
+	const repeat = async () => {
+		for (; !stopping.signal.aborted; await pause(250)) await push().catch(console.error);
+	};
+	void repeat();
+	const flushed = async () => {
+		while ((await sync.lagOf(one)) > 0) await pause(10);
+	};
+	return { flushed, stop: () => stopping.abort() };
 }
 
 async function appends() {
