@@ -1,8 +1,9 @@
 // Compares a release of pi with this package: its declarations with ours, and its behaviour with the reference.
 //   npm run follow [-- 1.7.0] [--write] [--only declarations,differential,agent,screens,takeover,extension]
 // The default version is the newest. --write adds the row of the release to docs/pi-releases.md. The exit status is 1
-// if something differs, and 2 for an unknown part. The addon must be built. See "pi released a version" in CONTRIBUTING.md.
-import { spawnSync } from "node:child_process";
+// if something differs, and 2 if nothing was compared, because an argument is wrong or the release cannot be installed.
+// The addon must be built. See "pi released a version" in CONTRIBUTING.md.
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -34,14 +35,25 @@ const DECLARED = [
 const BEYOND = ["branchedFrom", "provider", "modelId", "thinkingLevel"].map((key) => `SessionHeader.${key}`);
 
 /**
- * The tests of each part, as arguments of Vitest. Screens and the extension are tested on several releases, which their
- * titles name.
+ * What a session file can contain, as types over the declarations of either side. The compiler resolves them, so that
+ * each kind is found wherever and however it is declared.
+ */
+const KINDS = {
+	role: 'AgentMessage["role"]',
+	"kind of entry": 'SessionEntry["type"]',
+	block: 'Extract<Extract<AgentMessage, { content: unknown }>["content"], readonly unknown[]>[number]["type"]',
+	"stop reason": "StopReason",
+};
+
+/**
+ * The tests of each part, as arguments of Vitest. The agent, screens and the extension are tested on several releases,
+ * which their titles name.
  */
 const testsOf = (version) => {
 	const named = ["-t", version.replaceAll(".", "\\.")];
 	return {
 		differential: ["__test__/stress/differential"],
-		agent: ["__test__/end-to-end/agent/cli.spec.ts", "__test__/end-to-end/agent/rpc.spec.ts"],
+		agent: ["__test__/end-to-end/agent/cli.spec.ts", "__test__/end-to-end/agent/rpc.spec.ts", ...named],
 		screens: ["__test__/end-to-end/register/tui.spec.ts", ...named],
 		takeover: ["__test__/integration/takeover"],
 		extension: ["__test__/end-to-end/extension/resume.spec.ts", ...named],
@@ -122,33 +134,79 @@ export function compareDeclarations(dirs) {
 					lines.push(`${name}.${member}: this package has it, pi does not`);
 		}
 	}
-	return [...lines, ...compareTypes(dirs)];
+	return [...compareKinds(dirs), ...lines, ...compareTypes(dirs)];
 }
+
+const TYPES = join(root, "__test__/integration/types");
+
+/** Where the compiler finds pi's declarations. @param {{ pi: string, types: string }} dirs */
+const pathsOf = (dirs) => ({
+	"@earendil-works/pi-ai": [join(dirs.types, "pi-ai/dist/index.d.ts")],
+	"@earendil-works/pi-agent-core": [join(dirs.types, "pi-agent-core/dist/index.d.ts")],
+	"pi/*": [`${dirs.pi}/dist/*`],
+});
+
+/** Each role, kind of entry, block and stop reason that only one side declares. @param {{ pi: string, types: string }} dirs */
+export function compareKinds(dirs) {
+	const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
+	const { options } = ts.convertCompilerOptionsFromJson({ ...compilerOptions, types: [], paths: pathsOf(dirs) }, TYPES);
+	const types = Object.values(KINDS).map((type, at) => `export type Kind${at} = ${type};\n`);
+	const files = {
+		[join(TYPES, "kinds-of-pi.mts")]: `import type { AgentMessage } from "@earendil-works/pi-agent-core";
+import type { StopReason } from "@earendil-works/pi-ai";
+import type { SessionEntry } from "pi/core/session-manager.js";
+import type {} from "pi/core/messages.js";
+${types.join("")}`,
+		[join(TYPES, "kinds-of-ours.mts")]:
+			`import type { AgentMessage, SessionEntry, StopReason } from "../../../index.js";
+${types.join("")}`,
+	};
+	const host = ts.createCompilerHost(options);
+	const { fileExists, getSourceFile } = host;
+	host.fileExists = (path) => path in files || fileExists(path);
+	host.getSourceFile = (path, version) =>
+		path in files ? ts.createSourceFile(path, files[path], version) : getSourceFile(path, version);
+	const program = ts.createProgram(Object.keys(files), options, host);
+	const checker = program.getTypeChecker();
+	const [theirs, ours] = Object.keys(files).map((path) =>
+		program
+			.getSourceFile(path)
+			.statements.filter(ts.isTypeAliasDeclaration)
+			.map((alias) => literalsOf(checker.getTypeAtLocation(alias.name))),
+	);
+	return Object.keys(KINDS).flatMap((kind, at) => {
+		const lines = (some, others, said) =>
+			some.filter((one) => !others.includes(one)).map((one) => `${kind} ${JSON.stringify(one)}: ${said}`);
+		if (theirs[at].length === 0) return [`${kind}: pi declares none that is known`];
+		return [
+			...lines(theirs[at], ours[at], "pi has it, this package does not"),
+			...lines(ours[at], theirs[at], "this package has it, pi does not"),
+		];
+	});
+}
+
+/** The texts that a type consists of, sorted. @param {ts.Type} type */
+const literalsOf = (type) =>
+	(type.isUnion() ? type.types : [type]).flatMap((one) => (one.isStringLiteral() ? [one.value] : [])).sort();
 
 /**
  * What the compiler says of pi's types and ours, which must be assignable to each other. @param {{ pi: string, types:
  * string }} dirs @param {string} tsc the compiler's script
  */
 export function compareTypes(dirs, tsc = join(root, "node_modules/typescript-native/bin/tsc")) {
-	const tests = join(root, "__test__/integration/types");
 	const scratch = mkdtempSync(join(tmpdir(), "follow-"));
 	const config = join(scratch, "tsconfig.json");
-	const paths = {
-		"@earendil-works/pi-ai": [join(dirs.types, "pi-ai/dist/index.d.ts")],
-		"@earendil-works/pi-agent-core": [join(dirs.types, "pi-agent-core/dist/index.d.ts")],
-		"pi/*": [`${dirs.pi}/dist/*`],
-	};
 	writeFileSync(
 		config,
 		JSON.stringify({
-			extends: join(tests, "tsconfig.json"),
-			compilerOptions: { paths, typeRoots: [join(root, "node_modules/@types")] },
-			files: ["reference.mts", "exports.mts", "misuse.mts"].map((name) => join(tests, name)),
+			extends: join(TYPES, "tsconfig.json"),
+			compilerOptions: { paths: pathsOf(dirs), typeRoots: [join(root, "node_modules/@types")] },
+			files: ["reference.mts", "exports.mts", "misuse.mts"].map((name) => join(TYPES, name)),
 		}),
 	);
 	try {
 		const args = [tsc, "-p", config, "--pretty", "false"];
-		const { status, stdout, stderr, error } = spawnSync(process.execPath, args, { cwd: tests, encoding: "utf8" });
+		const { status, stdout, stderr, error } = spawnSync(process.execPath, args, { cwd: TYPES, encoding: "utf8" });
 		if (status === 0) return [];
 		const lines = stdout.split("\n").filter((line) => /^\S.*error TS|^error TS/.test(line));
 		return lines.length > 0
@@ -208,39 +266,71 @@ const cell = (part, { passed, differences }) => {
 };
 
 /**
- * Puts the row of a version into the page, in the order of versions. @param {string} page @param {string} version @param
- * {string[]} cells
+ * Puts the row of a version into the page, in the order of versions. Parts that were not tried this time keep their
+ * earlier results, and the row then keeps its `since`, so that no result is older than it says. @param {string} page
+ * @param {string} version @param {string[]} cells @param {string} since
  */
-function writeRow(page, version, cells) {
+function writeRow(page, version, cells, since) {
 	const text = readFileSync(page, "utf8");
 	const [, head, rows, rest] = /^([\s\S]*?\n\| --- .*\n)((?:\| .*\n)*)([\s\S]*)$/.exec(text) ?? [];
 	if (head === undefined) throw new Error(`${page} has no table`);
 	const lines = rows.split(/(?<=\n)/).filter((line) => line !== "");
-	const isOwn = (line) => line.startsWith(`| ${version} |`);
-	const known = lines.find(isOwn)?.split(" | ").slice(1) ?? [];
-	// Parts that were not tried this time keep their earlier results.
-	const merged = cells.map((cell, at) => (cell === NOT_TRIED ? (known[at]?.replace(/ \|\n$/, "") ?? cell) : cell));
-	const row = `| ${version} | ${merged.join(" | ")} |\n`;
-	const others = lines.filter((line) => !isOwn(line));
-	const versionOf = (line) => line.split("|")[1].trim();
-	const sorted = [...others, row].sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
+	const cellsOf = (line) => line.slice(2, -3).split(" | ");
+	const known = lines.map(cellsOf).find(([name]) => name === version) ?? [version];
+	const merged = cells.map((cell, at) => (cell === NOT_TRIED ? (known[at + 1] ?? cell) : cell));
+	const keepsOne = merged.some((cell, at) => cells[at] === NOT_TRIED && cell !== NOT_TRIED);
+	const row = `| ${[version, ...merged, keepsOne ? known[PARTS.length + 1] : since].join(" | ")} |\n`;
+	const others = lines.filter((line) => cellsOf(line)[0] !== version);
+	const sorted = [...others, row].sort((a, b) => cellsOf(a)[0].localeCompare(cellsOf(b)[0], "en", { numeric: true }));
 	writeFileSync(page, `${head}${sorted.join("")}${rest}`);
 }
 
+/** The day, in UTC, and the commit of this run. */
+function today() {
+	const commit = execFileSync("git", ["rev-parse", "--short=8", "HEAD"], { cwd: root, encoding: "utf8" });
+	return `${new Date().toISOString().slice(0, 10)}, ${commit.trim()}`;
+}
+
 /** What compares a release, where it is found, and where the results go. Tests replace these. */
-const OWN = { unpack: unpackVersion, compare: compareDeclarations, run: runTests, page: PAGE, print: console.log };
+const OWN = {
+	newest: newestVersion,
+	unpack: (version) => {
+		setup();
+		return unpackVersion(version);
+	},
+	compare: compareDeclarations,
+	run: runTests,
+	page: PAGE,
+	today,
+	print: console.log,
+};
 
 /**
- * Compares a release, and returns the exit status. @param {{ version: string, only?: string, write?: boolean }} options
+ * Compares the release in `versions`, or the newest if that is empty, and returns the exit status. @param {{ versions:
+ * string[], only?: string, write?: boolean }} options
  */
-export function follow({ version, only, write }, { unpack, compare, run, page, print } = OWN) {
+export function follow({ versions, only, write }, { newest, unpack, compare, run, page, today, print } = OWN) {
 	const wanted = only?.split(",") ?? PARTS;
 	const unknown = wanted.find((part) => !PARTS.includes(part));
 	if (unknown !== undefined) {
 		print(`--only names an unknown part: ${JSON.stringify(unknown)}. The parts are ${PARTS.join(", ")}`);
 		return 2;
 	}
-	const dirs = unpack(version);
+	if (versions.length > 1 || versions.some((one) => !/^\d+\.\d+\.\d+$/.test(one))) {
+		print(
+			`Name one release of pi, such as 1.6.0, or none for the newest, instead of ${JSON.stringify(versions.join(" "))}`,
+		);
+		return 2;
+	}
+	let version = versions[0];
+	let dirs;
+	try {
+		version ??= newest();
+		dirs = unpack(version);
+	} catch (error) {
+		print(`pi ${version ?? "(the newest)"} cannot be installed: ${error.message.split("\n")[0]}`);
+		return 2;
+	}
 	const tests = testsOf(version);
 	let isSame = true;
 	print(`pi ${version}, beside the reference ${referenceVersion} (${referenceDir})\n`);
@@ -252,7 +342,7 @@ export function follow({ version, only, write }, { unpack, compare, run, page, p
 		for (const difference of result.differences) print(`  ${difference}`);
 		return cell(part, result);
 	});
-	if (write) writeRow(page, version, cells);
+	if (write) writeRow(page, version, cells, today());
 	print(isSame ? "\nNothing differs." : '\nSee "pi released a version" in CONTRIBUTING.md.');
 	return isSame ? 0 : 1;
 }
@@ -262,8 +352,7 @@ function main() {
 		allowPositionals: true,
 		options: { write: { type: "boolean" }, only: { type: "string" } },
 	});
-	setup();
-	process.exit(follow({ ...values, version: positionals[0] ?? newestVersion() }));
+	process.exit(follow({ ...values, versions: positionals }));
 }
 
 if (isMain(import.meta.url)) main();

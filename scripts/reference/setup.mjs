@@ -108,15 +108,22 @@ export function unpackVersion(version) {
 }
 
 /** The version that npm gives to who asks for none. */
-export const newestVersion = () => JSON.parse(npm(["view", PACKAGES.pi, "version", "--json"], { cwd: here }));
+export const newestVersion = () => asked(["view", PACKAGES.pi, "version"], here);
+
+/** The answer of the registry. Throws npm's summary of the error if there is none. */
+function asked(args, cwd) {
+	try {
+		return JSON.parse(npm([...args, "--json", "--silent"], { cwd }));
+	} catch (error) {
+		throw /^\s*\{/.test(error.stdout ?? "") ? new Error(JSON.parse(error.stdout).error.summary) : error;
+	}
+}
 
 /** Unpacks a published package into a directory, which is replaced. Without an `integrity` the registry is trusted. */
 export function unpack({ name = PACKAGES.pi, version, integrity, dir }) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-reference-"));
 	try {
-		const [packed] = JSON.parse(
-			npm(["pack", `${name}@${version}`, "--json", "--pack-destination", scratch], { cwd: scratch }),
-		);
+		const [packed] = asked(["pack", `${name}@${version}`, "--pack-destination", scratch], scratch);
 		const tarball = join(scratch, packed.filename);
 		const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`;
 		if (integrity && digest !== integrity)

@@ -1,9 +1,10 @@
 // `npm run follow`: what it says of pi's declarations, and of what its parts find. What the parts run is run anyway.
+import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { referencePackage, root } from "../../../scripts/demo/pi.mjs";
-import { compareDeclarations, compareTypes, follow, runTests } from "../../../scripts/follow.mjs";
+import { compareDeclarations, compareKinds, compareTypes, follow, runTests } from "../../../scripts/follow.mjs";
 import { scratch } from "../../support/scratch.js";
 
 const types = join(root, "scripts/reference/pi-packages");
@@ -12,30 +13,34 @@ test("the declarations of the reference are the same", () => {
 	expect(compareDeclarations({ pi: referencePackage, types })).toEqual([]);
 });
 
-test("what a release adds, changes and leaves out is named", () => {
+/** A copy of the reference's declarations, beside the packages that they name, and how to edit its files. */
+function release() {
 	const dir = scratch();
-	// Beside the packages that pi's declarations name.
-	const pi = join(dir, "pi");
+	const dirs = { pi: join(dir, "pi"), types: join(dir, "types") };
 	for (const name of ["session-manager.d.ts", "messages.d.ts"])
-		cpSync(join(referencePackage, "dist/core", name), join(pi, "dist/core", name));
-	for (const name of ["pi-ai", "pi-agent-core"])
-		cpSync(join(types, name), join(dir, "types", name), { recursive: true });
+		cpSync(join(referencePackage, "dist/core", name), join(dirs.pi, "dist/core", name));
+	for (const name of ["pi-ai", "pi-agent-core"]) cpSync(join(types, name), join(dirs.types, name), { recursive: true });
 	const edit = (path: string, ...pairs: [string | RegExp, string][]): void => {
-		const before = readFileSync(path, "utf8");
+		const before = readFileSync(join(dir, path), "utf8");
 		const after = pairs.reduce((text, [from, to]) => text.replace(from, to), before);
 		expect(after).not.toBe(before);
-		writeFileSync(path, after);
+		writeFileSync(join(dir, path), after);
 	};
+	return { dirs, edit };
+}
+
+test("what a release adds, changes and leaves out is named", () => {
+	const { dirs, edit } = release();
 	edit(
-		join(pi, "dist/core/session-manager.d.ts"),
+		"pi/dist/core/session-manager.d.ts",
 		[
 			"export declare class SessionManager {",
 			"export declare function teleport(): void;\nexport declare class SessionManager {\n    static jump(to: string): SessionManager;",
 		],
 		[/^ {4}getEntries\(\)/m, "    getEntries(from: string, to: string)"],
 	);
-	edit(join(dir, "types/pi-ai/dist/types.d.ts"), ["durationMs?: number;", "tookMs?: number;"]);
-	const lines = compareDeclarations({ pi, types: join(dir, "types") });
+	edit("types/pi-ai/dist/types.d.ts", ["durationMs?: number;", "tookMs?: number;"]);
+	const lines = compareDeclarations(dirs);
 	expect(lines).toEqual(
 		expect.arrayContaining([
 			"teleport: pi has it, this package does not",
@@ -46,6 +51,42 @@ test("what a release adds, changes and leaves out is named", () => {
 		]),
 	);
 	expect(lines.some((line) => line.startsWith("reference.mts("))).toBe(true);
+});
+
+// Regression: the compiler's lines named neither the role nor the block, but "SessionMessageEntry … 18 more".
+test("a new role, kind of entry, block or stop reason is named, and one that is gone", () => {
+	const { dirs, edit } = release();
+	edit(
+		"types/pi-ai/dist/types.d.ts",
+		[
+			"export interface UserMessage {",
+			'export interface DeveloperMessage { role: "developer"; content: string; timestamp: number; }\n' +
+				'export interface AudioContent { type: "audio"; data: string; }\nexport interface UserMessage {',
+		],
+		["export type Message = ", "export type Message = DeveloperMessage | "],
+		["(TextContent | ThinkingContent | ToolCall)[]", "(TextContent | ThinkingContent | ToolCall | AudioContent)[]"],
+		[/(export type StopReason = .*?) \| "deferred";/, '$1 | "refused";'],
+	);
+	edit(
+		"pi/dist/core/messages.d.ts",
+		["interface CustomAgentMessages {", "interface CustomAgentMessages { poll: PollMessage;"],
+		["export interface BranchSummaryMessage", 'export interface PollMessage { role: "poll"; }\n$&'],
+	);
+	edit("pi/dist/core/session-manager.d.ts", [
+		"export type SessionEntry = ",
+		'export type SessionEntry = (SessionEntryBase & { type: "bookmark" }) | ',
+	]);
+	const isKind = /^(role|kind of entry|block|stop reason)\b/;
+	expect(compareDeclarations(dirs).filter((line) => isKind.test(line))).toEqual([
+		'role "developer": pi has it, this package does not',
+		'role "poll": pi has it, this package does not',
+		'kind of entry "bookmark": pi has it, this package does not',
+		'block "audio": pi has it, this package does not',
+		'stop reason "refused": pi has it, this package does not',
+		'stop reason "deferred": this package has it, pi does not',
+	]);
+	edit("pi/dist/core/session-manager.d.ts", ["export type SessionEntry =", "export type Entry ="]);
+	expect(compareKinds(dirs)).toContain("kind of entry: pi declares none that is known");
 });
 
 // Regression: a compiler that did not start, or had an error of no file, made "declarations: same".
@@ -78,12 +119,18 @@ test("tests that fail, do not run, or are not found, are differences", () => {
 });
 
 const HEAD =
-	"# Releases\n\n| release | declarations | differential | agent | screens | takeover | extension |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+	"# Releases\n\n| release | declarations | differential | agent | screens | takeover | extension | since |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
 /** Follows a release whose parts have these results. */
 function followed(
 	results: Record<string, string[]>,
-	{ only, write, page = "" }: { only?: string; write?: boolean; page?: string } = {},
+	{
+		versions = ["1.10.0"],
+		today = "day 1, commit 1",
+		page = "",
+		newest,
+		...options
+	}: { versions?: string[]; today?: string; newest?: Error; only?: string; write?: boolean; page?: string } = {},
 ) {
 	const path = join(scratch(), "page.md");
 	writeFileSync(path, page);
@@ -94,17 +141,22 @@ function followed(
 		return results[part] ?? [];
 	};
 	const status = follow(
-		{ version: "1.10.0", only, write },
+		{ versions, ...options },
 		{
+			newest: () => {
+				if (newest) throw newest;
+				return "1.10.0";
+			},
 			unpack: (version) => ({ pi: `/pi-${version}`, types: "/types" }),
 			compare: () => find("declarations"),
 			run: (dir, [file = "", ...more]) => {
 				expect(dir).toBe("/pi-1.10.0");
 				const part = ["differential", "agent", "takeover", "extension"].find((one) => file.includes(one)) ?? "screens";
-				expect(more.includes("1\\.10\\.0")).toBe(["screens", "extension"].includes(part));
+				expect(more.includes("1\\.10\\.0")).toBe(["agent", "screens", "extension"].includes(part));
 				return { passed: 2, differences: find(part) };
 			},
 			page: path,
+			today: () => today,
 			print: (line) => printed.push(line),
 		},
 	);
@@ -132,15 +184,45 @@ test("a part that is not known is an error, and nothing is tried", () => {
 	expect(followed({}, { only: "takeover,agent" }).tried).toEqual(["agent", "takeover"]);
 });
 
+// Regression: `latest` and `v1.6.0` were compared and got rows of these names, and a second release was ignored.
+test("anything but one release is an error, and nothing is tried", () => {
+	for (const versions of [["nonsense"], ["latest"], ["v1.6.0"], ["1.6"], [""], ["1.6.0", "1.5.2"]]) {
+		const { status, tried, printed, page } = followed({}, { versions, write: true, page: HEAD });
+		expect({ status, tried, page }).toEqual({ status: 2, tried: [], page: HEAD });
+		expect(printed).toBe(
+			`Name one release of pi, such as 1.6.0, or none for the newest, instead of ${JSON.stringify(versions.join(" "))}`,
+		);
+	}
+	expect(followed({}, { versions: [], only: "agent" })).toMatchObject({ status: 0, tried: ["agent"] });
+});
+
+// Regression: a stack trace and the exit status of a difference.
+test("a release that cannot be installed is an error of one line", () => {
+	const env = { ...process.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
+	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/follow.mjs"), "99.0.0"], {
+		encoding: "utf8",
+		env,
+	});
+	expect({ status, stderr }).toEqual({ status: 2, stderr: "" });
+	expect(stdout).toMatch(/^pi 99\.0\.0 cannot be installed: .*127\.0\.0\.1:9.*\n$/);
+	const newest = followed({}, { versions: [], newest: new Error("offline\n    at npm") });
+	expect(newest).toMatchObject({ status: 2, tried: [], printed: "pi (the newest) cannot be installed: offline" });
+});
+
 test("the row of a release is added in the order of versions, and keeps what was not tried", () => {
 	const row = (version: string, ...cells: string[]): string => `| ${[version, ...cells].join(" | ")} |\n`;
-	const others = [row("1.9.0", "same", "3", "4", "5", "6", "7"), row("1.11.0", "same", "3", "4", "5", "6", "7")];
+	const seven = ["same", "3", "4", "5", "6", "7", "day 0, commit 0"];
+	const others = [row("1.9.0", ...seven), row("1.11.0", ...seven)];
 	const page = `${HEAD}${others.join("")}\nThe end.\n`;
 	const first = followed({ screens: ["tree"] }, { only: "declarations,screens", write: true, page });
 	const none = "not tried";
-	const middle = row("1.10.0", "same", none, none, "1 differ", none, none);
+	const middle = row("1.10.0", "same", none, none, "1 differ", none, none, "day 1, commit 1");
 	expect(first.page).toBe(`${HEAD}${others[0]}${middle}${others[1]}\nThe end.\n`);
-	const second = followed({}, { only: "agent,extension", write: true, page: first.page });
-	expect(second.page).toContain(row("1.10.0", "same", none, "2 pass", "1 differ", none, "2 pass"));
+	const later = { write: true, today: "day 2, commit 2" };
+	const second = followed({}, { ...later, only: "agent,extension", page: first.page });
+	expect(second.page).toContain(row("1.10.0", "same", none, "2 pass", "1 differ", none, "2 pass", "day 1, commit 1"));
+	// Regression: nothing said how old a result was that was kept.
+	const third = followed({}, { ...later, only: "declarations,agent,screens,extension", page: second.page });
+	expect(third.page).toContain(row("1.10.0", "same", none, "2 pass", "2 pass", none, "2 pass", "day 2, commit 2"));
 	expect(followed({}, { only: "agent", page }).page).toBe(page);
 });
