@@ -6,7 +6,7 @@
 // Managers that pi created before keep working, and so do ours after this is undone. Classes that are derived from pi's
 // keep the methods that they inherit.
 import { existsSync, readdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { library } from "./library.mjs";
 
 /** @typedef {import("./library.mjs").Library} Library */
@@ -238,12 +238,15 @@ class Takeover {
 		if (loaded.CURRENT_SESSION_VERSION !== CURRENT_SESSION_VERSION)
 			throw new Error(`its sessions have version ${CURRENT_SESSION_VERSION}`);
 		const [theirs, ours] = [SessionManager.prototype, /** @type {Statics} */ (loaded.SessionManager.prototype)];
-		const odd = Reflect.ownKeys(theirs).find((key) => {
-			if (String(key).startsWith("_") || key === "constructor") return false;
+		for (const key of Reflect.ownKeys(theirs)) {
+			if (String(key).startsWith("_") || key === "constructor") continue;
+			if (!(key in ours)) throw new Error(`its managers have a member ${String(key)} that this package does not have`);
 			const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(theirs, key));
-			return !(key in ours) || (typeof value === "function" && value.length !== Reflect.get(ours, key).length);
-		});
-		if (odd !== undefined) throw new Error(`its managers have a member ${String(odd)} that this package does not have`);
+			if (typeof value !== "function") continue;
+			const [given, known] = [value.length, Reflect.get(ours, key).length];
+			if (given !== known)
+				throw new Error(`its managers' ${String(key)} has another number of arguments: ${given} instead of ${known}`);
+		}
 		return loaded.SessionManager;
 	}
 
@@ -259,17 +262,23 @@ class Takeover {
 		const { cwd: at, dir } = STATICS[name];
 		const isDefault = name === "listAll" ? typeof args[0] !== "string" : dir !== undefined && !args[dir];
 		if (this.#isDirKnown || !isDefault) return true;
-		const { getDefaultSessionDir } = this.#loadLibrary(this.#pi);
+		const { getDefaultSessionDir, SessionManager: ours } = this.#loadLibrary(this.#pi);
 		const dirOf = (/** @type {string} */ cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
 		const { SessionManager } = this.#pi;
 		const asked = attempt(() => {
 			// For listAll: a working directory that has one of the existing session directories.
 			const cwd =
 				at === undefined ? workingDirectories(dirname(dirOf("/"))).find((cwd) => existsSync(dirOf(cwd))) : args[at];
-			return { expected: dirOf(cwd), manager: own(SessionManager.create).call(SessionManager, cwd, dirOf(cwd)) };
+			// We create a missing directory before pi does, because pi would let other users read it.
+			const expected = getDefaultSessionDir(cwd);
+			if (isShortened(expected, ours.inMemory(cwd).getCwd())) return { isShortened: true };
+			const manager = own(SessionManager.create).call(SessionManager, cwd, expected);
+			return { isSame: manager.usesDefaultSessionDir(), expected };
 		});
 		if (!asked) return false;
-		if (!asked.manager.usesDefaultSessionDir()) throw new Error(`it does not store its sessions in ${asked.expected}`);
+		// pi cannot create a directory with such a long name, so a later call compares the directories.
+		if (asked.isShortened) return true;
+		if (!asked.isSame) throw new Error(`it does not store its sessions in ${asked.expected}`);
 		this.#isDirKnown = true;
 		return true;
 	}
@@ -357,6 +366,14 @@ function workingDirectories(sessions) {
 	const flat = readdirSync(sessions).map((name) => name.slice(2, -2));
 	return flat.map((name) => (process.platform === "win32" ? name.replace("--", ":\\") : `/${name}`));
 }
+
+/**
+ * Whether the name of a session directory does not contain the whole working directory, which would be too long.
+ * @param {string} dir
+ * @param {string} cwd an absolute path
+ */
+const isShortened = (dir, cwd) =>
+	Buffer.byteLength(basename(dir)) < Buffer.byteLength(`--${cwd.replace(/^[/\\]/, "")}--`);
 
 /** The result of a call; undefined if it throws. @template T @param {() => T} work @returns {T | undefined} */
 function attempt(work) {

@@ -6,8 +6,8 @@
 	const { apply } = Reflect;
 	const { defineProperty } = Object;
 
-	// The `length` of pi's methods. lib/takeover compares them with those of the pi that it finds: a method that declares
-	// more arguments there may do more, and that pi keeps its own manager.
+	// The `length` of pi's methods. lib/takeover compares them with the methods of the pi that it finds: a method with
+	// another number of arguments may do something else, and that pi keeps its own manager.
 	const LENGTHS = {
 		setSessionFile: 1,
 		newSession: 1,

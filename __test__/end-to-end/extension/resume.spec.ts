@@ -2,9 +2,20 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assistant, root, user } from "../../support/scratch.js";
+import { assistant, modeOf, root, user } from "../../support/scratch.js";
 import { DEADLINE_MS, type Terminal } from "../register/terminal.js";
-import { inRpc, inTerminal, type PiOptions, put, RELEASES, said, type World, withoutAddon, world } from "./pi.js";
+import {
+	inRpc,
+	inTerminal,
+	type PiOptions,
+	print,
+	put,
+	RELEASES,
+	said,
+	type World,
+	withoutAddon,
+	world,
+} from "./pi.js";
 
 /** What loads the addon: pi's own lists need none of these. */
 const catalogs = (at: World): string[] =>
@@ -242,6 +253,19 @@ test.each(RELEASES)(
 		]);
 	},
 );
+
+// Regression: other users could read the directories that pi created while both managers were compared.
+test("a session directory that is created with the extension is its user's alone", async () => {
+	const at = await world([{ text: "An answer." }]);
+	const maker = join(at.root, "maker.mjs");
+	writeFileSync(
+		maker,
+		`import { SessionManager } from "@earendil-works/pi-coding-agent";
+		export default (pi) => pi.on("session_start", () => void SessionManager.create("/other"));\n`,
+	);
+	expect(await print(at, "Hello", { args: ["-e", maker] })).toMatchObject({ code: 0, stderr: "" });
+	expect(modeOf(join(at.sessions, "--other--"))).toBe(0o700);
+});
 
 test.each(RELEASES)(
 	"in pi $version `pi-native -r` shows, and opens, what pi's own `pi -r` does",

@@ -9,6 +9,7 @@ import { DirectoryStore } from "../../../packages/sync/lib/index.js";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { startRpc } from "../../../scripts/demo/rpc-client.mjs";
+import { modeOf } from "../../support/scratch.js";
 import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
 /** The unbundled modules of the last two lack their dependencies here. */
@@ -96,6 +97,31 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		const rpc = startRpc({ command: pi.nodeBin, args, env }, { cwd });
 		expect(await rpc.send({ type: "get_state" })).toMatchObject({ success: true, data: { messageCount: 0 } });
 		expect(await rpc.close()).toEqual({ code: 0, stderr: replaced(one) });
+	});
+
+	// Regression: other users could read the directories that pi created while both managers were compared.
+	it("stores its first session where only its user can read it", async () => {
+		const cwd = scratch();
+		const agent = join(cwd, "home/.pi/agent");
+		const env = { ...pi.isolatedEnv(join(cwd, "home")), PI_CODING_AGENT_DIR: agent, PI_SESSION_NATIVE_PACKAGE: dir };
+		const rpc = startRpc({ command: pi.nodeBin, args: [piNative, "--mode", "rpc"], env }, { cwd });
+		expect(await rpc.send({ type: "get_state" })).toMatchObject({ success: true });
+		await rpc.close();
+		const sessions = join(agent, "sessions");
+		const made = readdirSync(sessions).map((name) => join(sessions, name));
+		expect([agent, sessions, ...made].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+	});
+
+	// Regression: a line said that this pi does not store its sessions there, and pi ended with ENAMETOOLONG.
+	it("stores the sessions of a working directory with a name that is too long for pi", async () => {
+		const root = scratch();
+		const cwd = join(root, ..."abcde".split("").map((letter) => letter.repeat(60)));
+		mkdirSync(cwd, { recursive: true });
+		pi.writeAgentDir(join(root, "home"), "http://127.0.0.1:9");
+		const env = { ...pi.isolatedEnv(join(root, "home")), PI_SESSION_NATIVE_PACKAGE: dir };
+		const rpc = startRpc({ command: pi.nodeBin, args: [piNative, "--mode", "rpc"], env }, { cwd });
+		expect(await rpc.send({ type: "get_state" })).toMatchObject({ success: true });
+		expect(await rpc.close()).toEqual({ code: 0, stderr: "" });
 	});
 
 	it("gives an application its SDK on our manager", async () => {

@@ -10,6 +10,8 @@ import {
 	header,
 	lockedOut,
 	message,
+	modeOf,
+	ownAgent,
 	root,
 	scratch,
 	setEnv,
@@ -17,6 +19,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 import { agentDir, plain } from "../../unit/catalog/agent-dir.js";
 
 const native = (path: string): Promise<any> => import(/* @vite-ignore */ pathToFileURL(path).href);
@@ -306,11 +309,23 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		for (const [name, property] of Object.entries({
 			rewrite: { value() {} },
 			live: { get: () => 1 },
-			getEntries: { value: (_one: 1) => [] },
 		})) {
 			const pi = await freshPi();
 			Object.defineProperty(pi.SessionManager.prototype, name, { configurable: true, ...property });
 			await refused(pi, `its managers have a member ${name} that this package does not have`);
+			(globalThis as any)[SAID].said.clear();
+		}
+	});
+
+	// Regression: the line said that this package does not have the method.
+	test("where a method of its managers has another number of arguments", async () => {
+		for (const [name, value, counts] of [
+			["getLeafId", (_one: 1) => null, "1 instead of 0"],
+			["branch", () => {}, "0 instead of 1"],
+		] as const) {
+			const pi = await freshPi();
+			Object.defineProperty(pi.SessionManager.prototype, name, { configurable: true, value });
+			await refused(pi, `its managers' ${name} has another number of arguments: ${counts}`);
 			(globalThis as any)[SAID].said.clear();
 		}
 	});
@@ -432,6 +447,41 @@ test("a class that is frozen since keeps our statics, which call pi's own, and a
 		"pi-session-native: SessionManager can no longer be changed, so its methods stay and call pi's own",
 	]);
 });
+
+// Regression: pi created the directories while both were compared, with modes by which other users could read them.
+testWith("modes")("the session directories that a call creates are the user's alone", async () => {
+	for (const name of ["create", "continueRecent", "list"]) {
+		const { agent } = ownAgent();
+		const pi = await freshPi();
+		taken(pi);
+		await pi.SessionManager[name]("/p");
+		for (const dir of [agent, join(agent, "sessions"), join(agent, "sessions/--p--")]) expect(modeOf(dir)).toBe(0o700);
+	}
+});
+
+// Regression: "it does not store its sessions in …" ended the takeover.
+testWith("names")(
+	"a working directory whose name is too long for its sessions is ours, and the next call is compared",
+	async () => {
+		const { agent } = ownAgent();
+		const pi = await freshPi();
+		const own = pi.SessionManager.create;
+		const { lines } = taken(pi);
+		for (const long of [`/${"deep/".repeat(60)}`, `/${"日本".repeat(42)}`, `/${"x".repeat(252)}`]) {
+			expect(() => own.call(pi.SessionManager, long)).toThrow("ENAMETOOLONG");
+			const manager = pi.SessionManager.create(long);
+			manager.appendMessage(user());
+			expect(isOurs(manager)).toBe(true);
+			expect(manager.usesDefaultSessionDir()).toBe(true);
+			expect(await pi.SessionManager.list(long)).toHaveLength(1);
+		}
+		pi.SessionManager.prototype.usesDefaultSessionDir = () => false;
+		expect(isOurs(pi.SessionManager.create(`/${"x".repeat(251)}`))).toBe(false);
+		expect(lines()).toEqual([
+			because(`it does not store its sessions in ${join(agent, "sessions", `--${"x".repeat(251)}--`)}`),
+		]);
+	},
+);
 
 // Regression: one call that failed by its own path ended the takeover.
 describe("pi answers a call itself, and the next one is ours,", () => {
