@@ -86,9 +86,11 @@ function load(url, context, next) {
 	const text = Buffer.from(/** @type {Uint8Array} */ (loaded.source)).toString("utf8");
 	if (name !== "index") return { ...loaded, source: `${text}\nimport "./index.js";` };
 	indexes.add(url);
+	// Another copy of this package may have added its line, too, so the names contain the length of the text.
+	const [all, takeIn] = [`piExports${text.length}`, `piTakeIn${text.length}`];
 	const line =
-		`import * as piExports from "./index.js";import { takeIn as piTakeIn } from ` +
-		`${JSON.stringify(import.meta.url)};piTakeIn(${JSON.stringify(pi.dir)}, piExports);`;
+		`import * as ${all} from "./index.js";import { takeIn as ${takeIn} } from ` +
+		`${JSON.stringify(import.meta.url)};${takeIn}(${JSON.stringify(pi.dir)}, ${all});`;
 	return { ...loaded, source: `${text}\n${line}` };
 }
 

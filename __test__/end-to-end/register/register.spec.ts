@@ -1,7 +1,8 @@
 // `node --import …/register.mjs`: what is taken over, and what is left to pi with a line that says why, on small fakes
 // of pi. That the published pi runs so is shown in pi.spec.ts and tui.spec.ts.
-import { cpSync, existsSync, symlinkSync } from "node:fs";
+import { cpSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/demo/pi.mjs";
 import { type FakePi, fakePi, moduleDir, node, type Outcome, own, register, scratch, write } from "./fake-pi.js";
@@ -30,6 +31,14 @@ function stopped(outcome: Outcome, why: RegExp | string) {
 	expect(outcome).toMatchObject({ code: 1, stdout: "" });
 	expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
 	expect(outcome.stderr).toMatch(why);
+}
+
+/** Copies this package without its addon. */
+function copyOf(copy: string): string {
+	for (const part of ["package.json", "lib", "register.mjs", "index.js"])
+		cpSync(join(root, part), join(copy, part), { recursive: true });
+	symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+	return copy;
 }
 
 /** Runs a script of a fake pi. */
@@ -113,12 +122,7 @@ describe("a pi that is started", () => {
 
 	it("runs on its own manager where our addon does not load", () => {
 		const cwd = scratch();
-		const copy = join(cwd, "copy");
-		for (const part of ["package.json", "lib", "packages/sync/lib", "register.mjs", "index.js"].filter((part) =>
-			existsSync(join(root, part)),
-		))
-			cpSync(join(root, part), join(copy, part), { recursive: true });
-		symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+		const copy = copyOf(join(cwd, "copy"));
 		const dir = fakePi(moduleDir(cwd));
 		theirs(
 			node(["--import", join(copy, "register.mjs"), join(dir, BUNDLE)], { cwd }),
@@ -318,6 +322,27 @@ describe("a script that uses the SDK", () => {
 		const text = `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)("./node_modules/@earendil-works/pi-coding-agent/dist/index.js");\n${SHOW}`;
 		expect(sdk(text)).toEqual(replaced);
 		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
+	});
+
+	// Regression: a SyntaxError ended the script, because each copy added a line with the same names.
+	it("gets it where two copies of this package are registered", () => {
+		const cwd = scratch();
+		const copy = copyOf(join(cwd, "copy"));
+		const addon = readdirSync(root).find((name) => name.endsWith(".node")) as string;
+		symlinkSync(join(root, addon), join(copy, addon));
+		const dir = fakePi(moduleDir(cwd));
+		for (const path of ["dist/index.js", "dist/bundle/index.js"]) {
+			const url = JSON.stringify(pathToFileURL(join(dir, path)).href);
+			const script = write(join(cwd, "script.mjs"), `import { SessionManager } from ${url};\n${SHOW}`);
+			const both = [register, join(copy, "register.mjs")];
+			for (const copies of [both, both.toReversed()])
+				for (const [first, second] of [
+					["--import", "--import"],
+					["--require", "--require"],
+					["--require", "--import"],
+				] as const)
+					expect(node([first, copies[0], second, copies[1], script], { cwd })).toEqual(replaced);
+		}
 	});
 
 	it("gets it in its worker threads, those made of text by --require alone", () => {
