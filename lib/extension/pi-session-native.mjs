@@ -47,11 +47,16 @@ export default function extension(api) {
 	});
 	/** @type {(() => void) | undefined} */
 	let giveBack;
+	let hasEnded = false;
 	api.on("session_start", async (_event, ctx) => {
+		hasEnded = false;
 		const warn = (/** @type {string} */ text) => tell(ctx, text);
 		const settings = readExtensionSettings(api, warn);
+		const takeover = settings.sessions ? await import("../takeover/take-over.mjs") : undefined;
+		// The session may have ended during the import.
+		if (hasEnded) return;
 		if (giveBack) ended.add(giveBack);
-		giveBack = settings.sessions ? (await import("../takeover/take-over.mjs")).takeOver(pi, { warn }) : undefined;
+		giveBack = takeover?.takeOver(pi, { warn });
 		for (const undo of ended) undo();
 		ended.clear();
 		if (settings.tools) await registerTools(api);
@@ -61,6 +66,7 @@ export default function extension(api) {
 	api.on("session_shutdown", ({ reason }) => {
 		const undo = giveBack;
 		giveBack = undefined;
+		hasEnded = true;
 		if (!undo || !FOLLOWED.includes(reason)) return undo?.();
 		// The takeover lasts until the next session has taken over. If it were undone before, and another extension had
 		// replaced a static, the next session could not take over again.

@@ -45,6 +45,25 @@ test("a session takes pi's class over, in every mode, and gives it back at its e
 	}
 });
 
+// Regression: the class stayed taken over for ever.
+test("a session that ends while its start still imports does not take the class over", async () => {
+	const { create } = SessionManager;
+	for (const reason of ["quit", "reload"]) {
+		const { events } = registered();
+		const start = events.session_start?.({ reason: "startup" }, { mode: "rpc" });
+		await events.session_shutdown?.({ reason }, {});
+		await start;
+		expect(SessionManager.create).toBe(create);
+	}
+	// The second start follows before the first one has imported.
+	const { events } = registered();
+	const starts = [1, 2].map(() => events.session_start?.({ reason: "startup" }, { mode: "rpc" }));
+	await Promise.all(starts);
+	expect(SessionManager.create).not.toBe(create);
+	await events.session_shutdown?.({ reason: "quit" }, {});
+	expect(SessionManager.create).toBe(create);
+});
+
 // Regression: the first /new ended the takeover if another extension had wrapped a static, and it could not begin again.
 test("a static that another extension has wrapped stays ours from session to session", async () => {
 	const { list } = SessionManager;
