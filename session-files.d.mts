@@ -38,6 +38,8 @@ export interface RedactedFile {
 	temporaryFiles?: string[];
 	/** The number of lines that still contain the text, because it cannot be replaced there. */
 	left: number;
+	/** Whether another session contains the text also in lines that are no copies of the redacted entries, and stay. */
+	hasOtherLines: boolean;
 	/** Whether another process has locked the session. */
 	isLocked: boolean;
 	isCatalogClean: boolean;
@@ -67,6 +69,12 @@ export declare function redactEverywhere<Report extends RedactReport, More exten
 	what: RedactInput,
 	options: RedactOptions<Report, More>,
 ): Promise<{ rows: (RedactedFile & More)[]; others: string[] }>;
+
+/** Whether a session is not changed, because it contains the text only in lines of its own. */
+export declare function isUnchanged(row: RedactedFile): boolean;
+
+/** A sentence that counts the other files that were searched. */
+export declare function summaryOf(rows: RedactedFile[], others: string[], isDryRun: boolean): string;
 
 /** Sentences that tell what remains of the text after a redaction, and why. */
 export declare function remainsOf(row: RedactedFile): string[];

@@ -1,3 +1,3 @@
 // The entry `pi-session-native/session-files`: where the session files of this machine are, and redactions of all of them.
-export { redactEverywhere, remainsOf } from "./lib/shared/redact-copies.mjs";
+export { isUnchanged, redactEverywhere, remainsOf, summaryOf } from "./lib/shared/redact-copies.mjs";
 export { everySessionFile, everySessionFolder, sessionFolders, subagentFiles } from "./lib/shared/session-dir.mjs";

@@ -39,7 +39,9 @@ export async function redactsEverywhere({ bin, run, good, notReached }: RedactCo
 		input: "hunter2\n",
 	});
 	expect(said).toContain(`Not reached:\n  ${notReached}`);
-	expect(said).toContain("the memory of a pi that has the session open: end that pi");
+	expect(said).toContain(
+		"a pi that has the session open shows the text, and sends it to the model, until its next entry: end that pi",
+	);
 	for (const path of [file, `${file}.bak`]) expect(readFileSync(path, "utf8")).not.toContain("hunter2");
 	// In another session only the copied entry is redacted, because the command names one session.
 	expect(
@@ -121,17 +123,53 @@ export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
 	const planned = await run(at, [...asked, "--dry-run"]);
 	expect([planned.code, planned.err]).toEqual([0, ""]);
-	expect(planned.out).toContain("4 other session files searched: 0 with the text, 4 without\n");
+	expect(planned.out).toContain("4 other session files searched: 0 to redact, 4 without\n");
 	expect(planned.out).not.toContain("failed");
 	writeFileSync(join(dir, "other.jsonl"), '{"id":"b","text":"hunter\\u0032"}\n');
-	for (const more of [["--dry-run"], []]) {
+	for (const [more, done] of [
+		[["--dry-run"], "to redact"],
+		[[], "redacted"],
+	] as const) {
 		const { code, out } = await run(at, [...asked, ...more]);
 		expect(code).toBe(1);
 		expect(out).toMatch(/^failed {2}\S+other\.jsonl: Session file is not a valid pi session/m);
-		expect(out).toContain("4 other session files searched: 0 with the text, 3 without, 1 failed\n");
+		expect(out).toContain(`4 other session files searched: 0 ${done}, 3 without, 1 failed\n`);
 	}
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
+}
+
+/** Files that contain the text in lines that are no copies are not counted as files without it. */
+export async function countsOtherLines({ run }: RedactCommand): Promise<void> {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
+	const own = put(at, FORK, [message("x", null, user(SECRET))]);
+	const both = put(at, "0194cccc-1111-7000-8000-000000000003", [
+		message("b", "a", user(SECRET)),
+		message("y", "b", user(SECRET)),
+	]);
+	put(at, "0194dddd-1111-7000-8000-000000000004", [message("z", null, user("hello"))]);
+	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
+	const check = async (code: number, rest: string) => {
+		for (const [more, done, of] of [
+			[["--dry-run"], "1 to redact", "would redact"],
+			[[], "1 redacted", "redacted"],
+		] as const) {
+			const { code: is, out } = await run(at, [...asked, ...more]);
+			const stay = "  lines of its own contain the text and stay: redact this session, too\n";
+			expect([is, out]).toEqual([code, expect.stringContaining(`not changed  ${own}\n${stay}`)]);
+			expect(out).toContain(`${of}  ${both}: 1 line\n${stay}`);
+			expect(out).toContain(` searched: ${done}, 1 with the text only in lines of their own, ${rest}\n`);
+		}
+	};
+	const before = [file, both].map((path) => readFileSync(path));
+	await check(0, "1 without");
+	expect(readFileSync(both, "utf8").match(/hunter2/g)).toHaveLength(1);
+	expect(readFileSync(own, "utf8")).toContain("hunter2");
+	// A file of another program is never changed.
+	writeFileSync(join(dirname(file), "foreign.jsonl"), '{"foo":"hunter2"}\n');
+	for (const [at, path] of [file, both].entries()) writeFileSync(path, before[at] as Buffer);
+	await check(1, "1 without, 1 failed");
 }
 
 /** A folder that cannot be read may contain the text: it fails, once, and the exit code is 1. */
@@ -145,8 +183,8 @@ export async function failsForUnreadableFolders({ bin }: RedactCommand): Promise
 	chmodSync(locked, 0);
 	try {
 		for (const [more, counts] of [
-			[["--dry-run"], "2 other session files searched: 0 with the text, 1 without, 1 failed\n"],
-			[[], "2 other session files searched: 0 with the text, 1 without, 1 failed\n"],
+			[["--dry-run"], "2 other session files searched: 0 to redact, 1 without, 1 failed\n"],
+			[[], "2 other session files searched: 0 redacted, 1 without, 1 failed\n"],
 			// The session does not contain it any more, so only folders are searched.
 			[[], ""],
 		] as const) {

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
-import { redactEverywhere, remainsOf } from "../shared/redact-copies.mjs";
-import { count, counted, safeLine } from "../shared/text.mjs";
+import { isUnchanged, redactEverywhere, remainsOf, summaryOf } from "../shared/redact-copies.mjs";
+import { counted, safeLine } from "../shared/text.mjs";
 import { sessionDir } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson } from "./output.mjs";
@@ -20,7 +20,7 @@ import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 /** Copies that the command cannot reach. */
 const NOT_REACHED = [
 	"files, backups and catalogs of other machines, and of services that synchronise files",
-	"the memory of a pi that has the session open: end that pi",
+	"a pi that has the session open shows the text, and sends it to the model, until its next entry: end that pi",
 	"exports, pages and other copies outside of session directories",
 ];
 
@@ -44,8 +44,8 @@ export async function redact(query, options) {
 		more: () => ({}),
 	});
 	const rows = all.filter(
-		({ error, lines, backups, temporaryFiles, left, isCatalogClean }) =>
-			error !== undefined || temporaryFiles || lines + backups.length + left > 0 || !isCatalogClean,
+		({ error, lines, backups, temporaryFiles, left, hasOtherLines, isCatalogClean }) =>
+			error !== undefined || temporaryFiles || hasOtherLines || lines + backups.length + left > 0 || !isCatalogClean,
 	);
 	await report(path, rows, others, options);
 	return rows.some(({ error, left, isCatalogClean }) => error !== undefined || left > 0 || !isCatalogClean) ? 1 : 0;
@@ -75,14 +75,7 @@ async function report(path, rows, others, { json, dryRun }) {
 		return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: looked, notReached: NOT_REACHED });
 	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
-	const files = rows.filter(({ file }) => others.includes(file));
-	const failed = files.filter(({ error }) => error !== undefined).length;
-	const found = files.length - failed;
-	if (looked > 0)
-		await write(
-			`${counted(looked, "other session file")} searched: ${count(found)} with the text, ` +
-				`${count(looked - found - failed)} without${failed > 0 ? `, ${count(failed)} failed` : ""}\n`,
-		);
+	if (looked > 0) await write(`${summaryOf(rows, others, Boolean(dryRun))}\n`);
 	if (!dryRun) await write(`Not reached:\n${NOT_REACHED.map((line) => `  ${line}\n`).join("")}`);
 }
 
@@ -91,6 +84,7 @@ function describe(row, isDryRun) {
 	const { file, lines, backups, temporaryFiles, error } = row;
 	const name = safeLine(file);
 	if (error !== undefined) return [`${paint.red("failed")}  ${name}: ${safeLine(error)}`, ...remainsOf(row)];
+	if (isUnchanged(row)) return [`not changed  ${name}`, ...remainsOf(row)];
 	const about = [counted(lines, "line"), ...(backups.length > 0 ? [counted(backups.length, "backup")] : [])];
 	const done = temporaryFiles
 		? `${paint.green(isDryRun ? "would remove" : "removed")}  ${name}: ` +

@@ -2,7 +2,7 @@
 // the temporary files of killed processes. `SessionManager.redact` redacts one file and its backups.
 import { SessionManager } from "../../index.mjs";
 import { everySessionFile, everySessionFolder, subagentFiles } from "./session-dir.mjs";
-import { counted } from "./text.mjs";
+import { count, counted } from "./text.mjs";
 
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
 /** @typedef {import("../../index.js").RedactReport} RedactReport */
@@ -17,14 +17,19 @@ import { counted } from "./text.mjs";
  * @returns {Promise<{ rows: (RedactedFile & More)[], others: string[] }>}
  */
 export async function redactEverywhere(path, what, { lines, dirs, redactFile, more }) {
-	/** @type {(file: string, redact: () => Promise<Report | false>, isNamed?: boolean) => Promise<(RedactedFile & More)[]>} */
+	/**
+	 * @param {string} file
+	 * @param {() => Promise<{ report?: Report, hasOtherLines: boolean } | undefined>} redact
+	 * @returns {Promise<(RedactedFile & More)[]>}
+	 */
 	const rowOf = async (file, redact, isNamed = false) => {
 		try {
-			const report = await redact();
-			if (!report) return [];
-			const { lines, backups, left, isCatalogClean } = report;
+			const redacted = await redact();
+			if (!redacted) return [];
+			const { report, hasOtherLines } = redacted;
+			const { lines, backups, left, isCatalogClean } = report ?? NOTHING;
 			const isLocked = SessionManager.isLocked(file);
-			return [{ file, lines: lines.length, backups, left, isLocked, isCatalogClean, ...more(report) }];
+			return [{ file, lines: lines.length, backups, left, hasOtherLines, isLocked, isCatalogClean, ...more(report) }];
 		} catch (error) {
 			return !isNamed && isAbsence(error) ? [] : [{ ...failure(file, error), ...more() }];
 		}
@@ -43,13 +48,29 @@ export async function redactEverywhere(path, what, { lines, dirs, redactFile, mo
 		const copied = inCopies(other);
 		const redact = async () => {
 			// A dry run takes no lock, so a locked session that does not contain the text causes no error.
-			const { lines, backups, left } = SessionManager.redact(other, { ...copied, dryRun: true });
-			return lines.length + backups.length + left > 0 && redactFile(other, { ...copied, dryRun });
+			const amount = amountIn(other, { ...copied, entries: undefined });
+			if (amount === 0) return undefined;
+			const toRedact = copied.entries === undefined ? amount : amountIn(other, copied);
+			const report = toRedact > 0 ? await redactFile(other, { ...copied, dryRun }) : undefined;
+			return { report, hasOtherLines: amount > toRedact };
 		};
 		rows.push(...(await rowOf(other, redact)));
 	}
-	rows.push(...(await rowOf(path, () => redactFile(path, what), true)));
+	rows.push(...(await rowOf(path, async () => ({ report: await redactFile(path, what), hasOtherLines: false }), true)));
 	return { rows, others };
+}
+
+/** The part of a report on a file of which nothing was redacted. */
+const NOTHING = { lines: [], backups: [], left: 0, isCatalogClean: true };
+
+/**
+ * The number of lines and backups of a file that contain what is to be removed.
+ * @param {string} file
+ * @param {RedactInput} what
+ */
+function amountIn(file, what) {
+	const { lines, backups, left } = SessionManager.redact(file, { ...what, dryRun: true });
+	return lines.length + backups.length + left;
 }
 
 /**
@@ -80,7 +101,7 @@ function temporaryFilesIn(folder, what, dryRun) {
 		const planned = SessionManager.redact(folder, { ...what, dryRun: true });
 		if (planned.temporaryFiles.length === 0) return [];
 		const { temporaryFiles, left } = dryRun ? planned : SessionManager.redact(folder, what);
-		return [{ file: folder, lines: 0, backups: [], temporaryFiles, left, isLocked: false, isCatalogClean: true }];
+		return [{ ...rowWithout(folder), temporaryFiles, left }];
 	} catch (error) {
 		return isAbsence(error) ? [] : [failure(folder, error)];
 	}
@@ -89,18 +110,51 @@ function temporaryFilesIn(folder, what, dryRun) {
 /** A broken link, or a file or folder that was deleted meanwhile: it does not contain the text. @param {unknown} error */
 const isAbsence = (error) => ["ENOENT", "ENOTDIR", "ELOOP"].includes(Object(error).code);
 
+/** The row of a file that was not redacted. @param {string} file @returns {RedactedFile} */
+const rowWithout = (file) => ({
+	file,
+	lines: 0,
+	backups: [],
+	left: 0,
+	hasOtherLines: false,
+	isLocked: false,
+	isCatalogClean: true,
+});
+
 /** @param {string} file @param {unknown} error @returns {RedactedFile} */
 function failure(file, error) {
 	const { code, message = String(error) } = Object(error);
-	const isLocked = code === "ERR_SESSION_LOCKED";
-	return { file, lines: 0, backups: [], left: 0, isLocked, isCatalogClean: true, error: message };
+	return { ...rowWithout(file), isLocked: code === "ERR_SESSION_LOCKED", error: message };
+}
+
+/** Whether a session is not changed, because it contains the text only in lines of its own. @param {RedactedFile} row */
+export const isUnchanged = ({ error, lines, backups, left, hasOtherLines }) =>
+	error === undefined && hasOtherLines && lines + backups.length + left === 0;
+
+/**
+ * A sentence that counts the other files that were searched.
+ * @param {RedactedFile[]} rows
+ * @param {string[]} others
+ * @param {boolean} isDryRun
+ */
+export function summaryOf(rows, others, isDryRun) {
+	const files = rows.filter(({ file }) => others.includes(file));
+	const failed = files.filter(({ error }) => error !== undefined).length;
+	const unchanged = files.filter(isUnchanged).length;
+	return [
+		`${counted(others.length, "other session file")} searched: ` +
+			`${count(files.length - failed - unchanged)} ${isDryRun ? "to redact" : "redacted"}`,
+		...(unchanged > 0 ? [`${count(unchanged)} with the text only in lines of their own`] : []),
+		`${count(others.length - files.length)} without`,
+		...(failed > 0 ? [`${count(failed)} failed`] : []),
+	].join(", ");
 }
 
 /**
  * Sentences that tell what remains of the text after a redaction, and why.
  * @param {RedactedFile} row
  */
-export function remainsOf({ left, isLocked, isCatalogClean, temporaryFiles, error }) {
+export function remainsOf({ left, hasOtherLines, isLocked, isCatalogClean, temporaryFiles, error }) {
 	const contain = left === 1 ? "contains" : "contain";
 	const where = temporaryFiles
 		? `of temporary files that cannot be removed still ${contain} it`
@@ -111,6 +165,7 @@ export function remainsOf({ left, isLocked, isCatalogClean, temporaryFiles, erro
 			? ["another process has locked the session: end it, and run this command again"]
 			: []),
 		...(left > 0 ? [`${counted(left, "line")} ${where}`] : []),
+		...(hasOtherLines ? ["lines of its own contain the text and stay: redact this session, too"] : []),
 		...(isCatalogClean
 			? []
 			: [

@@ -7,6 +7,7 @@ import { SessionManager } from "../../../index.js";
 import { bin, good, put, run, world } from "../../support/cli.js";
 import {
 	countsOtherFiles,
+	countsOtherLines,
 	FORK,
 	failsForUnreadableFolders,
 	ID,
@@ -44,6 +45,11 @@ test("temporary files of killed processes go from every directory of sessions, a
 // Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.
 test("files that do not have the text are no failures, and one line counts them", async () => {
 	await countsOtherFiles(command);
+});
+
+// Regression: they were counted as "without", because only copies of the redacted entries were looked for.
+test("files with the text in lines of their own are named, and are not changed", async () => {
+	await countsOtherLines(command);
 });
 
 // Regression: it was counted as a file without the text, and the exit code was 0.

@@ -16,6 +16,7 @@ import { expect, test } from "vitest";
 import { runWithoutRights } from "../../../../__test__/support/cli.js";
 import {
 	countsOtherFiles,
+	countsOtherLines,
 	FORK,
 	failsForUnreadableFolders,
 	ID,
@@ -83,6 +84,11 @@ test("temporary files of killed processes go from every folder of sessions", asy
 // Regression: a dry run ended with 0, whatever failed, and no line counted the files.
 test("files that do not have the text are no failures, and one line counts them", async () => {
 	await countsOtherFiles(command);
+});
+
+// Regression: they were counted as "without", because only copies of the redacted entries were looked for.
+test("files with the text in lines of their own are named, and are not changed", async () => {
+	await countsOtherLines(command);
 });
 
 // Regression: it was counted as a file without the text, and the exit code was 0.

@@ -2,7 +2,7 @@
 // entries on this machine, and the store.
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { redactEverywhere, remainsOf } from "pi-session-native/session-files";
+import { isUnchanged, redactEverywhere, remainsOf, summaryOf } from "pi-session-native/session-files";
 import local from "../machine/local-sessions.js";
 import redactions from "../sync/redact-files.js";
 import { RedactionFile } from "../sync/redaction-file.js";
@@ -96,10 +96,21 @@ const moreOf = ({ stored, error } = /** @type {Report} */ ({})) => ({
 });
 
 /** @param {Row} row */
-const isSomething = ({ error, storeError, lines, backups, temporaryFiles, stored, left, isCatalogClean }) =>
+const isSomething = ({
+	error,
+	storeError,
+	lines,
+	backups,
+	temporaryFiles,
+	stored,
+	left,
+	hasOtherLines,
+	isCatalogClean,
+}) =>
 	error !== undefined ||
 	storeError !== undefined ||
 	temporaryFiles !== undefined ||
+	hasOtherLines ||
 	lines + backups.length + stored + left > 0 ||
 	!isCatalogClean;
 
@@ -117,7 +128,7 @@ function notReachedBy(connection, isSilent) {
 	];
 	return [
 		...(connection ? elsewhere : [`stores: ${why}; the next push or pull of the session redacts it there`]),
-		"the memory of a pi that has the session open: end that pi",
+		"a pi that has the session open shows the text, and sends it to the model, until its next entry: end that pi",
 		"exports, pages and other copies outside of session directories",
 	];
 }
@@ -132,14 +143,7 @@ async function report(path, rows, { others, notReached }, { json, dryRun }) {
 	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: others.length, notReached });
 	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
-	const files = rows.filter(({ file }) => others.includes(file));
-	const failed = files.filter(({ error }) => error !== undefined).length;
-	const found = files.length - failed;
-	if (others.length > 0)
-		await write(
-			`${counted(others.length, "other session file")} searched: ${found} with the text, ` +
-				`${others.length - found - failed} without${failed > 0 ? `, ${failed} failed` : ""}\n`,
-		);
+	if (others.length > 0) await write(`${summaryOf(rows, others, Boolean(dryRun))}\n`);
 	if (!dryRun) await write(`Not reached:\n${notReached.map((line) => `  ${line}\n`).join("")}`);
 }
 
@@ -147,6 +151,7 @@ async function report(path, rows, { others, notReached }, { json, dryRun }) {
 function describe(row, isDryRun) {
 	const { file, temporaryFiles, lines, backups, stored, error } = row;
 	const name = safeLine(file);
+	if (isUnchanged(row)) return [`not changed  ${name}`, ...remainsOf(row)];
 	const about = [counted(lines, "line")];
 	if (backups.length > 0) about.push(counted(backups.length, "backup"));
 	if (stored > 0) about.push(`${counted(stored, "more line")} in the store`);
