@@ -1,7 +1,7 @@
 // The documentation says what is so: every block of code in it runs, every link leads somewhere, and the pages that are
 // made from the sources are fresh.
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
@@ -27,37 +27,9 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-test("the pages are those that the README leads to", () => {
-	const ours = pages.filter((page) => !page.startsWith("npm/"));
-	expect(ours).toEqual([
-		"ARCHITECTURE.md",
-		"CHANGELOG.md",
-		"CONTRIBUTING.md",
-		"README.md",
-		...[
-			"api",
-			"benchmarks",
-			"catalog-and-search",
-			"cli",
-			"durability",
-			"environment",
-			"extension",
-			"file-format",
-			"moving-from-pi",
-			"pi-releases",
-			"platforms",
-			"recipes",
-			"security",
-			"takeover",
-		].map((name) => `docs/${name}.md`),
-		...["README", "docs/store-adapters", "docs/stores"].map((name) => `packages/sync/${name}.md`),
-	]);
-});
-
 test("every block is in a language that is tried here", () => {
 	const tried = ["ts", "js", "sh", "console", "json", "jsonl"];
 	const others = allBlocks.filter(({ language }) => !tried.includes(language));
-	// Pictures are held against the sources in rooms.spec.ts.
 	expect(others.filter(({ language }) => language !== "mermaid").map(placeOf)).toEqual([]);
 	for (const language of ["ts", "js", "sh", "console", "jsonl"])
 		expect(inLanguage(language).length, language).toBeGreaterThan(0);
@@ -124,21 +96,6 @@ test("commands in the text name scripts, files, options, cases and runtimes that
 		.filter(({ command }) => command !== "npm run")
 		.flatMap(({ page, command }) => (unknown(command) ? [`${page}: ${command}: ${unknown(command)}`] : []));
 	expect(wrong).toEqual([]);
-});
-
-// Regression: it was good whatever its options were.
-test.each([
-	["npm run benchmark", "package.json has no script benchmark"],
-	["npm run bench -- --cases list-25,list-of-nothing", "the benchmark has no case list-of-nothing"],
-	["npm run bench -- --round 3", "bench/run.mjs takes no --round"],
-	["npm run kills --kills 3", "npm run kills takes what follows -- alone"],
-	["npm run runtimes -- node20 node19", "no runtime node19"],
-	["npm run fuzz -- --seconds", "--seconds needs a value"],
-	["npm install && npm run built", "package.json has no script built"],
-	["npx vitest run __test__/nothing", "no file __test__/nothing"],
-	["node scripts/nothing.mjs", "no file scripts/nothing.mjs"],
-])("a command that is only looked up is checked with its options: %s", (command, problem) => {
-	expect(unknown(command)).toBe(problem);
 });
 
 test("every example in the help of pi-sessions does what it should", async () => {
@@ -282,29 +239,6 @@ describe("pages", () => {
 		});
 	});
 
-	test("the catalog's file has the same name on every page and in the command's help", () => {
-		const name = /FILE_NAME: &str = "(.*)"/.exec(read(join(root, "crates/session-core/src/catalog/file.rs")))?.[1];
-		const told = [...pages.map(textOf), read(join(root, "lib/cli/program.mjs"))].flatMap(
-			(text) => text.match(/session-catalog[\w-]*\.sqlite/g) ?? [],
-		);
-		expect(told.length).toBeGreaterThan(4);
-		expect([...new Set(told)]).toEqual([name]);
-	});
-
-	test("the page on taking over says of each of its files what it does", () => {
-		const files = ["lib/takeover", "lib/register"].flatMap((folder) => readdirSync(join(root, folder)));
-		const named = [...textOf("docs/takeover.md").matchAll(/^\| (`[^|]*\.mjs`[^|]*) \|/gm)].flatMap(
-			([, cell]) => (cell as string).match(/[\w*-]+\.mjs/g) ?? [],
-		);
-		const isNamed = (file: string) =>
-			named.some(
-				(name) => name === file || (name.endsWith("*.mjs") && file.startsWith(name.slice(0, -"*.mjs".length))),
-			);
-		expect(files.length).toBeGreaterThan(4);
-		expect(files.filter((file) => !isNamed(file))).toEqual([]);
-		expect(named.filter((name) => !name.includes("*") && !files.includes(name))).toEqual([]);
-	});
-
 	// Regression: pi was left with the path of an extension that was gone.
 	test("removing everything undoes each installing command of the README", () => {
 		const section = /^## Removing everything$([\s\S]*?)^## /m.exec(textOf("docs/moving-from-pi.md"))?.[1] ?? "";
@@ -326,27 +260,6 @@ describe("pages", () => {
 		}
 		// The extension goes while its files are still there.
 		expect(section.indexOf("pi remove")).toBeLessThan(section.indexOf("rm -rf"));
-	});
-
-	test("the README is short", () => {
-		const text = textOf("README.md");
-		expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
-		expect(text.match(/\S+/g)?.length).toBeLessThanOrEqual(1_300);
-	});
-
-	test("the picture in the README is small", () => {
-		expect(textOf("README.md")).toContain("(docs/images/find.png)");
-		const picture = readFileSync(join(root, "docs/images/find.png"));
-		expect(picture.subarray(1, 4).toString()).toBe("PNG");
-		expect(picture.length).toBeLessThan(200_000);
-	});
-
-	test("the recording in the README is small, and of commands that there are", () => {
-		expect(textOf("README.md")).toContain("(docs/images/terminal.svg)");
-		const recording = read(join(root, "docs/images/terminal.svg"));
-		expect(recording.length).toBeLessThan(100_000);
-		const commands = [...recording.matchAll(/"bold">pi-sessions (\w+)/g)].map(([, name]) => name);
-		expect(commands).toEqual(["list", "search", "tree", "stats"]);
 	});
 });
 

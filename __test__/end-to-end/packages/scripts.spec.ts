@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { read, root, scratch } from "../../support/scratch.js";
-import { testIf } from "../../support/windows.js";
 
 /** Runs a script after a module of the test's; gives what it printed. */
 function after(dir: string, code: string, script: string): string {
@@ -213,51 +212,6 @@ test("what fails before or after the tests of a file is named; each failure says
 	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
 });
 
-// Regression: the command that repeats it named no file of that package, nor any other.
-test.each(["", "../clone/"])("a failed spec of a package is named with its folder (below %j)", async (clone) => {
-	const { reported } = await report();
-	const specs = ["packages/sync/__test__/unit/a.spec.ts", "__test__/unit/b.spec.ts"];
-	const testResults = specs.map((name) => ({
-		name: join(root, clone, name),
-		status: "failed",
-		message: "no",
-		assertionResults: [],
-	}));
-	const start = async (reporters: string[]) => {
-		writeFileSync(
-			reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string,
-			JSON.stringify({ numPassedTests: 0, testResults }),
-		);
-		return 1;
-	};
-	expect(await reported(start, { env: {} })).toMatchObject({
-		names: specs.map((path) => `${path}, not one of its tests:\n      no\n      again: npx vitest run ${path}`),
-	});
-});
-
-test("a test of the core that failed is named, with its panic and how to repeat it", async () => {
-	const { reportedByCargo } = await report();
-	const output = `test core::a ... ok
-test core::b - should panic ... FAILED
-
-failures:
-
----- core::b stdout ----
-lines: seed 5, 3 inputs
-thread 'core::b' panicked at src/b.rs:1:1:
-lines: input 3 fails, seed: 5
-
-test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
-`;
-	expect(reportedByCargo(101, output, { PSN_FUZZ_SEED: "5" })).toMatchObject({
-		passed: 1,
-		failed: 1,
-		names: [
-			"cargo test core::b\n      thread 'core::b' panicked at src/b.rs:1:1:\n      lines: input 3 fails, seed: 5\n      seed: 5\n      again: PSN_FUZZ_SEED=5 cargo test -p pi-session-core --lib -- --exact core::b",
-		],
-	});
-});
-
 // Regression: tests of the core that crashed or never ended were not told from a build that failed.
 test("tests of the core that crash or never end are told from a build that fails", async () => {
 	const { reportedByCargo } = await report();
@@ -305,66 +259,6 @@ test("tests of the core that passed count when the others are killed; a step tha
 	});
 });
 
-testIf(process.platform === "linux", "emulators run on Linux")(
-	"a command that hangs is killed when its time is over, with what it started",
-	async () => {
-		const { runBounded } = await import(join(root, "scripts/bounded.mjs"));
-		const file = join(scratch(), "output");
-		const run = (script: string, minutes: number) => runBounded(file, "sh", ["-c", script], { minutes });
-		expect(run("echo done; exit 3", 1)).toEqual({ code: 3, output: "done\n" });
-		const { code, output } = run('sleep 100000 & echo "$!"; sleep 100000', 0.1);
-		expect(code).toBe(1);
-		expect(output).toMatch(/^\d+\n.*killed after 0\.1 minutes\n$/s);
-		// It may still be there as long as nobody has waited for it.
-		const child = `/proc/${parseInt(output, 10)}/stat`;
-		await expect.poll(() => (existsSync(child) ? read(child) : ") Z "), { timeout: 300_000 }).toContain(") Z ");
-	},
-);
-
-test("of tests that are known to fail on a platform, those that fail count for nothing, and those that pass or are gone are failures", async () => {
-	const { compared } = await report();
-	const [listed, gone, fixed, other] = [
-		"a.spec.ts > listed",
-		"a.spec.ts > gone",
-		"cargo test fixed",
-		"a.spec.ts > other",
-	];
-	const results = [
-		{
-			passed: 3,
-			failed: 2,
-			notRun: 2,
-			names: [`${listed}\n      said this`, `${other}\n      said that`],
-			passes: ["a.spec.ts > good"],
-		},
-		// One failed that nothing names.
-		{ passed: 1, failed: 1, notRun: 0, names: [], passes: [fixed] },
-	];
-	const wrong = (name: string, why: string) =>
-		`${name}\n      ${why}, and is in the list of those that are known to fail: take it out`;
-	expect(compared(results, [listed, gone, fixed])).toEqual({
-		passed: 4,
-		failed: 4,
-		known: 1,
-		notRun: 2,
-		names: [`${other}\n      said that`, wrong(gone, "was not run"), wrong(fixed, "passes")],
-	});
-	// Of some files alone.
-	expect(compared(results, [listed, gone], false)).toMatchObject({ failed: 2, names: [`${other}\n      said that`] });
-	// Those that fail only now and then may pass, but must be there.
-	expect(compared(results, [listed, gone, fixed], true, [listed, gone, fixed])).toMatchObject({
-		known: 1,
-		names: [`${other}\n      said that`, wrong(gone, "was not run")],
-	});
-	expect(compared([{ passed: 2, failed: 0, notRun: 0, names: [], passes: [] }], [])).toEqual({
-		passed: 2,
-		failed: 0,
-		known: 0,
-		notRun: 0,
-		names: [],
-	});
-});
-
 // Regression: the registry of a new wine prefix was lost when its first program ended within 30 seconds, and the prefix
 // counted as ready.
 test("a part of the setup that does not work is made again", async () => {
@@ -383,28 +277,4 @@ test("a part of the setup that does not work is made again", async () => {
 	expect(part(true)).toBe(join(dir, "part"));
 	expect(part(false)).toBe(join(dir, "part"));
 	expect(made).toHaveLength(3);
-});
-
-test("each test that is known to fail on a platform is there, and has a reason", async () => {
-	const known: Record<string, { reason: string; tests: string[] }[]> = JSON.parse(
-		read(join(root, "scripts/platforms/known.json")),
-	);
-	const { PLATFORMS } = await import(join(root, "scripts/platforms/setup.mjs"));
-	for (const [platform, groups] of Object.entries(known)) {
-		expect(Object.keys(PLATFORMS)).toContain(platform);
-		for (const { reason, tests } of groups) {
-			expect(reason).toMatch(/^.{20,}\.$/);
-			for (const name of tests) {
-				if (name.startsWith("cargo test ")) {
-					const [module] = name.slice("cargo test ".length).split("::tests::") as [string];
-					const file = join(root, "crates/session-core/src", ...module.split("::"));
-					expect([file, `${file}.rs`].some(existsSync), name).toBe(true);
-					continue;
-				}
-				const [file, title] = name.split(" > ") as [string, string | undefined];
-				expect(existsSync(join(root, file)), name).toBe(true);
-				expect(title, name).toBeTruthy();
-			}
-		}
-	}
 });

@@ -1,7 +1,7 @@
 // Files that are replaced: Windows refuses that while another program has one of the two open.
-import fs, { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 // It loads the addon, which is this system's, before a test stands in for Windows.
@@ -112,20 +112,4 @@ describe("what is refused twice is written all the same", () => {
 		await writeText(path, ["new"], { force, source: join(scratch(), "session.jsonl") });
 		expect([readFileSync(path, "utf8"), calls()]).toEqual(["new", 3]);
 	});
-});
-
-test("files are renamed in one place of lib", () => {
-	const files = readdirSync(join(root, "lib"), { recursive: true, withFileTypes: true }).filter(
-		(one) => one.isFile() && /\.m?js$/.test(one.name),
-	);
-	const texts = files.map(
-		(one) =>
-			[
-				relative(root, join(one.parentPath, one.name)).replaceAll("\\", "/"),
-				readFileSync(join(one.parentPath, one.name), "utf8"),
-			] as const,
-	);
-	expect(
-		texts.filter(([, text]) => /\brenameSync\b|(?:\bfs|promises)\.rename\b/.test(text)).map(([path]) => path),
-	).toEqual(["lib/shared/replace-file.js"]);
 });

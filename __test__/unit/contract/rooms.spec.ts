@@ -64,22 +64,6 @@ test("a room imports only rooms that are before it, by paths from the crate", ()
 	expect(rust.flatMap(misplacedImports)).toEqual([]);
 });
 
-test.each([
-	["crates/session-core/src/base/time.rs", "use crate::tree::Tree;"],
-	["crates/session-core/src/base/time.rs", "fn now() { super::super::tree::clock() }"],
-	["crates/session-core/src/base/time.rs", "use crate::{base::paths, tree::Tree};"],
-	["src/engine/env.rs", "use crate::manager::state;"],
-	["crates/session-core/src/attic/old.rs", ""],
-])("an import of a higher room is found: %s, %s", (path, text) => {
-	expect(misplacedImports({ path, text })).toHaveLength(1);
-});
-
-test("what is not such an import is not counted", () => {
-	const text =
-		"//! See [`crate::tree::tree`].\nuse crate::base::time;\nuse super::wtf8;\nuse std::fs;\n#[cfg(test)]\nmod tests { use crate::tree::Tree; }";
-	expect(misplacedImports({ path: "crates/session-core/src/base/paths.rs", text })).toEqual([]);
-});
-
 /** The folders of lib, each with those whose files it may import. */
 const LIB: Record<string, string[]> = {
 	shared: [],
@@ -135,68 +119,14 @@ test.each<[string, Record<string, string[]>, number]>([
 	);
 });
 
-test("an import of a folder that is not below is found", () => {
-	expect(misplacedModules("lib", LIB, "lib/register/x.mjs", `const { a } = await import("../cli/a.mjs");`)).toEqual([
-		"lib/register/x.mjs: cli",
-	]);
-	expect(misplacedModules("lib", LIB, "lib/shared/x.js", `/** @typedef {import("../cli/a.js").A} A */`)).toEqual([
-		"lib/shared/x.js: cli",
-	]);
-	expect(
-		misplacedModules(
-			"packages/sync/lib",
-			SYNC,
-			"packages/sync/lib/base/x.js",
-			`require("../machine/a.js"); require("./b.js"); require("../index")`,
-		),
-	).toEqual(["packages/sync/lib/base/x.js: machine"]);
-});
-
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 
-const picture = /^```mermaid\n([\s\S]*?)^```$/m.exec(architecture)?.[1] ?? "";
-const chains = picture
-	.split("\n")
-	.filter((line) => line.includes("-->") && !line.includes("boundary"))
-	.map((line) => line.split("-->").map((room) => room.trim()));
-
-test("an arrow of the picture is an import, and every other import follows from the arrows", () => {
-	const imported = rust.flatMap((file) => {
-		const { half, inHalf } = placeOf(file.path);
-		const rooms = ROOMS[half];
-		const own = inHalf.split("/")[0] ?? "";
-		const named = shipped(file).flatMap(([, line]) =>
-			[...code(line).matchAll(/\bcrate::(\w+)/g)].map(([, room]) => room ?? ""),
-		);
-		return rooms.includes(own)
-			? named.filter((room) => room !== own && rooms.includes(room)).map((room) => `${own} ${room}`)
-			: [];
-	});
-	const drawn = chains.flatMap((chain) => chain.slice(1).map((room, at) => `${chain[at]} ${room}`));
-	const reached = (from: string): string[] =>
-		drawn
-			.filter((arrow) => arrow.startsWith(`${from} `))
-			.flatMap((arrow) => [arrow.split(" ")[1] as string, ...reached(arrow.split(" ")[1] as string)]);
-	expect(drawn.filter((arrow) => !imported.includes(arrow))).toEqual([]);
-	expect(
-		[...new Set(imported)].filter(
-			(arrow) => !reached(arrow.split(" ")[0] as string).includes(arrow.split(" ")[1] as string),
-		),
-	).toEqual([]);
-});
-
-test("ARCHITECTURE.md has every room, in the order of the list, in its tables and its picture", () => {
+test("ARCHITECTURE.md has a row for every room, in order", () => {
 	const [core, boundary] = [CORE, BOUNDARY].map(
 		(folder) => architecture.split(`### ${folder}, lowest room first`)[1]?.split("\n\n")[1] ?? "",
 	);
 	const rowsOf = (table = ""): string[] => [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, room]) => room as string);
 	expect({ core: rowsOf(core), boundary: rowsOf(boundary) }).toEqual(ROOMS);
-	expect(new Set(chains.flat())).toEqual(new Set([...ROOMS.core, ...ROOMS.boundary]));
-	const order = [...ROOMS.core, ...ROOMS.boundary];
-	for (const chain of chains) {
-		const places = chain.map((room) => order.indexOf(room));
-		expect(places, chain.join(" --> ")).toEqual([...places].sort((a, b) => b - a));
-	}
 });
 
 test("the files that ARCHITECTURE.md and docs/durability.md name are there", () => {
@@ -206,19 +136,4 @@ test("the files that ARCHITECTURE.md and docs/durability.md name are there", () 
 	expect(named.length).toBeGreaterThan(60);
 	const missing = named.filter((path) => !["", CORE, BOUNDARY].some((folder) => existsSync(join(root, folder, path))));
 	expect(missing).toEqual([]);
-});
-
-test("a listed session's fields in Rust are the parameters of the function that makes its object", () => {
-	const rust =
-		readFileSync(join(root, "src/lists/info.rs"), "utf8").match(/struct Listed<'a> \{([\s\S]*?)\n\}/)?.[1] ?? "";
-	const fields = [...rust.matchAll(/^ {4}(\w+): /gm)].map(([, name]) =>
-		(name as string).replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-	);
-	const parameters = readFileSync(join(root, "src/factory/lists.js"), "utf8")
-		.match(/\binfo\(([^)]*)\) \{/)?.[1]
-		?.split(",")
-		.map((name) => name.trim())
-		.filter((name) => name !== "");
-	expect(fields.length).toBeGreaterThan(9);
-	expect(parameters).toEqual(fields);
 });
