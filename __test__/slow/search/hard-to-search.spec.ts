@@ -1,21 +1,10 @@
 // SessionManager.search over directories that are hard to search: full disks, files that keep changing, sessions that
 // go away.
 import { spawn, spawnSync } from "node:child_process";
-import {
-	appendFileSync,
-	readdirSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	statSync,
-	symlinkSync,
-	truncateSync,
-	utimesSync,
-	writeFileSync,
-} from "node:fs";
+import { appendFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { api, entry, header, message, root, user, writeSession } from "../../support/scratch.js";
+import { api, header, message, root, user, writeSession } from "../../support/scratch.js";
 import { agentDir, namesIn, session, settled, tick } from "../../unit/catalog/agent-dir.js";
 
 const { SessionManager } = api;
@@ -216,34 +205,6 @@ test("sessions after a large one wait for it", async () => {
 	await settled(at);
 });
 
-test("names, labels and forks are searched as they are now", async () => {
-	const at = agentDir(1);
-	const file = join(at.dir, "0.jsonl");
-	const append = (...lines: unknown[]) =>
-		appendFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-	append(
-		entry("session_info", "n1", "c", { name: "firstname" }),
-		entry("label", "l1", "n1", { targetId: "a", label: "marked" }),
-	);
-	await tick();
-	expect([await ids("firstname"), await ids("marked")]).toEqual([["s-0"], ["s-0"]]);
-	const manager = SessionManager.open(file);
-	manager.appendSessionInfo("second title");
-	manager.appendLabelChange("a", undefined);
-	await tick();
-	const [hit] = await SessionManager.search("second");
-	expect([hit?.name, hit?.role, hit?.snippet]).toEqual(["second title", "session_info", "«second» title"]);
-	// What was said once was said: the file has it.
-	expect([await ids("firstname"), await ids("marked")]).toEqual([["s-0"], ["s-0"]]);
-	const fork = SessionManager.forkFrom(file, "/elsewhere");
-	expect(await ids("question", false)).toEqual([fork.getSessionId(), "s-0"].sort());
-	expect((await SessionManager.search("question", { cwd: "/elsewhere" })).map((one) => one.path)).toEqual([
-		fork.getSessionFile(),
-	]);
-	rmSync(fork.getSessionFile() as string);
-	expect(await ids("question")).toEqual(["s-0"]);
-});
-
 test("sessions are searched while their files are appended to, replaced, truncated and deleted", async () => {
 	const at = agentDir(24);
 	const file = (n: number) => join(n % 4 === 3 ? at.other : at.dir, `${n}.jsonl`);
@@ -292,40 +253,6 @@ test("ten thousand sessions are searched, the newest first", async () => {
 		]);
 		await SessionManager.listAll();
 	}
-});
-
-test("bad input is an answer or a clear error, and changes no file", async () => {
-	const at = agentDir(3);
-	writeFileSync(join(at.dir, "junk.jsonl"), "question, but not JSON\n");
-	writeFileSync(
-		join(at.dir, "other.jsonl"),
-		'{"type":"message","id":"x","message":{"role":"user","content":"question"}}\n',
-	);
-	spawnSync("mkfifo", [join(at.dir, "pipe.jsonl")]);
-	symlinkSync(join(at.dir, "nowhere"), join(at.dir, "link.jsonl"));
-	const bytes = () =>
-		readdirSync(at.dir)
-			.filter((name) => !/pipe|link/.test(name))
-			.map((name) => readFileSync(join(at.dir, name), "utf8"));
-	const before = bytes();
-	for (const [query, count] of [
-		["", 0],
-		[" \t\n ", 0],
-		["q", 3],
-		["q".repeat(10_000), 0],
-		["q ".repeat(5_000), 3],
-		["question".repeat(1_250), 0],
-		["que.*on", 0],
-		["[a-z]+(", 0],
-		["\0", 0],
-		["\ud800", 0],
-		["\udc00question", 0],
-	] as const) {
-		expect(await ids(query), JSON.stringify(query.slice(0, 20))).toHaveLength(count);
-	}
-	expect(await SessionManager.search("question", { sessionDir: join(at.dir, "missing") })).toEqual([]);
-	expect(await SessionManager.search("question", { sessionDir: join(at.dir, "0.jsonl") })).toEqual([]);
-	expect(bytes()).toEqual(before);
 });
 
 test("a query of signs alone finds them, newest first, and can be aborted", async () => {

@@ -15,9 +15,9 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
-import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
+import { api, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
 import { testIf, testWith } from "../../support/windows.js";
-import { type AgentDir, agentDir, listed, listedByReference, namesIn, session, settled, tick } from "./agent-dir.js";
+import { type AgentDir, agentDir, listed, listedByReference, namesIn, settled, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -38,15 +38,6 @@ const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 const more = (id: string) => line(message(id, "c", user(`more ${id}`, { timestamp: Date.UTC(2026, 0, 1) })));
 
 describe("the list is pi's", () => {
-	test("when nothing happened", () => after(() => {}));
-
-	testWith("links")("after appends, of a name too", () =>
-		after(({ dir }) => {
-			appendFileSync(join(dir, "0.jsonl"), more("d"));
-			appendFileSync(join(dir, "1.jsonl"), line(entry("session_info", "n", "c", { name: "named" })));
-		}),
-	);
-
 	test("after appends within a tick of the clock, to files just listed", () =>
 		after(async ({ dir }) => {
 			for (let n = 0; n < 6; n++) {
@@ -65,12 +56,6 @@ describe("the list is pi's", () => {
 		}));
 
 	test("after a whole project went away", () => after(({ other }) => rmSync(other, { recursive: true })));
-
-	test("after another file took a file's place", () =>
-		after(({ dir }) => {
-			const beside = session(dir, 90);
-			renameSync(beside, join(dir, "0.jsonl"));
-		}));
 
 	test("after a file was written anew in place: longer, shorter, of one length and time", () =>
 		after(async ({ dir }) => {
@@ -92,15 +77,6 @@ describe("the list is pi's", () => {
 			appendFileSync(path, more("d"));
 			await listed();
 			writeFileSync(path, before + more("e") + more("f"));
-		}));
-
-	test("with clocks that go wrong: files of the future, of 1970, and all of one time", () =>
-		after(({ dir }) => {
-			utimesSync(join(dir, "0.jsonl"), 4_000_000_000, 4_000_000_000);
-			utimesSync(join(dir, "1.jsonl"), 0, 0);
-			for (const n of [2, 4, 5, 6]) utimesSync(join(dir, `${n}.jsonl`), 1_700_000_000, 1_700_000_000);
-			appendFileSync(join(dir, "2.jsonl"), more("d"));
-			utimesSync(join(dir, "2.jsonl"), 1_600_000_000, 1_600_000_000);
 		}));
 
 	test("with a last line that grows without a newline", () =>

@@ -128,16 +128,6 @@ test("in memory nothing is serialised, so nothing is refused", () => {
 	}
 });
 
-test("an unknown id leaves all as before", () => {
-	const dir = scratch();
-	const manager = api.SessionManager.open(writeSession(dir, [header(), message("a", null)]));
-	for (const call of ["branch", "branchWithSummary", "createBranchedSession", "appendLabelChange"]) {
-		const error = failing(manager, dir, () => loose(manager)[call]?.("nope", "x"));
-		expect(error.message).toBe("Entry nope not found");
-		expect(error).toBeInstanceOf(Error);
-	}
-});
-
 test("createBranchedSession that cannot serialise leaves session, leaf and files as before, and no file behind", () => {
 	const dir = scratch();
 	const manager = api.SessionManager.open(writeSession(dir, [header(), message("a", null, assistant())]));

@@ -1,19 +1,8 @@
 // Which lines are the header, entries, damage; what opening leaves untouched.
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-	api,
-	caught,
-	header,
-	linesOf,
-	message,
-	scratch,
-	snapshot,
-	text,
-	user,
-	writeSession,
-} from "../../support/scratch.js";
+import { api, caught, header, linesOf, message, scratch, snapshot, text, writeSession } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 
 describe("a file whose first line that parses is not a header", () => {
@@ -48,18 +37,6 @@ test("lines that do not parse may be before the header, and stay there", () => {
 	manager.appendCustomEntry("x");
 	expect(linesOf(file).slice(0, 2)).toEqual(["garbage {", ""]);
 	expect(api.loadEntriesFromFile(file)).toHaveLength(3);
-});
-
-test("a missing file has no entries, and opening it makes none", () => {
-	const dir = scratch();
-	const file = join(dir, "later.jsonl");
-	expect(api.loadEntriesFromFile(file)).toEqual([]);
-	const manager = api.SessionManager.open(file);
-	expect(manager.getSessionFile()).toBe(file);
-	manager.appendCustomEntry("x");
-	expect(existsSync(file)).toBe(false);
-	manager.appendMessage(user());
-	expect(linesOf(file)).toHaveLength(3);
 });
 
 test("a header above 1 MiB is found by all calls", async () => {

@@ -152,20 +152,6 @@ for (const [name, content] of Object.entries(inputs)) {
 	});
 }
 
-test("new keys stand last: id, parentId, firstKeptEntryId, and the header's version", () => {
-	const file = writeSession(scratch(), [
-		oldHeader(),
-		said(user("q")),
-		old("compaction", { summary: "s", firstKeptEntryIndex: 1, tokensBefore: 5, z: 1 }),
-	]);
-	const [, first, second] = [null, ...api.SessionManager.open(file).getEntries()];
-	expect(linesOf(file)).toEqual([
-		'{"type":"session","id":"s-1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/somewhere","provider":"p","modelId":"m","thinkingLevel":"low","version":3}',
-		`{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"q","timestamp":1735689600000},"id":"${first?.id}","parentId":null}`,
-		`{"type":"compaction","timestamp":"2025-01-01T00:00:01.000Z","summary":"s","tokensBefore":5,"z":1,"id":"${second?.id}","parentId":"${first?.id}","firstKeptEntryId":"${first?.id}"}`,
-	]);
-});
-
 test("a file of version 2 keeps its ids; a hookMessage becomes a custom message, in a message entry alone", () => {
 	const hook = { role: "hookMessage", customType: "x", content: "c", display: true, timestamp: 1 };
 	const file = writeSession(scratch(), [
@@ -212,14 +198,6 @@ test("damaged lines stay in the backup, and in the new file where they stood", (
 		for (const [at, line] of lines.entries()) if (typeof line === "string") expect(migrated[at]).toBe(line);
 		expect(read(`${file}.v1.bak`)).toBe(original);
 	}
-});
-
-test("the index of a first kept entry counts the values that parse, the header as 0", () => {
-	const compaction = old("compaction", { summary: "s", firstKeptEntryIndex: 2, tokensBefore: 1 });
-	const file = writeSession(scratch(), [oldHeader(), "torn {", said(user("1")), "", said(user("2")), compaction]);
-	const [, second, third] = api.SessionManager.open(file).getEntries() as any[];
-	expect(third.firstKeptEntryId).toBe(second.id);
-	expect("firstKeptEntryIndex" in third).toBe(false);
 });
 
 test("an index of a first kept entry that points forward finds no id yet, as in the reference", () => {
@@ -301,19 +279,6 @@ test("a fork of an old file is migrated, and the source stays as it is", () => {
 		expect([first.parentId, second.parentId, second.message.role]).toEqual([null, first.id, "custom"]);
 		expect(fork.getBranch().map((one) => one.id)).toEqual([first.id, second.id]);
 	}
-});
-
-test("migrateSessionEntries changes the caller's objects in place and gives nothing", () => {
-	const entries: any[] = [{ ...oldHeader() }, said(user()), said({ role: "hookMessage", content: "x" })];
-	const [head, first, second] = entries;
-	const body = second.message;
-	expect(api.migrateSessionEntries(entries)).toBeUndefined();
-	expect(entries).toEqual([head, first, second]);
-	expect([head.version, second.parentId, second.message, body.role]).toEqual([3, first.id, body, "custom"]);
-	expect(first.parentId).toBeNull();
-	const before = shape(entries);
-	api.migrateSessionEntries(entries);
-	expect(shape(entries)).toBe(before);
 });
 
 test("in memory, old entries with a header are migrated in place; without one they are left", () => {

@@ -1,6 +1,6 @@
 // Paths, default directories, the environment as it is when it is needed; errors of the file system.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
@@ -39,18 +39,6 @@ describe("the agent directory", () => {
 		expect(SessionManager.create("/some/where").getSessionDir()).toBe(join(two, "sessions", dirName("/some/where")));
 	});
 
-	test("is ~/.pi/agent without it, and ~ in it is the home directory", () => {
-		const { home } = ownAgent();
-		setEnv({ PI_CODING_AGENT_DIR: undefined });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions", dirName("/x")));
-		setEnv({ PI_CODING_AGENT_DIR: "" });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions", dirName("/x")));
-		setEnv({ PI_CODING_AGENT_DIR: "~/own" });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "own/sessions", dirName("/x")));
-		setEnv({ PI_CODING_AGENT_DIR: "~" });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "sessions", dirName("/x")));
-	});
-
 	// Regression: of `file://` the store's rule made a relative path, so that its settings and locks were looked for in
 	// another directory.
 	test.each(["~", "~/own", "~//own/../x", "~other", "~\\own", "rel/dir", "file", ""])(
@@ -72,13 +60,6 @@ describe("the agent directory", () => {
 			]);
 		},
 	);
-
-	test("that is given takes its place", () => {
-		ownAgent();
-		const dir = scratch();
-		expect(api.getDefaultSessionDir("/x", dir)).toBe(join(dir, "sessions", dirName("/x")));
-		expect(existsSync(join(dir, "sessions", dirName("/x")))).toBe(true);
-	});
 });
 
 describe("the session directory of a working directory", () => {
@@ -117,23 +98,6 @@ describe("the session directory of a working directory", () => {
 	});
 });
 
-test("paths understand ~, file URLs and relative ones; the working directory is made absolute", () => {
-	const { home } = ownAgent();
-	const dir = scratch();
-	enter(dir);
-	mkdirSync(join(home, "s"));
-	const file = writeSession(join(home, "s"), [header(), message("a", null)], "söm e.jsonl");
-	for (const given of ["~/s/söm e.jsonl", pathToFileURL(file).href, `${home}/s/../s//söm e.jsonl`]) {
-		const manager = SessionManager.open(given);
-		expect([manager.getSessionFile(), manager.getSessionDir()]).toEqual([file, dirname(file)]);
-		expect(api.loadEntriesFromFile(given.startsWith("file") ? given : file)).toHaveLength(2);
-	}
-	expect(SessionManager.inMemory("~").getCwd()).toBe(home);
-	expect(SessionManager.inMemory("rel/../x").getCwd()).toBe(join(dir, "x"));
-	expect(SessionManager.inMemory(pathToFileURL(dir).href).getCwd()).toBe(dir);
-	expect(SessionManager.open(file, "~/t").getSessionDir()).toBe(join(home, "t"));
-});
-
 test("a session directory is used as it is given, not made absolute", () => {
 	const dir = scratch();
 	enter(dir);
@@ -142,16 +106,6 @@ test("a session directory is used as it is given, not made absolute", () => {
 	expect(manager.getSessionFile()?.startsWith(join("relative/dir", sep))).toBe(true);
 	manager.appendMessage(user());
 	expect(readdirSync(join(dir, "relative/dir"))).toHaveLength(1);
-});
-
-test("open takes cwd from the header unless it is overridden, and the directory from the file", () => {
-	const dir = scratch();
-	const file = writeSession(dir, [header()]);
-	expect(SessionManager.open(file).getCwd()).toBe(resolve("/somewhere"));
-	expect(SessionManager.open(file, undefined, "/override").getCwd()).toBe(resolve("/override"));
-	expect(SessionManager.open(file).getSessionDir()).toBe(dir);
-	const without = writeSession(dir, [header({ cwd: undefined })], "without.jsonl");
-	expect(SessionManager.open(without).getCwd()).toBe(process.cwd());
 });
 
 test("directories are made where the reference makes them", () => {
@@ -219,14 +173,6 @@ describe("continueRecent and findMostRecentSession", () => {
 		});
 		expect(api.findMostRecentSession(dir)).toBe(locked);
 		expect((await SessionManager.listAll(dir)).map((one) => one.id).sort()).toEqual(["good", "locked"]);
-	});
-
-	test("make a new session where there is none", () => {
-		const dir = scratch();
-		const manager = SessionManager.continueRecent("/somewhere", dir);
-		expect(manager.getEntryCount()).toBe(0);
-		expect(manager.getSessionFile()?.startsWith(dir)).toBe(true);
-		expect(readdirSync(dir)).toEqual([]);
 	});
 });
 

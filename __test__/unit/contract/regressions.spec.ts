@@ -1,6 +1,6 @@
 // What happened once and must not happen again, each named after what happened.
 import { execFileSync } from "node:child_process";
-import { appendFileSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
@@ -157,29 +157,6 @@ test("a walk through ids that are not texts, in a cycle, ends", () => {
 		]) as never,
 	);
 	expect(path).toEqual([two, one]);
-});
-
-// Regression: it was serialised, and appended, again and again.
-test("a payload that appends to its own session is appended once", () => {
-	const { manager, file } = opened([message("a", null, user("x"))]);
-	let calls = 0;
-	loose(manager).appendCustomEntry?.("outer", {
-		toJSON() {
-			calls++;
-			loose(manager).appendCustomEntry?.("inner");
-			return 1;
-		},
-	});
-	expect([calls, manager.getEntryCount(), linesOf(file).length]).toEqual([1, 3, 4]);
-});
-
-// Regression: what another process had written stayed when our own session went on.
-test("what another process wrote stays when our own session goes on", () => {
-	const { manager, file } = opened([message("a", null, user("x"))]);
-	appendFileSync(file, `${JSON.stringify({ type: "custom", id: "theirs", parentId: "a" })}\n`);
-	const ours = manager.appendMessage({ role: "user", content: "y", timestamp: 1 });
-	expect(manager.getEntry(ours)?.parentId).toBe("a");
-	expect(manager.getEntries().map((entry) => entry.id)).toEqual(["a", "theirs", ours]);
 });
 
 // Regression: statics had no names and were constructors, and methods had no length.

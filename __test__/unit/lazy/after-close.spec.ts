@@ -3,7 +3,6 @@ import { appendFileSync, copyFileSync, readFileSync, renameSync, unlinkSync, wri
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import { caseSeed, Random } from "../../stress/differential/random.js";
 import { gc } from "../../support/runtime.js";
 import { assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
 import { long, openLazy, openReference, sampleFile, samples, waiting } from "./support.js";
@@ -187,14 +186,6 @@ describe("when the file was migrated", () => {
 			expect(entries.map(shape)).toEqual(asPiReads(file));
 			expect((entries[6] as any).message.role).toBe("custom");
 		});
-	}
-});
-
-test("looked at in any order, and again", () => {
-	for (let round = 0; round < 20; round++) {
-		const r = new Random(caseSeed(5, round));
-		const { entries, expected } = held();
-		for (const at of r.shuffle([...entries.keys(), ...entries.keys()])) expect(shape(entries[at])).toBe(expected[at]);
 	}
 });
 

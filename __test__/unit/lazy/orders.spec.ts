@@ -1,8 +1,6 @@
-// Whoever reads the entries of a session, in whatever order, gets the bodies that are in its file.
-import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { entry, header, type Json, message, scratch, shape, user, writeSession } from "../../support/scratch.js";
-import { openLazy, waits } from "./support.js";
+import { openLazy } from "./support.js";
 
 const COUNT = 400;
 const TEXTS = [
@@ -87,27 +85,4 @@ test("two sessions that are read in turns keep their values apart", () => {
 		expect(shape(other[COUNT - 1 - at])).toBe(WANTED[COUNT - 1 - at]);
 	}
 	for (const at of ascending) if (one[at].message) expect(one[at].message).not.toBe(other[at].message);
-});
-
-test("of an entry with two large values, one is read and the other waits", () => {
-	const entries = openLazy(file()).getEntries() as any[];
-	for (const at of ascending)
-		if (entries[at].message)
-			expect(shape(entries[at].message.details)).toBe(shape((ENTRIES[at] as any).message.details));
-	expect(entries.some((one) => one.message && waits(one.message, "content"))).toBe(true);
-	expect(entries.map(shape)).toEqual(WANTED);
-});
-
-test("what other processes write meanwhile is read", () => {
-	const path = file();
-	const entries = openLazy(path).getEntries() as any[];
-	for (const one of entries.slice(0, 100)) shape(one);
-	const text = readFileSync(path, "utf8").replaceAll("plain ascii", "PLAIN ASCII");
-	writeFileSync(path, text);
-	const changed = text
-		.split("\n")
-		.slice(1, -1)
-		.map((line) => shape(JSON.parse(line)));
-	for (const at of ascending.slice(100)) expect(shape(entries[at]), `${at}`).toBe(changed[at]);
-	expect(changed).not.toEqual(WANTED);
 });
