@@ -16,5 +16,5 @@ pub use deferred::Deferred;
 pub use env::{Bound, EnvId, JsEnv, JsVal};
 pub use persistent::Persistent;
 pub use queue::{queue, Sender};
-pub use to_js::{arguments_of, or_undefined, to_js, Wtf8};
+pub use to_js::{or_undefined, to_js, Wtf8};
 pub use typed_arrays::Scratch;

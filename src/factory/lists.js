@@ -4,9 +4,9 @@
 	"use strict";
 	const { define, time, unbound } = shared;
 	const { Array, Date, FinalizationRegistry, Map, WeakMap, WeakRef, setImmediate, setTimeout } = globalThis;
-	const { parse } = JSON;
 	const { max } = Math;
 	const { isNaN } = Number;
+	const { defineProperty } = Reflect;
 	const localeCompare = unbound(String.prototype.localeCompare);
 	const sort = unbound(Array.prototype.sort);
 	const splice = unbound(Array.prototype.splice);
@@ -87,45 +87,27 @@
 			}
 			return pairs;
 		},
-		// `source` says which state of the file was listed, and is the same in lists that found it unchanged. The text is
-		// read when it is asked for, and is a plain property from then on.
-		info(
-			path,
-			id,
-			cwd,
-			name,
-			parentSessionPath,
-			created,
-			modified,
-			messageCount,
-			firstMessage,
-			file,
-			source,
-			parentJson,
-			createdJson,
-		) {
+		// Completes a listed session. `source` says which state of the file was listed, and is the same in lists that found
+		// it unchanged. The text is read when it is asked for, and is a plain property from then on.
+		info(made, file, source) {
 			const settle = (object, value) => define(object, "allMessagesText", value);
 			const text = textOf(file, source);
-			const made = {
-				path,
-				id,
-				cwd,
-				name,
-				parentSessionPath: parentJson === undefined ? parentSessionPath : parse(parentJson),
-				created: new Date(createdJson === undefined ? created : parse(createdJson)),
-				modified: new Date(modified),
-				messageCount,
-				firstMessage,
-				get allMessagesText() {
+			made.created = new Date(made.created);
+			made.modified = new Date(made.modified);
+			defineProperty(made, "allMessagesText", {
+				__proto__: null,
+				get() {
 					ask(text);
 					text.value ??= listedText(file, source);
 					settle(this, text.value);
 					return text.value;
 				},
-				set allMessagesText(value) {
+				set(value) {
 					settle(this, value);
 				},
-			};
+				enumerable: true,
+				configurable: true,
+			});
 			set(texts, made, text);
 			return made;
 		},

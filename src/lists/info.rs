@@ -4,7 +4,7 @@ use napi::{Result, ValueType};
 use serde::Serialize;
 
 use crate::convert::values::parse;
-use crate::engine::{arguments_of, or_undefined, JsEnv, JsVal, Wtf8};
+use crate::engine::{or_undefined, to_js, JsEnv, JsVal, Wtf8};
 use crate::factory::{self, FactoryFn};
 use pi_session_core::addon::listed_text::ListedState;
 use pi_session_core::wtf8::to_string_lossy;
@@ -30,8 +30,7 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &ListedFile) -> Result<Option
     }
 }
 
-/// The arguments of the factory's function `info`, which creates the object. The fields have the names of its
-/// parameters.
+/// The members of the object. The factory makes dates of both times, and adds `allMessagesText`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {
@@ -47,14 +46,6 @@ struct Listed<'a> {
     modified: f64,
     message_count: u64,
     first_message: Wtf8<'a>,
-    /// The file from which the session's text is read, and its state when it was listed.
-    file: &'a str,
-    source: &'a str,
-    /// The JSON of a parent and of a creation time that are not strings, which is rare, or contain a lone surrogate.
-    #[serde(serialize_with = "or_undefined")]
-    parent_json: Option<&'a str>,
-    #[serde(serialize_with = "or_undefined")]
-    created_json: Option<&'a str>,
 }
 
 fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Result<(JsVal<'env>, f64)> {
@@ -71,26 +62,31 @@ fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Resul
         }
     })?;
     let created = created_json.and_then(|json| serde_json::from_str::<String>(json).ok());
-    let (parent, parent_json) = match &summary.parent {
-        Some(ParentSession::Path(path)) => (Some(Wtf8(path)), None),
-        Some(ParentSession::Other(json)) => (None, Some(&**json)),
-        None => (None, None),
+    let parent = match &summary.parent {
+        Some(ParentSession::Path(path)) => Some(Wtf8(path)),
+        _ => None,
     };
-    let source = ListedState::source(listed);
-    let listed = Listed {
-        path,
-        id: Wtf8(&summary.id),
-        cwd: Wtf8(&summary.cwd),
-        name: summary.name.as_deref().map(Wtf8),
-        parent_session_path: parent,
-        created: created.as_deref(),
-        modified,
-        message_count: summary.message_count,
-        first_message: Wtf8(first),
-        file,
-        source: &source,
-        parent_json,
-        created_json: created_json.filter(|_| created.is_none()),
-    };
-    Ok((factory::call(js, FactoryFn::Info, &arguments_of(js, &listed)?)?, modified))
+    let info = to_js(
+        js,
+        &Listed {
+            path,
+            id: Wtf8(&summary.id),
+            cwd: Wtf8(&summary.cwd),
+            name: summary.name.as_deref().map(Wtf8),
+            parent_session_path: parent,
+            created: created.as_deref(),
+            modified,
+            message_count: summary.message_count,
+            first_message: Wtf8(first),
+        },
+    )?;
+    // A parent and a creation time that are not strings, which is rare, or contain a lone surrogate.
+    if let Some(ParentSession::Other(json)) = &summary.parent {
+        js.set(info, c"parentSessionPath", parse(js, json)?)?;
+    }
+    if let Some(json) = created_json.filter(|_| created.is_none()) {
+        js.set(info, c"created", parse(js, json)?)?;
+    }
+    let (file, source) = (js.string(file.as_bytes())?, js.string(ListedState::source(listed).as_bytes())?);
+    Ok((factory::call(js, FactoryFn::Info, &[info, file, source])?, modified))
 }
