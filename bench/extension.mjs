@@ -1,28 +1,34 @@
 // Measures the extension in the reference pi, or in the release before it: `/resume`, switching to a large session,
 // `/find`, going to a hit, and pi's start. pi alone, pi with the extension, and pi by `pi-native` alternate, each time
-// in a terminal of its own (tmux). Prints Markdown.
-//   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11 --release 1.5.2]
+// in a terminal of its own (tmux). Prints Markdown. --check also fails if a case is below its figure in check.mjs.
+//   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11 --release 1.5.2 --check]
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as streamText } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { startModelServer } from "../scripts/demo/model-server.mjs";
 import * as pi from "../scripts/demo/pi.mjs";
 import { startRpc } from "../scripts/demo/rpc-client.mjs";
+import { optionsOf } from "../scripts/options.mjs";
+import { check, EXTENSION_FIGURES } from "./check.mjs";
 import { median, time, times } from "./report.mjs";
 
-const { values } = parseArgs({
-	options: {
-		sessions: { type: "string", default: "1000" },
-		rounds: { type: "string", default: "3" },
-		starts: { type: "string", default: "11" },
-		release: { type: "string", default: pi.referenceVersion },
+const { values } = optionsOf(
+	import.meta.url,
+	{
+		options: {
+			sessions: { type: "string", default: "1000" },
+			rounds: { type: "string", default: "3" },
+			starts: { type: "string", default: "11" },
+			release: { type: "string", default: pi.referenceVersion },
+			check: { type: "boolean", default: false },
+		},
 	},
-});
-const [sessions, rounds, starts] = [values.sessions, values.rounds, values.starts].map(Number);
+	{ counts: ["sessions", "rounds"], whole: ["starts"], oneOf: { release: [pi.referenceVersion, pi.earlierVersion] } },
+);
+const { sessions, rounds, starts } = values;
 const release = values.release === pi.earlierVersion ? pi.earlierPackage : pi.referencePackage;
 const cli = join(release, "dist/bundle/cli.js");
 const dir = mkdtempSync(join(tmpdir(), "pi-extension-bench-"));
@@ -456,6 +462,18 @@ try {
 	}
 	if (starts > 0) console.log(`CPU time from pi's start to its first answer, paired, medians of ${starts}:\n`);
 	if (starts > 0) table(["mode", "pi", "with an empty extension, more", "with this one, more"], rows);
+	if (values.check) {
+		const ratios = (name) => own.map((run, round) => run[name].time / ours[round][name].time);
+		const row = (name, key) => ({ case: name, ratio: median(ratios(key)), high: Math.max(...ratios(key)) });
+		check(
+			[
+				row("list", "list"),
+				row("letter", "letter"),
+				{ ...row("switch", "switchTime"), piGrowth: of(own, "switchPeak"), oursGrowth: of(ours, "switchPeak") },
+			],
+			EXTENSION_FIGURES,
+		);
+	}
 } finally {
 	await server.close();
 	rmSync(dir, { recursive: true, force: true });

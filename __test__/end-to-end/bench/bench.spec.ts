@@ -120,3 +120,25 @@ test("commands of pi-sessions are measured, alone and against another checkout",
 		stderr: expect.stringContaining("No such case: tree of 4 TB. There are: stats --all without catalog"),
 	});
 });
+
+// Regression: one fast round of eleven was enough for a start, and nothing judged a first start or the extension.
+test("a check fails for a start whose median is below its figure, and for the extension", async () => {
+	const { EXTENSION_FIGURES, FIGURES, fallen } = await import(join(root, "bench/check.mjs"));
+	const start = { case: "start-answer", ratio: FIGURES["start-answer"].median, high: 9 };
+	const first = { case: "start-first", pi: 800, ours: 800 + FIGURES["start-first"].more };
+	expect(fallen([start, first])).toEqual([]);
+	const slower = [{ ...start, ratio: 0.99 }, { ...first, pi: 799 }, { case: "start-first" }];
+	expect(fallen(slower)).toEqual([
+		"start-answer: 0.99 times as fast as pi, less than 1",
+		"start-first: 101.00 ms more than pi, more than 100 ms",
+		"start-first: not measured ms more than pi, more than 100 ms",
+	]);
+	const rows = [
+		{ case: "list", ratio: 31, high: 31 },
+		{ case: "letter", ratio: 0.9, high: 1 },
+		{ case: "switch", ratio: 3.5, high: 4, piGrowth: 100, oursGrowth: 45 },
+	];
+	expect(fallen(rows, EXTENSION_FIGURES)).toEqual([]);
+	const worse = rows.map((row) => ({ ...row, ratio: 0.5, high: 0.9, oursGrowth: 100 }));
+	expect(fallen(worse, EXTENSION_FIGURES)).toHaveLength(4);
+});
