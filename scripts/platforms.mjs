@@ -48,11 +48,13 @@ const run = (scratch, command, args, cwd, env) =>
 
 /** npm's packages for Windows: some have a program in them. */
 function modulesForWindows() {
-	const lock = readFileSync(join(root, "package-lock.json"));
-	const dir = join(cache, `windows-modules-${createHash("sha256").update(lock).digest("hex").slice(0, 16)}`);
+	const files = ["package.json", "package-lock.json", "packages/sync/package.json"];
+	const hash = createHash("sha256");
+	for (const file of files) hash.update(readFileSync(join(root, file)));
+	const dir = join(cache, `windows-modules-${hash.digest("hex").slice(0, 16)}`);
 	if (!existsSync(join(dir, "done"))) {
 		mkdirSync(dir, { recursive: true });
-		for (const file of ["package.json", "package-lock.json"]) cpSync(join(root, file), join(dir, file));
+		for (const file of files) cpSync(join(root, file), join(dir, file));
 		const args = ["install", "--os=win32", "--cpu=x64", "--ignore-scripts", "--no-save", "--no-audit", "--no-fund"];
 		if (spawnSync("npm", args, { cwd: dir, stdio: "inherit" }).status !== 0)
 			throw new Error("npm does not install the packages for Windows");

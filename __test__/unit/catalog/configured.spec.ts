@@ -16,7 +16,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import { dirName } from "../../support/windows.js";
+import { dirName, testWith } from "../../support/windows.js";
 
 const { SessionManager, getConfiguredSessionDir, getDefaultSessionDir, setAgentDir } = api;
 
@@ -177,7 +177,7 @@ describe("setAgentDir", () => {
 });
 
 // Regression: a checkout whose settings are a link to a file without an end, or a sparse one, took all memory.
-test.skipIf(process.platform === "win32").each([
+for (const [what, make] of [
 	[
 		"a sparse file",
 		(file: string) => {
@@ -187,13 +187,19 @@ test.skipIf(process.platform === "win32").each([
 	],
 	["a file of the system's without an end", (file: string) => symlinkSync("/proc/self/pagemap", file)],
 	["a device", (file: string) => symlinkSync("/dev/zero", file)],
-])("settings that are %s are ignored", async (_, make) => {
-	ownAgent();
-	setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
-	const project = scratch();
-	enter(project);
-	mkdirSync(join(project, ".pi"));
-	make(join(project, ".pi", "settings.json"));
-	put(getDefaultSessionDir(project), "own", project);
-	expect([getConfiguredSessionDir(), await found(), await counted(), prefixed()]).toEqual([undefined, "own", 1, "own"]);
-});
+] as const)
+	testWith("pipes")(`settings that are ${what} are ignored`, async () => {
+		ownAgent();
+		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
+		const project = scratch();
+		enter(project);
+		mkdirSync(join(project, ".pi"));
+		make(join(project, ".pi", "settings.json"));
+		put(getDefaultSessionDir(project), "own", project);
+		expect([getConfiguredSessionDir(), await found(), await counted(), prefixed()]).toEqual([
+			undefined,
+			"own",
+			1,
+			"own",
+		]);
+	});

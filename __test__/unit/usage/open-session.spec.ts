@@ -17,6 +17,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testIf } from "../../support/windows.js";
 
 const by = ["model", "day", "project"] as const;
 const call = (total: number, timestamp: number, model = "large"): any => ({
@@ -186,19 +187,22 @@ test("names with quotes, newlines and lone surrogates are as the file has them, 
 	expect(bySession.session).toMatchObject([{ key: path, cwd: odd("/cwd"), subagents: 0, calls: 1 }]);
 });
 
-test.runIf(process.platform === "linux")("each entry is read once: a later call reads what was appended since", () => {
-	const path = writeSession(scratch(), [
-		header(),
-		...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("x".repeat(10_000)))),
-	]);
-	const manager = api.SessionManager.open(path);
-	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
-	const readBy = (work: () => unknown) => {
-		const before = bytesRead();
-		work();
-		return bytesRead() - before;
-	};
-	expect(readBy(() => manager.getUsage())).toBeGreaterThan(4_000_000);
-	manager.appendMessage(call(0.1, 9));
-	expect(readBy(() => expect(manager.getUsage().total.calls).toBe(1))).toBeLessThan(100_000);
-});
+testIf(process.platform === "linux", "only Linux tells how many bytes a process has read")(
+	"each entry is read once: a later call reads what was appended since",
+	() => {
+		const path = writeSession(scratch(), [
+			header(),
+			...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("x".repeat(10_000)))),
+		]);
+		const manager = api.SessionManager.open(path);
+		const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+		const readBy = (work: () => unknown) => {
+			const before = bytesRead();
+			work();
+			return bytesRead() - before;
+		};
+		expect(readBy(() => manager.getUsage())).toBeGreaterThan(4_000_000);
+		manager.appendMessage(call(0.1, 9));
+		expect(readBy(() => expect(manager.getUsage().total.calls).toBe(1))).toBeLessThan(100_000);
+	},
+);

@@ -91,14 +91,17 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let digits = "0123456789abcdef".repeat(2);
         let ours = format!(".pi-session-{digits}.tmp");
-        let others = [
+        let mut others = vec![
             ".pi-session-my notes.tmp".to_owned(),
             ".pi-session-.tmp".to_owned(),
-            format!(".pi-session-{}.tmp", digits.to_uppercase()),
             format!(".pi-session-{digits}0.tmp"),
             format!("{ours}.tmp"),
             format!("x{ours}"),
         ];
+        // On Windows another case is the same name.
+        if cfg!(unix) {
+            others.push(format!(".pi-session-{}.tmp", digits.to_uppercase()));
+        }
         for name in others.iter().chain([&ours]) {
             std::fs::write(at(name), "precious").expect("written");
         }
