@@ -8,7 +8,7 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "no
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { readSmall } from "../shared/read-small.mjs";
-import { manifestOf, PACKAGE_VARIABLE, print, Unfit } from "./package.mjs";
+import { manifestOf, PACKAGE_VARIABLE, print, Unfit, upwards } from "./package.mjs";
 
 /** @typedef {import("./package.mjs").Settings} Settings */
 
@@ -100,12 +100,7 @@ export function startBinary(path) {
  * The `node_modules` directories from `dir` upwards. Node's own list also contains directories from NODE_PATH, which
  * may be relative. @param {string} dir
  */
-function* modulesUpwards(dir) {
-	for (let at = dir; ; at = dirname(at)) {
-		yield join(at, "node_modules");
-		if (at === dirname(at)) return;
-	}
-}
+const modulesUpwards = (dir) => Array.from(upwards(dir), (at) => join(at, "node_modules"));
 
 /** Whether a path is a file that can be read. Its directory may be missing or unreadable. @param {string} path */
 function isReadableFile(path) {
@@ -159,11 +154,8 @@ const MARKS = [
  */
 function projectOfWorkingDirectory() {
 	const home = realOr(homedir());
-	let project;
-	for (let at = realOr(workingDirectory()); !isWithin(home, at) && at !== dirname(at); at = dirname(at)) {
-		if (project === undefined || MARKS.some((mark) => existsSync(join(at, mark)))) project = at;
-	}
-	return project;
+	const dirs = [...upwards(realOr(workingDirectory()))].filter((dir) => !isWithin(home, dir) && dir !== dirname(dir));
+	return dirs.findLast((dir) => MARKS.some((mark) => existsSync(join(dir, mark)))) ?? dirs[0];
 }
 
 /**
@@ -173,10 +165,7 @@ function projectOfWorkingDirectory() {
  * @param {string} path
  */
 function isOfWorkingDirectory(path) {
-	/** @type {string[]} */
-	const above = [];
-	for (let at = resolve(path); at !== dirname(at); at = dirname(at))
-		if (basename(at) === "node_modules") above.push(at);
+	const above = [...upwards(resolve(path))].filter((at) => basename(at) === "node_modules");
 	const ours = [realOr(OWN), ...(process.argv[1] ? [realOr(dirname(resolve(process.argv[1])))] : [])];
 	const isOurs = (/** @type {string} */ modules) =>
 		realOr(dirname(modules)) === realOr(OWN) || ours.some((place) => isWithin(place, realOr(modules)));

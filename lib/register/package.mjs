@@ -67,12 +67,11 @@ export function manifestOf(dir) {
 	}
 }
 
-/** The nearest directory from `path` upwards that contains a package with a name. @param {string} path */
-function packageAround(path) {
-	for (let dir = path; ; dir = dirname(dir)) {
-		// A build directory may contain a manifest without a name, which only sets the type of its modules.
-		if (manifestOf(dir)?.name !== undefined) return dir;
-		if (dir === dirname(dir)) return undefined;
+/** A path and the directories above it. @param {string} path */
+export function* upwards(path) {
+	for (let at = path; ; at = dirname(at)) {
+		yield at;
+		if (at === dirname(at)) return;
 	}
 }
 
@@ -122,8 +121,9 @@ export class Packages {
 
 	/** The pi that a file belongs to, or undefined. @param {string} path */
 	around(path) {
-		const dir = packageAround(dirname(path));
-		return dir === undefined ? undefined : this.in(dir);
+		// A build directory may contain a manifest without a name, which only sets the type of its modules.
+		for (const dir of upwards(dirname(path))) if (manifestOf(dir)?.name !== undefined) return this.in(dir);
+		return undefined;
 	}
 
 	/** @param {string} dir */
