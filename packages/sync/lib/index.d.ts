@@ -222,11 +222,6 @@ export interface PostgresStoreOptions {
 	url?: string;
 	/** Where the tables are: lower-case letters, digits and `_`; by default `pi_session_native`. */
 	schema?: string;
-	/**
-	 * How long to wait for a connection, and then while nothing is received or sent, in milliseconds; by default the
-	 * address's parameter `timeout`, or 30,000. Ignored with a `client`.
-	 */
-	timeout?: number;
 }
 
 /** Sessions in PostgreSQL, through the package `pg`. */
@@ -241,6 +236,7 @@ export interface S3Credentials {
 	accessKeyId: string;
 	secretAccessKey: string;
 	sessionToken?: string;
+	expiration?: Date;
 }
 
 export interface S3StoreOptions {
@@ -255,8 +251,8 @@ export interface S3StoreOptions {
 	/** By default `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`. */
 	region?: string;
 	/**
-	 * A function is called before each request; an error of it counts as `unreachable`, unless it is a `StoreError`. By
-	 * default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; if the first two are not set, AWS's
+	 * A function is called again when its credentials expire (`expiration`); an error of it counts as `unreachable`,
+	 * unless it is a `StoreError`. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; if the first two are not set, AWS's
 	 * usual places (profiles, single sign-on, containers, web identity, instances).
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);

@@ -296,16 +296,10 @@ describe("a store that cannot be used says why, and no secret", () => {
 			new S3Store({ host: "a", bucket, endpoint: at(server.port), credentials: credentials as S3Credentials }).load(
 				SESSION,
 			);
-		for (const credentials of [
-			{},
-			null,
-			{ accessKeyId: "owner" },
-			() => undefined,
-			() => ({ accessKeyId: "", secretAccessKey: PASSWORD }),
-		])
-			expect(await failure(using(credentials ?? (() => null)))).toMatchObject({
+		for (const credentials of [{}, { accessKeyId: "owner" }, () => ({})])
+			expect(await failure(using(credentials))).toMatchObject({
 				code: "denied",
-				message: expect.stringContaining("accessKeyId and a secretAccessKey"),
+				message: expect.stringContaining("no credentials"),
 			});
 		const refused = async () => Promise.reject(new Error("the metadata service is away"));
 		expect(await failure(using(refused))).toMatchObject({

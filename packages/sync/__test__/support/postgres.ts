@@ -35,7 +35,7 @@ export const opened = <T extends LineStore>(store: T): T => {
 };
 
 export const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) =>
-	opened(new PostgresStore({ url, host, schema, timeout }));
+	opened(new PostgresStore({ url: `${url}${url.includes("?") ? "&" : "?"}timeout=${timeout}`, host, schema }));
 
 /** The error of a call, which must not contain the password. */
 export async function safeFailure(work: Promise<unknown>): Promise<StoreError> {

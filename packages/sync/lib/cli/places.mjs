@@ -19,22 +19,14 @@ export const pathOf = (/** @type {string} */ text) => resolve(expandHome(text));
 /** @param {Options} options */
 export const workingDirectory = ({ cwd }) => (cwd === undefined ? process.cwd() : pathOf(cwd));
 
-/** By working directory, so that a damaged settings file is reported once. @type {Map<string, string | undefined>} */
-const configured = new Map();
-
 /**
  * The session directory from `--dir`, the environment or pi's settings; undefined for pi's default.
  * @param {Options} options
  */
 export function namedDir(options) {
 	if (options.dir !== undefined) return pathOf(options.dir);
-	const cwd = workingDirectory(options);
-	if (!configured.has(cwd))
-		configured.set(
-			cwd,
-			getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(options.json)) }),
-		);
-	const dir = configured.get(cwd);
+	const onWarning = (/** @type {string} */ text) => writeWarning(text, Boolean(options.json));
+	const dir = getConfiguredSessionDir(workingDirectory(options), { onWarning });
 	return dir === undefined ? undefined : pathOf(dir);
 }
 

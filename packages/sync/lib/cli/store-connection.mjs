@@ -121,9 +121,6 @@ export async function syncsOfAll(connection, options) {
 	return syncs;
 }
 
-/** The printed warnings, because `sync` looks at each directory twice. @type {Set<string>} */
-const warned = new Set();
-
 /**
  * @param {Connection} connection
  * @param {{ dir: string, cwd: string, isShared: boolean }} place
@@ -131,8 +128,7 @@ const warned = new Set();
  */
 async function syncIn({ store, address, notesDir, rules, pending }, place, options) {
 	const { project, why } = await projectHere(place.cwd, store.host);
-	if (why !== undefined && !warned.has(why)) writeWarning(why, Boolean(options.json));
-	if (why !== undefined) warned.add(why);
+	if (why !== undefined) writeWarning(why, Boolean(options.json));
 	return new SessionSync({
 		store,
 		address,

@@ -26,11 +26,15 @@ export async function write(output) {
 /** @param {unknown} value */
 export const writeJson = (value) => write(`${text.safeJson(value, 2)}\n`);
 
+/** The printed warnings, because a command may look at a directory twice. @type {Set<string>} */
+const warned = new Set();
+
 /** @param {string} message @param {boolean} asJson */
-export const writeWarning = (message, asJson) =>
-	void process.stderr.write(
-		asJson ? `${text.safeJson({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`,
-	);
+export function writeWarning(message, asJson) {
+	if (warned.has(message)) return;
+	warned.add(message);
+	process.stderr.write(asJson ? `${text.safeJson({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`);
+}
 
 /** @param {string} message @param {boolean} asJson */
 export const writeError = (message, asJson) =>

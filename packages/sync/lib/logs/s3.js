@@ -25,7 +25,7 @@ const ATTEMPTS = 3;
 const BUSY_MS = 100;
 const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
 /** Errors of the library before a server has answered, for which a repetition is useless. */
-const WITHOUT_CREDENTIALS = /^(?:CredentialsProviderError|TokenProviderError)$/;
+const WITHOUT_CREDENTIALS = /CredentialsProviderError|TokenProviderError|credential object is not valid/;
 
 /** The size from which a part of a log is full, because each append sends the whole last part. */
 const PART_BYTES = 256 * 1024;
@@ -235,10 +235,7 @@ class S3Objects {
 		return new S3Client({
 			endpoint,
 			region,
-			credentials:
-				credentials &&
-				(async () =>
-					checkedCredentials(this.name, typeof credentials === "function" ? await credentials() : credentials)),
+			credentials: /** @type {any} */ (credentials),
 			forcePathStyle: true,
 			maxAttempts: ATTEMPTS,
 			// Servers other than Amazon's do not know other checksums.
@@ -259,7 +256,7 @@ class S3Objects {
 		if (error instanceof StoreError) return error;
 		const { status, name, headers } = answerOf({ cause: error });
 		if (status === undefined) {
-			const code = WITHOUT_CREDENTIALS.test(name) ? "denied" : "unreachable";
+			const code = WITHOUT_CREDENTIALS.test(`${name} ${messageOf(error)}`) ? "denied" : "unreachable";
 			return new StoreError(
 				code,
 				`${this.name}: ${code === "denied" ? "no credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile): " : ""}${messageOf(error)}`,
@@ -297,14 +294,6 @@ function kindOf(status, name) {
 	// 409: another process is writing the object, and may still fail.
 	if (status === 408 || status === 409 || status === 429 || status >= 500) return "unreachable";
 	return "failed";
-}
-
-/** @param {string} name of the store @param {unknown} keys */
-function checkedCredentials(name, keys) {
-	const { accessKeyId, secretAccessKey, sessionToken } = Object(keys);
-	if (typeof accessKeyId !== "string" || typeof secretAccessKey !== "string" || !accessKeyId || !secretAccessKey)
-		throw new StoreError("denied", `${name}: the credentials must have an accessKeyId and a secretAccessKey`);
-	return { accessKeyId, secretAccessKey, sessionToken };
 }
 
 /** @param {string} text */

@@ -1,7 +1,7 @@
 // Lines in PostgreSQL. Each append is one statement, because a transaction of several is not available: two calls of
 // `query` on a pool may use different connections, and so may two statements behind a pooler. Each statement of a call
 // with several leaves a state from which a repeated call continues.
-const { DEFAULT_SCHEMA, checkTimeout, readAddress, timeoutIn } = require("../base/address.js");
+const { DEFAULT_SCHEMA, readAddress, timeoutIn } = require("../base/address.js");
 const { StoreError, deletedError, resetError } = require("../base/errors.js");
 const {
 	buffer,
@@ -59,7 +59,7 @@ class PostgresStore {
 	copies = ["PostgreSQL's own logs, dead rows until VACUUM, and backups"];
 
 	/** @param {import("../index").PostgresStoreOptions} options */
-	constructor({ host, client, url, schema, timeout }) {
+	constructor({ host, client, url, schema }) {
 		/** @readonly */
 		this.host = checkId(host, "host");
 		if (client) this.#client = client;
@@ -69,9 +69,9 @@ class PostgresStore {
 			this.#name = shown;
 			const address = new URL(withSecrets);
 			schema ??= address.searchParams.get("schema") ?? undefined;
-			const silence = timeout === undefined ? (timeoutIn(address) ?? TIMEOUT_MS) : checkTimeout(timeout);
+			const timeout = timeoutIn(address) ?? TIMEOUT_MS;
 			for (const own of ["schema", "timeout"]) address.searchParams.delete(own);
-			const pool = openPool(address, silence);
+			const pool = openPool(address, timeout);
 			this.#client = pool;
 			this.#end = () => pool.end();
 		} else throw new StoreError("invalid", "A PostgreSQL store must have a client or a URL");
