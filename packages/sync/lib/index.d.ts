@@ -292,13 +292,10 @@ export function compareLines(a: StoredLine, b: StoredLine): number;
 export function loadAll(store: LineStore, session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 
 /** The result of a pull for one session's file. */
-export interface PullReport {
+export interface PullResult {
 	/** The number of lines that were added to the file. */
 	added: number;
 	problems: Problem[];
-}
-
-export interface PullResult extends PullReport {
 	session: string;
 	/** The path of the session's file; empty if there is none. */
 	file: string;
@@ -332,11 +329,6 @@ export interface SyncItem {
 	 * of this machine has it open, so a pull does not change its file.
 	 */
 	state: "new" | "changed" | "same" | "deleted" | "open";
-}
-
-export interface SyncOptions {
-	/** The id of one session; by default all sessions of the project. Only this brings a deleted file back. */
-	session?: string;
 }
 
 export interface SessionSyncOptions {
@@ -396,13 +388,13 @@ export class SessionSync {
 	 */
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
-	 * Adds stored lines to the files of this machine: of the project, of one session, or of `items` from `compare`. It
-	 * begins with the newest sessions; then come large ones, and last those in which another host redacted something,
+	 * Adds stored lines to the files of this machine: of the project, of one session, or of `items` from `compare`. A
+	 * session whose file was deleted comes back only if `session` names it. It begins with the newest sessions; then come large ones, and last those in which another host redacted something,
 	 * which is redacted on this machine first. A failure is in the result of its session, whose file does not change.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
-	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
+	pull(options?: { session?: string; items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
 	 * Redacts a session's file and its backups, as `SessionManager.redact` does, and the session in the store. `stored`
 	 * are the redacted lines that only the store contained, for example of an entry that was edited by hand: if the file
@@ -420,9 +412,10 @@ export class SessionSync {
 	 * of private sessions. A failure is in the result of its session; the code is `deleted` if the session was deleted
 	 * from the store.
 	 */
-	push(
-		options?: SyncOptions & { local?: readonly { session: string; file: string; cwd?: string }[] },
-	): Promise<PushResult[]>;
+	push(options?: {
+		session?: string;
+		local?: readonly { session: string; file: string; cwd?: string }[];
+	}): Promise<PushResult[]>;
 	/** Returns the sessions of this machine that `push` would store. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether this machine has pushed or pulled a session. */

@@ -25,9 +25,5 @@ const safeLine = (value) =>
 /** JSON whose strings contain no invisible characters. @param {unknown} value @param {number} [indent] */
 const safeJson = (value, indent) => withVisibleEscapes(JSON.stringify(value, null, indent));
 
-/** A name as JSON, cut to 100 characters. @param {string} name */
-const quotedName = (name) => safeJson(name.slice(0, 100));
-
-exports.quotedName = quotedName;
 exports.safeJson = safeJson;
 exports.safeLine = safeLine;

@@ -43,15 +43,11 @@ export async function status(options) {
 		let errors = new lastErrors.LastErrors(notesDir, address).all();
 		try {
 			await checkAnswers(connection);
-			const files = errors.length > 0 ? everySessionFile(options) : [];
-			const wanted = await parallel.inParallel(
-				errors,
-				async ({ session }) => session === undefined || isWanted(session, connection, syncs, files),
-			);
-			// Unwanted errors are only hidden, because a session may be in a directory that this command does not know.
-			errors = errors.filter((_, at) => wanted[at]);
 			for (const sync of syncs)
 				projects.push(await statusOf(sync, await store.list({ project: sync.project }), errors));
+			const files = new Set(errors.length > 0 ? everySessionFile(options).map(idInName) : []);
+			// Other errors are only hidden, because a session may be in a directory that this command does not know.
+			errors = errors.filter(({ session }) => session === undefined || isWanted(session, projects, files));
 		} catch (error) {
 			if (!(error instanceof Error)) throw error;
 			unreachable = error.message;
@@ -73,17 +69,12 @@ export async function status(options) {
 /**
  * Whether a session still has to be pushed or pulled: it may have been deleted since it failed.
  * @param {string} session
- * @param {import("./store-connection.mjs").Connection} connection
- * @param {import("../index.js").SessionSync[]} syncs
- * @param {string[]} files every session file of this machine
+ * @param {Project[]} projects
+ * @param {Set<string>} files the ids in the names of all session files of this machine
  */
-async function isWanted(session, { store }, syncs, files) {
-	const { sessions, problems, deleted } = await store.list({ session });
-	if (deleted.length > 0) return false;
-	if (files.some((path) => idInName(path) === session)) return true;
-	const isHere = (await Promise.all(syncs.map((sync) => sync.local(session)))).flat().length > 0;
-	return isHere || (sessions.length + problems.length > 0 && !syncs.some((sync) => sync.isNoted(session)));
-}
+const isWanted = (session, projects, files) =>
+	projects.some(({ toPush, toPull }) => [...toPush, ...toPull].some((one) => one.session === session)) ||
+	(files.has(session) && !projects.some(({ deleted }) => deleted.includes(session)));
 
 /**
  * @param {import("../index.js").SessionSync} sync

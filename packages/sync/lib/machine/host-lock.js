@@ -14,8 +14,8 @@ const { agentDir, notesIn } = require("./places.js");
  * @typedef {<T>(name: string, work: () => Promise<T>) => Promise<T>} HostLock
  */
 
-const PAUSE_MS = 2;
-const LONGEST_PAUSE_MS = 50;
+/** The pause before the next try, on average. The owner usually writes and synchronises one file. */
+const PAUSE_MS = 5;
 /** How long a call waits for a lock, whose owner may wait for the store. */
 const LONGEST_WAIT_MS = 120_000;
 /**
@@ -49,15 +49,14 @@ function hostLock(scope, folder) {
  */
 async function withLock(pathOf, work) {
 	const end = performance.now() + LONGEST_WAIT_MS;
-	let release = tryLock(pathOf);
-	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+	let release;
+	while (!(release = tryLock(pathOf))) {
 		if (performance.now() > end)
 			throw new StoreError(
 				"unreachable",
 				`Another process of this machine has locked ${pathOf()} for two minutes: end it, or try again later`,
 			);
-		await pause(wait * (0.5 + Math.random()));
-		release = tryLock(pathOf);
+		await pause(PAUSE_MS * (0.5 + Math.random()));
 	}
 	try {
 		return await work();

@@ -7,7 +7,7 @@ const { expandHome, hasPassword, readAddress } = require("../base/address.js");
 const { StoreError } = require("../base/errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("../base/lines.js");
-const { quotedName } = require("../base/text.js");
+const { safeJson } = require("../base/text.js");
 const { findProject } = require("./project.js");
 const { secretIn } = require("./secrets.js");
 const { PARENT_FIELDS } = require("./session-file.js");
@@ -81,7 +81,7 @@ function readFile(path) {
 		if (!Object.hasOwn(CHECKS, name))
 			throw new StoreError(
 				"invalid",
-				`${path} has an unknown setting, ${quotedName(name)}; the settings are ${Object.keys(CHECKS).join(", ")}`,
+				`${path} has an unknown setting, ${safeJson(name.slice(0, 100))}; the settings are ${Object.keys(CHECKS).join(", ")}`,
 			);
 		const [isRight, expected] = CHECKS[/** @type {keyof Settings} */ (name)];
 		if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${expected}`);

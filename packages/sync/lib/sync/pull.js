@@ -16,6 +16,7 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("../machi
 
 /** @typedef {import("../index").LineStore} LineStore */
 /** @typedef {import("../machine/notes").Note} Note */
+/** @typedef {Pick<import("../index").PullResult, "added" | "problems">} PullReport */
 /**
  * @typedef {object} PullOptions
  * @property {LineStore} store
@@ -35,7 +36,7 @@ const NEWLINE = Buffer.from("\n");
 /**
  * Adds stored lines of a session to its file.
  * @param {PullOptions} options
- * @returns {Promise<import("../index").PullReport>}
+ * @returns {Promise<PullReport>}
  */
 async function pull(options) {
 	const report = (await tryPull(options)) ?? (await tryPull({ ...options, isChanged: true }));
@@ -50,7 +51,7 @@ async function pull(options) {
 /**
  * Undefined if lines were loaded that had to be redacted.
  * @param {PullOptions} options
- * @returns {Promise<import("../index").PullReport | undefined>}
+ * @returns {Promise<PullReport | undefined>}
  */
 async function tryPull(options) {
 	const { store, stored, isChanged, file, header, notes } = options;
@@ -158,7 +159,7 @@ function newestTime(lines) {
  * @param {PullOptions} options
  * @param {import("../index").Page} page
  * @param {import("pi-session-native").MergeReport | undefined} merged
- * @returns {Promise<import("../index").PullReport | undefined>}
+ * @returns {Promise<PullReport | undefined>}
  */
 async function done(options, page, merged) {
 	if (!merged) return undefined;
