@@ -10,7 +10,7 @@ import { root, scratch } from "../../support/scratch.js";
 const require = createRequire(import.meta.url);
 const { replaceFile } = require("../../../lib/shared/replace-file.js");
 const ofStores = require("../../../packages/sync/lib/base/replace-file.js");
-const { makePrivate, readSettings } = require("../../../packages/sync/lib/machine/settings.js");
+const { readSettings, setPrivate } = require("../../../packages/sync/lib/machine/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
 const { writeText } = await moduleOf("cli/files.mjs");
 
@@ -102,7 +102,7 @@ describe("what is refused twice is written all the same", () => {
 
 	test("a session that is marked as private", async () => {
 		const agent = scratch();
-		await makePrivate(agent, "a");
+		await setPrivate(agent, "a", true);
 		expect([readSettings(agent).private, calls()]).toEqual([["id:a"], 3]);
 	});
 

@@ -1,5 +1,7 @@
 // Replaces a file by another one, and makes the names in a folder outlive a power failure.
 const fs = require("node:fs");
+const { setTimeout: pause } = require("node:timers/promises");
+const { withFile } = require("./calls.js");
 
 /** Errors of Windows while another program, such as a virus scanner, has one of the two files open for a moment. */
 const IN_USE = new Set(["EPERM", "EACCES", "EBUSY"]);
@@ -25,7 +27,7 @@ exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
 				process.platform === "win32" && IN_USE.has(String(/** @type {NodeJS.ErrnoException} */ (error).code));
 			if (!isInUse || tries >= TRIES) throw error;
 		}
-		await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+		await pause(PAUSE_MS);
 	}
 	return false;
 };
@@ -37,12 +39,9 @@ exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
 exports.syncFolder = async (folder) => {
 	// Windows cannot open a folder as a file.
 	if (process.platform === "win32") return;
-	const handle = await fs.promises.open(folder);
-	try {
-		await handle.sync();
-	} catch (error) {
-		if (!UNSYNCED_FOLDERS.has(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
-	} finally {
-		await handle.close();
-	}
+	await withFile(fs.promises.open(folder), (handle) =>
+		handle.sync().catch((error) => {
+			if (!UNSYNCED_FOLDERS.has(error.code)) throw error;
+		}),
+	);
 };

@@ -44,6 +44,7 @@ class LogStore {
 	#records;
 	#redactions;
 	#reader;
+	#context;
 	#lock;
 	/** @type {Map<string, LastAppend>} */
 	#lastAppends = new Map();
@@ -65,19 +66,13 @@ class LogStore {
 		this.#lock = lock;
 		/** @readonly */
 		this.host = checkId(host, "host");
+		this.#context = { host, objects, records: this.#records, reader: this.#reader, redactions: this.#redactions };
 	}
 
 	/** @type {Store["append"]} */
 	async append(session, append) {
 		checkId(session, "session");
 		const given = new Map(checkAppend(session, append).map((line) => [checksumOf(line), line]));
-		const context = {
-			host: this.host,
-			objects: this.#objects,
-			records: this.#records,
-			reader: this.#reader,
-			redactions: this.#redactions,
-		};
 		await this.#records.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {
 			const before = this.#lastAppends.get(session);
@@ -89,7 +84,7 @@ class LogStore {
 				async (tries) => {
 					if (tries > 1) await pause(tries * 5 * Math.random());
 					const isNext = tries === 0 && before?.cursor === append.after;
-					return new LogWriter(context, session, append, given, isNext ? before : undefined).run();
+					return new LogWriter(this.#context, session, append, given, isNext ? before : undefined).run();
 				},
 			);
 			if (this.#lastAppends.size >= MAX_LAST_APPENDS) this.#lastAppends.clear();

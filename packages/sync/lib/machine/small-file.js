@@ -3,9 +3,9 @@
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname, join } = require("node:path");
-const { unlessAbsent, withFile } = require("../base/calls.js");
+const { isAbsence, unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError, messageOf } = require("../base/errors.js");
-const { isObject, parse } = require("../base/lines.js");
+const { parse } = require("../base/lines.js");
 const { replaceFile, syncFolder } = require("../base/replace-file.js");
 
 /** A thousand times the usual size of settings and notes. */
@@ -18,9 +18,6 @@ const OTHERS = 0o077;
 const ABANDONED_MS = 24 * 3600 * 1000;
 /** No other program has files with this beginning in pi's directory. */
 const DRAFT = ".pi-session-native-draft-";
-
-/** @param {unknown} error */
-const isAbsence = (error) => isObject(error) && (error.code === "ENOENT" || error.code === "ENOTDIR");
 
 /**
  * The bytes of a file; undefined if it is missing. It reads only the size in the file's status, which is 0 for endless
