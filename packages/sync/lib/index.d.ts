@@ -170,9 +170,9 @@ export interface LineStore {
 	list(filter?: ListFilter): Promise<SessionList>;
 	/**
 	 * Returns the line of a session's header, from the host that appended first; undefined if the store does not contain
-	 * the session. `stored` as for `load`.
+	 * the session.
 	 */
-	header(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
+	header(session: string): Promise<Buffer | undefined>;
 	/**
 	 * Removes a session and all its lines. The store remembers the deletion, so that nobody stores the session again.
 	 * Succeeds if the store does not contain the session.

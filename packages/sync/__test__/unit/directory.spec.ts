@@ -138,7 +138,7 @@ test("a directory of layout 4 is listed, loaded and appended to, with an old cur
 	expect(sessions).toMatchObject([
 		{ session: "shared", project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 },
 	]);
-	expect(await store.header("shared", sessions[0])).toEqual(header("shared"));
+	expect(await store.header("shared")).toEqual(header("shared"));
 	expect([deleted.map(({ session }) => session), problems, id]).toEqual([
 		["deleted"],
 		[],
@@ -366,7 +366,7 @@ test("lines that are not entries are named and skipped, and headers that lie, by
 	const reader = open(path, "reader");
 	const { sessions, problems } = await reader.list();
 	expect([sessions.map(({ session }) => session), problems]).toEqual([[SESSION, "s2", "s3"], []]);
-	const said = sessions.map((stored) => reader.header(stored.session, stored).then(String, ({ message }) => message));
+	const said = sessions.map((stored) => reader.header(stored.session).then(String, ({ message }) => message));
 	expect(await Promise.all(said)).toEqual([
 		String(header()),
 		`${headerFileOf("s2")}: the header belongs to session "${SESSION}"`,

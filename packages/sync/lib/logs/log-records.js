@@ -149,16 +149,15 @@ class LogRecords {
 		await this.#objects.create(headerPath(session), buffer(header));
 	}
 
-	/**
-	 * The header of a session, or its fault; neither if the session was deleted since the list.
-	 * @param {SessionListing} listing
-	 * @returns {Promise<{ header?: Buffer, fault?: string }>}
-	 */
-	async readHeader({ session, folder }) {
+	/** The header of a session; undefined if it is not stored. @param {string} session */
+	async readHeader(session) {
+		checkId(session, "session");
+		await this.prepareToRead();
 		const header = (await this.#objects.get(headerPath(session)))?.bytes;
-		if (header) return { header, fault: headerFault(header, session) };
-		const { deleted } = await this.listingOf(folder, session);
-		return deleted ? {} : { fault: "its header is missing" };
+		if (header === undefined && !(await this.findListing(session))?.hosts.size) return undefined;
+		const fault = header ? headerFault(header, session) : "its header is missing";
+		if (fault !== undefined) throw new StoreError("failed", `${headerPath(session)}: ${fault}`);
+		return header;
 	}
 }
 

@@ -7,16 +7,7 @@ const { StoreError, resetError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { checkAppend, checkProject, compareText, sha256 } = require("../base/lines.js");
 const { checksumOf } = require("./log-batches.js");
-const {
-	LINES,
-	deletedPath,
-	folderOf,
-	headerPath,
-	listingsOf,
-	movedIn,
-	movedPath,
-	projectPath,
-} = require("./log-names.js");
+const { LINES, deletedPath, folderOf, listingsOf, movedIn, movedPath, projectPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { LogReader } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
@@ -203,12 +194,8 @@ class LogStore {
 	}
 
 	/** @type {Store["header"]} */
-	async header(session, stored) {
-		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.findListing(session));
-		if (!listing || listing.hosts.size === 0) return undefined;
-		const { header, fault } = await this.#records.readHeader(listing);
-		if (fault !== undefined) throw new StoreError("failed", `${headerPath(session)}: ${fault}`);
-		return header;
+	async header(session) {
+		return this.#records.readHeader(session);
 	}
 
 	/** @type {Store["delete"]} */

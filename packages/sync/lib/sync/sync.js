@@ -160,7 +160,7 @@ class SessionSync {
 			if (typeof applied !== "number") throw applied;
 			let header;
 			if (report.isNew) {
-				const there = await store.header(session, stored);
+				const there = await store.header(session);
 				if (!there) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 				// A listed parent session is pulled later.
 				const parentOf = (/** @type {string} */ name) =>
