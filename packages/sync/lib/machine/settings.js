@@ -2,7 +2,7 @@
 //
 // An address may contain a password, so the file is refused if others may read it.
 const fs = require("node:fs");
-const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
+const { basename, dirname, isAbsolute, join, relative, resolve, sep } = require("node:path");
 const { expandHome, hasPassword, readAddress } = require("../base/address.js");
 const { StoreError } = require("../base/errors.js");
 const { hostLock } = require("./host-lock.js");
@@ -123,18 +123,11 @@ function spellings(path) {
  * @param {string} cwd
  */
 function pathBelow(dir, cwd) {
-	const ways = spellings(dir).flatMap((above) => {
-		const start = above.endsWith(sep) ? above : above + sep;
-		return spellings(cwd)
-			.filter((path) => (path + sep).startsWith(start))
-			.map((path) =>
-				path
-					.slice(start.length)
-					.split(sep)
-					.filter((part) => part !== ""),
-			);
-	});
-	return ways.sort((a, b) => a.length - b.length)[0];
+	return spellings(dir)
+		.flatMap((above) => spellings(cwd).map((path) => relative(above, path)))
+		.filter((path) => !isAbsolute(path) && path.split(sep)[0] !== "..")
+		.map((path) => path.split(sep).filter((part) => part !== ""))
+		.sort((a, b) => a.length - b.length)[0];
 }
 
 /**
