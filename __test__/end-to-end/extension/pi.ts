@@ -1,5 +1,4 @@
 // The reference pi with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
-import { spawn } from "node:child_process";
 import {
 	cpSync,
 	existsSync,
@@ -16,6 +15,7 @@ import { onTestFinished } from "vitest";
 import { type ScriptedStep, startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
+import { runProgram } from "../../support/cli.js";
 import { remove } from "../../support/remove.js";
 import { header, type Json, message, root, text, user } from "../../support/scratch.js";
 import { Terminal } from "../register/terminal.js";
@@ -102,20 +102,14 @@ export async function inTerminal(at: World, options: PiOptions = {}): Promise<Te
 }
 
 /** pi in print mode (or with `--mode json`), to its end. */
-export function print(
+export async function print(
 	at: World,
 	prompt: string,
 	options: PiOptions = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
 	const { command: program, args, cwd, env } = command(at, options, ["-p", prompt]);
-	return new Promise((resolve, reject) => {
-		const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 500_000 });
-		let [stdout, stderr] = ["", ""];
-		child.stdout.setEncoding("utf8").on("data", (data) => (stdout += data));
-		child.stderr.setEncoding("utf8").on("data", (data) => (stderr += data));
-		child.on("error", reject);
-		child.on("close", (code) => resolve({ code, stdout, stderr }));
-	});
+	const { code, out, err } = await runProgram(program, args, { cwd, env });
+	return { code, stdout: out, stderr: err };
 }
 
 /** pi in RPC mode. */

@@ -1,13 +1,14 @@
 // How a release is made: what may be tagged, what the packages say then, and how they are published, to a registry that
 // is a small server here.
-import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { caught, root } from "../../support/scratch.js";
+import { runProgram } from "../../support/cli.js";
+import { caught, root, scratch } from "../../support/scratch.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const { checkTag, stage } = (await import(join(root, "scripts/release.mjs"))) as {
@@ -15,12 +16,6 @@ const { checkTag, stage } = (await import(join(root, "scripts/release.mjs"))) as
 	stage(dir: string, addons: string, env?: Record<string, string>): void;
 };
 const { distTag } = (await import(join(root, "scripts/publish.mjs"))) as { distTag(version: string): string };
-
-function scratch(): string {
-	const dir = mkdtempSync(join(tmpdir(), "psn-release-"));
-	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-	return dir;
-}
 
 const write = (file: string, text: string): void => {
 	mkdirSync(dirname(file), { recursive: true });
@@ -98,13 +93,6 @@ describe("the packages of a release", () => {
 			});
 		}
 		expect(Object.keys(json(join(dir, "package.json")).optionalDependencies)).toHaveLength(8);
-	});
-
-	test("name none where none is known", () => {
-		const { dir, addons, manifests } = clone();
-		stage(dir, addons, {});
-		for (const file of manifests) expect(json(file)).not.toHaveProperty("repository");
-		expect(manifest).not.toHaveProperty("repository");
 	});
 
 	test("are not made while an addon is missing", () => {
@@ -194,15 +182,9 @@ describe("publishing", () => {
 		return join(dir, "packages");
 	}
 
-	function run(command: string, args: string[], env = process.env): Promise<{ code: number | null; output: string }> {
-		return new Promise((resolve, reject) => {
-			const child = spawn(command, args, { env, cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
-			let output = "";
-			for (const stream of [child.stdout, child.stderr])
-				stream.setEncoding("utf8").on("data", (text) => (output += text));
-			child.on("error", reject);
-			child.on("close", (code) => resolve({ code, output }));
-		});
+	async function run(command: string, args: string[], env = process.env) {
+		const { code, out, err } = await runProgram(command, args, { cwd: tmpdir(), env });
+		return { code, output: out + err };
 	}
 
 	const publish = (dir: string, { env }: Registry) =>
@@ -246,18 +228,6 @@ describe("publishing", () => {
 		expect(server.taken).toHaveLength(4);
 	});
 
-	test("gives a beta its own dist-tag, beside a release that is there", async () => {
-		const server = await registry();
-		for (const version of ["1.2.3", "1.3.0-beta.1"]) {
-			const { code, output } = await publish(await tarballs(version), server);
-			expect(code, output).toBe(0);
-		}
-		expect(server.taken.map(({ version, tags }) => [version, ...tags].join(" "))).toEqual([
-			...Array(4).fill("1.2.3 latest"),
-			...Array(4).fill("1.3.0-beta.1 beta"),
-		]);
-	});
-
 	test("stops where the registry does not answer, or a platform is missing", async () => {
 		const server = await registry();
 		const dir = await tarballs("1.2.3");
@@ -275,32 +245,5 @@ describe("publishing", () => {
 			"does not contain these platform packages: pi-session-native-win32-x64-msvc@1.2.3",
 		);
 		expect(server.taken).toEqual([]);
-	});
-});
-
-describe("the release workflow", () => {
-	const workflow = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
-	const jobs = new Map(
-		workflow
-			.slice(workflow.indexOf("\njobs:\n"))
-			.split(/^(?= {2}[\w-]+:$)/m)
-			.slice(1)
-			.map((text) => [/^ {2}([\w-]+):/.exec(text)?.[1] as string, text]),
-	);
-	const needs = (job: string): string[] =>
-		(/^ {4}needs: \[?(.*?)\]?$/m.exec(jobs.get(job) as string)?.[1] ?? "").split(", ").filter((one) => one !== "");
-
-	test("looks at the tag before all else, and publishes only what passed every test", () => {
-		const before = (job: string): string[] => needs(job).flatMap((one) => [one, ...before(one)]);
-		expect([...jobs.keys()].filter((job) => needs(job).length === 0)).toEqual(["check"]);
-		expect(new Set(before("publish"))).toEqual(new Set([...jobs.keys()].filter((job) => job !== "publish")));
-		expect(jobs.get("check")).toContain('node scripts/release.mjs --tag "$GITHUB_REF_NAME"');
-		expect(jobs.get("test")).toContain("- run: .ci/run\n");
-	});
-
-	test("gives its secret to the publishing job alone", () => {
-		for (const [name, text] of jobs)
-			expect([name, /secrets\.|id-token/.test(text)]).toEqual([name, name === "publish"]);
-		expect(jobs.get("publish")).toContain("startsWith(github.ref, 'refs/tags/')");
 	});
 });

@@ -1,25 +1,18 @@
 // A pi in a few lines: the layout of the published one (an unbundled `dist` beside a bundle), a session manager of its
 // own, and whatever a test changes about it. It says what it does on stdout.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
-import { onTestFinished } from "vitest";
 import { isolatedEnv, nodeBin, root } from "../../../scripts/demo/pi.mjs";
+
+export { scratch } from "../../support/scratch.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 /** This package, as its messages call it. */
 export const own = `${manifest.name} ${manifest.version}`;
 export const register = join(root, "register.mjs");
 export const piNative = join(root, "bin/pi-native.mjs");
-
-/** A directory of the running test's own, gone when the test is over. */
-export function scratch(): string {
-	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-register-")));
-	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-	return dir;
-}
 
 export function write(path: string, text: string, mode = 0o644): string {
 	mkdirSync(dirname(path), { recursive: true });

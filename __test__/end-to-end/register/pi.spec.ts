@@ -1,6 +1,5 @@
 // The published pi under the hook: started in each of its ways, and its extensions, which are loaded in a way of their
 // own (jiti).
-import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,6 +8,7 @@ import { DirectoryStore } from "../../../packages/sync/lib/index.js";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { startRpc } from "../../../scripts/demo/rpc-client.mjs";
+import { runProgram } from "../../support/cli.js";
 import { modeOf } from "../../support/scratch.js";
 import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
@@ -41,15 +41,9 @@ export default function (pi: any) {
 }
 `;
 
-function run(args: string[], cwd: string, env: Record<string, string>): Promise<Outcome> {
-	return new Promise((resolve, reject) => {
-		const child = spawn(pi.nodeBin, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 500_000 });
-		let [stdout, stderr] = ["", ""];
-		child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
-		child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-		child.on("error", reject);
-		child.on("close", (code) => resolve({ code, stdout, stderr }));
-	});
+async function run(args: string[], cwd: string, env: Record<string, string>): Promise<Outcome> {
+	const { code, out, err } = await runProgram(pi.nodeBin, args, { cwd, env });
+	return { code, stdout: out, stderr: err };
 }
 
 /** Runs a pi with the extension and one prompt; gives how it ended, and what the extension noted. */

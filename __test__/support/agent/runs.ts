@@ -1,5 +1,4 @@
 // One scenario, run twice: on the module under test and on pi's session manager, each in a home of its own.
-import { spawn } from "node:child_process";
 import {
 	existsSync,
 	mkdirSync,
@@ -16,14 +15,13 @@ import { expect } from "vitest";
 import { type ModelServer, type ScriptedStep, startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
+import { runProgram } from "../cli.js";
 import { remove } from "../remove.js";
 import { Normaliser } from "./normalise.js";
 
 if (!pi.isInstalled())
 	throw new Error("pi is not installed in scripts/reference: run `node scripts/reference/setup.mjs`");
 if (!existsSync(pi.moduleUnderTest)) throw new Error(`The module under test is not built: ${pi.moduleUnderTest}`);
-
-const HANG_GUARD_MS = 500_000;
 
 export interface Exit {
 	code: number | null;
@@ -170,18 +168,9 @@ export class Run {
 	}
 }
 
-function execute({ command, args, env }: pi.PiCommand, cwd: string, input: string): Promise<Exit> {
-	return new Promise((resolve, reject) => {
-		const child = spawn(command, args, { cwd, env, timeout: HANG_GUARD_MS });
-		let stdout = "";
-		let stderr = "";
-		child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
-		child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-		child.on("error", reject);
-		child.on("close", (code) => resolve({ code, stdout, stderr }));
-		child.stdin.on("error", () => {});
-		child.stdin.end(input);
-	});
+async function execute({ command, args, env }: pi.PiCommand, cwd: string, input: string): Promise<Exit> {
+	const { code, out, err } = await runProgram(command, args, { cwd, env, input });
+	return { code, stdout: out, stderr: err };
 }
 
 export interface Scenario {

@@ -1,6 +1,6 @@
 // Lines that were moved or changed under an open manager: entries and bodies are those that there are, or an error says
 // so.
-import { readdirSync, renameSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -17,20 +17,9 @@ import {
 	text,
 	user,
 } from "../../support/scratch.js";
+import { agrees, fileIds, long, replace } from "./files.js";
 
 const { SessionManager } = api;
-type Manager = ReturnType<typeof opened>["manager"];
-
-const long = (about: string): string => `${about} ${"all work ".repeat(90)}`;
-const fileIds = (file: string): unknown[] => jsonLines(file).map((one) => one.id);
-const replace = (file: string, content: string): void => {
-	writeFileSync(`${file}.new`, content);
-	renameSync(`${file}.new`, file);
-};
-/** What the manager says is what a manager says that opens the file now. */
-const agrees = (manager: Manager, file: string): void => {
-	expect(JSON.stringify(manager.getEntries())).toBe(JSON.stringify(SessionManager.open(file).getEntries()));
-};
 
 describe("bodies of entries that were handed out and not yet looked at", () => {
 	const names = ["a", "b", "c", "d", "e"];

@@ -1,18 +1,6 @@
 // The file changes under an open manager (docs/durability.md): nothing of ours or theirs is overwritten, entries stay
 // the objects they were, and the manager can say what happened.
-import {
-	appendFileSync,
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	statSync,
-	truncateSync,
-	utimesSync,
-	writeFileSync,
-} from "node:fs";
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -25,18 +13,16 @@ import {
 	message,
 	modeOf,
 	opened,
-	read,
 	scratch,
 	text,
 	user,
 	writeSession,
 } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
+import { kinds, replace } from "./files.js";
 
 const { SessionManager } = api;
 const begun = () => opened([message("a", null, user("one")), message("b", "a", user("two"))]);
-const kinds = (manager: ReturnType<typeof begun>["manager"]): string[] =>
-	manager.getDiagnostics().foreignChanges.map(({ kind }) => kind);
 
 test("grown: their lines come in at the next append, and by reload; our leaf stays; objects stay", () => {
 	const { manager, file } = begun();
@@ -59,28 +45,6 @@ test("grown: their lines come in at the next append, and by reload; our leaf sta
 });
 
 describe("deleted or renamed away: written again, whole, with its header", () => {
-	testWith("modes")("deleted, noticed by the next append", () => {
-		const { manager, file } = begun();
-		const own = manager.appendCustomEntry("x", { kept: true });
-		const before = read(file);
-		chmodSync(file, 0o640);
-		rmSync(file);
-		const id = manager.appendMessage(user("after"));
-		expect(read(file).startsWith(before)).toBe(true);
-		expect(jsonLines(file).map((one) => one.id)).toEqual(["s-1", "a", "b", own, id]);
-		expect(modeOf(file)).toBe(0o640);
-		expect(kinds(manager)).toEqual(["deleted"]);
-	});
-
-	testWith("modes")("deleted with its directory", () => {
-		const { manager, file } = begun();
-		manager.appendCustomEntry("x");
-		rmSync(dirname(file), { recursive: true });
-		manager.appendCustomEntry("y");
-		expect(linesOf(file)).toHaveLength(5);
-		expect(modeOf(dirname(file))).toBe(0o700);
-	});
-
 	// Regression: a viewer that was closed brought back the session that its user had deleted.
 	test("a viewer that is closed does not bring back the session that its user deleted", () => {
 		const { manager, file } = opened([message("a", null)]);
@@ -115,28 +79,9 @@ describe("deleted or renamed away: written again, whole, with its header", () =>
 		// What is in memory can be written to a new session.
 		expect(linesOf(manager.createBranchedSession(manager.getLeafId() as string) as string)).toHaveLength(4);
 	});
-
-	test("renamed away, noticed by reload and by flush", () => {
-		for (const notice of ["reload", "flush"] as const) {
-			const { manager, file } = begun();
-			manager.appendCustomEntry("x");
-			renameSync(file, `${file}.away`);
-			manager[notice]();
-			expect(read(file)).toBe(read(`${file}.away`));
-			manager.appendCustomEntry("y");
-			expect(linesOf(file)).toHaveLength(5);
-			expect(linesOf(`${file}.away`)).toHaveLength(4);
-			expect(kinds(manager)).toEqual(["renamed"]);
-		}
-	});
 });
 
 describe("replaced or cut", () => {
-	const replace = (file: string, content: string): void => {
-		writeFileSync(`${file}.new`, content);
-		renameSync(`${file}.new`, file);
-	};
-
 	test("by the same session: adopted, ours added, objects the same", () => {
 		const { manager, file } = begun();
 		const own = manager.appendMessage(user("ours"));
@@ -165,48 +110,6 @@ describe("replaced or cut", () => {
 		expect(a.message.content).toBe(large);
 		expect((manager.getEntry("b") as any).message.content).toBe(`${large}!`);
 		expect(manager.getEntry("a")).toBeUndefined();
-	});
-
-	test("by another session, by something else: an error, nothing written, and all goes on once it is gone", () => {
-		for (const content of [text([header({ id: "other" })]), "no session", "{}\n"]) {
-			const { manager, file } = begun();
-			manager.appendCustomEntry("x");
-			replace(file, content);
-			for (const call of [() => manager.appendMessage(user("y")), () => manager.reload(), () => manager.flush()]) {
-				expect(caught(call).message).toContain(file);
-			}
-			expect(read(file)).toBe(content);
-			expect(manager.getEntryCount()).toBe(3);
-			rmSync(file);
-			manager.appendMessage(user("y"));
-			expect(linesOf(file)).toHaveLength(5);
-		}
-	});
-
-	test("cut at the end: adopted, and what is appended hangs from what is left", () => {
-		const { manager, file } = begun();
-		manager.appendMessage(user("gone"));
-		truncateSync(file, text([header(), message("a", null, user("one"))]).length);
-		const id = manager.appendMessage(user("after"));
-		expect(jsonLines(file).map((one) => [one.id, one.parentId])).toEqual([
-			["s-1", undefined],
-			["a", null],
-			[id, "a"],
-		]);
-		expect(ids(manager.getEntries())).toEqual(["a", id]);
-		expect(kinds(manager)).toEqual(["truncated"]);
-	});
-
-	test("emptied: an error, and nothing is written there", () => {
-		const { manager, file } = begun();
-		manager.appendMessage(user("ours"));
-		truncateSync(file, 0);
-		expect(caught(() => manager.appendMessage(user("after")))).toMatchObject({
-			code: "ERR_SESSION_DELETED",
-			path: file,
-		});
-		expect(read(file)).toBe("");
-		expect(manager.getEntryCount()).toBe(3);
 	});
 });
 
@@ -250,15 +153,7 @@ test("flush and close leave a manager usable; a session without a file stays wit
 	for (const call of ["flush", "close", "reload"] as const) SessionManager.inMemory("/x")[call]();
 });
 
-testWith("modes")("private by default: files 0600, directories 0700, modes that are there stay", () => {
-	const dir = join(scratch(), "new", "dir");
-	const manager = SessionManager.create("/somewhere", dir);
-	manager.appendMessage(user());
-	const file = manager.getSessionFile() as string;
-	const branch = manager.createBranchedSession(manager.getLeafId() as string) as string;
-	const fork = SessionManager.forkFrom(file, "/elsewhere", join(dir, "forks")).getSessionFile() as string;
-	expect([file, branch, fork].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
-	expect([dirname(dir), dir, join(dir, "forks")].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+testWith("modes")("a migration and a repair keep the mode, and their backups have it", () => {
 	const old = writeSession(scratch(), [
 		{ type: "session", id: "old" },
 		{ type: "message", message: user() },

@@ -30,25 +30,15 @@ import {
 	user,
 } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
+import { agrees, fileIds, kinds, long, replace } from "./files.js";
 
 const { SessionManager } = api;
 type Manager = ReturnType<typeof opened>["manager"];
 
 /** Longer than the time in which an append looks at no more than the file's length. */
 const SPACED = 40;
-const long = (about: string): string => `${about} ${"all work ".repeat(90)}`;
 const chain = (...names: string[]): any[] =>
 	names.map((name, at) => message(name, at === 0 ? null : names[at - 1], user(name)));
-const fileIds = (file: string): unknown[] => jsonLines(file).map((one) => one.id);
-const kinds = (manager: Manager): string[] => manager.getDiagnostics().foreignChanges.map(({ kind }) => kind);
-const replace = (file: string, content: string): void => {
-	writeFileSync(`${file}.new`, content);
-	renameSync(`${file}.new`, file);
-};
-/** What the manager says is what a manager says that opens the file now. */
-const agrees = (manager: Manager, file: string): void => {
-	expect(JSON.stringify(manager.getEntries())).toBe(JSON.stringify(SessionManager.open(file).getEntries()));
-};
 
 describe("closed, and another file at the path", () => {
 	test("one that got the same inode and is another session's is not written to", () => {

@@ -1,28 +1,19 @@
 // Entries that were handed out, changed and then copied to a session of their own; and appends whose own code moves the
 // manager. Each test is named after what happened.
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { scratch } from "../../support/scratch.js";
+import { entry, header, type Json, scratch, user, writeSession } from "../../support/scratch.js";
 import { openLazy, Reference, waits } from "./support.js";
 
 const long = (word: string) => [{ type: "text", text: `${word} `.repeat(600) }];
-function file(): string {
-	const lines = [
-		{ type: "session", version: 3, id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/work" },
-		...["a", "b"].map((id, at) => ({
-			type: "message",
-			id,
-			parentId: at === 0 ? null : "a",
-			timestamp: "2025-01-01T00:00:00.000Z",
-			message: { role: "user", content: long(id), timestamp: 1 },
-		})),
-	];
-	const path = join(scratch(), "s.jsonl");
-	writeFileSync(path, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
-	return path;
-}
+const said = (content: unknown): Json => ({ message: user(content, { timestamp: 1 }) });
+const lineOf = (id: string, parentId: string | null, more: Json): Json => entry("message", id, parentId, more);
+const written = (path: string, lines: Json[]): string =>
+	writeSession(dirname(path), [header(), ...lines], basename(path));
+const file = (): string =>
+	written(join(scratch(), "s.jsonl"), [lineOf("a", null, said(long("a"))), lineOf("b", "a", said(long("b")))]);
 
 function branchedAfter(change: (message: any, other: any, entry: any) => void): void {
 	const manager = openLazy(file());
@@ -100,27 +91,11 @@ for (const way of ["toJSON", "getter"]) {
 	});
 }
 
-// What a review found, each test named after what happened.
-
-const lineOf = (id: string, parentId: string | null, more: object): object => ({
-	type: "message",
-	id,
-	parentId,
-	timestamp: "2025-01-01T00:00:00.000Z",
-	...more,
-});
-const said = (content: unknown): object => ({ message: { role: "user", content, timestamp: 1 } });
-function written(path: string, lines: object[]): string {
-	const head = { type: "session", version: 3, id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/work" };
-	writeFileSync(path, `${[head, ...lines].map((line) => JSON.stringify(line)).join("\n")}\n`);
-	return path;
-}
-
 // Regression: a branch wrote a cut line of a message that had become longer where it stands.
 test("a branch writes no cut line of a message that became longer where it stands", () => {
 	for (const more of ["?", "??", " and more"]) {
 		for (const label of [false, true]) {
-			const lines = (text: string): object[] => [
+			const lines = (text: string): Json[] => [
 				lineOf("a", null, said("hello")),
 				...(label ? [{ ...lineOf("l", "a", {}), type: "label", targetId: "a", label: "here" }] : []),
 				lineOf("b", label ? "l" : "a", { message: { role: "assistant", content: text, timestamp: 2 } }),
@@ -241,7 +216,7 @@ test("a second branch reads no body, and what was handed out does not need the f
 // Regression: they were errors.
 test("the name, and a compaction, take in a file's change, as everything else does", () => {
 	const info = { type: "session_info", id: "n", parentId: "b", timestamp: "2025-01-01T00:00:00.000Z", name: "called" };
-	const of = (text: string): object[] => [
+	const of = (text: string): Json[] => [
 		lineOf("a", null, said(text)),
 		lineOf("b", "a", { message: { role: "system", content: "be" } }),
 		info,
