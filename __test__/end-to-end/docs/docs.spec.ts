@@ -82,7 +82,7 @@ describe("commands", () => {
 	});
 });
 
-test("commands in the text name scripts, files, options, cases and runtimes that are there", () => {
+test("scripts, files and options in the text exist", () => {
 	const spans = pages.flatMap((page) => {
 		const prose = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
 		return [
@@ -130,7 +130,7 @@ describe("pages", () => {
 		}
 	});
 
-	test("the page on the API names every value that is exported and every method of the class", () => {
+	test("the page on the API names every export and method", () => {
 		const functions = (holder: object): string[] =>
 			Object.getOwnPropertyNames(holder).filter(
 				(name) =>
@@ -145,7 +145,7 @@ describe("pages", () => {
 		expect(text).toContain("`CURRENT_SESSION_VERSION`");
 	});
 
-	test("the file format's page shows every kind of entry and every role", () => {
+	test("the file format's page shows every kind and role", () => {
 		const shown = new Set<string>();
 		for (const block of blocksOf("docs/file-format.md").filter(({ language }) => language === "jsonl")) {
 			for (const line of block.code.trimEnd().split("\n")) {
@@ -202,7 +202,7 @@ describe("pages", () => {
 		expect(missing).toEqual([]);
 	});
 
-	test("the page of environment variables has each of pi's and of this package's that the sources read, and no other", () => {
+	test("the page of environment variables has each that is read", () => {
 		const variables = (text: string): string[] => [...new Set(text.match(/\bPI_[A-Z]+(?:_[A-Z]+)*\b/g))].sort();
 		const sources = ["crates/session-core/src", "src", "lib", "bin", "register.mjs"]
 			.flatMap((path) => filesBelow(join(root, path)))
@@ -211,7 +211,7 @@ describe("pages", () => {
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
 	});
 
-	test("the page on moving over names every member of the class and every function that pi does not have, and no other", async () => {
+	test("the page on moving over names each addition to pi", async () => {
 		const [pi, ours] = [await loadReference(), await loadSubject()] as const;
 		const functionsOf = (holder: object): string[] =>
 			Object.getOwnPropertyNames(holder).filter(
@@ -289,7 +289,7 @@ describe("index.d.ts", () => {
 		.map(([, comment, name]) => ({ name: name as string, comment: comment ?? "" }))
 		.filter(({ name }) => name !== "__napiBindingTarget");
 
-	test("has a description and an example for every export and every method", () => {
+	test("describes every export and method, with an example", () => {
 		expect(documented.length).toBeGreaterThan(100);
 		expect(
 			documented.filter(({ comment }) => !/\w{3}/.test(comment.split("@")[0] ?? "")).map(({ name }) => name),
@@ -301,7 +301,7 @@ describe("index.d.ts", () => {
 		).toEqual([]);
 	});
 
-	test("says of every number and every date what it counts, and in what", () => {
+	test("describes every number and every date", () => {
 		const source = ts.createSourceFile("index.d.ts", declarations, ts.ScriptTarget.Latest);
 		const silent: string[] = [];
 		let numbers = 0;

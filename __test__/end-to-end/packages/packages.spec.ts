@@ -158,7 +158,7 @@ async function project(name: string, ...packages: string[]): Promise<string> {
 }
 
 describe("the platform packages", () => {
-	test("are one for each of napi's targets, of the main package's version", () => {
+	test("are one for each target, of the same version", () => {
 		expect(readdirSync(join(root, "npm")).sort()).toEqual(platforms.slice().sort());
 		expect(platforms).toHaveLength(8);
 		for (const target of targets) {
@@ -183,7 +183,7 @@ describe("the platform packages", () => {
 		for (const name of platforms) expect(loader).toContain(`require('pi-session-native-${name}')`);
 	});
 
-	test("hold the addon and the licenses of what it is compiled from, nothing else", () => {
+	test("contain the addon and its licenses", () => {
 		const addon = `pi-session-native.${here}.node`;
 		expect(platform.files).toEqual(["LICENSE", "README.md", "THIRD_PARTY_NOTICES.md", "package.json", addon]);
 	});
@@ -203,14 +203,14 @@ test("the contributor's page names each command of CI", () => {
 });
 
 describe("the main package", () => {
-	test("names every platform package as an optional dependency of exactly its version, once it is published", () => {
+	test("depends on every platform package once it is published", () => {
 		const wanted = Object.fromEntries(platforms.map((name) => [`pi-session-native-${name}`, manifest.version]));
 		expect(JSON.parse(readFileSync(join(clone, "package.json"), "utf8")).optionalDependencies).toEqual(wanted);
 		// In a clone it would have npm ask for packages that nobody has published, or that somebody else has.
 		expect(manifest.optionalDependencies).toBeUndefined();
 	});
 
-	test("holds what its manifest leads to, and no sources, tests or addons", () => {
+	test("contains what its manifest names, and no sources", () => {
 		const led = [
 			manifest.main,
 			manifest.types,
@@ -232,7 +232,7 @@ describe("installed in an empty project, without Rust on the path,", () => {
 	});
 	const node = (...args: string[]) => run("node", args, dir);
 
-	test("nothing compiles it, and npm passes over the platforms that it cannot get", async () => {
+	test("nothing compiles it, and other platforms are skipped", async () => {
 		for (const tool of ["cargo", "rustc", "cc"]) {
 			expect((await run("sh", ["-c", `command -v ${tool}`], dir)).code, tool).not.toBe(0);
 		}
@@ -305,7 +305,7 @@ describe("installed in an empty project, without Rust on the path,", () => {
 	});
 });
 
-test("a dry run of a release packs the main package, pi-session-sync and those of the platforms that were built, and they work from its folder", async () => {
+test("a dry run of a release packs packages that work", async () => {
 	const [addons, folder] = [join(scratch, "built"), join(scratch, "dry-run")];
 	// One runs here; the other stands in for one that was built for another platform.
 	const built = [here, platforms.find((name) => name !== here) as string];
@@ -337,7 +337,7 @@ test("a dry run of a release packs the main package, pi-session-sync and those o
 	expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8"))).toEqual(manifest);
 });
 
-test("beside any release of pi it is installed, and pi not for its sake", async () => {
+test("it installs beside any pi, and installs none", async () => {
 	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
 	const name = "@earendil-works/pi-coding-agent";
 	expect(manifest.peerDependencies[name]).toBe("*");
@@ -361,14 +361,14 @@ describe("pi-session-sync, installed beside it,", () => {
 		dir = await project("with-sync", ...packages, ...dependencies, ...syncDependencies);
 	});
 
-	test("has a license and what its manifest leads to, and no tests", () => {
+	test("contains its license and what its manifest names", () => {
 		for (const path of ["LICENSE", "README.md", "bin/pi-sync.mjs", "lib/index.d.ts", "lib/extension/index.mjs"])
 			expect(sync.files).toContain(path);
 		for (const path of sync.files) expect(path).not.toMatch(/__test__|\.spec\./);
 		expect(syncManifest.dependencies[manifest.name]).toBe(`^${manifest.version}`);
 	});
 
-	test("its command pushes a session to a directory, and lists it there", async () => {
+	test("its command pushes a session to a directory", async () => {
 		const command = (...args: string[]) => run("node", [join(dir, "node_modules/.bin/pi-sync"), ...args], dir);
 		expect(await command("--help")).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("pi-sync") });
 		const begin = `const { SessionManager } = require("pi-session-native");
@@ -394,7 +394,7 @@ describe("pi-session-sync, installed beside it,", () => {
 	});
 });
 
-test("without its platform's package it installs, and says what is missing when it is loaded", async () => {
+test("without its platform's package it names what is missing", async () => {
 	const dir = await project("alone", main.tarball, ...dependencies);
 	expect(asked).toContain(`pi-session-native-${here}`);
 	const { code, stderr } = await run("node", ["-e", `require("pi-session-native")`], dir);

@@ -40,7 +40,7 @@ function clone(): { dir: string; addons: string; manifests: string[] } {
 	};
 }
 
-test("a tag is of the version of every manifest, and the changelog has a section on it", () => {
+test("a tag matches every manifest and the changelog", () => {
 	const { dir, manifests } = clone();
 	const { version } = manifest;
 	write(join(dir, "CHANGELOG.md"), `# Changelog\n\n## ${version}\n`);
@@ -73,7 +73,7 @@ test("a tag with another version in Cargo.toml is refused", () => {
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${crate} says undefined`);
 });
 
-test("the notices are those of the crates that are compiled in: node scripts/notices.mjs", () => {
+test("the notices are fresh: node scripts/notices.mjs", () => {
 	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/notices.mjs"), "--check"], {
 		encoding: "utf8",
 	});
@@ -191,7 +191,7 @@ describe("publishing", () => {
 		run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
 
 	// Regression: a release that stopped half way could not be run again.
-	test("goes on when it is run again: what is published is skipped, pi-session-sync comes last, and before it the main package", async () => {
+	test("continues in order when it is run again", async () => {
 		const server = await registry();
 		const dir = await tarballs("1.2.3");
 		server.failing.add("pi-session-native-win32-x64-msvc");
@@ -228,7 +228,7 @@ describe("publishing", () => {
 		expect(server.taken).toHaveLength(4);
 	});
 
-	test("stops where the registry does not answer, or a platform is missing", async () => {
+	test("stops if the registry fails or a platform is missing", async () => {
 		const server = await registry();
 		const dir = await tarballs("1.2.3");
 		server.down = true;

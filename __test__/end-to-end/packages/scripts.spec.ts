@@ -18,7 +18,7 @@ function after(dir: string, code: string, script: string): string {
 }
 
 // Regression: on Windows npm was started without a shell, which alone can start it.
-test("on Windows npm is started by a shell, which alone can start it", () => {
+test("on Windows npm is started by a shell", () => {
 	const dir = scratch();
 	mkdirSync(join(dir, "scripts"));
 	mkdirSync(join(dir, "node_modules"));
@@ -42,7 +42,7 @@ test("on Windows npm is started by a shell, which alone can start it", () => {
 });
 
 // Regression: the smoke test removed a directory with files of its own open in it, which Windows refuses.
-test("the smoke test closes its files before it removes their directory", () => {
+test("the smoke test closes its files before removing them", () => {
 	const asks = `const fs = require("node:fs");
 		const { rmSync } = fs;
 		fs.rmSync = (path, options) => {
@@ -55,7 +55,7 @@ test("the smoke test closes its files before it removes their directory", () => 
 });
 
 // Regression: a number of kills that was none meant no kills, all found.
-test("an option of a script that is no number is refused", () => {
+test("a number that is none is refused", () => {
 	for (const [script, option, value, said] of [
 		["scripts/kills", "kills", "x", "a number of at least 1"],
 		["scripts/kills", "kills", "0", "a number of at least 1"],
@@ -83,7 +83,7 @@ test("an option of a script that is no number is refused", () => {
 });
 
 // Regression: a script that was given an option it has not said so in a stack of its own lines alone.
-test("an option that a script does not have is refused in a line", () => {
+test("an unknown option is refused in one line", () => {
 	for (const name of [
 		"bench/run",
 		"bench/generate",
@@ -109,7 +109,7 @@ interface Report {
 const report = (): Promise<Report> => import(pathToFileURL(join(root, "scripts/report.mjs")).href) as Promise<Report>;
 
 // Regression: what failed before or after the tests of a file was not named.
-test("what fails before or after the tests of a file is named; each failure says how to repeat it", async () => {
+test("each failure is named with its command", async () => {
 	const { reported } = await report();
 	const file = (
 		name: string,
@@ -213,7 +213,7 @@ test("what fails before or after the tests of a file is named; each failure says
 });
 
 // Regression: tests of the core that crashed or never ended were not told from a build that failed.
-test("tests of the core that crash or never end are told from a build that fails", async () => {
+test("a crash of the core's tests is no failed build", async () => {
 	const { reportedByCargo } = await report();
 	const crash =
 		"test core::a ... ok\nerror: test failed, to rerun pass `--lib`\n\nCaused by:\n  process didn't exit successfully: `target/debug/deps/x-1 --test-threads=8` (signal: 6, SIGABRT: process abort signal)\n";
@@ -236,7 +236,7 @@ test("tests of the core that crash or never end are told from a build that fails
 
 // Regression: of tests that were killed because one hung, those that had passed did not count, and a build that failed
 // had no failure.
-test("tests of the core that passed count when the others are killed; a step that fails without a test has failed", async () => {
+test("passed tests count if others are killed", async () => {
 	const { reportedByCargo, compared } = await report();
 	const killed = reportedByCargo(
 		1,
@@ -261,7 +261,7 @@ test("tests of the core that passed count when the others are killed; a step tha
 
 // Regression: the registry of a new wine prefix was lost when its first program ended within 30 seconds, and the prefix
 // counted as ready.
-test("a part of the setup that does not work is made again", async () => {
+test("a part of the setup that fails is made again", async () => {
 	const { once } = await import(join(root, "scripts/platforms/once.mjs"));
 	const dir = scratch();
 	const made: string[] = [];

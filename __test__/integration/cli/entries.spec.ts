@@ -1,59 +1,40 @@
-// What an entry says, as `show`, the exports and previews show it.
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+// What an entry says, as `show` and `tree` print it.
 import { expect, test } from "vitest";
-import { root } from "../../support/scratch.js";
+import { good, put, world } from "../../support/cli.js";
+import { message } from "../../support/scratch.js";
 
-const { partsOf, preview } = await import(pathToFileURL(join(root, "lib/shared/entries.mjs")).href);
-const said = (message: unknown) => ({ type: "message", id: "a", parentId: null, message });
+const result = (id: string, parent: string | null, nestedCalls: unknown, text = "done") =>
+	message(id, parent, { role: "toolResult", toolName: "script", content: [{ type: "text", text }], nestedCalls });
 
-// Regression: they were left out.
-test("a tool's calls of other tools are shown before what it gave back", () => {
+// Regression: they were left out, and one that failed without an error was shown like one that succeeded.
+test("a tool's calls of other tools are shown before its output", async () => {
+	const at = world();
 	const calls = [
 		{ id: "1", name: "read", arguments: { path: "pear" }, status: "ok", durationMs: 3 },
 		{ id: "2", name: "write", argumentsBytes: 70_000, status: "unfinished" },
 		{ id: "3", name: "run", arguments: {}, status: "error", error: "no such file" },
 		null,
+		{ id: "4", name: "run", status: "error" },
+		{ id: "5", name: "run", status: "unfinished", error: "stopped" },
 	];
-	const entry = said({
-		role: "toolResult",
-		toolName: "script",
-		content: [{ type: "text", text: "done" }],
-		nestedCalls: { calls, complete: false },
-		isError: false,
-	});
-	expect(partsOf(entry)).toEqual([
-		{ kind: "call", title: "read", text: '{"path":"pear"}', failed: false },
-		{ kind: "call", title: "write", text: "(70000 bytes)", failed: false },
-		{ kind: "note", text: "(write did not finish)" },
-		{ kind: "call", title: "run", text: "{}", failed: true },
-		{ kind: "output", title: "run", text: "no such file", failed: true },
-		{ kind: "call", title: "", text: "", failed: false },
-		{ kind: "output", title: "script", text: "done", failed: false },
-	]);
-	expect(preview(entry)).toContain('→ read({"path":"pear"})');
-	for (const nestedCalls of [null, 7, {}, { calls: "x" }])
-		expect(partsOf(said({ role: "toolResult", toolName: "x", content: [], nestedCalls }))).toEqual([]);
+	put(at, "s-calls", [result("a", null, { calls, complete: false }), message("b", "a")]);
+	expect(await good(at, ["show"])).toContain(
+		[
+			...['→ read {"path":"pear"}', "→ write (70000 bytes)", "(write did not finish)"],
+			...["→ run {}", "← run failed", "  no such file", "→", "→ run", "(run failed)"],
+			...["→ run", "← run", "  stopped", "(run did not finish)", "← script", "  done", ""],
+		].join("\n"),
+	);
+	expect(await good(at, ["tree", "--limit", "all"])).toContain('→ read({"path":"pear"})');
+	for (const [n, odd] of [null, 7, {}, { calls: "x" }].entries()) {
+		const path = put(at, `s-${n}`, [result("a", null, odd)]);
+		expect(await good(at, ["show", path])).toMatch(/^toolResult a .*Z\n← script\n {2}done\n/m);
+	}
 });
 
-// Regression: such a call was shown like one that succeeded.
-test("a nested call that failed without an error, or did not finish, is said to have", () => {
-	const nested = (call: object) =>
-		partsOf(
-			said({ role: "toolResult", toolName: "x", content: [], nestedCalls: { calls: [{ name: "run", ...call }] } }),
-		)
-			.slice(1)
-			.map(({ text }: { text: string }) => text);
-	expect(nested({ status: "ok" })).toEqual([]);
-	expect(nested({ status: "error" })).toEqual(["(run failed)"]);
-	expect(nested({ status: "error", error: "no such file" })).toEqual(["no such file"]);
-	expect(nested({ status: "unfinished" })).toEqual(["(run did not finish)"]);
-	expect(nested({ status: "unfinished", error: "stopped" })).toEqual(["stopped", "(run did not finish)"]);
-});
-
-test("arguments that are no JSON are shown as the model gave them", () => {
-	const block = { type: "toolCall", id: "c", name: "read", arguments: {}, argumentsError: 'not JSON: {"path' };
-	expect(partsOf(said({ role: "assistant", content: [block] }))).toEqual([
-		{ kind: "call", title: "read", text: 'not JSON: {"path', failed: true },
-	]);
+test("arguments that are no JSON are shown as the model gave them", async () => {
+	const at = world();
+	const call = { type: "toolCall", id: "c", name: "read", arguments: {}, argumentsError: 'not JSON: {"path' };
+	put(at, "s-odd", [message("a", null, { role: "assistant", content: [call] })]);
+	expect(await good(at, ["show"])).toContain('→ read not JSON: {"path\n');
 });

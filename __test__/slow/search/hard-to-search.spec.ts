@@ -37,7 +37,7 @@ test("a search on a full disk settles", async () => {
 });
 
 // Regression: a search among files that kept changing never settled, and its process ended before.
-test("a search among files that keep changing settles, and keeps its process alive until then", async () => {
+test("a search among changing files keeps its process alive", async () => {
 	const at = agentDir();
 	await tick();
 	const source = `
@@ -82,7 +82,7 @@ test("no hit holds a copy of its session's first message", async () => {
 	expect(peakMB).toBeLessThan(1_000);
 });
 
-test("a text of 80 MB is found at its beginning and its end, and takes some times its size of memory", async () => {
+test("a text of 80 MB is found with bounded memory", async () => {
 	const at = agentDir(0);
 	const giant = `needle ${"many words ".repeat(80 * 95_000)} straw`;
 	writeSession(
@@ -205,7 +205,7 @@ test("sessions after a large one wait for it", async () => {
 	await settled(at);
 });
 
-test("sessions are searched while their files are appended to, replaced, truncated and deleted", async () => {
+test("sessions are searched while their files change", async () => {
 	const at = agentDir(24);
 	const file = (n: number) => join(n % 4 === 3 ? at.other : at.dir, `${n}.jsonl`);
 	const line = `${JSON.stringify(message("more", "c", user("question again")))}\n`;
@@ -255,7 +255,7 @@ test("ten thousand sessions are searched, the newest first", async () => {
 	}
 });
 
-test("a query of signs alone finds them, newest first, and can be aborted", async () => {
+test("a query of signs alone can be aborted", async () => {
 	const at = agentDir();
 	writeSession(at.dir, [header({ id: "signs" }), message("m", null, user("a => b; {x} && y"))], "signs.jsonl");
 	await tick();
@@ -270,7 +270,7 @@ test("a query of signs alone finds them, newest first, and can be aborted", asyn
 });
 
 // Regression: a query of thousands of terms took seconds for each thousand, deaf to its signal.
-test("a query of thousands of terms is answered in time, and can be aborted", async () => {
+test("a query of thousands of terms can be aborted", async () => {
 	const at = agentDir();
 	const many = Array.from({ length: 5_000 }, (_, n) => `w${n}`);
 	writeSession(at.dir, [header({ id: "many" }), message("m", null, user(many.join(" ")))], "many.jsonl");

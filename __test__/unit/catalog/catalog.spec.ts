@@ -255,19 +255,6 @@ describe("allMessagesText", () => {
 		expect(set.allMessagesText).toBe("mine");
 	});
 
-	test("is what was listed, or empty if the file does not have it any more", async () => {
-		const at = agentDir(4);
-		await tick();
-		const list = await SessionManager.list("/project");
-		expect(list).toHaveLength(3);
-		appendFileSync(join(at.dir, "0.jsonl"), `${JSON.stringify(message("z", null, user("later")))}\n`);
-		rmSync(join(at.dir, "1.jsonl"));
-		session(at.dir, 90);
-		writeFileSync(join(at.dir, "2.jsonl"), readFileSync(join(at.dir, "90.jsonl")));
-		const got = new Map(list.map((info) => [info.id, info.allMessagesText]));
-		expect([0, 1, 2].map((n) => got.get(`s-${n}`))).toEqual(["question 0 answer 0", "", ""]);
-	});
-
 	test("is that of now when a file grows, with a last line that has no newline too", async () => {
 		const at = agentDir(1);
 		const path = join(at.dir, "0.jsonl");

@@ -38,7 +38,7 @@ const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 const more = (id: string) => line(message(id, "c", user(`more ${id}`, { timestamp: Date.UTC(2026, 0, 1) })));
 
 describe("the list is pi's", () => {
-	test("after appends within a tick of the clock, to files just listed", () =>
+	test("after appends within a tick of the clock", () =>
 		after(async ({ dir }) => {
 			for (let n = 0; n < 6; n++) {
 				appendFileSync(join(dir, "0.jsonl"), more(`x${n}`));
@@ -57,7 +57,7 @@ describe("the list is pi's", () => {
 
 	test("after a whole project went away", () => after(({ other }) => rmSync(other, { recursive: true })));
 
-	test("after a file was written anew in place: longer, shorter, of one length and time", () =>
+	test("after a file was written anew in place", () =>
 		after(async ({ dir }) => {
 			const rewrite = (name: string, change: (text: string) => string) => {
 				const path = join(dir, name);
@@ -70,7 +70,7 @@ describe("the list is pi's", () => {
 			rewrite("2.jsonl", (text) => text.replace("question 2", "QUESTION 2"));
 		}));
 
-	test("after what was written last was taken back and written otherwise", () =>
+	test("after the last line was replaced by others", () =>
 		after(async ({ dir }) => {
 			const path = join(dir, "0.jsonl");
 			const before = readFileSync(path, "utf8");
@@ -91,7 +91,7 @@ describe("the list is pi's", () => {
 			}
 		}));
 
-	test("when what was not a session becomes one, and the other way round", () =>
+	test("when a file becomes a session, or none", () =>
 		after(async ({ dir }) => {
 			writeFileSync(join(dir, "empty.jsonl"), "");
 			writeFileSync(join(dir, "torn.jsonl"), "torn {\n");
@@ -126,7 +126,7 @@ describe("the list is pi's", () => {
 });
 
 // Regression: they were listed as JSON, or not at all.
-test("texts and parents that are no texts are listed as in pi", async () => {
+test("texts and parents of other types are listed", async () => {
 	const blocks = [5, -0, 1.5, 1e21, 1e-7, null, true, [], ["a", [1, [null, "b"]], {}], {}, { x: "}" }, "plain"];
 	const each = blocks.map((value, n) =>
 		message(`t${n}`, null, user([{ type: "text", text: value }], { timestamp: n + 1 })),
@@ -146,7 +146,7 @@ test("texts and parents that are no texts are listed as in pi", async () => {
 	});
 });
 
-test("thousands of times that only JavaScript can read, and the newest of them", () =>
+test("thousands of times that only JavaScript can read", () =>
 	after(({ dir, other }) => {
 		const forms: ((n: number) => unknown)[] = [
 			(n) => new Date(Date.UTC(2025, 0, 1, 0, 0, n)).toUTCString(),
@@ -188,7 +188,7 @@ test("a time that throws as one emptied the list", async () => {
 	expect(await listed()).toHaveLength(13);
 });
 
-testWith("modes")("an unreadable file is left out, and is back when it can be read", async () => {
+testWith("modes")("an unreadable file is left out until it is readable", async () => {
 	const { agent, dir, other } = agentDir();
 	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
 	await tick();

@@ -148,19 +148,6 @@ test("texts are kept no longer than the lists that have them", async () => {
 	expect(later).toHaveLength(60);
 });
 
-test("a file that is not what was listed has no text, and neither has one that is gone", async () => {
-	const at = agentDir(3);
-	await tick();
-	const list = await SessionManager.listAll();
-	const [gone, changed, kept] = list as [(typeof list)[number], (typeof list)[number], (typeof list)[number]];
-	rmSync(gone.path);
-	writeFileSync(changed.path, `${JSON.stringify(header({ id: changed.id, cwd: "/project" }))}\n`);
-	await SessionManager.readTexts(list);
-	session(at.dir, 0);
-	expect([gone.allMessagesText, changed.allMessagesText]).toEqual(["", ""]);
-	expect(kept.allMessagesText).not.toBe("");
-});
-
 test("reading texts ends with its signal, and texts that were not read are read when they are asked for", async () => {
 	await mixed();
 	const list = await SessionManager.listAll();

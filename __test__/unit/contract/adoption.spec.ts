@@ -8,7 +8,7 @@ test("an empty list counts as no list", () => {
 	}
 });
 
-test("a session in memory has no file and no directory, and never gets them", () => {
+test("a session in memory never gets a file", () => {
 	const dir = scratch();
 	enter(dir);
 	const manager = api.SessionManager.inMemory();
@@ -19,7 +19,7 @@ test("a session in memory has no file and no directory, and never gets them", ()
 	expect(manager.getEntryCount()).toBe(0);
 });
 
-test("what is not a list of objects is refused by name", () => {
+test("only a list of objects is accepted", () => {
 	for (const bad of ["text", { length: 1 }, [null], [header(), undefined], [header(), null], [undefined]]) {
 		const error = caught(() => anyManager.inMemory?.("/x", undefined, bad));
 		expect(error).toBeInstanceOf(TypeError);

@@ -13,7 +13,7 @@ async function listed(...bodies: unknown[]) {
 }
 
 describe("role", () => {
-	test("a list counts every role, and takes texts and times only from users and assistants", async () => {
+	test("a list counts every role, and shows two", async () => {
 		const info = await listed(
 			{ role: "toolResult", content: "tool", timestamp: 9e12 },
 			assistant("said"),
@@ -27,7 +27,7 @@ describe("role", () => {
 		expect(info.modified.getTime()).toBe(1735689601000);
 	});
 
-	test("is read however its key and value are written; the last one counts", async () => {
+	test("is read however it is written", async () => {
 		const dir = scratch();
 		const odd = (body: string, id: string): string =>
 			`{"type":"message","id":"${id}","parentId":null,"timestamp":"t","message":${body}}`;
@@ -53,7 +53,7 @@ describe("role", () => {
 });
 
 describe("content", () => {
-	test("gives a list its texts: a text, or the text blocks joined by spaces", async () => {
+	test("gives a list its texts, joined by spaces", async () => {
 		const blocks = [
 			{ type: "text", text: "one" },
 			{ type: "image", data: "no", mimeType: "image/png" },
@@ -67,7 +67,7 @@ describe("content", () => {
 		expect((await listed()).firstMessage).toBe("(no messages)");
 	});
 
-	test("that is null or missing hides no session from the list", async () => {
+	test("that is null or missing hides no session", async () => {
 		for (const content of [null, undefined, 5, {}, true, [null], [5, "x", [], { type: "text" }]]) {
 			const info = await listed(user("before"), { role: "user", content, timestamp: 1 }, user("after"));
 			expect(info.messageCount).toBe(3);
@@ -79,7 +79,7 @@ describe("content", () => {
 });
 
 describe("timestamp", () => {
-	test("of a message is when a session was last active; without a number the entry's counts", async () => {
+	test("of a message is the session's last activity", async () => {
 		const at = async (timestamp: unknown): Promise<number> =>
 			(await listed({ role: "user", content: "x", timestamp })).modified.getTime();
 		expect(await at(1800000000123)).toBe(1800000000123);
@@ -96,7 +96,7 @@ describe("timestamp", () => {
 		expect(info.modified.getTime()).toBe(50);
 	});
 
-	test("without any activity gives way to the header's, and that to the file's", async () => {
+	test("without any activity is the header's, else the file's", async () => {
 		expect((await listed(toolResult())).modified.toISOString()).toBe("2025-01-01T00:00:00.000Z");
 		const dir = scratch();
 		writeSession(dir, [header({ timestamp: "no date" })]);

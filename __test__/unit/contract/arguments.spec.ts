@@ -149,7 +149,7 @@ describe("a TypeError names the argument:", () => {
 	});
 });
 
-test("ids of the wrong type are ids that are not there", () => {
+test("an id of another type names no entry", () => {
 	const { manager } = opened([message("a", null)]);
 	for (const bad of [5, true, {}, [], 1n]) {
 		const m = loose(manager);
@@ -168,7 +168,7 @@ test("ids of the wrong type are ids that are not there", () => {
 	expect(caught(() => loose(manager).branch?.(null)).message).toBe("Entry null not found");
 });
 
-test("a session id must be a text that fits a file name, wherever it is given", () => {
+test("a session id must fit a file name", () => {
 	const dir = scratch();
 	for (const call of [
 		() => api.SessionManager.create("/x", dir, { id: "../up" }),
@@ -183,7 +183,7 @@ test("a session id must be a text that fits a file name, wherever it is given", 
 		expect(anyManager.inMemory?.("/x", { id: none }).getSessionId()).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test("values that no type allows are kept as they are where the reference keeps them", () => {
+test("values of other types are kept as pi keeps them", () => {
 	const { manager } = opened([message("a", null)]);
 	const m = loose(manager);
 	for (const odd of [undefined, null, 5, true, {}, [1]]) {
@@ -198,7 +198,7 @@ test("values that no type allows are kept as they are where the reference keeps 
 	expect(JSON.stringify(reopened.getEntries())).toBe(JSON.stringify(manager.getEntries()));
 });
 
-test("the constructor cannot be called, neither can one that extends it", () => {
+test("the constructor and its subclasses cannot be called", () => {
 	const Manager = api.SessionManager as unknown as new (...args: unknown[]) => object;
 	class Extended extends Manager {}
 	expect(() => new Manager()).toThrow();

@@ -8,7 +8,7 @@ const label = (id: string, parentId: string | null, targetId: string, text?: str
 	timestamp: `time of ${id}`,
 });
 
-test("a compaction whose first kept entry was a label points at the next kept entry", () => {
+test("a compaction that kept a label first keeps the next", () => {
 	const compaction = (id: string, parentId: string, firstKeptEntryId: string) =>
 		entry("compaction", id, parentId, { summary: "s", firstKeptEntryId, tokensBefore: 1 });
 	const { manager } = opened([
@@ -32,7 +32,7 @@ test("a compaction whose first kept entry was a label points at the next kept en
 	).toEqual(["b", "b", "c3", "unknown"]);
 });
 
-test("labels of the path are written again after it, in the order first set since last cleared, with their own times", () => {
+test("labels of the path follow it in order", () => {
 	const { manager } = opened([
 		...[message("a", null), message("b", "a"), message("c", "b"), message("off", "a")],
 		label("l1", null, "c", "first c"),
@@ -58,7 +58,7 @@ test("labels of the path are written again after it, in the order first set sinc
 });
 
 // Regression: it needed that file, which was closed and gone.
-test("a branch of entries that were all made here does not need the old file", () => {
+test("a branch of own entries does not need the file", () => {
 	const dir = scratch();
 	const manager = api.SessionManager.create("/somewhere", dir);
 	const id = manager.appendMessage(user("one"));

@@ -142,7 +142,7 @@ test("createBranchedSession that cannot serialise leaves session, leaf and files
 	expect(linesOf(branched)).toHaveLength(3);
 });
 
-test("createBranchedSession into a directory that is gone leaves all as before; the old session goes on", () => {
+test("createBranchedSession into a missing directory changes nothing", () => {
 	const outer = scratch();
 	const file = writeSession(outer, [header(), message("a", null)]);
 	const dir = join(outer, "sessions");
@@ -197,7 +197,7 @@ for (const [name, make] of Object.entries(MEDDLING)) {
 			expect((manager.getEntry(id) as any).data).toBe(payload);
 		});
 
-		test("append once to the same session, as the first message makes the file", () => {
+		test("append once while the file is created", () => {
 			const manager = api.SessionManager.create("/x", scratch());
 			let isFirst = true;
 			const payload = make(() => {
@@ -212,7 +212,7 @@ for (const [name, make] of Object.entries(MEDDLING)) {
 			expect(texts.sort()).toEqual(["inner", "outer"]);
 		});
 
-		test("move the leaf, start over, or fail inside: the session stays whole", () => {
+		test("move the leaf, start over, or fail inside", () => {
 			for (const meddle of [
 				(manager: Loose) => manager.branch?.("a"),
 				(manager: Loose) => manager.resetLeaf?.(),
@@ -230,7 +230,7 @@ for (const [name, make] of Object.entries(MEDDLING)) {
 			}
 		});
 
-		test("switch the session: nothing is lost of the old one, nothing torn in the new one", () => {
+		test("switch the session without harm", () => {
 			const dir = scratch();
 			const first = writeSession(dir, [header(), message("a", null)], "first.jsonl");
 			const second = writeSession(dir, [header({ id: "s-2" }), message("b", null)], "second.jsonl");

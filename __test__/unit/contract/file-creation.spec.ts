@@ -33,7 +33,7 @@ function openUmask(): void {
 	});
 }
 
-test("entries before the file are serialised when it is made, not earlier", () => {
+test("entries are serialised when the file is created", () => {
 	const { manager, file } = fresh();
 	const data = { state: "early" };
 	const body = toolResult();
@@ -48,7 +48,7 @@ test("entries before the file are serialised when it is made, not earlier", () =
 	expect(jsonLines(file)[1].data).toEqual({ state: "late" });
 });
 
-test("a file that stands where a new one would go is never overwritten, and a retry works once it is gone", () => {
+test("a file of the same name is never overwritten", () => {
 	const { manager, dir, file } = fresh();
 	manager.appendCustomEntry("x");
 	writeFileSync(file, "someone else's");
@@ -61,7 +61,7 @@ test("a file that stands where a new one would go is never overwritten, and a re
 	expect(linesOf(file)).toHaveLength(3);
 });
 
-test("a first write into a directory that is gone leaves all as before, and a retry works", () => {
+test("a first write into a missing directory changes nothing", () => {
 	const outer = scratch();
 	const { manager, dir, file } = fresh(join(outer, "sessions"));
 	manager.appendCustomEntry("x");
@@ -75,7 +75,7 @@ test("a first write into a directory that is gone leaves all as before, and a re
 	expect(linesOf(file)).toEqual([manager.getHeader(), ...manager.getEntries()].map((one) => JSON.stringify(one)));
 });
 
-test("an earlier entry that cannot be serialised stops the first write without a trace; mended, it is written", () => {
+test("an unwritable entry stops the first write without trace", () => {
 	const { manager, dir, file } = fresh();
 	const data: Record<string, unknown> = { big: 1n };
 	manager.appendCustomEntry("x", data);
@@ -89,7 +89,7 @@ test("an earlier entry that cannot be serialised stops the first write without a
 	expect(linesOf(file)).toHaveLength(4);
 });
 
-test("an append to a file that cannot be written leaves all as before, and a retry works", () => {
+test("an append that cannot be written changes nothing", () => {
 	const dir = scratch();
 	// Found before the first write, so that no handle is open yet.
 	const file = writeSession(dir, [header(), message("a", null)]);
@@ -112,7 +112,7 @@ test("an append to a file that cannot be written leaves all as before, and a ret
 	expect(jsonLines(file).at(-1)).toMatchObject({ id, parentId: "a" });
 });
 
-testWith("modes")("new files are for their owner alone: 0600, and new directories 0700, whatever the umask", () => {
+testWith("modes")("new files have mode 0600, new directories 0700", () => {
 	openUmask();
 	const dir = join(scratch(), "a", "b");
 	const { manager, file } = fresh(dir);

@@ -26,7 +26,7 @@ test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {
 });
 
 // `FromNapiValue` gives a handle of any lifetime: what keeps one from being kept is that no function asks for it.
-test("no function takes or gives a handle that is good for ever", () => {
+test("no function has a handle of static lifetime", () => {
 	const found = rust.flatMap((file) =>
 		shipped(file)
 			.filter(([, line]) => /\bJs(?:Val|Env)<'static>/.test(code(line)))
@@ -35,7 +35,7 @@ test("no function takes or gives a handle that is good for ever", () => {
 	expect(found).toEqual([]);
 });
 
-test("index.d.ts declares each export, each method and each static, and no other value", () => {
+test("index.d.ts declares exactly the exports, methods and statics", () => {
 	const namesOf = (object: object): string[] =>
 		Object.getOwnPropertyNames(object).filter((name) => !["arguments", "caller", "constructor"].includes(name));
 	const matches = (text: string, pattern: RegExp): string[] => [

@@ -30,7 +30,7 @@ describe("a file whose first line that parses is not a header", () => {
 	}
 });
 
-test("lines that do not parse may be before the header, and stay there", () => {
+test("damaged lines before the header stay there", () => {
 	const file = writeSession(scratch(), ["garbage {", "", header(), message("a", null)]);
 	const manager = api.SessionManager.open(file);
 	expect(manager.getSessionId()).toBe("s-1");
@@ -52,7 +52,7 @@ test("a header above 1 MiB is found by all calls", async () => {
 	expect(api.loadEntriesFromFile(file)).toHaveLength(2);
 });
 
-test("reading never changes a file whose last line is not ended", async () => {
+test("reading never ends an unterminated last line", async () => {
 	for (const last of ['{"type":"custom","id":"b","parentId":"a"}', '{"type":"custom","id":"b","par']) {
 		const dir = scratch();
 		const file = join(dir, "open.jsonl");
@@ -69,7 +69,7 @@ test("reading never changes a file whose last line is not ended", async () => {
 	}
 });
 
-testWith("links")("a link to a session opens it; a dangling one hides nothing", async () => {
+testWith("links")("a link opens its session; a dangling one hides nothing", async () => {
 	const dir = scratch();
 	mkdirSync(join(dir, "real"));
 	const file = writeSession(join(dir, "real"), [header(), message("a", null)]);

@@ -93,7 +93,7 @@ if (sample) inputs[`the sample ${basename(sample)}`] = readFileSync(sample, "utf
 
 for (const [name, content] of Object.entries(inputs)) {
 	describe(`migrating ${name}`, () => {
-		test("gives the entries that the reference's migration gives, but for the ids", () => {
+		test("gives the entries of pi's migration", () => {
 			const file = join(scratch(), "old.jsonl");
 			writeFileSync(file, content);
 			const manager = api.SessionManager.open(file);
@@ -106,7 +106,7 @@ for (const [name, content] of Object.entries(inputs)) {
 			expect(withoutIds(ours)).toEqual(withoutIds(want));
 		});
 
-		test("keeps the original as it was, and a second open changes nothing", () => {
+		test("keeps the original, and happens once", () => {
 			const dir = scratch();
 			const file = join(dir, "old.jsonl");
 			writeFileSync(file, content);
@@ -120,7 +120,7 @@ for (const [name, content] of Object.entries(inputs)) {
 			expect(snapshot(dir)).toEqual(before);
 		});
 
-		test("writes the bytes that the reference writes, but for ids and damaged lines", () => {
+		test("writes the bytes that pi writes", () => {
 			const dir = scratch();
 			const file = join(dir, "old.jsonl");
 			writeFileSync(file, content);
@@ -152,7 +152,7 @@ for (const [name, content] of Object.entries(inputs)) {
 	});
 }
 
-test("a file of version 2 keeps its ids; a hookMessage becomes a custom message, in a message entry alone", () => {
+test("a file of version 2 keeps its ids", () => {
 	const hook = { role: "hookMessage", customType: "x", content: "c", display: true, timestamp: 1 };
 	const file = writeSession(scratch(), [
 		header({ version: 2 }),
@@ -182,7 +182,7 @@ test("a version above 3 is left alone", () => {
 	expect(snapshot(dir)).toEqual(before);
 });
 
-test("damaged lines stay in the backup, and in the new file where they stood", () => {
+test("damaged lines stay where they were", () => {
 	for (const version of [1, 2]) {
 		const withId = (id: string, line: Json): Json => (version === 2 ? { ...line, id, parentId: null } : line);
 		const lines = [
@@ -200,7 +200,7 @@ test("damaged lines stay in the backup, and in the new file where they stood", (
 	}
 });
 
-test("an index of a first kept entry that points forward finds no id yet, as in the reference", () => {
+test("an index that points forward finds no id", () => {
 	const entries = (): Json[] => [
 		oldHeader(),
 		old("compaction", { summary: "s", firstKeptEntryIndex: 2 }),
@@ -215,7 +215,7 @@ test("an index of a first kept entry that points forward finds no id yet, as in 
 	expect(Object.keys(jsonLines(file)[1])).toEqual(["type", "timestamp", "summary", "id", "parentId"]);
 });
 
-testWith("modes")("the mode stays, the backup is no more open than the original, and no other file is left", () => {
+testWith("modes")("file and backup keep the mode", () => {
 	for (const mode of [0o600, 0o640, 0o644]) {
 		const dir = scratch();
 		const file = writeSession(dir, [oldHeader(), said(user())]);
@@ -227,7 +227,7 @@ testWith("modes")("the mode stays, the backup is no more open than the original,
 	}
 });
 
-testWith("links")("through a symbolic link the file behind it is migrated, and the link stays one", () => {
+testWith("links")("through a link the file behind it is migrated", () => {
 	const dir = scratch();
 	const file = writeSession(scratch(), [oldHeader(), said(user())]);
 	const original = read(file);
@@ -281,7 +281,7 @@ test("a fork of an old file is migrated, and the source stays as it is", () => {
 	}
 });
 
-test("in memory, old entries with a header are migrated in place; without one they are left", () => {
+test("in memory old entries are migrated in place", () => {
 	const old1: any[] = [oldHeader(), said(user())];
 	const manager = api.SessionManager.inMemory("/x", undefined, old1);
 	expect(manager.getEntries()[0]).toBe(old1[1]);
@@ -292,7 +292,7 @@ test("in memory, old entries with a header are migrated in place; without one th
 	expect(bare.message.role).toBe("hookMessage");
 });
 
-testWith("modes")("a migration that cannot write fails, names the path and leaves everything", async () => {
+testWith("modes")("a migration that cannot write changes nothing", async () => {
 	const dir = scratch();
 	const file = writeSession(dir, [oldHeader(), said(user())]);
 	mkdirSync(join(dir, "locked"));

@@ -27,7 +27,7 @@ const agentDirFrom = (getDefaultSessionDir: (...args: any[]) => unknown) =>
 	resolve(String(getDefaultSessionDir("/x")), "../..");
 
 describe("the agent directory", () => {
-	test("is read from the environment when it is needed, not at load", () => {
+	test("is read from the environment at each call", () => {
 		const [one, two] = [scratch(), scratch()];
 		setEnv({ PI_CODING_AGENT_DIR: one });
 		const manager = SessionManager.create("/some/where");
@@ -64,7 +64,7 @@ describe("the agent directory", () => {
 
 describe("the session directory of a working directory", () => {
 	// `windows-paths.spec.ts` has those of Windows.
-	testWith("names")("is its path with separators and colons as dashes, the first separator dropped", () => {
+	testWith("names")("is its path with dashes", () => {
 		const { agent } = ownAgent();
 		for (const [cwd, name] of [
 			["/a/b c/ä", "--a-b c-ä--"],
@@ -77,7 +77,7 @@ describe("the session directory of a working directory", () => {
 		}
 	});
 
-	test("is shortened with a hash if it would be longer than a file name may be, and found by all calls", async () => {
+	test("is shortened with a hash and found by all calls", async () => {
 		ownAgent();
 		const start = `/${"deep/".repeat(80)}`;
 		const dirs = [`${start}one`, `${start}two`, `/${"日本".repeat(60)}`].map((cwd) => {
@@ -130,7 +130,7 @@ describe("continueRecent and findMostRecentSession", () => {
 		return file;
 	};
 
-	test("go by the time of the file, not by what it says", () => {
+	test("sort by the time of the file", () => {
 		const dir = scratch();
 		aged(dir, "a", 20, { timestamp: "2030-01-01T00:00:00.000Z" });
 		const newest = aged(dir, "b", 5);
@@ -139,7 +139,7 @@ describe("continueRecent and findMostRecentSession", () => {
 		expect(SessionManager.continueRecent("/somewhere", dir).getSessionFile()).toBe(newest);
 	});
 
-	test("filter a directory that is given by the header's cwd, but not the default one", () => {
+	test("filter only a given directory by working directory", () => {
 		const { agent } = ownAgent();
 		const dir = scratch();
 		aged(dir, "other", 1, { cwd: "/other" });

@@ -20,7 +20,7 @@ function replayed(...messages: any[]): any {
 	return compaction.systemMessage;
 }
 
-test("contents are joined by a blank line, text blocks of one message by a newline; empty ones are left out", () => {
+test("contents are joined, and empty ones left out", () => {
 	const blocks = [
 		{ type: "text", text: "two" },
 		{ type: "text", text: "three" },
@@ -33,7 +33,7 @@ test("a system message without content still makes one", () => {
 	expect(replayed(system({ content: null }))).toEqual({ role: "system", content: "", timestamp: Date.parse(NOW) });
 });
 
-test("sections are patched by name: null removes, a section set again keeps its place", () => {
+test("sections are patched by name and keep their place", () => {
 	const made = replayed(
 		system({ sections: { a: "1", b: "2", c: "3" } }),
 		system({ sections: { c: "4", a: null } }),
@@ -55,7 +55,7 @@ test("sections and tools that end up empty are absent", () => {
 	expect(Object.keys(made)).toEqual(["role", "content", "timestamp"]);
 });
 
-test("tools are added and removed by name; within a message removals come first; one added again keeps its place", () => {
+test("tools are added and removed by name, removals first", () => {
 	const [one, two, newOne, newTwo] = [tool("one"), tool("two"), tool("one", { v: 2 }), tool("two", { v: 2 })];
 	const made = replayed(
 		system({ toolsAdded: [one, two] }),
@@ -83,7 +83,7 @@ test("names like __proto__ are names like any other", () => {
 	expect(made.toolsAdded).toHaveLength(1);
 });
 
-test("what an earlier compaction carries is replayed with what came after it, and no message twice", () => {
+test("an earlier compaction is replayed once", () => {
 	clockAt(NOW);
 	const manager = inMemory();
 	manager.appendMessage(system({ content: "one", toolsAdded: [tool("t")] }));
@@ -98,7 +98,7 @@ test("what an earlier compaction carries is replayed with what came after it, an
 	expect(messages[0]).toBe(second.systemMessage);
 });
 
-test("only the current branch is replayed, from a file as from memory", () => {
+test("only the current branch is replayed", () => {
 	const { manager } = opened([
 		message("a", null, system({ content: "here" })),
 		message("b", "a", system({ content: "elsewhere" })),
@@ -109,7 +109,7 @@ test("only the current branch is replayed, from a file as from memory", () => {
 	expect(compaction.parentId).toBe("c");
 });
 
-test("the name is the newest in the whole file, whatever the branch; an empty or missing one clears", () => {
+test("the name is the newest of all branches", () => {
 	const info = (id: string, fields: object) => ({
 		type: "session_info",
 		id,
@@ -130,7 +130,7 @@ test("the name is the newest in the whole file, whatever the branch; an empty or
 	expect(manager.getSessionName()).toBeUndefined();
 });
 
-test("labels stay with entries of other branches and other files of the session", () => {
+test("labels stay on other branches and in forks", () => {
 	const { manager, file } = opened([message("a", null), message("b", "a")]);
 	manager.appendLabelChange("b", "here");
 	manager.branch("a");

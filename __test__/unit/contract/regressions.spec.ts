@@ -65,7 +65,7 @@ test("an entry that refers to its manager does not keep it alive", () => {
 });
 
 // Regression: they had none.
-testWith("limits")("entries of another process have objects after an append of ours that failed", () => {
+testWith("limits")("entries of others have objects after a failed append", () => {
 	const file = writeSession(scratch(), [header(), message("a", null, user("first"))]);
 	const script = `
 		process.on("SIGXFSZ", () => {});
@@ -85,7 +85,7 @@ testWith("limits")("entries of another process have objects after an append of o
 });
 
 // Regression: it was, where the listeners could not be called, or the entry of appendUsage not be made, any more.
-test("an append that throws because the stack is used up is not in the session", () => {
+test("an append that overflows the stack adds nothing", () => {
 	const script = `
 		process.on("uncaughtException", () => {});
 		const appends = {
@@ -110,7 +110,7 @@ test("an append that throws because the stack is used up is not in the session",
 });
 
 // Regression: it did.
-test("a toJSON that starts a new session leaves no branched file with holes in it", () => {
+test("a toJSON that starts a session tears no branch", () => {
 	const { manager } = opened([message("a", null, user("one")), message("b", "a", user("two"))]);
 	const entry = manager.getEntry("a") as unknown as { message: Record<string, unknown> };
 	entry.message.toJSON = () => manager.newSession() && {};
@@ -134,7 +134,7 @@ test("a list whose signal throws when it is asked settles", async () => {
 });
 
 // Regression: it was refused.
-test("a Proxy of a list is taken where the reference takes it", () => {
+test("a Proxy of a list is accepted as in pi", () => {
 	const entries = [{ type: "compaction", id: "c", parentId: null, timestamp: "", summary: "s" }];
 	const proxy = new Proxy(entries, {}) as never;
 	expect(api.getLatestCompactionEntry(proxy)).toBe(entries[0]);
@@ -145,7 +145,7 @@ test("a Proxy of a list is taken where the reference takes it", () => {
 });
 
 // Regression: it never ended.
-test("a walk through ids that are not texts, in a cycle, ends", () => {
+test("a walk through a cycle of numbers ends", () => {
 	const one = { type: "custom", id: 1, parentId: 2 };
 	const two = { type: "custom", id: 2, parentId: 1 };
 	const path = api.buildContextEntries(
@@ -160,7 +160,7 @@ test("a walk through ids that are not texts, in a cycle, ends", () => {
 });
 
 // Regression: statics had no names and were constructors, and methods had no length.
-test("statics, functions and methods have pi's names, methods its lengths, and statics are no constructors", async () => {
+test("functions have pi's names and lengths", async () => {
 	const reference = (await loadReference()) as any;
 	const about = (value: any, hasLength: boolean) => {
 		if (typeof value !== "function") return undefined;
@@ -205,7 +205,7 @@ testIf(runtime === "node", "other engines collect when they like")(
 );
 
 // Regression: the header's object was looked for in the prototypes of the list that keeps it.
-test("a header that a program gave every object is not a session's", () => {
+test("a header on Object.prototype is not a session's", () => {
 	const { file } = opened([message("a", null, user("x"))]);
 	Object.defineProperty(Object.prototype, "header", { value: { id: "other" }, configurable: true });
 	onTestFinished(() => void Reflect.deleteProperty(Object.prototype, "header"));

@@ -50,7 +50,7 @@ describe("a file is replaced", () => {
 		expect([readFileSync(full, "utf8"), calls()]).toEqual(["new", 4]);
 	});
 
-	test("one that stays open is an error in the end, and both files are as they were", async () => {
+	test("one that stays open is an error, and unchanged", async () => {
 		isOn("win32");
 		const { draft, full } = drafts();
 		const calls = refuse(Infinity);
@@ -70,7 +70,7 @@ describe("a file is replaced", () => {
 		expect(calls()).toBe(1);
 	});
 
-	test("one that is open until the first try has failed has the new text", async () => {
+	test("one that was open at first has the new text", async () => {
 		const { draft, full } = drafts();
 		const reader = openSync(full, "r");
 		const { rename: real } = fs.promises;
@@ -82,7 +82,7 @@ describe("a file is replaced", () => {
 	});
 });
 
-test("in a store a name that is taken while a draft waits for it is left to whoever took it", async () => {
+test("in a store a name that others took is theirs", async () => {
 	isOn("win32");
 	const { draft, full } = drafts();
 	const calls = refuse(1);

@@ -59,7 +59,7 @@ function misplacedImports(file: RustFile): string[] {
 	});
 }
 
-test("a room imports only rooms that are before it, by paths from the crate", () => {
+test("a room imports only lower rooms", () => {
 	expect(rust.length).toBeGreaterThan(100);
 	expect(rust.flatMap(misplacedImports)).toEqual([]);
 });

@@ -18,7 +18,7 @@ import {
 
 const tree = (nodes: any[]): unknown => nodes.map((node) => [node.entry.id, ...(tree(node.children) as unknown[])]);
 
-test("children are sorted by time as Date reads it, file order on ties; roots stay in file order", () => {
+test("children are sorted by time, roots are not", () => {
 	const at = (id: string, parentId: string | null, timestamp: unknown) => ({ ...message(id, parentId), timestamp });
 	const { manager } = opened([
 		at("r2", null, "2025-02-01T00:00:00.000Z"),
@@ -36,7 +36,7 @@ test("children are sorted by time as Date reads it, file order on ties; roots st
 	]);
 });
 
-test("an orphan and an entry that is its own parent are roots", () => {
+test("an orphan and its own parent are roots", () => {
 	const { manager } = opened([message("a", "a"), message("b", "gone"), message("c", null), message("d", "a")]);
 	expect(tree(manager.getTree())).toEqual([["a", ["d"]], ["b"], ["c"]]);
 	expect(ids(manager.getBranch("a"))).toEqual(["a"]);
@@ -106,7 +106,7 @@ describe("cycles of parents", () => {
 		expect(manager.buildSessionProjection().messages).toHaveLength(4);
 	});
 
-	test("in the tree every entry stands once, the first of the cycle in file order as a root", () => {
+	test("the tree has every entry once", () => {
 		const { manager } = opened(lines());
 		expect(tree(manager.getTree())).toEqual([["x", ["y", ["z", ["tail"]]]], ["a"]]);
 	});
@@ -131,7 +131,7 @@ describe("cycles of parents", () => {
 	});
 });
 
-test("another process appends an entry with the leaf's id: the leaf is that entry, for every read", () => {
+test("a foreign entry with the leaf's id is the leaf", () => {
 	for (const take of ["reload", "append"] as const) {
 		const { manager, file } = opened([message("a", null), message("b", "a"), message("c", "b")]);
 		expect(ids(manager.getBranch())).toEqual(["a", "b", "c"]);

@@ -113,27 +113,6 @@ describe("replaced or cut", () => {
 	});
 });
 
-test("an unterminated line of another process is not continued, and nothing of it is taken out", () => {
-	const half = '{"type":"custom","id":"half';
-	const { manager, file } = begun();
-	manager.appendCustomEntry("x");
-	appendFileSync(file, half);
-	const id = manager.appendCustomEntry("y");
-	expect(linesOf(file).at(-2)).toBe(half);
-	expect(JSON.parse(linesOf(file).at(-1) as string).id).toBe(id);
-	// Their line without its newline counts, and is ended before ours.
-	const whole = JSON.stringify(message("whole", "a", user("theirs")));
-	appendFileSync(file, whole);
-	const next = manager.appendCustomEntry("z");
-	expect(
-		linesOf(file)
-			.slice(-2)
-			.map((line) => JSON.parse(line).id),
-	).toEqual(["whole", next]);
-	expect(ids(manager.getEntries()).slice(-2)).toEqual(["whole", next]);
-	expect(manager.getDiagnostics().damaged).toHaveLength(1);
-});
-
 test("flush and close leave a manager usable; a session without a file stays without", () => {
 	const { manager, file } = begun();
 	manager.close();

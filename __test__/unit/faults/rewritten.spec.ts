@@ -1,9 +1,7 @@
 // A file written anew under an open manager, in place or behind its back: each test is named after what happened.
 import {
 	appendFileSync,
-	existsSync,
 	linkSync,
-	readFileSync,
 	renameSync,
 	rmSync,
 	statSync,
@@ -179,23 +177,6 @@ describe("rewritten in place", () => {
 		}
 	});
 
-	test("by a longer file of another session, or by no session: an error, nothing is written there", () => {
-		const other = text([header({ id: "other" }), ...chain(..."opqrstuvwxyz")]);
-		for (const content of [other, "a shopping list\n".repeat(200), "a shopping list\n".repeat(10)]) {
-			for (const early of [false, true]) {
-				const { manager, file } = opened(chain("a", "b", "c"));
-				if (early) manager.getEntries();
-				manager.appendMessage(user("ours"));
-				writeFileSync(file, content);
-				for (const call of [() => manager.appendMessage(user("y")), () => manager.reload(), () => manager.flush()]) {
-					expect(caught(call).message).toContain(file);
-				}
-				expect(read(file)).toBe(content);
-				expect(manager.getEntryCount()).toBe(4);
-			}
-		}
-	});
-
 	test("cut and grown again by another: what was acknowledged is told to be gone", () => {
 		for (const more of [1, 40]) {
 			const { manager, file } = opened(chain("a"));
@@ -274,55 +255,6 @@ describe("another file under the name", () => {
 		const two = manager.appendMessage(user("2"));
 		expect(fileIds(first)).toEqual(["s-1", "a", one]);
 		expect(fileIds(second)).toEqual(["s-1", "a", "b", one, two]);
-	});
-
-	testWith("links")(
-		"the target of a symbolic link deleted: written again where the link led when the session was opened",
-		() => {
-			const dir = scratch();
-			const link = join(dir, "s.jsonl");
-			writeFileSync(join(dir, "first"), text([header(), ...chain("a")]));
-			symlinkSync("first", link);
-			const manager = SessionManager.open(link);
-			const before = manager.getEntryCount();
-			rmSync(join(dir, "first"));
-			manager.reload();
-			manager.appendMessage(user("x"));
-			expect(existsSync(join(dir, "first"))).toBe(true);
-			expect(fileIds(link)).toHaveLength(before + 2);
-		},
-	);
-
-	testWith("links")("a dangling link put in the place of the session: nothing is written where it leads", () => {
-		for (const deleted of [true, false]) {
-			const dir = scratch();
-			const [file, target] = [join(dir, "s.jsonl"), join(dir, "deep", "target")];
-			writeFileSync(file, text([header(), ...chain("a")]));
-			const manager = SessionManager.open(file);
-			if (deleted) rmSync(file);
-			else renameSync(file, join(dir, "elsewhere"));
-			symlinkSync(target, file);
-			const before = manager.getEntryCount();
-			expect(() => manager.reload()).toThrow("EEXIST");
-			expect(() => manager.appendMessage(user("x"))).toThrow("EEXIST");
-			expect(manager.getEntryCount()).toBe(before);
-			expect(existsSync(join(dir, "deep"))).toBe(false);
-			rmSync(file);
-			manager.appendMessage(user("x"));
-			expect(fileIds(file)).toHaveLength(before + 2);
-		}
-	});
-
-	test("an older copy, while the old file is open: what ours hang from comes along", () => {
-		const { manager, file } = opened(chain("a", "b", "c"));
-		const mine = manager.appendMessage(user("mine"));
-		replace(file, text([header(), ...chain("a")]));
-		const more = manager.appendMessage(user("more"));
-		expect(fileIds(file)).toEqual(["s-1", "a", "b", "c", mine, more]);
-		expect(ids(manager.getBranch())).toEqual(["a", "b", "c", mine, more]);
-		expect(manager.getDiagnostics().orphans).toEqual([]);
-		expect(readFileSync(file, "utf8").endsWith("\n")).toBe(true);
-		agrees(manager, file);
 	});
 });
 

@@ -92,7 +92,7 @@ for (const way of ["toJSON", "getter"]) {
 }
 
 // Regression: a branch wrote a cut line of a message that had become longer where it stands.
-test("a branch writes no cut line of a message that became longer where it stands", () => {
+test("a branch writes no cut line of an edited message", () => {
 	for (const more of ["?", "??", " and more"]) {
 		for (const label of [false, true]) {
 			const lines = (text: string): Json[] => [
@@ -116,7 +116,7 @@ test("a branch writes no cut line of a message that became longer where it stand
 });
 
 // Regression: their parent was none of its entries.
-test("a branch keeps the children of an entry whose id was changed on its object", () => {
+test("a changed id keeps the children in a branch", () => {
 	const lines = [lineOf("a", null, said("one")), lineOf("b", "a", { message: { role: "assistant", content: "two" } })];
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [...lines, lineOf("c", "b", said(long("three")))]));
 	(manager.getEntry("b") as any).id = "bb";
@@ -131,7 +131,7 @@ test("a branch keeps the children of an entry whose id was changed on its object
 });
 
 // Regression: it did.
-test("what is assigned to a sealed entry does not show in the session that was branched from it", () => {
+test("a sealed entry's new value stays out of the branch", () => {
 	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
 	const old = Object.seal(manager.getEntry("b") as any);
@@ -153,7 +153,7 @@ test("a branch keeps the symbols of an entry that was not read", () => {
 });
 
 // Regression: an edit of the context read the content that it replaces.
-test("an edit of the context does not read the content that it replaces", () => {
+test("a context edit does not read what it replaces", () => {
 	const custom = {
 		...lineOf("b", "a", { customType: "x", content: long("note"), display: true }),
 		type: "custom_message",
@@ -177,7 +177,7 @@ test("an edit of the context does not read the content that it replaces", () => 
 });
 
 // Regression: the log ended with it.
-test("a log of an entry shows the error where its body cannot be read", () => {
+test("a log shows the error of an unreadable body", () => {
 	const path = written(join(scratch(), "s.jsonl"), [lineOf("a", null, said(long("one")))]);
 	const [one] = openLazy(path).getEntries();
 	written(path, [lineOf("b", null, said(long("other")))]);
@@ -186,7 +186,7 @@ test("a log of an entry shows the error where its body cannot be read", () => {
 });
 
 // Regression: it read and wrote every body, and what was handed out needed that file.
-test("a second branch reads no body, and what was handed out does not need the file that was left", () => {
+test("a second branch reads no body", () => {
 	const lines = Array.from({ length: 6 }, (_, at) =>
 		lineOf(
 			`m${at}`,
@@ -214,7 +214,7 @@ test("a second branch reads no body, and what was handed out does not need the f
 });
 
 // Regression: they were errors.
-test("the name, and a compaction, take in a file's change, as everything else does", () => {
+test("the name and a compaction see a file's change", () => {
 	const info = { type: "session_info", id: "n", parentId: "b", timestamp: "2025-01-01T00:00:00.000Z", name: "called" };
 	const of = (text: string): Json[] => [
 		lineOf("a", null, said(text)),

@@ -61,7 +61,7 @@ describe("spies", () => {
 		}
 	});
 
-	test("a method put on a manager hides the class's own until it is taken off", () => {
+	test("a method on a manager hides the class's own", () => {
 		const manager = openLazy(sampleFile());
 		(manager as any).getLeafId = () => "mine";
 		expect(manager.getLeafId()).toBe("mine");
@@ -93,7 +93,7 @@ describe("comparisons and copies", () => {
 		expect([manager].indexOf(manager)).toBe(0);
 	});
 
-	test("a manager is no other value, and a failed comparison can be told", () => {
+	test("a manager equals no other value", () => {
 		const [manager, pis] = managers();
 		for (const other of [5, null, "text", {}, pis, []]) {
 			expect(() => expect(manager).toStrictEqual(other)).toThrow(/expected/);

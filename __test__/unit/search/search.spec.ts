@@ -90,7 +90,7 @@ test("a hit shows what its session begins with, clipped", async () => {
 });
 
 // Regression: in a text of less than 64 KiB it became three characters.
-test.each([0, 70_000])("a lone surrogate is one U+FFFD in the hits of a text, short or long (%i)", async (more) => {
+test.each([0, 70_000])("a lone surrogate is one U+FFFD (%i characters more)", async (more) => {
 	const dir = scratch();
 	const line = JSON.stringify(
 		entry("custom_message", "c", null, {
@@ -105,7 +105,7 @@ test.each([0, 70_000])("a lone surrogate is one U+FFFD in the hits of a text, sh
 });
 
 // Regression: hits had none, and the command guessed it by time, role and snippet.
-test("entries of version 1 have the number that they have in a session that is open read-only", async () => {
+test("entries of version 1 have their read-only number", async () => {
 	const dir = scratch();
 	const said = (text: unknown): Json => ({
 		type: "message",
@@ -145,7 +145,7 @@ test("entries of version 1 have the number that they have in a session that is o
 const changedAt = (path: string, seconds: number): void => utimesSync(path, seconds, seconds);
 
 describe("hits come", () => {
-	test("from the newest session first, in a session the exact phrase, then words, then parts of words, each newest first", async () => {
+	test("newest session first, then phrase, words, parts of words", async () => {
 		const dir = scratch();
 		const said = (id: string, ...texts: string[]) =>
 			writeSession(
@@ -168,7 +168,7 @@ describe("hits come", () => {
 	});
 
 	// Regression: a restore, a sync or touch put old sessions before new ones, where list put them last.
-	test("in the order of a list, whatever was done to the files, where the catalog has rows of them", async () => {
+	test("in the catalog's order, whatever the files' times are", async () => {
 		ownAgent();
 		setEnv({ PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") });
 		const dir = scratch();
@@ -198,7 +198,7 @@ describe("hits come", () => {
 		expect(await order()).toEqual((await SessionManager.listAll(dir)).map(({ id }) => id));
 	});
 
-	test("one for all copies of an entry, that of the newest session, unless all are asked for", async () => {
+	test("one for all copies of an entry, or all", async () => {
 		const dir = scratch();
 		const path = writeSession(dir, [
 			header({ id: "first", cwd: "/a" }),
@@ -221,7 +221,7 @@ describe("hits come", () => {
 		expect(await paths({ excludeSession: file })).toEqual([path, path]);
 	});
 
-	test("one by one to onHit, before the promise is resolved and in its order", async () => {
+	test("one by one to onHit, before the promise resolves", async () => {
 		const dir = saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
 		const told: SearchHit[] = [];
 		let isOver = false;
@@ -245,7 +245,7 @@ describe("hits come", () => {
 	});
 
 	// Regression: copies of a long line were hits of their own, as the snippet came from another piece of it.
-	test("one for all copies of a long line, wherever it is in its file", async () => {
+	test("one for all copies of a long line", async () => {
 		for (const version of [1, 3]) {
 			const dir = scratch();
 			const text = `${"ab then some other words and so on. ".repeat(300)}${"filler words ".repeat(30_000)}longerword ab ${"tail words ".repeat(5_000)}`;
@@ -364,7 +364,7 @@ describe("a long session", () => {
 	];
 
 	// Regression: one with many hits hid all others.
-	test("hides no other where only some hits of each session are asked for", async () => {
+	test("hides no other with a limit per session", async () => {
 		const dir = scratch();
 		const sessions = ["one", "two", "three"].map((id, at) => {
 			const path = writeSession(dir, many(id, id === "three" ? 500 : at + 1), `${id}.jsonl`);
@@ -387,7 +387,7 @@ describe("a long session", () => {
 		expect(await search(dir, "error", { session: "none" })).toEqual([]);
 	});
 
-	test("does not count hits that newer copies have, nor show others of these in their place", async () => {
+	test("does not count hits that newer copies have", async () => {
 		const dir = scratch();
 		const shared = many("first", 100).slice(1);
 		const first = writeSession(
@@ -440,7 +440,7 @@ describe("sessions of subagents", () => {
 	};
 
 	// Regression: they were not searched, and nothing said so.
-	test("are searched after the session they belong to, unless they are left out", async () => {
+	test("are searched after their session", async () => {
 		const dir = family();
 		const hits = await search(dir, "needle");
 		expect(
@@ -525,7 +525,7 @@ test("escape sequences are no part of a text, wherever they interrupt a word", a
 });
 
 // Regression: it was dropped.
-test("white space at the ends of a phrase is a part of it", async () => {
+test("white space at the ends of a phrase counts", async () => {
 	const dir = saying("a needle here", "needles", "pineneedle", "needle\nnext");
 	const phrase = async (query: string) =>
 		(await search(dir, query, { phrase: true, mark: ["", ""] })).map((hit) => hit.snippet).sort();
