@@ -178,31 +178,6 @@ test("every method: on anything but a manager it is a TypeError with a code", ()
 	});
 });
 
-test("every method that writes: a read-only session is an error with a code and the path", () => {
-	const { manager, file } = session();
-	const id = manager.getLeafId() as string;
-	const shown = SessionManager.open(file, { readonly: true });
-	const calls: (() => unknown)[] = [
-		() => shown.appendMessage(user("three")),
-		() => shown.appendThinkingLevelChange("high"),
-		() => shown.appendModelChange("a", "b"),
-		() => shown.appendUsage("kind", "a", "b", {} as any),
-		() => shown.appendCompaction("summary", null, 1),
-		() => shown.appendCustomEntry("note"),
-		() => shown.appendSessionInfo("name"),
-		() => shown.appendCustomMessageEntry("note", "text", true),
-		() => shown.appendContextEdit(id, null),
-		() => shown.appendLabelChange(id, "label"),
-		() => shown.branch(id),
-		() => shown.branchWithSummary(id, "summary"),
-		() => shown.resetLeaf(),
-		() => shown.newSession(),
-		() => shown.setSessionFile(file),
-		() => shown.createBranchedSession(id),
-	];
-	for (const work of calls) expect(told(work), String(work)).toEqual({ code: "ERR_SESSION_READ_ONLY", path: file });
-});
-
 test("the codes are those of the declarations", () => {
 	const declared = [
 		...(

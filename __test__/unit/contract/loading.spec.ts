@@ -1,6 +1,6 @@
 // Which lines are the header, entries, damage; what opening leaves untouched.
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { api, caught, header, linesOf, message, scratch, snapshot, text, writeSession } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
@@ -37,19 +37,6 @@ test("damaged lines before the header stay there", () => {
 	manager.appendCustomEntry("x");
 	expect(linesOf(file).slice(0, 2)).toEqual(["garbage {", ""]);
 	expect(api.loadEntriesFromFile(file)).toHaveLength(3);
-});
-
-test("a header above 1 MiB is found by all calls", async () => {
-	const dir = scratch();
-	const file = writeSession(dir, [header({ extra: "x".repeat((1 << 20) + 5) }), message("a", null)]);
-	const { SessionManager } = api;
-	expect(SessionManager.open(file).getCwd()).toBe(resolve("/somewhere"));
-	expect(SessionManager.findById("/somewhere", "s-1", dir)).toBe(file);
-	expect(api.findMostRecentSession(dir)).toBe(file);
-	expect(api.findMostRecentSession(dir, "/somewhere")).toBe(file);
-	expect(SessionManager.continueRecent("/somewhere", dir).getSessionFile()).toBe(file);
-	expect((await SessionManager.list("/somewhere", dir)).map((one) => one.path)).toEqual([file]);
-	expect(api.loadEntriesFromFile(file)).toHaveLength(2);
 });
 
 test("reading never ends an unterminated last line", async () => {

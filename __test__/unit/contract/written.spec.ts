@@ -53,17 +53,6 @@ test("a list whose prototype inherits from another one is left to the engine", (
 	expect(line.startsWith(expected)).toBe(true);
 });
 
-test.each(["", '"', "\\", "\n", "\u007f", "é", "ÿ", "ā", "š", "日", "\ud83d", "\ude00", "🙂", "𝄞"])(
-	"a long text that begins like base64 and has %j further on",
-	(odd) => {
-		const letters = "QUJDREVG+/09".repeat(2000);
-		for (const at of [64, 16_383, 16_384, letters.length - 1, letters.length]) {
-			const { line, expected } = written({ data: letters.slice(0, at) + odd + letters.slice(at) });
-			expect(line.startsWith(expected)).toBe(true);
-		}
-	},
-);
-
 // Regression: the copy of the object called it, too.
 test("a getter behind a long string is called once", () => {
 	let calls = 0;

@@ -369,6 +369,7 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 		const got = hits.map((hit: SearchHit) => `${basename(hit.path)} ${hit.entryId}`).sort();
 		found += got.length;
 		expect(got, `${where}: ${JSON.stringify(text)} in ${scopes}`).toEqual(want);
+		if (scopes) for (const hit of hits) expect(scopes).toContain(hit.in);
 		for (const { path, firstMessage } of hits) firstMessages.set(path, firstMessage);
 	}
 	for (const { path, firstMessage } of await SessionManager.listAll()) {

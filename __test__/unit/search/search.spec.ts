@@ -59,36 +59,6 @@ test("a hit tells where it is", async () => {
 	expect(marked?.snippet).toBe("<b>where</b> is the needle");
 });
 
-test("a hit shows what its session begins with, clipped", async () => {
-	ownAgent();
-	const dir = api.getDefaultSessionDir("/p");
-	const long = (count: number) => `${"\u{1f350}".repeat(150)}\ud83d${"quince ".repeat(count)}`;
-	const longBegin = `${"\u{1f350}".repeat(150)}\ufffd${"quince ".repeat(7)}`;
-	const blocks = [
-		{ type: "text", text: "two" },
-		{ type: "image", data: "x", mimeType: "x" },
-		{ type: "text", text: "texts" },
-	];
-	const sessions: [string, string | undefined, ...Json[]][] = [
-		["long", longBegin, message("a", null, assistant("needle")), message("b", "a", user(long(20_000)))],
-		["longer", longBegin, message("a", null, assistant("needle too")), message("b", "a", user(long(300_000)))],
-		[
-			"blocks",
-			"two texts",
-			message("a", null, user("")),
-			message("b", "a", user(blocks)),
-			message("c", "b", user("needle")),
-		],
-		["none", undefined, message("a", null, assistant("the user's needle"))],
-		["named", "first", message("a", null, user("first")), entry("session_info", "n", "a", { name: "needle" })],
-	];
-	for (const [id, , ...entries] of sessions) writeSession(dir, [header({ id, cwd: "/p" }), ...entries], `${id}.jsonl`);
-	const hits = await SessionManager.search("needle");
-	expect(new Map(hits.map(({ id, firstMessage }) => [id, firstMessage]))).toEqual(
-		new Map(sessions.map(([id, firstMessage]) => [id, firstMessage])),
-	);
-});
-
 // Regression: in a text of less than 64 KiB it became three characters.
 test.each([0, 70_000])("a lone surrogate is one U+FFFD (%i characters more)", async (more) => {
 	const dir = scratch();
@@ -311,30 +281,6 @@ describe("options choose", () => {
 			.map((hit) => hit.entryId)
 			.sort()
 			.join("");
-
-	test("scopes", async () => {
-		const dir = everything();
-		for (const [scope, want] of [
-			["user", "u"],
-			["assistant", "ae"],
-			["name", "ln"],
-			["summary", "cs"],
-			["tool", "abt"],
-			["thinking", "a"],
-			["custom", "rxy"],
-		] as const) {
-			expect(await entries(dir, "word", { in: [scope] }), scope).toBe(want);
-			expect(
-				(await search(dir, "word", { in: [scope] })).every((hit) => hit.in === scope),
-				scope,
-			).toBe(true);
-		}
-		expect(await entries(dir, "word", { in: ["user", "tool"] })).toBe("abtu");
-		expect(await entries(dir, "word", { in: [] })).toBe("");
-		expect(await entries(dir, "thoughtword deepword assistant", { in: ["assistant", "thinking", "tool"] })).toBe("a");
-		expect(await entries(dir, "thoughtword deepword assistant", { in: ["assistant", "thinking"] })).toBe("");
-		expect(await entries(dir, "thoughtword", {})).toBe("");
-	});
 
 	test("roles and times", async () => {
 		const dir = everything();
