@@ -296,7 +296,7 @@ describe("a script that uses the SDK", () => {
 			const url = JSON.stringify(pathToFileURL(join(dir, path)).href);
 			const script = write(join(cwd, "script.mjs"), `import { SessionManager } from ${url};\n${SHOW}`);
 			const both = [register, join(copy, "register.mjs")];
-			for (const copies of [both, both.toReversed()])
+			for (const copies of [both, [...both].reverse()])
 				for (const [first, second] of [
 					["--import", "--import"],
 					["--require", "--require"],
