@@ -6,28 +6,16 @@ import {
 	fsyncSync,
 	lstatSync,
 	openSync,
-	readdirSync,
 	realpathSync,
 	rmSync,
 	statSync,
 	writeSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { tryLockFile } from "../../index.mjs";
 import { replaceFile } from "../shared/replace-file.js";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
-
-/**
- * A name of a draft: that of a temporary file of the library, so that redactions and other writers remove it after its
- * process was killed.
- */
-const draftName = () => `.pi-session-${randomUUID().replaceAll("-", "")}.tmp`;
-/** Other names with this beginning and end may belong to the user. */
-const DRAFT = /^\.pi-session-[0-9a-f]{32}\.tmp$/;
-/** A draft younger than this may belong to a process that has not locked it yet, or cannot. */
-const ABANDONED_MS = 24 * 3600 * 1000;
 
 /**
  * @typedef {{ force: boolean, source: string }} Target `force`: an existing file may be replaced; `source`: the session
@@ -66,11 +54,9 @@ async function writeWhole(path, pieces, force) {
 	const dir = dirname(path);
 	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
 		throw new CommandError(`The directory does not exist: ${dir}`);
-	sweep(dir);
-	// Absolute, because the lock would take a directory named ~ for the home directory.
-	const draft = resolve(dir, draftName());
+	// A temporary file of the library: if this process is killed, a redaction removes it.
+	const draft = resolve(dir, `.pi-session-${randomUUID().replaceAll("-", "")}.tmp`);
 	const off = onSignal(() => rmSync(draft, { force: true }));
-	const release = lockDraft(draft);
 	try {
 		await fill(draft, "w", pieces);
 		if (force) await replaceFile(draft, path);
@@ -79,47 +65,7 @@ async function writeWhole(path, pieces, force) {
 		rmSync(draft, { force: true });
 		throw error;
 	} finally {
-		release?.();
 		off();
-	}
-}
-
-/**
- * Creates a draft and locks it, so that no process takes it for one of a killed process. Returns a function that
- * releases the lock.
- * @param {string} draft
- */
-function lockDraft(draft) {
-	// On Windows we could not write to a locked file. If a draft is removed there, the command fails.
-	if (process.platform === "win32") return undefined;
-	try {
-		return tryLockFile(draft);
-	} catch (error) {
-		// On a file system without locks no temporary file is removed.
-		if (["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"].includes(String(Object(error).code))) return undefined;
-		throw error;
-	}
-}
-
-/** Removes drafts that killed processes have left in a directory. @param {string} dir */
-function sweep(dir) {
-	try {
-		for (const name of readdirSync(dir).filter((name) => DRAFT.test(name))) removeAbandoned(resolve(dir, name));
-	} catch {
-		// A directory that cannot be read may still be written to.
-	}
-}
-
-/** Removes a draft if it is old and no process has its lock. @param {string} path absolute */
-function removeAbandoned(path) {
-	try {
-		const found = lstatSync(path);
-		if (!found.isFile() || Date.now() - found.mtimeMs < ABANDONED_MS) return;
-		const release = tryLockFile(path);
-		if (release) rmSync(path, { force: true });
-		release?.();
-	} catch {
-		// A draft of another user, or on a file system without locks, stays.
 	}
 }
 

@@ -1,8 +1,7 @@
 // `pi-sessions fork` and `pi-sessions export`: copy a session or one of its branches.
-import { existsSync, rmSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { CURRENT_SESSION_VERSION, getDefaultSessionDir, SessionManager } from "../../index.mjs";
-import { roleOf } from "../shared/entries.mjs";
 import paths from "../shared/paths.js";
 import { pathOf } from "../shared/session-dir.mjs";
 import { safeLine } from "../shared/text.mjs";
@@ -28,10 +27,11 @@ import { findEntry, openReadOnly, sessionPath, UNLOCKED } from "./sessions.mjs";
  */
 export async function fork(query, options) {
 	const source = await sessionPath(query, options);
-	const made = options.entry === undefined ? forkWhole(source, options) : await forkAt(source, options.entry, options);
+	const made = options.entry === undefined ? forkWhole(source, options) : forkAt(source, options.entry, options);
 	if (options.name !== undefined) made.appendSessionInfo(options.name);
 	const file = made.getSessionFile();
-	if (file === undefined || !existsSync(file)) throw nothingToFork();
+	if (file === undefined || !existsSync(file))
+		throw new CommandError("Nothing was forked: the path to this entry contains no message of the user or the model");
 	if (options.json)
 		return await writeJson({
 			path: file,
@@ -42,9 +42,6 @@ export async function fork(query, options) {
 		});
 	await write(`${safeLine(file)}\n`);
 }
-
-const nothingToFork = () =>
-	new CommandError("Nothing was forked: the path to this entry contains no message of the user or the model");
 
 /**
  * The session directory by the settings of a working directory, or undefined for the default one.
@@ -71,59 +68,20 @@ function forkWhole(source, options) {
  * @param {string} entry
  * @param {ForkOptions} options
  */
-async function forkAt(source, entry, options) {
+function forkAt(source, entry, options) {
 	if (options.into !== undefined) throw new UsageError("--into cannot be combined with --entry");
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);
-	if ((SessionManager.verify(source).version ?? 0) < CURRENT_SESSION_VERSION)
-		return await forkOldAt(source, id, options);
+	const version = SessionManager.verify(source).version ?? 0;
+	if (version < CURRENT_SESSION_VERSION)
+		throw new CommandError(
+			`--entry cannot be used with a file of version ${version}. Fork the whole session, and then the fork`,
+		);
 	// As for a whole session, the fork goes to the session directory of its working directory.
 	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, { sessionDir: dir, ...UNLOCKED });
 	manager.createBranchedSession(id);
 	return manager;
-}
-
-/**
- * The same for a file of version 1 or 2, which stays unchanged: the entries are migrated in memory only.
- * @param {string} source
- * @param {string} id
- * @param {ForkOptions} options
- */
-async function forkOldAt(source, id, options) {
-	// If a redaction replaces the source meanwhile, the fork may contain what was taken out. A redaction that begins
-	// later finds the fork.
-	for (;;) {
-		const before = statSync(source, { bigint: true });
-		const file = await writeForkAt(source, id, options);
-		const now = statSync(source, { bigint: true, throwIfNoEntry: false });
-		if (now === undefined || (now.dev === before.dev && now.ino === before.ino))
-			return SessionManager.open(file, UNLOCKED);
-		rmSync(file);
-	}
-}
-
-/**
- * Returns the path of the fork's file.
- * @param {string} source
- * @param {string} id
- * @param {ForkOptions} options
- */
-async function writeForkAt(source, id, options) {
-	const looked = openReadOnly(source);
-	const header = /** @type {import("../../index.js").SessionHeader} */ (looked.getHeader());
-	const migrated = SessionManager.inMemory(looked.getCwd(), undefined, [header, ...looked.getEntries()]);
-	migrated.createBranchedSession(id);
-	const entries = migrated.getEntries();
-	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry))))
-		throw nothingToFork();
-	const made = SessionManager.create(migrated.getCwd(), sessionDirOf(migrated.getCwd(), options), {
-		...UNLOCKED,
-		parentSession: source,
-	});
-	const file = /** @type {string} */ (made.getSessionFile());
-	await writeText(file, jsonLines(made, entries), { force: false, source });
-	return file;
 }
 
 /**

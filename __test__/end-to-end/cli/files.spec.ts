@@ -8,7 +8,6 @@ import {
 	rmSync,
 	statSync,
 	symlinkSync,
-	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -131,38 +130,6 @@ describe("a file is whole or not there", () => {
 		}
 	});
 
-	// Regression: it stayed for ever.
-	test("what a killed export left is removed by one on another day", async () => {
-		const at = world();
-		const source = put(at, "s-1", branched);
-		const left = join(at.cwd, `.pi-session-${"01".repeat(16)}.tmp`);
-		writeFileSync(left, "half");
-		utimesSync(left, 0, 0);
-		expect(await way(at, source, WAYS[0])).toMatchObject({ code: 0 });
-		expect(readdirSync(at.cwd)).toEqual([WAYS[0][1]]);
-	});
-
-	// Regression: an export removed old files of the user whose names began and ended as the names of drafts do.
-	test("an export removes no file of the user, no link and no draft of a living process", async () => {
-		const at = world();
-		const source = put(at, "s-1", branched);
-		const draft = (digit: string): string => `.pi-session-${digit.repeat(32)}.tmp`;
-		const [locked, folder, link] = ["a", "b", "c"].map(draft) as [string, string, string];
-		const others = [".pi-session-my notes.tmp", draft("A"), `.pi-session-${"d".repeat(33)}.tmp`];
-		for (const name of [locked, ...others]) writeFileSync(join(at.cwd, name), "precious");
-		mkdirSync(join(at.cwd, folder));
-		symlinkSync(others[0] as string, join(at.cwd, link));
-		for (const name of [locked, folder, ...others]) utimesSync(join(at.cwd, name), 0, 0);
-		const release = api.tryLockFile(join(at.cwd, locked));
-		expect(release).toBeTypeOf("function");
-		try {
-			expect(await way(at, source, WAYS[0])).toMatchObject({ code: 0, err: "" });
-		} finally {
-			release?.();
-		}
-		expect(readdirSync(at.cwd).sort()).toEqual([locked, folder, link, ...others, WAYS[0][1]].sort());
-	});
-
 	test("--force replaces an existing file by a private one, and keeps a link to it", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
@@ -230,67 +197,22 @@ describe("a file is whole or not there", () => {
 });
 
 // Regression: the draft stayed with the secret, and redact said that nothing was left.
-test("a redaction removes the draft of a killed fork or export, and leaves a living one", async () => {
+test("a redaction removes the draft of a killed export", async () => {
 	const at = world();
 	const source = put(at, "s-1", [message("a", null, user("hunter2"))]);
 	const dir = dirname(source);
 	const drafts = (): string[] => readdirSync(dir).filter((name) => name.endsWith(".tmp"));
 	const secret = `${JSON.stringify(message("a", null, user("hunter2")))}\n`;
 	// The second piece is asked for after the first was written.
-	const writing = (end: string): string => `
-		import { readdirSync } from "node:fs";
+	const writing = `
 		import { writeText } from ${JSON.stringify(pathToFileURL(join(root, "lib/cli/files.mjs")).href)};
-		import { SessionManager } from ${JSON.stringify(pathToFileURL(join(root, "index.mjs")).href)};
 		const [source, dir] = ${JSON.stringify([source, dir])};
-		const drafts = () => readdirSync(dir).filter((name) => name.endsWith(".tmp"));
-		function* pieces() { yield ${JSON.stringify(secret)}; ${end} }
+		function* pieces() { yield ${JSON.stringify(secret)}; process.kill(process.pid, "SIGKILL"); }
 		await writeText(dir + "/copy.md", pieces(), { force: false, source });`;
-	const ended = (end: string) => runProgram(process.execPath, ["--input-type=module", "-e", writing(end)], at);
-	await ended('process.kill(process.pid, "SIGKILL");');
+	await runProgram(process.execPath, ["--input-type=module", "-e", writing], at);
 	expect(drafts()).toHaveLength(1);
 	expect(await good(at, ["redact", "s-1", "--text", "hunter2"])).toContain("1 temporary file of killed processes");
 	expect(drafts()).toEqual([]);
-	if (process.platform === "win32") return;
-	const redact = 'SessionManager.redact(dir, { text: "hunter2" }); console.log(drafts().length);';
-	expect(await ended(redact)).toMatchObject({ code: 0, out: "1\n" });
-	expect(drafts()).toEqual([]);
-});
-
-// Regression: the draft was locked in the home directory, where an empty file stayed.
-test("a directory named ~ is no home directory", async () => {
-	const at = world();
-	put(at, "s-1", [message("a", null, user("hello"))]);
-	mkdirSync(join(at.cwd, "~"));
-	const HOME = join(at.cwd, "home");
-	mkdirSync(HOME);
-	await good(at, ["export", "s-1", "-o", "./~/copy.md"], { HOME, USERPROFILE: HOME });
-	expect([readdirSync(join(at.cwd, "~")), readdirSync(HOME)]).toEqual([["copy.md"], []]);
-});
-
-// Regression: it did not look at its source again, so a redaction that ended meanwhile did not see the fork.
-test("a fork of an old session that is redacted meanwhile is made of the redacted one", async () => {
-	const at = world();
-	const source = put(at, "s-old", [message("a", null, user("hunter2"))], { header: { version: 2 } });
-	const guard = join(at.cwd, "guard.mjs");
-	writeFileSync(
-		guard,
-		`import fs from "node:fs";
-		const { rename } = fs.promises;
-		let isFirst = true;
-		fs.promises.rename = async (from, to) => {
-			await rename(from, to);
-			if (!isFirst) return;
-			isFirst = false;
-			const source = ${JSON.stringify(source)};
-			fs.writeFileSync(source + ".new", fs.readFileSync(source, "utf8").replace("hunter2", "[redacted]"));
-			fs.renameSync(source + ".new", source);
-		};`,
-	);
-	const env = { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
-	const { code, out } = await run(at, ["fork", source, "--entry", "a"], env);
-	expect(code).toBe(0);
-	expect(readFileSync(out.trim(), "utf8")).toContain("[redacted]");
-	expect(readdirSync(dirname(source)).filter((name) => name.endsWith(".jsonl"))).toHaveLength(2);
 });
 
 describe("standard output that takes nothing", () => {

@@ -1,10 +1,8 @@
-// Sessions whose fields hold anything, and old ones: every command shows them, and what it shows can be named.
-import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { put, run, type World, world } from "../../support/cli.js";
-import { api, assistant, entry, type Json, message, snapshot, user } from "../../support/scratch.js";
+import { api, assistant, type Json, message, snapshot, user } from "../../support/scratch.js";
 
 const COMMANDS = ["show", "show --full", "show --json", "tree --limit all", "stats", "export", "export --full"];
 
@@ -237,22 +235,18 @@ describe("a file of version 1", () => {
 		expect(snapshot(dirname(path))).toEqual(before);
 	});
 
-	test("is forked at the entry that tree showed", async () => {
+	test("is forked as a whole only, and the fork at an entry", async () => {
 		const at = world();
 		const path = put(at, "old", old, { header: { version: undefined } });
-		const { code, out } = await run(at, ["fork", path, "--entry", "00000004", "--name", "again", "--json"]);
-		expect(code).toBe(0);
-		const made = JSON.parse(out);
-		expect(made).toMatchObject({ parentSession: path, cwd: at.cwd, entries: 5 });
+		expect(await run(at, ["fork", path, "--entry", "00000004"])).toMatchObject({
+			code: 1,
+			err: "Error: --entry cannot be used with a file of version 1. Fork the whole session, and then the fork\n",
+		});
+		const whole = JSON.parse((await run(at, ["fork", path, "--json"])).out);
+		const [, , , { id }] = api.SessionManager.open(whole.path, { readonly: true }).getEntries() as [any, any, any, any];
+		const made = JSON.parse((await run(at, ["fork", whole.path, "--entry", id, "--name", "again", "--json"])).out);
+		expect(made).toMatchObject({ parentSession: whole.path, cwd: at.cwd, entries: 5 });
 		const fork = api.SessionManager.open(made.path);
-		expect(fork.getHeader()).toMatchObject({ version: 3, parentSession: path, cwd: at.cwd });
-		expect(fork.getEntries().map(({ id, type }) => (type === "session_info" ? type : id))).toEqual([
-			"00000001",
-			"00000002",
-			"00000003",
-			"00000004",
-			"session_info",
-		]);
 		expect(fork.getSessionName()).toBe("again");
 		expect(fork.buildSessionContext().messages.map(({ role }) => role)).toEqual([
 			"compactionSummary",
@@ -260,34 +254,4 @@ describe("a file of version 1", () => {
 			"user",
 		]);
 	});
-});
-
-test("a file of version 2 is forked at an entry, labels kept, and stays as it is", async () => {
-	const at = world();
-	const path = put(
-		at,
-		"two",
-		[
-			message("a", null, user("one")),
-			message("b", "a", { role: "hookMessage", customType: "x", content: "y", display: true, timestamp: 1 }),
-			message("c", "b", assistant("two")),
-			entry("label", "d", "c", { targetId: "a", label: "here" }),
-			message("e", "d", user("three")),
-		],
-		{ header: { version: 2 } },
-	);
-	const before = readFileSync(path, "utf8");
-	const { code, out } = await run(at, ["fork", path, "--entry", "e"]);
-	expect(code).toBe(0);
-	const fork = api.SessionManager.open(out.trim());
-	expect(fork.getEntries().map(({ id, type }) => (type === "label" ? type : id))).toEqual([
-		"a",
-		"b",
-		"c",
-		"e",
-		"label",
-	]);
-	expect(fork.getLabel("a")).toBe("here");
-	expect((fork.getEntry("b") as any).message.role).toBe("custom");
-	expect(readFileSync(path, "utf8")).toBe(before);
 });

@@ -181,12 +181,6 @@ describe("fork", () => {
 			["fork", source, "--entry", "e4"],
 		])
 			expect(dirname((await goodJson(at, [...args, "--dir", dir])).path)).toBe(dir);
-		const old = put(at, "s-old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("old") }], {
-			header: { version: undefined },
-		});
-		const moved = join(at.cwd, "old.jsonl");
-		renameSync(old, moved);
-		expect(dirname((await goodJson(at, ["fork", moved, "--entry", "00000001"])).path)).toBe(dirname(kept));
 	});
 });
 

@@ -163,8 +163,9 @@ describe("stats", () => {
 			{ header: { version: undefined } },
 		);
 		expect((await goodJson(at, ["stats", path])).total).toMatchObject({ calls: 2, cost: 1 });
-		await good(at, ["fork", path]);
-		await good(at, ["fork", path, "--entry", "00000002"]);
+		const fork = await goodJson(at, ["fork", path]);
+		const [, { id }] = (await goodJson(at, ["show", fork.path])).entries;
+		await good(at, ["fork", fork.path, "--entry", id]);
 		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({
 			sessions: 3,
 			entries: 8,
