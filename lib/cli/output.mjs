@@ -1,12 +1,10 @@
 // Writes output to the terminal, through a pager, or to a pipe.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { win32 } from "node:path";
 import picocolors from "picocolors";
 import { escapes, safeBlock } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
-import { onSignal } from "./signals.mjs";
 
 /**
  * Ends the command if its output cannot be written. A closed pipe (`pi-sessions list | head`) is no failure; a full
@@ -44,8 +42,8 @@ export function writeWarning(message, asJson) {
 }
 
 /**
- * Whether the terminal can only show lines, such as a shell inside an editor. It gets no colours, pager or progress
- * bar.
+ * Whether the terminal can only show lines, such as a shell inside an editor. It gets no colours, pager or
+ * progress.
  */
 const isDumb = process.env.TERM === "dumb";
 
@@ -192,12 +190,15 @@ export async function writePaged(makeLines, { pager = true }) {
 }
 
 /**
- * @typedef {{ update: (done: number, total: number) => void, stop: () => void }} Progress after `stop` the bar no
+ * @typedef {{ update: (done: number, total: number) => void, stop: () => void }} Progress after `stop` the line no
  * longer appears
  */
 
+/** The pause between two reports of progress, in milliseconds. */
+const PROGRESS_MS = 100;
+
 /**
- * Runs `work`, with a progress bar on standard error if that is a terminal.
+ * Runs `work`, with a line about its progress on standard error if that is a terminal.
  * @template T
  * @param {string} what
  * @param {(progress: Progress) => Promise<T>} work
@@ -205,34 +206,20 @@ export async function writePaged(makeLines, { pager = true }) {
  */
 export async function withProgress(what, work) {
 	if (!process.stderr.isTTY || isDumb) return await work({ update: () => {}, stop: () => {} });
-	// Loaded only if the bar is shown, to save time.
-	const cliProgress = /** @type {typeof import("cli-progress")} */ (createRequire(import.meta.url)("cli-progress"));
-	const format = `${what} {bar} {value}/{total}`;
-	const bar = new cliProgress.SingleBar({
-		format,
-		stream: process.stderr,
-		hideCursor: true,
-		clearOnComplete: true,
-		barsize: 30,
-	});
-	let isStopped = false;
-	const stop = () => {
-		if (bar.isActive) bar.stop();
-		isStopped = true;
-	};
+	let [isShown, isStopped, shownAt] = [false, false, -Infinity];
 	/** @type {Progress["update"]} */
 	const update = (done, total) => {
-		if (isStopped) return;
-		if (!bar.isActive) bar.start(total, done);
-		bar.setTotal(total);
-		bar.update(done);
+		if (isStopped || (done < total && performance.now() < shownAt + PROGRESS_MS)) return;
+		[isShown, shownAt] = [true, performance.now()];
+		process.stderr.write(`\r${`${what} ${done}/${total}`.slice(0, process.stderr.columns - 1)}\x1b[K`);
 	};
-	// The bar hides the cursor and turns off line wrapping. A signal must restore both.
-	const off = onSignal(stop);
+	const stop = () => {
+		if (isShown && !isStopped) process.stderr.write("\r\x1b[K");
+		isStopped = true;
+	};
 	try {
 		return await work({ update, stop });
 	} finally {
 		stop();
-		off();
 	}
 }

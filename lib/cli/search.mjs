@@ -54,7 +54,7 @@ export async function search(words, options) {
 			mark: [OPEN, CLOSE],
 			onProgress: update,
 			onHit(hit) {
-				// Standard output and the progress bar may share a terminal.
+				// Standard output and the progress may share a terminal.
 				stop();
 				// Hits are written in order, and the search does not wait for that.
 				writing = writing.then(() => write(writer.hit(hit)));

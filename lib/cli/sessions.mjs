@@ -19,7 +19,7 @@ const CANDIDATES_SHOWN = 10;
 export const ID_COLUMNS = 64;
 
 /**
- * The selected sessions, with a progress bar while they are read.
+ * The selected sessions, with their progress while they are read.
  * @param {DirOptions} options
  * @returns {Promise<SessionInfo[]>}
  */

@@ -287,7 +287,7 @@ describe("what a session says never acts on the terminal", () => {
 		entry("custom_message", "h", "g", { customType: evil, content: evil, display: true }),
 		entry("session_info", "i", "h", { name: evil }),
 	];
-	// Our own: colours, and what a table or a progress bar needs.
+	// Our own: colours, and what a table or the progress needs.
 	const allowed = new RegExp(`${ESC}\\[(?:\\d+(?:;\\d+)*m|\\?25[lh]|\\?7[lh]|\\d*[GKJ])|${ESC}[78]`, "g");
 	const bad = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e]/;
 
@@ -404,8 +404,8 @@ describe("use", () => {
 			Promise.all(all.map(async (args) => (await run(at, args)).code));
 		expect(await codes(["list"], ["--help"], ["help", "show"], ["--version"])).toEqual([0, 0, 0, 0]);
 		expect(await codes(["show", "nothing"], ["tree", "./nothing.jsonl"])).toEqual([1, 1]);
-		expect(await codes(["help"], ["help", "ls"])).toEqual([0, 0]);
-		expect((await run(at, ["help", "ls"])).out).toBe((await run(at, ["list", "--help"])).out);
+		expect(await codes(["help"], ["help", "list"])).toEqual([0, 0]);
+		expect((await run(at, ["help", "list"])).out).toBe((await run(at, ["list", "--help"])).out);
 		expect(
 			await codes(
 				[],
