@@ -42,8 +42,7 @@ async function* offers(before, last, program) {
 	for (const word of before) {
 		if (option?.long === "--dir") dir = word;
 		const found = option ? undefined : command.options.find(({ short, long }) => word === short || word === long);
-		if (!option && !found)
-			command = command.commands.find((one) => [one.name(), ...one.aliases()].includes(word)) ?? command;
+		if (!option && !found) command = command.commands.find((one) => one.name() === word) ?? command;
 		option = found?.required ? found : undefined;
 	}
 	const help = program.createHelp();
@@ -58,8 +57,7 @@ async function* offers(before, last, program) {
 			for (const flag of [short, long]) if (flag) yield [flag, description];
 		return;
 	}
-	for (const one of help.visibleCommands(command))
-		for (const name of [one.name(), ...one.aliases()]) yield [name, one.description()];
+	for (const one of help.visibleCommands(command)) yield [one.name(), one.description()];
 	for (const argument of command.registeredArguments) {
 		for (const choice of argument.argChoices ?? []) yield [choice];
 		if (["old", "new"].includes(argument.name())) yield ["/directory"];

@@ -152,7 +152,6 @@ function addReading(program) {
 		"list --all --limit 20",
 		"list --cwd ~/project --json",
 	])
-		.alias("ls")
 		.option(...PAGER)
 		.option("-a, --all", "list the sessions of every working directory")
 		.addOption(REPOSITORY)

@@ -1,7 +1,6 @@
 // Reads the extension's settings, the object `pi-session-native` in pi's settings, and its keys. A project's settings
 // override the user's.
 import { join } from "node:path";
-import names from "../shared/quoted-name.js";
 import { readSmall } from "../shared/read-small.mjs";
 
 /** @typedef {{ sessions: boolean, tools: boolean }} Settings */
@@ -27,7 +26,8 @@ export function readExtensionSettings(api, warn) {
 	for (const [name, value] of Object.entries(given)) {
 		if (!Object.hasOwn(DEFAULTS, name))
 			warn(
-				`pi-session-native: unknown setting ${names.quotedName(name)}. Settings are ` +
+				// A name may contain invisible characters and control characters.
+				`pi-session-native: unknown setting ${JSON.stringify(name.slice(0, 100)).replace(/[^ -~]/gu, "?")}. Settings are ` +
 					`${Object.keys(DEFAULTS).join(", ")}`,
 			);
 		else if (typeof value !== "boolean")

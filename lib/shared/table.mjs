@@ -1,5 +1,5 @@
 // The layout of tables without borders. If a table is too wide, columns are left out and texts are cut.
-import { clip, clipMiddle, widthOf } from "./text.mjs";
+import { clip, widthOf } from "./text.mjs";
 
 /**
  * @typedef {object} Column
@@ -7,7 +7,6 @@ import { clip, clipMiddle, widthOf } from "./text.mjs";
  * @property {"right"} [align] for numbers, which are never cut
  * @property {number} [least] the smallest width to which its texts are cut before columns are left out; by default they
  * are not cut
- * @property {boolean} [middle] whether its texts are cut in the middle instead of at the end
  * @property {(row: number, width: number) => string} [cut] cuts the text of a row, instead of the default
  * @property {number} [rank] the column with the highest rank is left out first; a column without a rank is never left
  * out
@@ -59,7 +58,9 @@ export function layout(all, rows, width, paintTitle = (title) => title) {
 	const line = (texts, row, painted) =>
 		shown
 			.map(({ column, width, ...one }) => {
-				const text = row >= 0 && one.cut ? one.cut(row, width) : cut(one, texts[column] ?? "", width);
+				// Numbers may end with spaces, so that their decimal points are aligned.
+				const whole = texts[column] ?? "";
+				const text = row >= 0 && one.cut ? one.cut(row, width) : one.align === "right" ? whole : clip(whole, width);
 				const space = " ".repeat(Math.max(0, width - widthOf(text)));
 				const shownText = painted(one, text);
 				return one.align === "right" ? space + shownText : shownText + space;
@@ -76,14 +77,4 @@ export function layout(all, rows, width, paintTitle = (title) => title) {
 		lines: rows.map((row, index) => line(row, index, ({ paint = (text) => text }, text) => paint(text, index))),
 		missing,
 	};
-}
-
-/**
- * @param {Column} column
- * @param {string} text
- * @param {number} width
- */
-function cut({ align, middle }, text, width) {
-	// Numbers may end with spaces, so that their decimal points are aligned.
-	return align === "right" ? text : (middle ? clipMiddle : clip)(text, width);
 }

@@ -114,17 +114,17 @@ test("in zsh", async () => {
 	expect(out).toContain("ffff");
 });
 
-test("the other name of a command and help are completed too", async () => {
+test("the names of commands and help are completed", async () => {
 	const at = shellWorld();
-	expect(await inBash(at, "l")).toEqual(["list", "ls"]);
-	expect(await inBash(at, "ls", "--li")).toEqual(["--limit"]);
+	expect(await inBash(at, "l")).toEqual(["list"]);
+	expect(await inBash(at, "list", "--li")).toEqual(["--limit"]);
 	expect(await inBash(at, "help", "st")).toEqual(["stats"]);
 	expect(await inFish(at, "pi-sessions h")).toEqual(["help"]);
-	expect(await inFish(at, "pi-sessions ls --li")).toEqual(["--limit"]);
+	expect(await inFish(at, "pi-sessions list --li")).toEqual(["--limit"]);
 	expect(await inFish(at, "pi-sessions help st")).toEqual(["stats"]);
 	expect(
 		await typed(at, "zsh", [
-			["pi-sessions ls --li\t", "--limit"],
+			["pi-sessions list --li\t", "--limit"],
 			["\u0015pi-sessions help st\t", "stats"],
 		]),
 	).toContain("stats");
