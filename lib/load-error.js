@@ -43,12 +43,6 @@ function platformsBeside() {
 	return [...addons, ...packages].filter((name) => name !== undefined && PUBLISHED.test(name));
 }
 
-/** The version of glibc in this process. */
-function glibcHere() {
-	// @ts-expect-error `header` is not declared.
-	return process.report?.getReport?.().header?.glibcVersionRuntime;
-}
-
 /**
  * @param {unknown[]} errors the errors of the loader's attempts
  * @param {boolean} isMusl whether this Node is built for musl
@@ -64,16 +58,7 @@ exports.loadErrorMessage = (errors, isMusl) => {
 	if (!PUBLISHED.test(target) && failed?.code === undefined) {
 		return say(`there is no package for ${target}. You can build it in a clone: \`npm install && npm run build\`.`);
 	}
-	if (failed) {
-		const reason = String(failed.message ?? failed);
-		const needed = /version [`']GLIBC_([\d.]+)' not found/.exec(reason)?.[1];
-		if (needed)
-			return say(
-				`the addon needs glibc ${needed}, and this system has ${glibcHere() ?? "another"}. The published package ` +
-					`needs 2.17. ${remedy}`,
-			);
-		return say(`the addon for ${target} does not load: ${reason}. ${remedy}`);
-	}
+	if (failed) return say(`the addon for ${target} does not load: ${failed.message ?? failed}. ${remedy}`);
 	const { NAPI_RS_NATIVE_LIBRARY_PATH: path } = process.env;
 	if (path)
 		return say(

@@ -1,19 +1,15 @@
 // Finds the installed pi for `pi-native`: from the variable, beside this package, by `pi` on the path, or beside the
 // running Node. It skips a pi in the project of the working directory, because agents run in directories with strangers'
 // code, even if `npx`, `npm run` or a relative entry of the path leads to it.
-import { spawn } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir, constants as system } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
-import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { readSmall } from "../shared/read-small.mjs";
 import { manifestOf, PACKAGE_VARIABLE, print, Unfit, upwards } from "./package.mjs";
 
 /** @typedef {import("./package.mjs").Settings} Settings */
-
-/** The first bytes of executables: ELF, PE, and the forms of Mach-O. */
-const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
 
 /** The largest script that is read, in bytes: it may be a bundle of pi. */
 const LARGEST_SCRIPT = 64 << 20;
@@ -29,11 +25,8 @@ function headOf(path, length) {
 	}
 }
 
-/** Whether a file is machine code: such a pi has its session manager compiled in. @param {string} path */
-export function isBinary(path) {
-	const head = headOf(path, 4).toString("hex");
-	return MAGIC.some((magic) => head.startsWith(magic));
-}
+/** Whether a file is machine code, no text: such a pi has its session manager compiled in. @param {string} path */
+export const isBinary = (path) => headOf(path, 1024).includes(0);
 
 /**
  * Whether a path ends with a name of pi's command, or of a renamed build from the variable. @param {string} path @param
@@ -66,9 +59,9 @@ export const canReplaceProcess = process.execve !== undefined && process.platfor
 
 /**
  * Runs a single-binary build of pi in place of this process, with its arguments. Where Node cannot replace a process,
- * pi is its child: it receives the signals that end programs, and this process ends as pi does.
+ * pi is its child, and this process ends as pi does.
  * @param {string} path
- * @returns {Promise<never>}
+ * @returns {never}
  */
 export function startBinary(path) {
 	const reason = `${path} is a single-binary build of pi, whose session manager is compiled in`;
@@ -76,24 +69,11 @@ export function startBinary(path) {
 	const args = process.argv.slice(2);
 	if (process.execve && canReplaceProcess)
 		return process.execve(path, [path, ...args], /** @type {Record<string, string>} */ (process.env));
-	// A terminal, and Windows, send these two to pi as well. pi would end without its shutdown at the second one.
-	const isSentToBoth = process.platform === "win32" || [0, 1, 2].some((stream) => isatty(stream));
-	for (const signal of /** @type {const} */ (["SIGINT", "SIGHUP"]))
-		process.on(signal, () => isSentToBoth || child.kill(signal));
-	process.on("SIGTERM", () => child.kill());
-	const child = spawn(path, args, { stdio: "inherit" });
-	child.on("error", ({ message }) => {
-		print(`pi-session-native: ${path} cannot be started: ${message}`);
-		process.exit(1);
-	});
-	child.on("exit", (status, signal) => {
-		if (signal === null) process.exit(status ?? 1);
-		process.removeAllListeners(signal);
-		process.kill(process.pid, signal);
-		// Node ignores some signals that end pi.
-		process.exit(128 + system.signals[signal]);
-	});
-	return new Promise(() => {});
+	// A terminal, and Windows, send it to pi as well, which decides.
+	process.on("SIGINT", () => {});
+	const { status, signal, error } = spawnSync(path, args, { stdio: "inherit" });
+	if (error) throw new Unfit(`${path} cannot be started: ${error.message}`);
+	process.exit(status ?? 128 + (signal ? system.signals[signal] : 0));
 }
 
 /**
@@ -229,7 +209,7 @@ function* candidates(name) {
 const commandNames = (name) => [...new Set([name.slice(name.lastIndexOf("/") + 1), "pi"])];
 
 /**
- * The installed pi, or a promise while a single binary of pi runs. Throws `Unfit` if there is none, with a message that
+ * The installed pi. Does not return if that is a single binary. Throws `Unfit` if there is none, with a message that
  * says what was found.
  * @param {import("./package.mjs").Packages} packages
  * @param {Settings} settings

@@ -151,7 +151,7 @@ export async function startPi() {
 	const settings = readEnvironment();
 	const known = (packages ??= new Packages(settings));
 	const { findPi } = require("./find-pi.mjs");
-	const pi = /** @type {Pi} */ (await orStop(() => findPi(known, settings)));
+	const pi = /** @type {Pi} */ (orStop(() => findPi(known, settings)));
 	const url = orStop(() => {
 		const folder = [BUNDLE, UNBUNDLED].find((folder) => pi.has(`${folder}cli.js`));
 		if (folder === undefined) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start. Install pi again`);

