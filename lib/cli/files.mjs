@@ -12,7 +12,7 @@ import {
 	writeSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { replaceFile } from "../shared/replace-file.js";
+import { replaceFile } from "../shared/replace-file.mjs";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { CURRENT_SESSION_VERSION, getDefaultSessionDir, SessionManager } from "../../index.mjs";
-import paths from "../shared/paths.js";
+import { normalizePath } from "../shared/paths.mjs";
 import { pathOf } from "../shared/session-dir.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { sessionDir } from "./dir-options.mjs";
@@ -89,7 +89,7 @@ function forkAt(source, entry, options) {
  * @param {ExportOptions} options
  */
 export async function exportSession(query, options) {
-	const output = paths.normalizePath(options.output ?? "-");
+	const output = normalizePath(options.output ?? "-");
 	const format = options.format ?? (options.json ? "jsonl" : formatOf(output));
 	if (options.json && format !== "jsonl")
 		throw new UsageError("--json exports JSON lines and cannot be combined with --format md");

@@ -1,7 +1,7 @@
 // Compares the rules in the settings of a store with a folder that was moved. A rule names a directory and applies to
 // everything below it, so it does not follow the folder.
 import { dirname, isAbsolute, join } from "node:path";
-import paths from "../shared/paths.js";
+import { expandHome } from "../shared/paths.mjs";
 import { readSmall } from "../shared/read-small.mjs";
 import { placeIn } from "../shared/repository.mjs";
 import { pathOf, sessionsRoot, withoutLinks } from "../shared/session-dir.mjs";
@@ -27,7 +27,7 @@ export function lostRules(renamed) {
 			return lost(ofProject, renamed).includes(dir);
 		});
 		// Other entries are ids of sessions, which stay.
-		const dirs = [hidden ?? []].flat().filter((dir) => typeof dir === "string" && isAbsolute(paths.expandHome(dir)));
+		const dirs = [hidden ?? []].flat().filter((dir) => typeof dir === "string" && isAbsolute(expandHome(dir)));
 		return { file, hidden: lost(dirs, renamed), named: lostNames.map(([dir]) => dir) };
 	} catch (error) {
 		const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);

@@ -3,13 +3,13 @@ import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from "no
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { getDefaultSessionDir } from "../../index.mjs";
-import paths from "./paths.js";
+import { normalizePath } from "./paths.mjs";
 
 /**
  * The absolute path of a user's path.
  * @param {string} text
  */
-export const pathOf = (text) => resolve(paths.normalizePath(text));
+export const pathOf = (text) => resolve(normalizePath(text));
 
 /** The most links that are followed to a target that does not exist: the limit of Linux. */
 const MOST_LINKS = 40;

@@ -8,10 +8,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { root, scratch } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
-const { replaceFile } = require("../../../lib/shared/replace-file.js");
 const ofStores = require("../../../packages/sync/lib/base/replace-file.js");
 const { readSettings, setPrivate } = require("../../../packages/sync/lib/machine/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
+const { replaceFile } = await moduleOf("shared/replace-file.mjs");
 const { writeText } = await moduleOf("cli/files.mjs");
 
 afterEach(() => {

@@ -1,5 +1,5 @@
 // Replaces a file by another.
-const fs = require("node:fs");
+import fs from "node:fs";
 
 /**
  * Windows' errors while another program, such as a virus scanner, has one of the two files open.
@@ -14,7 +14,7 @@ const PAUSE_MS = 10;
  * @param {string} draft
  * @param {string} full
  */
-exports.replaceFile = async (draft, full) => {
+export const replaceFile = async (draft, full) => {
 	for (let tries = 1; ; tries++) {
 		try {
 			return await fs.promises.rename(draft, full);
