@@ -1,7 +1,6 @@
 // Writes output to the terminal, through a pager, or to a pipe.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { win32 } from "node:path";
 import picocolors from "picocolors";
 import { escapes, safeBlock } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
@@ -141,29 +140,20 @@ async function writeLines(lines) {
 }
 
 /**
- * The pager to start. On Windows the default pager is named by its full path, because a shell there looks in the
- * working directory first, which may contain a stranger's program.
- * @param {NodeJS.Platform} platform
- * @param {NodeJS.ProcessEnv} env
- * @returns {{ command: string, shell: boolean }}
- */
-export function pagerCommand(platform, env) {
-	if (env.PAGER !== undefined) return { command: env.PAGER, shell: true };
-	if (platform !== "win32") return { command: "less", shell: true };
-	return { command: win32.join(env.SystemRoot ?? "C:\\Windows", "System32", "more.com"), shell: false };
-}
-
-/**
- * Writes lines through `$PAGER`, else `less` (on Windows `more`), if standard output is a terminal.
+ * Writes lines through `$PAGER`, else `less`, if standard output is a terminal. Windows has no `less`.
  * @param {() => Iterable<string>} makeLines called a second time if the pager does not exist
  * @param {{ pager?: boolean }} options
  */
 export async function writePaged(makeLines, { pager = true }) {
-	const { command, shell } = pagerCommand(process.platform, process.env);
+	const command = process.env.PAGER ?? (process.platform === "win32" ? "" : "less");
 	if (!pager || !process.stdout.isTTY || isDumb || command === "" || command === "cat")
 		return await writeLines(makeLines());
 	// F: no pager for a single screen; R: colours pass; X: the text stays on the screen.
-	const child = spawn(command, { shell, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "FRX", ...process.env } });
+	const child = spawn(command, {
+		shell: true,
+		stdio: ["pipe", "inherit", "inherit"],
+		env: { LESS: "FRX", ...process.env },
+	});
 	const ended = new Promise((resolve, reject) => {
 		child.on("error", reject);
 		child.on("close", resolve);

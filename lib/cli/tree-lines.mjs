@@ -113,43 +113,26 @@ function* rows(top, view) {
 function* drawn(top, view) {
 	const width = columns();
 	let hidden = 0;
-	let hidesUser = false;
 	for (const row of rows(top, view)) {
 		const rail = railFor(row.rail, width);
 		const fold = (/** @type {string} */ text) => paint.dim(`${rail}${clip(`⋮ ${text}`, width - rail.length)}`);
 		if ("branches" in row) {
 			const entries = row.branches.reduce((sum, run) => sum + run.size, 0);
 			hidden += entries;
-			hidesUser ||= hasUser(row.branches);
 			yield fold(
 				`${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`,
 			);
 		} else if (Array.isArray(row.item)) {
 			hidden += row.item.length;
-			hidesUser ||= row.item.some(({ entry }) => roleOf(entry) === "user");
 			yield fold(`${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
 		} else yield entryLine(row.item, rail, view, width);
 	}
 	if (hidden > 0)
 		yield* wrapped(
 			`${counted(hidden, "entry", "entries")} hidden; --limit all shows ` +
-				`all${hidesUser && !view.isOfUser ? ", --user shows all user messages" : ""}`,
+				`all${view.isOfUser ? "" : ", --user shows all user messages"}`,
 			width,
 		).map((line) => paint.dim(line));
-}
-
-/**
- * Whether these runs, or runs below them, contain a user message.
- * @param {Run[]} runs
- */
-function hasUser(runs) {
-	const waiting = [...runs];
-	for (let run = waiting.pop(); run; run = waiting.pop()) {
-		if (run.nodes.some(({ entry }) => roleOf(entry) === "user")) return true;
-		for (const side of run.sides) waiting.push(side);
-		if (run.next) waiting.push(run.next);
-	}
-	return false;
 }
 
 /**

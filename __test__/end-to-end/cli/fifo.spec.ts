@@ -3,8 +3,6 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-// @ts-expect-error: JavaScript without declarations
-import { pagerCommand } from "../../../lib/cli/output.mjs";
 import { branched, good, goodJson, put, run, world } from "../../support/cli.js";
 
 const makeFifo = (path: string): void => {
@@ -48,13 +46,3 @@ test.skipIf(process.platform === "win32")(
 		expect(await good({ ...at, cwd: at.agent }, ["list", "--all"])).toContain("The parser");
 	},
 );
-
-// Regression: on Windows the default pager was looked for in the working directory first.
-test("on Windows the default pager is not looked for in the working directory", () => {
-	expect(pagerCommand("win32", { SystemRoot: "D:\\Windows" })).toEqual({
-		command: "D:\\Windows\\System32\\more.com",
-		shell: false,
-	});
-	expect(pagerCommand("win32", { PAGER: "most" })).toEqual({ command: "most", shell: true });
-	expect(pagerCommand("linux", {})).toEqual({ command: "less", shell: true });
-});
