@@ -103,7 +103,7 @@ async function namedSessions(queries, options) {
  */
 async function oldSessions(day, options) {
 	existingSessionDir(options);
-	const before = /** @type {number} */ (timeOfDay(day, false, 0, "--older-than"));
+	const before = /** @type {number} */ (timeOfDay(day, 0, "--older-than"));
 	const sessions = await listSessions(options);
 	return sessions
 		.filter(({ modified }) => modified.getTime() < before)

@@ -198,13 +198,6 @@ function addReading(program) {
 		.addOption(
 			namesOption("--in <texts>", "search these texts, separated by commas (default: the first four)", kinds().scopes),
 		)
-		.addOption(
-			namesOption(
-				"--role <roles>",
-				"search only messages and entries of these roles, separated by commas",
-				kinds().searchRoles,
-			),
-		)
 		.option("--since <day>", "search entries from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "search entries up to the end of this day")
 		.option("--phrase", "find the words together, in this order")
@@ -241,7 +234,6 @@ function addReading(program) {
 		.option("--since <day>", "add up calls from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "add up calls up to the end of this day")
 		.option("--csv", "print comma-separated values (default: --by day)")
-		.option("--utc", "begin days at midnight UTC instead of local time")
 		.action(runs("stats"));
 }
 

@@ -17,7 +17,6 @@ import { limitsOf } from "./times.mjs";
 /**
  * @typedef {import("./dir-options.mjs").DirOptions & {
  *   limit: number, perSession?: number, session?: string, subagents: boolean, in?: NonNullable<SearchOptions["in"]>,
- * role?: NonNullable<SearchOptions["roles"]>,
  *   since?: string, until?: string, phrase?: boolean,
  * }} Options
  */
@@ -47,8 +46,7 @@ export async function search(words, options) {
 			subagents: options.subagents,
 			perSession: options.perSession ?? (session !== undefined || options.limit === Infinity ? Infinity : PER_SESSION),
 			in: options.in,
-			roles: options.role,
-			...limitsOf(options, false),
+			...limitsOf(options),
 			phrase: options.phrase,
 			limit: options.limit + (options.json ? 0 : 1),
 			mark: [OPEN, CLOSE],

@@ -17,8 +17,8 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {import("../../index.js").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
 /**
- * @typedef {{ cwd?: string, dir?: string, all?: boolean, repository?: boolean, json?: boolean, csv?: boolean, utc?:
- * boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options
+ * @typedef {{ cwd?: string, dir?: string, all?: boolean, repository?: boolean, json?: boolean, csv?: boolean,
+ * since?: string, until?: string, by?: Grouping, pager?: boolean }} Options
  */
 
 /** The number of largest entries that are listed. */
@@ -70,8 +70,7 @@ export async function stats(query, options) {
  * @returns {Promise<Report>}
  */
 async function addUp(query, options, by) {
-	const utc = Boolean(options.utc);
-	const limits = limitsOf(options, utc);
+	const limits = limitsOf(options);
 	const where = isOfMany(options)
 		? { ...scopeOf(options), sessionDir: existingSessionDir(options) }
 		: { path: await sessionPath(query, options) };
@@ -80,7 +79,6 @@ async function addUp(query, options, by) {
 			...where,
 			...limits,
 			by,
-			utc,
 			largest: LARGEST,
 			onProgress: isOfMany(options) ? update : undefined,
 		}),
@@ -217,7 +215,7 @@ function sumTable(grouping, all, total) {
 		all.length > rows.length
 			? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv prints all)`)]
 			: [];
-	const { columns: titles, cells } = usageTable(grouping, rows, total, columns(), { paintBar: paint.green });
+	const { columns: titles, cells } = usageTable(grouping, rows, total, columns());
 	return [...heading(`Tokens and cost by ${grouping}`), ...table(titles, cells), ...more];
 }
 

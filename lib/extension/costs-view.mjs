@@ -104,30 +104,24 @@ export class CostsView {
 		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
 		const sums = report ? summary(report, dir, width) : [];
 		const rows = Math.max(8, tui.terminal.rows - 1);
-		const foot = (/** @type {string} */ place) => {
-			const opens = this.#by === "session" && all.length > 0 ? [`${key("tui.select.confirm")} opens the session`] : [];
-			const keys = [
-				`${key("tui.input.tab")} shows the next table`,
-				`${key("tui.select.up")}/${key("tui.select.down")} moves`,
-				`${key("tui.select.cancel")} closes`,
-			];
-			return [rule, ...wrapped([...(place === "" ? [] : [place]), ...opens, ...keys].join(" · "), width).map(dim)];
-		};
-		// 5 lines: two rules and the tabs in the head, the titles and the total of the table.
-		const roomWith = (/** @type {string} */ place) =>
-			Math.max(1, rows - foot(place).length - sums.length - note.length - 5);
-		const placeOf = (/** @type {number} */ from, /** @type {number} */ room) =>
-			all.length > room
-				? `${count(from + 1)} to ${count(Math.min(all.length, from + room))} of ${count(all.length)}`
-				: "";
-		const room = roomWith(placeOf(all.length, all.length - 1));
-		const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), all.length - room));
-		const shown = all.slice(first, first + room);
+		const opens = this.#by === "session" && all.length > 0 ? [`${key("tui.select.confirm")} opens the session`] : [];
+		const keys = [
+			...opens,
+			`${key("tui.input.tab")} shows the next table`,
+			`${key("tui.select.up")}/${key("tui.select.down")} moves`,
+			`${key("tui.select.cancel")} closes`,
+		];
+		const foot = [rule, ...wrapped(keys.join(" · "), width).map(dim)];
 		const tabs = GROUPINGS.map((one) =>
 			one === this.#by ? theme.fg("accent", theme.bold(one)) : theme.fg("muted", one),
 		).join("  ");
 		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${dim(this.#status)}`, ...sums, rule];
-		const keys = foot(placeOf(first, room));
+		// Two lines are the titles and the total of the table, and one tells which rows are shown.
+		const free = rows - head.length - foot.length - note.length - 2;
+		const room = Math.max(1, all.length > free ? free - 1 : free);
+		const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), all.length - room));
+		const shown = all.slice(first, first + room);
+		const place = `${count(first + 1)} to ${count(first + shown.length)} of ${count(all.length)}`;
 		const row = (/** @type {string} */ text, /** @type {number} */ at) =>
 			first + at === this.#selected ? theme.fg("accent", `${CHOSEN}${text}`) : `${OTHER}${text}`;
 		const body = report
@@ -135,10 +129,10 @@ export class CostsView {
 					dim(`${OTHER}${titles}`),
 					...shown.map(row),
 					theme.bold(`${OTHER}${total}`),
-					...note.map((text) => dim(`${OTHER}${text}`)),
+					...[...(all.length > room ? [place] : []), ...note].map((text) => dim(`${OTHER}${text}`)),
 				]
 			: [];
-		const empty = Array.from({ length: Math.max(0, rows - head.length - body.length - keys.length) }, () => "");
-		return [...head, ...body, ...empty, ...keys].map((line) => truncateToWidth(line, width, "…", true));
+		const empty = Array.from({ length: Math.max(0, rows - head.length - body.length - foot.length) }, () => "");
+		return [...head, ...body, ...empty, ...foot].map((line) => truncateToWidth(line, width, "…", true));
 	}
 }

@@ -53,7 +53,7 @@ export function layout(all, rows, width, paintTitle = (title) => title) {
 		width: widths[column] ?? 0,
 		.../** @type {Column} */ (all[column]),
 	}));
-	const missing = all.filter(({ title }, column) => title !== "" && !kept.has(column)).map(({ title }) => title);
+	const missing = all.filter((_, column) => !kept.has(column)).map(({ title }) => title);
 	/** @type {(texts: string[], row: number, painted: (column: Column, text: string) => string) => string} */
 	const line = (texts, row, painted) =>
 		shown

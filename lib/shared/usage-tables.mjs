@@ -32,9 +32,6 @@ const SUM = [
 	numbers("COST"),
 ];
 const ID = { title: "ID", rank: 8 };
-const BAR = { title: "", rank: 9 };
-/** The width of the longest bar. */
-const BAR_COLUMNS = 20;
 
 /** @param {Grouping} grouping */
 export const isTime = (grouping) => grouping === "day" || grouping === "week" || grouping === "month";
@@ -45,44 +42,32 @@ export const isTime = (grouping) => grouping === "day" || grouping === "week" ||
  * @param {Row[]} rows
  * @param {Sum} total
  * @param {number} width the width of the screen
- * @param {{ paintBar?: (text: string) => string }} [options]
  * @returns {{ columns: Column[], cells: string[][] }}
  */
-export function usageTable(grouping, rows, total, width, { paintBar } = {}) {
+export function usageTable(grouping, rows, total, width) {
 	const costs = alignedAtPoint([...rows, total].map(({ cost }) => dollars(cost)));
 	const sum = (/** @type {Sum} */ { calls, input, output, cacheRead, cacheWrite }, /** @type {number} */ at) => [
 		...[calls, input, output, cacheRead, cacheWrite].map(count),
 		costs[at] ?? "",
 	];
-	const largest = (/** @type {(sum: Sum) => number} */ of) => rows.reduce((most, row) => Math.max(most, of(row)), 0);
-	const measure = largest(costOf) > 0 ? costOf : tokensOf;
-	const most = largest(measure) || 1;
-	const more = (/** @type {Row} */ row) =>
-		grouping === "session" ? [clip(row.id, width)] : isTime(grouping) ? [bar(measure(row) / most)] : [];
-	const [added, none] =
-		grouping === "session"
-			? [[ID], [""]]
-			: isTime(grouping)
-				? [[paintBar ? { ...BAR, paint: paintBar } : BAR], [""]]
-				: [[], []];
+	const isSession = grouping === "session";
 	const names = {
 		...NAMES[grouping],
 		cut: (/** @type {number} */ at, /** @type {number} */ room) =>
 			rows[at] ? nameOf(grouping, rows[at], room) : clip("total", room),
 	};
 	return {
-		columns: [names, ...SUM, ...added],
+		columns: [names, ...SUM, ...(isSession ? [ID] : [])],
 		cells: [
-			...rows.map((row, at) => [nameOf(grouping, row, width), ...sum(row, at), ...more(row)]),
-			["total", ...sum(total, rows.length), ...none],
+			...rows.map((row, at) => [
+				nameOf(grouping, row, width),
+				...sum(row, at),
+				...(isSession ? [clip(row.id, width)] : []),
+			]),
+			["total", ...sum(total, rows.length), ""],
 		],
 	};
 }
-
-const costOf = (/** @type {Sum} */ { cost }) => cost;
-/** The sum of all kinds of tokens, which is finite like its parts. @param {Sum} sum */
-const tokensOf = ({ input, output, cacheRead, cacheWrite }) =>
-	Math.min(Number.MAX_VALUE, input + output + cacheRead + cacheWrite);
 
 /**
  * The name of a row, cut to a width.
@@ -104,13 +89,6 @@ function alignedAtPoint(texts) {
 	);
 	const most = decimals.reduce((one, other) => Math.max(one, other), 0);
 	return texts.map((text, at) => (decimals[at] ? text + " ".repeat(most - (decimals[at] ?? 0)) : text));
-}
-
-/** @param {number} share 0 to 1 */
-function bar(share) {
-	const eighths = Math.round(share * BAR_COLUMNS * 8);
-	const rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8] ?? "";
-	return "█".repeat(Math.floor(eighths / 8)) + rest;
 }
 
 /**

@@ -47,7 +47,7 @@ test("--json gives the library's hits, one a line, --limit fewer", async () => {
 	expect(await goodHits(at, ["mended", "--limit", "1"])).toHaveLength(1);
 });
 
-test("--in, --role, --since, --until and --phrase choose what is searched", async () => {
+test("--in, --since, --until and --phrase choose what is searched", async () => {
 	const at = world();
 	const ago = (days: number) => ({ timestamp: new Date(Date.now() - days * 86_400_000).toISOString() });
 	put(at, "s-one", [
@@ -63,7 +63,6 @@ test("--in, --role, --since, --until and --phrase choose what is searched", asyn
 	expect(await entries()).toBe("au");
 	expect(await entries("--in", "tool")).toBe("t");
 	expect(await entries("--in", "tool,user")).toBe("tu");
-	expect(await entries("--role", "user")).toBe("u");
 	expect(await entries("--since", "7d")).toBe("a");
 	expect(await entries("--until", "7d")).toBe("u");
 	expect((await goodHits(at, ["--phrase", "old", "needle"])).map((hit: Json) => hit.entryId)).toEqual(["a"]);
