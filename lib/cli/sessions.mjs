@@ -52,7 +52,7 @@ const PLAIN_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 export const isPlainId = (id) => PLAIN_ID.test(id);
 
 /** Whether a query is a path; otherwise it is an id, the beginning of an id, or a name. @param {string} query */
-export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);
+const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);
 
 /**
  * The file of the session that a query names: a path, the beginning of an id, or a name. Without a query: the newest
@@ -126,7 +126,7 @@ export const title = (session, width) => clip(session.name ?? session.firstMessa
  * @param {keyof typeof SHOWN_BY} [noun]
  * @returns {T}
  */
-export function findOne(query, items, show, noun = "session") {
+function findOne(query, items, show, noun = "session") {
 	const exact = items.filter(({ id }) => id === query);
 	const begun = items.filter(({ id }) => id.startsWith(query));
 	const named = items.filter(({ name }) => isNamed(name, query));

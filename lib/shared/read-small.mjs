@@ -16,29 +16,17 @@ export function readSmall(path, limit = LIMIT) {
 	const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
 	const file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	try {
-		return readOpen(file, path, limit);
+		if (!fstatSync(file).isFile()) throw new Error(`${path} is not a regular file`);
+		const pieces = [];
+		let size = 0;
+		for (let read = 1; read > 0 && size <= limit; size += read) {
+			const piece = Buffer.alloc(Math.min(limit + 1 - size, 1 << 16));
+			read = readSync(file, piece, 0, piece.length, size);
+			pieces.push(piece.subarray(0, read));
+		}
+		if (size > limit) throw new Error(`${path} has more than ${limit} bytes`);
+		return Buffer.concat(pieces);
 	} finally {
 		closeSync(file);
-	}
-}
-
-/**
- * The bytes of an open file from its beginning, as in `readSmall`.
- * @param {number} file
- * @param {string} path
- * @param {number} limit
- */
-function readOpen(file, path, limit) {
-	const stat = fstatSync(file);
-	if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
-	/** @type {Buffer[]} */
-	const pieces = [];
-	for (let size = 0; ; ) {
-		const piece = Buffer.alloc(Math.min(limit + 1 - size, 1 << 16));
-		const read = readSync(file, piece, 0, piece.length, size);
-		if (read === 0) return Buffer.concat(pieces);
-		pieces.push(piece.subarray(0, read));
-		size += read;
-		if (size > limit) throw new Error(`${path} has more than ${limit} bytes`);
 	}
 }

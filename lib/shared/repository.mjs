@@ -53,7 +53,7 @@ function rootOf(dir) {
  * @param {string} cwd
  * @returns {string[] | undefined}
  */
-export function worktreesOf(cwd) {
+function worktreesOf(cwd) {
 	const records = git(cwd, ["worktree", "list", "--porcelain"])
 		?.split(/\r?\n\r?\n/)
 		.map((record) => record.split(/\r?\n/));
