@@ -17,22 +17,25 @@ import { isForEditor } from "./go-to.mjs";
 /** @typedef {{ hit: SearchHit, deletion: import("../shared/delete-session.mjs").Deletion }} Deleting */
 
 /**
+ * What a search is limited to.
+ * @typedef {{ title: string, in?: import("../../index.js").SearchOptions["in"], since?: () => number }} Filter
+ */
+
+/**
  * The state that is drawn.
  * @typedef {object} Screen
  * @property {string[]} input the lines of the input field
  * @property {RegExp | undefined} words the words that are searched for
  * @property {boolean} isAll whether all projects are searched
- * @property {string} role the name of the filter by role
- * @property {boolean} isAnyRole whether that filter is off
- * @property {string} time the name of the filter by time
- * @property {boolean} isAnyTime whether that filter is off
- * @property {string} status
+ * @property {Filter} role the filter by text, which is off without `in`
+ * @property {Filter} time the filter by time, which is off without `since`
+ * @property {string} status the progress of the search, its result or its error
  * @property {SearchHit[]} hits
  * @property {number} selected
- * @property {Map<string, SearchHit[]>} opened all hits of the sessions that show them
- * @property {boolean} isAwaited whether the hits belong to the previous query
- * @property {Preview | undefined} preview of the chosen hit
- * @property {Deleting | undefined} deleting
+ * @property {Map<string, SearchHit[]>} opened all hits of the sessions for which the user asked for them
+ * @property {boolean} isAwaited whether the query has no hit yet, so that the hits of the previous query are shown
+ * @property {Preview | undefined} preview the message that was read last
+ * @property {Deleting | undefined} deleting the session that the next key deletes if it confirms that
  * @property {boolean} isHelpOpen
  */
 
@@ -97,7 +100,7 @@ export class FindLines {
 			only === undefined
 				? `${this.#screen.isAll ? "all sessions" : "this project"}${dir}${subagents ? "" : " without subagents"}`
 				: "one session";
-		const filters = `${where} · ${this.#screen.role} · ${this.#screen.time}`;
+		const filters = `${where} · ${this.#screen.role.title} · ${this.#screen.time.title}`;
 		const find = theme.fg("accent", theme.bold("Find"));
 		const status = theme.fg("dim", this.#screen.status);
 		// The end of a line that is too long is cut, so we put the status before the filters then.
@@ -140,10 +143,10 @@ export class FindLines {
 			...(this.#screen.isAll || only !== undefined
 				? []
 				: [`other projects (${keybindings.getKeys("tui.input.tab")[0] ?? ""})`]),
-			...(this.#screen.isAnyRole
-				? ["tool calls and their output (ctrl+r)"]
-				: [`texts other than ${this.#screen.role} (ctrl+r)`]),
-			...(this.#screen.isAnyTime ? [] : [`times before ${this.#screen.time} (ctrl+t)`]),
+			this.#screen.role.in
+				? `texts other than ${this.#screen.role.title} (ctrl+r)`
+				: "tool calls and their output (ctrl+r)",
+			...(this.#screen.time.since ? [`times before ${this.#screen.time.title} (ctrl+t)`] : []),
 			...(leftOut === undefined ? [] : [leftOut]),
 			...(subagents || only !== undefined ? [] : ["sessions of subagents (--no-subagents)"]),
 		];
@@ -213,8 +216,8 @@ export class FindLines {
 
 	/** The lines of the chosen message, with the words marked. */
 	#previewLines() {
-		const { preview, words } = this.#screen;
-		if (!preview) return [];
+		const { preview, words, hits, selected } = this.#screen;
+		if (!preview || preview.hit !== hits[selected]) return [];
 		const width = this.#width;
 		const made = `${width} ${words?.source}`;
 		if (preview.made !== made) {

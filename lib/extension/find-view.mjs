@@ -2,7 +2,7 @@
 import { Input, matchesKey, truncateToWidth } from "@earendil-works/pi-tui";
 import { CATALOG_WARNING } from "../shared/delete-session.mjs";
 import { foundCounts, isHitStart } from "../shared/hit-groups.mjs";
-import { pieces } from "../shared/snippet.mjs";
+import { unmarked } from "../shared/snippet.mjs";
 import { safeBlock } from "../shared/text.mjs";
 import { FindLines } from "./find-lines.mjs";
 import { safeMessage } from "./go-to.mjs";
@@ -44,19 +44,23 @@ import { LIMIT } from "./search-options.mjs";
  * search
  */
 
-/** The filters by text and by time, in the order of their keys. */
-const ROLES = /** @type {const} */ ([
+/** @typedef {import("./find-lines.mjs").Filter} Filter */
+/** The filters by text and by time, in the order of their keys. @type {[Filter, ...Filter[]]} */
+const ROLES = [
 	{ title: "messages" },
 	{ title: "user", in: ["user"] },
 	{ title: "assistant", in: ["assistant"] },
 	{ title: "tools", in: ["tool"] },
-]);
+];
+/** @type {[Filter, ...Filter[]]} */
 const TIMES = [
 	{ title: "any time" },
 	{ title: "today", since: () => new Date().setHours(0, 0, 0, 0) },
 	{ title: "7 days", since: () => daysAgo(7) },
 	{ title: "30 days", since: () => daysAgo(30) },
 ];
+/** The next filter. @param {[Filter, ...Filter[]]} filters @param {Filter} filter */
+const after = (filters, filter) => filters[filters.indexOf(filter) + 1] ?? filters[0];
 const daysAgo = (/** @type {number} */ days) => Date.now() - days * 86_400_000;
 /** If the chosen hit is this close to the last one, the search for more begins. */
 const AHEAD = 20;
@@ -65,47 +69,33 @@ const ALL_OF_SESSION = 5_000;
 export class FindView {
 	#options;
 	#input = new Input();
-	#isAll;
-	#role = 0;
-	#time = 0;
+	/** The state that is drawn. @type {import("./find-lines.mjs").Screen} */
+	#screen;
 	/** The hits of the search, and whether it ended because it reached the limit. @type {SearchHit[]} */
 	#found = [];
 	#isCut = false;
 	/** The limit of hits, and the number of queries so far. */
 	#limit = LIMIT;
 	#searches = 0;
-	/** All hits of the sessions for which the user asked for them. @type {Map<string, SearchHit[]>} */
-	#opened = new Map();
-	/** The hits that are shown. @type {SearchHit[]} */
-	#hits = [];
-	#selected = 0;
-	/** Whether the query has no hit yet. Until then the hits of the previous query are shown. */
-	#isAwaited = false;
 	/** Keys that were typed before the query had hits. @type {string[]} */
 	#waiting = [];
-	/** The progress of the search, its result or its error. */
-	#status = "";
 	/** Stops the search that runs. @type {AbortController | undefined} */
 	#running;
-	/** The chosen message. @type {import("./find-lines.mjs").Preview | undefined} */
-	#preview;
 	/** @type {ReturnType<typeof setImmediate> | undefined} */
 	#previewing;
 	/** @type {ReadView | undefined} */
 	#reading;
-	#isHelpOpen = false;
-	/**
-	 * The session that the next key deletes if it confirms that. @type {import("./find-lines.mjs").Deleting |
-	 * undefined}
-	 */
-	#deleting;
 	/** Whether a paste has begun and not ended. */
 	#isPasting = false;
 
 	/** @param {FindOptions} options */
 	constructor(options) {
 		this.#options = options;
-		this.#isAll = options.isAll;
+		this.#screen = {
+			...{ input: [], words: undefined, isAll: options.isAll, role: ROLES[0], time: TIMES[0], status: "" },
+			...{ hits: [], selected: 0, opened: new Map(), isAwaited: false, isHelpOpen: false },
+			...{ preview: undefined, deleting: undefined },
+		};
 		// We paste the query, because the cursor is behind it then.
 		if (options.query !== "") this.#input.handleInput(`\x1b[200~${options.query.replace(/\s+/g, " ")}\x1b[201~`);
 		this.#search();
@@ -121,11 +111,8 @@ export class FindView {
 
 	/** The filters as options of a search. @returns {SearchOptions} */
 	#limits() {
-		const [role, time] = [ROLES[this.#role] ?? ROLES[0], TIMES[this.#time]];
-		return {
-			...("in" in role ? { in: role.in } : {}),
-			...(time?.since ? { since: time.since() } : {}),
-		};
+		const { role, time } = this.#screen;
+		return { ...(role.in ? { in: role.in } : {}), ...(time.since ? { since: time.since() } : {}) };
 	}
 
 	/**
@@ -140,7 +127,7 @@ export class FindView {
 		this.#limit = limit;
 		if (!isMore) {
 			this.#waiting = [];
-			this.#opened.clear();
+			this.#screen.opened.clear();
 			this.#searches++;
 		}
 		const query = this.#input.getValue().trim();
@@ -150,8 +137,8 @@ export class FindView {
 		}
 		const running = new AbortController();
 		this.#running = running;
-		this.#isAwaited = !isMore;
-		this.#status = "searching";
+		this.#screen.isAwaited = !isMore;
+		this.#screen.status = "searching";
 		const least = isMore ? this.#found.length : 0;
 		/** @type {SearchHit[]} */
 		const hits = [];
@@ -167,12 +154,12 @@ export class FindView {
 				if (running !== this.#running) return;
 				hits.push(hit);
 				if (hits.length <= least) return;
-				this.#show(hits, true, this.#status);
+				this.#show(hits, true, this.#screen.status);
 				// Keys that move the selection wait for all hits.
 				if (!this.#waiting.some((key) => this.#rowKey(key)?.by !== undefined)) this.#handleWaiting();
 			},
 		};
-		this.#options.search(query, { isAll: this.#isAll }, more).then(
+		this.#options.search(query, { isAll: this.#screen.isAll }, more).then(
 			(found) => {
 				if (running !== this.#running) return;
 				this.#running = undefined;
@@ -190,7 +177,7 @@ export class FindView {
 
 	/** @param {string} status */
 	#tell(status) {
-		this.#status = status;
+		this.#screen.status = status;
 		this.#options.tui.requestRender();
 	}
 
@@ -200,8 +187,8 @@ export class FindView {
 	 * @param {string} status
 	 */
 	#show(found, isCut, status) {
-		const isNew = this.#isAwaited;
-		this.#isAwaited = false;
+		const isNew = this.#screen.isAwaited;
+		this.#screen.isAwaited = false;
 		[this.#found, this.#isCut] = [found, isCut];
 		this.#arrange(isNew);
 		this.#tell(status);
@@ -209,36 +196,36 @@ export class FindView {
 
 	/** Computes the shown hits, and keeps the chosen hit. @param {boolean} [isNew] */
 	#arrange(isNew = false) {
-		const chosen = this.#hits[this.#selected];
-		this.#hits =
-			this.#opened.size === 0
+		const chosen = this.#screen.hits[this.#screen.selected];
+		this.#screen.hits =
+			this.#screen.opened.size === 0
 				? this.#found
 				: this.#found.flatMap(
 						(hit, at) =>
-							(isHitStart(this.#found, at) ? this.#opened.get(hit.path) : undefined) ??
-							(this.#opened.has(hit.path) ? [] : [hit]),
+							(isHitStart(this.#found, at) ? this.#screen.opened.get(hit.path) : undefined) ??
+							(this.#screen.opened.has(hit.path) ? [] : [hit]),
 					);
 		const at =
 			isNew || !chosen
 				? -1
-				: this.#hits.findIndex(({ path, entryId }) => path === chosen.path && entryId === chosen.entryId);
-		this.#select(at < 0 ? this.#selected : at);
+				: this.#screen.hits.findIndex(({ path, entryId }) => path === chosen.path && entryId === chosen.entryId);
+		this.#select(at < 0 ? this.#screen.selected : at);
 	}
 
 	/** @param {number} at */
 	#select(at) {
-		this.#selected = Math.max(0, Math.min(at, this.#hits.length - 1));
+		this.#screen.selected = Math.max(0, Math.min(at, this.#screen.hits.length - 1));
 		this.#makePreview();
-		if (this.#isCut && this.#running === undefined && this.#selected + AHEAD >= this.#hits.length)
+		if (this.#isCut && this.#running === undefined && this.#screen.selected + AHEAD >= this.#screen.hits.length)
 			this.#search(this.#limit + LIMIT);
 	}
 
 	/** Shows all hits of a session, or only the first hits again. @param {SearchHit} hit */
 	#toggleSession({ path, owner }) {
-		if (this.#opened.delete(path)) {
+		if (this.#screen.opened.delete(path)) {
 			this.#arrange();
 			// The chosen hit may no longer be shown.
-			return this.#select(this.#hits.findIndex((hit) => hit.path === path));
+			return this.#select(this.#screen.hits.findIndex((hit) => hit.path === path));
 		}
 		const searches = this.#searches;
 		this.#options
@@ -250,7 +237,7 @@ export class FindView {
 			.then(
 				(hits) => {
 					if (searches !== this.#searches || hits.length === 0) return;
-					this.#opened.set(path, owner ? hits.map((hit) => ({ ...hit, owner })) : hits);
+					this.#screen.opened.set(path, owner ? hits.map((hit) => ({ ...hit, owner })) : hits);
 					this.#arrange();
 					this.#options.tui.requestRender();
 				},
@@ -260,20 +247,20 @@ export class FindView {
 
 	/** Reads the chosen message in a later turn of the event loop, so that a large session does not delay a key. */
 	#makePreview() {
-		const hit = this.#hits[this.#selected];
+		const hit = this.#screen.hits[this.#screen.selected];
 		// `ReadView` uses the manager of its session, which reading another message would close.
-		if (this.#preview?.hit === hit || this.#reading) return;
+		if (this.#screen.preview?.hit === hit || this.#reading) return;
 		clearImmediate(this.#previewing);
 		this.#previewing = setImmediate(() => {
-			if (hit === undefined) this.#preview = undefined;
+			if (hit === undefined) this.#screen.preview = undefined;
 			else {
 				try {
-					this.#preview = {
+					this.#screen.preview = {
 						hit,
-						text: this.#options.textOf(hit) ?? `(the session no longer contains this entry) ${snippetText(hit)}`,
+						text: this.#options.textOf(hit) ?? `(the session no longer contains this entry) ${unmarked(hit.snippet)}`,
 					};
 				} catch (error) {
-					this.#preview = { hit, text: `(${safeMessage(error)})` };
+					this.#screen.preview = { hit, text: `(${safeMessage(error)})` };
 				}
 			}
 			this.#options.tui.requestRender();
@@ -306,27 +293,27 @@ export class FindView {
 	handleInput(data) {
 		const { keybindings } = this.#options;
 		if (this.#reading) return this.#handleReading(data);
-		if (this.#deleting) return this.#delete(keybindings.matches(data, "tui.select.confirm"));
+		if (this.#screen.deleting) return this.#delete(keybindings.matches(data, "tui.select.confirm"));
 		if (keybindings.matches(data, "tui.select.cancel")) return this.#end(undefined);
 		if (this.#rowKey(data)) {
 			this.#waiting.push(data);
 			// The user means a hit of the new query, so the key waits if the screen still shows old hits.
-			if (!this.#isAwaited && this.#waiting.length === 1) this.#handleWaiting();
+			if (!this.#screen.isAwaited && this.#waiting.length === 1) this.#handleWaiting();
 			return;
 		}
 		if (matchesKey(data, "f1")) {
-			this.#isHelpOpen = !this.#isHelpOpen;
+			this.#screen.isHelpOpen = !this.#screen.isHelpOpen;
 			return this.#options.tui.requestRender();
 		}
-		if (keybindings.matches(data, "tui.input.tab")) this.#isAll = !this.#isAll;
-		else if (matchesKey(data, "ctrl+r")) this.#role = (this.#role + 1) % ROLES.length;
-		else if (matchesKey(data, "ctrl+t")) this.#time = (this.#time + 1) % TIMES.length;
+		if (keybindings.matches(data, "tui.input.tab")) this.#screen.isAll = !this.#screen.isAll;
+		else if (matchesKey(data, "ctrl+r")) this.#screen.role = after(ROLES, this.#screen.role);
+		else if (matchesKey(data, "ctrl+t")) this.#screen.time = after(TIMES, this.#screen.time);
 		else {
 			const before = this.#input.getValue();
 			this.#input.handleInput(this.#onOneLine(data));
 			if (this.#input.getValue() === before) return this.#options.tui.requestRender();
 		}
-		this.#selected = 0;
+		this.#screen.selected = 0;
 		this.#search();
 	}
 
@@ -342,11 +329,11 @@ export class FindView {
 	#handleWaiting() {
 		for (const data of this.#waiting.splice(0)) {
 			const key = this.#rowKey(data);
-			const hit = this.#hits[this.#selected];
+			const hit = this.#screen.hits[this.#screen.selected];
 			if (!key || !hit) continue;
 			if ("choose" in key) return this.#end(key.choose(hit));
 			if ("act" in key) key.act(hit);
-			else this.#select(this.#selected + key.by);
+			else this.#select(this.#screen.selected + key.by);
 			this.#options.tui.requestRender();
 		}
 	}
@@ -354,7 +341,7 @@ export class FindView {
 	/** Asks whether to delete the session of a hit. @param {SearchHit} hit */
 	#askToDelete(hit) {
 		try {
-			this.#deleting = { hit, deletion: this.#options.deletionOf(hit) };
+			this.#screen.deleting = { hit, deletion: this.#options.deletionOf(hit) };
 		} catch (error) {
 			this.#tell(safeMessage(error));
 		}
@@ -362,8 +349,8 @@ export class FindView {
 
 	/** @param {boolean} isConfirmed */
 	#delete(isConfirmed) {
-		const { hit, deletion } = this.#deleting ?? {};
-		this.#deleting = undefined;
+		const { hit, deletion } = this.#screen.deleting ?? {};
+		this.#screen.deleting = undefined;
 		if (!hit || !deletion || !isConfirmed) return this.#options.tui.requestRender();
 		try {
 			const { isInTrash, isCatalogClean } = this.#options.remove(deletion);
@@ -401,10 +388,10 @@ export class FindView {
 	/** @param {SearchHit} hit */
 	#textFor(hit) {
 		try {
-			return safeBlock(this.#options.textOf(hit) ?? snippetText(hit));
+			return safeBlock(this.#options.textOf(hit) ?? unmarked(hit.snippet));
 		} catch {
 			// The session was deleted, but we still have the snippet.
-			return snippetText(hit);
+			return unmarked(hit.snippet);
 		}
 	}
 
@@ -437,30 +424,7 @@ export class FindView {
 		const { tui } = this.#options;
 		const rows = Math.max(3, tui.terminal.rows - 1);
 		if (this.#reading) return this.#reading.render(width, rows).map((line) => truncateToWidth(line, width, "…", true));
-		const [hit, preview] = [this.#hits[this.#selected], this.#preview];
-		const screen = {
-			input: this.#input.render(width),
-			words: this.#words(),
-			isAll: this.#isAll,
-			role: ROLES[this.#role]?.title ?? "",
-			isAnyRole: this.#role === 0,
-			time: TIMES[this.#time]?.title ?? "",
-			isAnyTime: this.#time === 0,
-			status: this.#status,
-			hits: this.#hits,
-			selected: this.#selected,
-			opened: this.#opened,
-			isAwaited: this.#isAwaited,
-			preview: preview && preview.hit === hit ? preview : undefined,
-			deleting: this.#deleting,
-			isHelpOpen: this.#isHelpOpen,
-		};
-		return new FindLines(this.#options, screen, width).draw(rows);
+		[this.#screen.input, this.#screen.words] = [this.#input.render(width), this.#words()];
+		return new FindLines(this.#options, this.#screen, width).draw(rows);
 	}
 }
-
-/** @param {SearchHit} hit */
-const snippetText = (hit) =>
-	pieces(hit.snippet, hit.snippet.length)
-		.map(({ text }) => text)
-		.join("");

@@ -2,7 +2,7 @@
 import { deleteSession, planDeletion } from "../shared/delete-session.mjs";
 import { speakerOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
-import { pieces } from "../shared/snippet.mjs";
+import { unmarked } from "../shared/snippet.mjs";
 import { clip, count, counted, safeLine, withoutEscapeSequences } from "../shared/text.mjs";
 import { library } from "../takeover/library.mjs";
 import { answer, refuse, withStatus } from "./answer.mjs";
@@ -166,10 +166,8 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 			lines.push(`${hit.owner ? "  ↳ " : ""}${sessionLine(hit)}`);
 		}
 		ofSession++;
-		const snippet = pieces(hit.snippet, TEXT_COLUMNS)
-			.map(({ text }) => text)
-			.join("");
-		lines.push(`  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit.role), 16)}: ${snippet}`);
+		const place = `  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit.role), 16)}`;
+		lines.push(`${place}: ${unmarked(hit.snippet, TEXT_COLUMNS)}`);
 		const left = hit.hitsInSession - ofSession;
 		if (isHitEnd(hits, at) && left > 0 && only === undefined)
 			lines.push(`  ${count(left)} more in this session: /find --session ${safeLine(hit.id)} ${safeLine(query)}`);

@@ -59,7 +59,7 @@ export default function extension(api) {
 		giveBack = takeover?.takeOver(pi, { warn });
 		for (const undo of ended) undo();
 		ended.clear();
-		if (settings.tools) await registerTools(api);
+		if (settings.tools) for (const tool of (await import("./tools.mjs")).toolsFor(pi)) api.registerTool(tool);
 	});
 	// Without the tools the skill would make the model ask for them.
 	api.on("resources_discover", () => (readExtensionSettings(api, () => {}).tools ? { skillPaths: [SKILLS] } : {}));
@@ -88,33 +88,6 @@ async function runCommand(ctx, work) {
 		// Errors of the addon's loader already begin with the name.
 		tell(ctx, text.startsWith("pi-session-native: ") ? text : `pi-session-native: ${text}`);
 	}
-}
-
-/** @param {ExtensionAPI} api */
-async function registerTools(api) {
-	const { definitions, readSession, searchSessions } = await import("./tools.mjs");
-	/** @type {(tool: object) => void} */
-	const register = (tool) => api.registerTool(/** @type {any} */ (tool));
-	register({
-		...definitions.search,
-		execute: (
-			/** @type {string} */ _id,
-			/** @type {any} */ params,
-			/** @type {AbortSignal | undefined} */ signal,
-			/** @type {unknown} */ _update,
-			/** @type {Context} */ ctx,
-		) => searchSessions(pi, params, signal, ctx),
-	});
-	register({
-		...definitions.read,
-		execute: async (
-			/** @type {string} */ _id,
-			/** @type {any} */ params,
-			/** @type {unknown} */ _signal,
-			/** @type {unknown} */ _update,
-			/** @type {Context} */ ctx,
-		) => readSession(pi, params, ctx),
-	});
 }
 
 /** Whether a package of subagents started this pi, by the variables that these packages set. */

@@ -1,10 +1,11 @@
 // Tools for the model, if the user has turned them on: one searches earlier sessions, the other reads around a hit.
 // Both only read.
-import { partsOf, roleOf } from "../shared/entries.mjs";
+import { roleOf } from "../shared/entries.mjs";
 import { isHitEnd, isHitStart } from "../shared/hit-groups.mjs";
-import { pieces } from "../shared/snippet.mjs";
+import { unmarked } from "../shared/snippet.mjs";
 import { asText, clip, safeBlock, safeLine } from "../shared/text.mjs";
 import { library } from "../takeover/library.mjs";
+import { textOf } from "./go-to.mjs";
 import { foundSession, searchOptions, subagentsLeftOut } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
@@ -48,6 +49,23 @@ export const definitions = {
 };
 
 /**
+ * @typedef {(id: string, params: any, signal: AbortSignal | undefined, update: unknown, ctx: Context) => Promise<any>}
+ * Execute
+ */
+
+/** The tools with their functions. @param {Pi} pi @returns {any[]} */
+export function toolsFor(pi) {
+	/** @type {Execute} */
+	const search = (_id, params, signal, _update, ctx) => searchSessions(pi, params, signal, ctx);
+	/** @type {Execute} */
+	const read = async (_id, params, _signal, _update, ctx) => readSession(pi, params, ctx);
+	return [
+		{ ...definitions.search, execute: search },
+		{ ...definitions.read, execute: read },
+	];
+}
+
+/**
  * @param {Pi} pi
  * @param {{ query: string, all?: boolean, session?: string }} params
  * @param {AbortSignal | undefined} signal
@@ -72,9 +90,7 @@ export async function searchSessions(pi, { query, all, session }, signal, ctx) {
 		);
 	let ofSession = 0;
 	const lines = hits.flatMap((hit, at) => {
-		const snippet = pieces(hit.snippet, SNIPPET_COLUMNS)
-			.map(({ text }) => text)
-			.join("");
+		const snippet = unmarked(hit.snippet, SNIPPET_COLUMNS);
 		const begins = isHitStart(hits, at);
 		ofSession = begins ? 1 : ofSession + 1;
 		const left = hit.hitsInSession - ofSession;
@@ -137,12 +153,7 @@ export function readSession(pi, { session, entry }, ctx) {
 		const share = Math.floor(READ_CHARS / 2 / (2 * AROUND)) - 100;
 		const texts = shown.map((one) => {
 			const most = one === chosen ? READ_CHARS / 2 - 200 : share;
-			const text = safeBlock(
-				partsOf(one)
-					.filter(({ kind }) => kind !== "image")
-					.map(({ text }) => text)
-					.join("\n"),
-			);
+			const text = safeBlock(textOf(one));
 			const cut =
 				text.length > most ? `${text.slice(0, most).toWellFormed()} … (${text.length - most} characters more)` : text;
 			return `[${safeLine(roleOf(one))} ${safeLine(one.id)} ${safeLine(asText(one.timestamp))}]\n${cut}`;

@@ -41,6 +41,16 @@ export function pieces(snippet, width) {
 }
 
 /**
+ * A snippet without marks.
+ * @param {string} snippet
+ * @param {number} [width]
+ */
+export const unmarked = (snippet, width = snippet.length) =>
+	pieces(snippet, width)
+		.map(({ text }) => text)
+		.join("");
+
+/**
  * Makes a piece of a line safe, and keeps white space at its ends.
  * @param {string} text
  */
