@@ -1,0 +1,52 @@
+use super::*;
+use crate::base::paths::tests::Fixed;
+use std::fs;
+
+#[test]
+fn one_bad_file_hides_no_session() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
+    fs::create_dir(at("dir.jsonl")).expect("made");
+    fs::write(at("junk.jsonl"), "junk").expect("written");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/nowhere/at/all", at("dangling.jsonl")).expect("linked");
+    let long = format!("{{\"type\":\"session\",\"x\":\"{}\",\"id\":\"s\",\"cwd\":\"/c\"}}\n", "x".repeat(3 << 20));
+    fs::write(at("long.jsonl"), long).expect("written");
+    let scope = |cwd: Option<&str>| ListScope::dir(dir.path().to_str().expect("text").into(), cwd.map(str::to_owned));
+    assert_eq!(most_recent(&scope(None), &Fixed), Some(at("long.jsonl")));
+    assert_eq!(by_id(&scope(None), b"s", &Fixed).expect("read"), Some(at("long.jsonl")));
+    assert_eq!(most_recent(&scope(Some("/d")), &Fixed), None);
+}
+
+/// Regression: only the files beside the project directories were looked at.
+#[test]
+fn an_id_is_found_in_pis_layout() {
+    let sessions = tempfile::tempdir().expect("a directory");
+    let project = sessions.path().join("--project--");
+    fs::create_dir(&project).expect("made");
+    let path = project.join("s.jsonl").to_str().expect("text").to_owned();
+    fs::write(&path, "{\"type\":\"session\",\"id\":\"s1\"}\n").expect("written");
+    let scope = ListScope::all(sessions.path().to_str().expect("text").to_owned());
+    assert_eq!(by_id(&scope, b"s1", &Fixed).expect("read"), Some(path));
+    assert_eq!(by_id(&scope, b"s", &Fixed).expect("read"), None);
+}
+
+/// Regression: a file that no descriptor was left for was taken for none with the id.
+#[cfg(unix)]
+#[test]
+fn a_search_for_an_id_fails_if_no_descriptor_is_left() {
+    use crate::io::fs::faults::{with_first, InjectedFault};
+    use crate::io::fs::FsCall;
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("s.jsonl");
+    fs::write(&path, "{\"type\":\"session\",\"id\":\"s1\"}\n").expect("written");
+    let scope = ListScope::dir(dir.path().to_str().expect("text").to_owned(), None);
+    let find = || by_id_prefix(&scope, b"s", true, &Fixed).map(|found| found.len());
+    assert_eq!(find().expect("found"), 1);
+    let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), find);
+    assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
+    let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), || by_id(&scope, b"s1", &Fixed));
+    assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
+    let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EACCES), find);
+    assert_eq!(found.expect("others are found"), 0);
+}

@@ -1,0 +1,37 @@
+use super::*;
+
+#[test]
+fn a_lock_file_of_another_tool_stays_after_the_sweep() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("other.jsonl.lock"), "precious").expect("written");
+    std::fs::write(dir.path().join("dead.jsonl.lock"), "pi-session-native 4711").expect("written");
+    sweep(dir.path());
+    let left: Vec<_> = std::fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
+    assert_eq!(left, ["other.jsonl.lock"]);
+}
+
+/// Regression: a file of the user was removed because its name began and ended as the names of temporary files do.
+#[test]
+fn a_file_of_the_user_with_a_similar_name_stays_after_the_sweep() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    let digits = "0123456789abcdef".repeat(2);
+    let ours = format!(".pi-session-{digits}.tmp");
+    let mut others = vec![
+        ".pi-session-my notes.tmp".to_owned(),
+        ".pi-session-.tmp".to_owned(),
+        format!(".pi-session-{digits}0.tmp"),
+        format!("{ours}.tmp"),
+        format!("x{ours}"),
+    ];
+    // On Windows another case is the same name.
+    if cfg!(unix) {
+        others.push(format!(".pi-session-{}.tmp", digits.to_uppercase()));
+    }
+    for name in others.iter().chain([&ours]) {
+        std::fs::write(at(name), "precious").expect("written");
+    }
+    assert_eq!(abandoned(dir.path()).expect("listed"), [at(&ours)]);
+    sweep(dir.path());
+    assert!(!at(&ours).exists() && others.iter().all(|name| at(name).exists()));
+}

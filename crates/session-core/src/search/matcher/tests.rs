@@ -1,0 +1,48 @@
+use super::*;
+
+fn matched(query: &str, texts: &[&str]) -> Option<(MatchTier, String)> {
+    let query = Query::new(query).expect("a query");
+    let mark = ["[".into(), "]".into()];
+    let mut matcher = Matcher::new(&query, &mark);
+    matcher.begin();
+    texts.iter().for_each(|text| matcher.add(text, TextScope::User).expect("memory"));
+    matcher.finish().map(|found| (found.tier, found.snippet))
+}
+
+#[test]
+fn the_exact_phrase_comes_before_words_and_words_before_parts() {
+    for (query, text, want) in [
+        ("red green", "see Red green.", Some(MatchTier::Exact)),
+        ("red green", "green and red", Some(MatchTier::Words)),
+        ("red green", "reddish green", Some(MatchTier::Parts)),
+        ("red green", "rediscovered evergreen", Some(MatchTier::Parts)),
+        ("red", "colored", Some(MatchTier::Parts)),
+        ("red", "a red one", Some(MatchTier::Exact)),
+        ("red", "blue", None),
+        ("red", &format!("{} red", "colored ".repeat(100)), Some(MatchTier::Exact)),
+        ("本", "日本語", Some(MatchTier::Exact)),
+        (".", "a.b", Some(MatchTier::Exact)),
+    ] {
+        assert_eq!(matched(query, &[text]).map(|(tier, _)| tier), want, "{query} in {text}");
+    }
+}
+
+/// Regression: "m12" was found in coloured output, and "33ms" was not.
+#[test]
+fn escape_sequences_are_no_part_of_a_text() {
+    let text = "\u{1b}[32m✓ \u{1b}[39mtests \u{1b}[33m33\u{1b}[39m\u{1b}[2mms\u{1b}[22m \u{1b}[1m12 passed";
+    assert_eq!(matched("33ms", &[text]), Some((MatchTier::Exact, "✓ tests [33ms] 12 passed".into())));
+    for query in ["m12", "39m", "[32m"] {
+        assert_eq!(matched(query, &[text]), None, "{query}");
+    }
+    let pasted = "\u{1b}[33m33\u{1b}[39mms";
+    assert_eq!(matched(pasted, &[text]).map(|(tier, _)| tier), Some(MatchTier::Exact));
+}
+
+#[test]
+fn words_may_be_in_several_texts() {
+    assert_eq!(matched("red green", &["so red", "greens"]), Some((MatchTier::Parts, "so [red]".into())));
+    assert_eq!(matched("red green", &["so red", "blue"]), None);
+    let found = matched("red green", &["green, red", "red green"]);
+    assert_eq!(found, Some((MatchTier::Exact, "[red green]".into())));
+}
