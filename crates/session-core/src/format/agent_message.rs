@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::message_parts::{
-    or_default, plain_number, plain_numbers, read_by_name, ContentBlock, DeferredHandle, Diagnostic, Extra,
+    declared, or_default, plain_number, plain_numbers, read_by_name, ContentBlock, DeferredHandle, Diagnostic, Extra,
     NestedToolCalls, StopReason, Tool, ToolReference, Usage,
 };
 
@@ -146,80 +146,194 @@ fn texts_of(blocks: &[ContentBlock]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A message that the user wrote.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UserMessage {
-    /// A text, or blocks of text and images.
-    #[serde(default, deserialize_with = "or_default")]
-    pub content: Content,
-    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+declared! {
+    /// A message that the user wrote.
+    pub struct UserMessage {
+        /// A text, or blocks of text and images.
+        #[serde(default, deserialize_with = "or_default")]
+        pub content: Content,
+        /// Milliseconds since 1970. May be missing in a file that was edited by hand.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+    }
 
-/// An answer of the model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AssistantMessage {
-    /// Blocks of text, thinking and tool calls.
-    #[serde(default, deserialize_with = "or_default")]
-    pub content: Vec<ContentBlock>,
-    /// The name of the provider's programming interface.
-    #[serde(default)]
-    pub api: String,
-    /// The provider of the model.
-    #[serde(default)]
-    pub provider: String,
-    /// The model that pi requested.
-    #[serde(default)]
-    pub model: String,
-    /// The model that the provider names in its answer, if it differs from `model`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response_model: Option<String>,
-    /// The provider's id of the answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response_id: Option<String>,
-    /// The thinking level that was requested, in the provider's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub provider_thinking_level: Option<String>,
-    /// The thinking level that was requested, in pi's words: `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or
-    /// `max`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thinking_level: Option<String>,
-    /// Problems during the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diagnostics: Option<Vec<Diagnostic>>,
-    /// The tokens of the call and their price.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Why the answer ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<StopReason>,
-    /// Where to fetch the answer later; only with the reason `deferred`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deferred: Option<DeferredHandle>,
-    /// The error; only with the reasons `error` and `aborted`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_message: Option<String>,
-    /// Why the answer ended, in the provider's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub raw_stop_reason: Option<String>,
-    /// Whether the model itself ended its turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end_turn: Option<bool>,
-    /// When the request began, in milliseconds since 1970. May be missing in a file that was edited by hand.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// Milliseconds from `timestamp` until the answer ended.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub duration_ms: Option<f64>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    /// An answer of the model.
+    pub struct AssistantMessage {
+        /// Blocks of text, thinking and tool calls.
+        #[serde(default, deserialize_with = "or_default")]
+        pub content: Vec<ContentBlock>,
+        /// The name of the provider's programming interface.
+        #[serde(default)]
+        pub api: String,
+        /// The provider of the model.
+        #[serde(default)]
+        pub provider: String,
+        /// The model that pi requested.
+        #[serde(default)]
+        pub model: String,
+        /// The model that the provider names in its answer, if it differs from `model`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub response_model: Option<String>,
+        /// The provider's id of the answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub response_id: Option<String>,
+        /// The thinking level that was requested, in the provider's words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub provider_thinking_level: Option<String>,
+        /// The thinking level that was requested, in pi's words: `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or
+        /// `max`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub thinking_level: Option<String>,
+        /// Problems during the call.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub diagnostics: Option<Vec<Diagnostic>>,
+        /// The tokens of the call and their price.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub usage: Option<Usage>,
+        /// Why the answer ended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub stop_reason: Option<StopReason>,
+        /// Where to fetch the answer later; only with the reason `deferred`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub deferred: Option<DeferredHandle>,
+        /// The error; only with the reasons `error` and `aborted`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub error_message: Option<String>,
+        /// Why the answer ended, in the provider's words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub raw_stop_reason: Option<String>,
+        /// Whether the model itself ended its turn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub end_turn: Option<bool>,
+        /// When the request began, in milliseconds since 1970. May be missing in a file that was edited by hand.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+        /// Milliseconds from `timestamp` until the answer ended.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub duration_ms: Option<f64>,
+    }
+
+    /// The result of a tool call.
+    pub struct ToolResultMessage {
+        /// The `id` of the tool call.
+        #[serde(default)]
+        pub tool_call_id: String,
+        /// The name of the tool.
+        #[serde(default)]
+        pub tool_name: String,
+        /// Blocks of text and images.
+        #[serde(default, deserialize_with = "or_default")]
+        pub content: Vec<ContentBlock>,
+        /// Data for the display. Models do not see it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub details: Option<Value>,
+        /// The model calls that the tool itself made.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub usage: Option<Usage>,
+        /// The calls of the tool to other tools. Models do not see them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub nested_calls: Option<NestedToolCalls>,
+        /// Whether the tool failed. `content` describes the error.
+        #[serde(default)]
+        pub is_error: bool,
+        /// Milliseconds since 1970. May be missing in a file that was edited by hand.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+        /// How long the tool ran, in milliseconds.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub duration_ms: Option<f64>,
+    }
+
+    /// Instructions and tools, valid from this point of the conversation. The first message is the system prompt; each
+    /// later one changes it.
+    pub struct SystemMessage {
+        /// Instructions: a text, or blocks of text. A later message adds to them.
+        #[serde(default, deserialize_with = "or_default")]
+        pub content: Content,
+        /// Named parts of the prompt. A later message replaces a part by its name; `None` removes the part.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sections: Option<Sections>,
+        /// Tools that the model may use from here on.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tools_added: Option<Vec<Tool>>,
+        /// Tools that the model may no longer use.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tools_removed: Option<Vec<ToolReference>>,
+        /// Milliseconds since 1970. May be missing in a file that was edited by hand.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+    }
+
+    /// A command that the user ran with `!`.
+    pub struct BashExecutionMessage {
+        /// The command.
+        #[serde(default)]
+        pub command: String,
+        /// The output of both streams, truncated if `truncated`.
+        #[serde(default)]
+        pub output: String,
+        /// The exit code; None if the command was stopped.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub exit_code: Option<i64>,
+        /// Whether the user stopped it.
+        #[serde(default)]
+        pub cancelled: bool,
+        /// Whether `output` was truncated.
+        #[serde(default)]
+        pub truncated: bool,
+        /// The file with the whole output, if `output` was truncated.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub full_output_path: Option<String>,
+        /// Milliseconds since 1970. May be missing in a file that was edited by hand.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+        /// Whether the command was run with `!!`, so that models do not see it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub exclude_from_context: Option<bool>,
+    }
+
+    /// A message of an extension to the model.
+    pub struct CustomMessage {
+        /// The name of the extension, or of a kind of its data.
+        #[serde(default)]
+        pub custom_type: String,
+        /// A text, or blocks of text and images.
+        #[serde(default, deserialize_with = "or_default")]
+        pub content: Content,
+        /// Whether the user sees it. Models see it in any case.
+        #[serde(default)]
+        pub display: bool,
+        /// Data of the extension. Models do not see it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub details: Option<Value>,
+        /// Milliseconds since 1970. May be missing in a file that was edited by hand.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+    }
+
+    /// The summary of a branch that was left, in the context.
+    pub struct BranchSummaryMessage {
+        /// The summary.
+        pub summary: String,
+        /// The id of the leaf that was left, or `root`.
+        #[serde(default)]
+        pub from_id: Option<String>,
+        /// Milliseconds since 1970; None if the entry's timestamp is not ISO.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+    }
+
+    /// The summary of everything before a compaction, in the context.
+    pub struct CompactionSummaryMessage {
+        /// The summary.
+        pub summary: String,
+        /// The size of the context before the compaction, in tokens.
+        #[serde(default, serialize_with = "plain_numbers")]
+        pub tokens_before: f64,
+        /// Milliseconds since 1970; None if the entry's timestamp is not ISO.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
+        pub timestamp: Option<f64>,
+    }
 }
 
 impl AssistantMessage {
@@ -229,42 +343,6 @@ impl AssistantMessage {
     }
 }
 
-/// The result of a tool call.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolResultMessage {
-    /// The `id` of the tool call.
-    #[serde(default)]
-    pub tool_call_id: String,
-    /// The name of the tool.
-    #[serde(default)]
-    pub tool_name: String,
-    /// Blocks of text and images.
-    #[serde(default, deserialize_with = "or_default")]
-    pub content: Vec<ContentBlock>,
-    /// Data for the display. Models do not see it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
-    /// The model calls that the tool itself made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// The calls of the tool to other tools. Models do not see them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nested_calls: Option<NestedToolCalls>,
-    /// Whether the tool failed. `content` describes the error.
-    #[serde(default)]
-    pub is_error: bool,
-    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// How long the tool ran, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub duration_ms: Option<f64>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
 impl ToolResultMessage {
     /// The texts of its text blocks.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
@@ -272,121 +350,5 @@ impl ToolResultMessage {
     }
 }
 
-/// Instructions and tools, valid from this point of the conversation. The first message is the system prompt; each
-/// later one changes it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SystemMessage {
-    /// Instructions: a text, or blocks of text. A later message adds to them.
-    #[serde(default, deserialize_with = "or_default")]
-    pub content: Content,
-    /// Named parts of the prompt. A later message replaces a part by its name; `None` removes the part.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sections: Option<Sections>,
-    /// Tools that the model may use from here on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools_added: Option<Vec<Tool>>,
-    /// Tools that the model may no longer use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools_removed: Option<Vec<ToolReference>>,
-    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
 /// Named parts of a prompt: texts, or null to remove a part.
 pub type Sections = serde_json::Map<String, Value>;
-
-/// A command that the user ran with `!`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BashExecutionMessage {
-    /// The command.
-    #[serde(default)]
-    pub command: String,
-    /// The output of both streams, truncated if `truncated`.
-    #[serde(default)]
-    pub output: String,
-    /// The exit code; None if the command was stopped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i64>,
-    /// Whether the user stopped it.
-    #[serde(default)]
-    pub cancelled: bool,
-    /// Whether `output` was truncated.
-    #[serde(default)]
-    pub truncated: bool,
-    /// The file with the whole output, if `output` was truncated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub full_output_path: Option<String>,
-    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// Whether the command was run with `!!`, so that models do not see it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exclude_from_context: Option<bool>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// A message of an extension to the model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CustomMessage {
-    /// The name of the extension, or of a kind of its data.
-    #[serde(default)]
-    pub custom_type: String,
-    /// A text, or blocks of text and images.
-    #[serde(default, deserialize_with = "or_default")]
-    pub content: Content,
-    /// Whether the user sees it. Models see it in any case.
-    #[serde(default)]
-    pub display: bool,
-    /// Data of the extension. Models do not see it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
-    /// Milliseconds since 1970. May be missing in a file that was edited by hand.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// The summary of a branch that was left, in the context.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BranchSummaryMessage {
-    /// The summary.
-    pub summary: String,
-    /// The id of the leaf that was left, or `root`.
-    #[serde(default)]
-    pub from_id: Option<String>,
-    /// Milliseconds since 1970; None if the entry's timestamp is not ISO.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// The summary of everything before a compaction, in the context.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CompactionSummaryMessage {
-    /// The summary.
-    pub summary: String,
-    /// The size of the context before the compaction, in tokens.
-    #[serde(default, serialize_with = "plain_numbers")]
-    pub tokens_before: f64,
-    /// Milliseconds since 1970; None if the entry's timestamp is not ISO.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
-    pub timestamp: Option<f64>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::agent_message::{AgentMessage, Content};
 use super::entry::EntryKind;
-use super::message_parts::{or_default, plain_numbers, read_by_name, Extra, Usage};
+use super::message_parts::{declared, or_default, plain_numbers, read_by_name, Extra, Usage};
 use crate::base::memory;
 use crate::json::json_of;
 
@@ -142,183 +142,132 @@ impl From<AgentMessage> for MessageEntry {
     }
 }
 
-/// A change of the thinking level.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ThinkingLevelChangeEntry {
-    /// `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. Readers accept any word.
-    pub thinking_level: String,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+declared! {
+    /// A change of the thinking level.
+    pub struct ThinkingLevelChangeEntry {
+        /// `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. Readers accept any word.
+        pub thinking_level: String,
+    }
 
-/// A change of the model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelChangeEntry {
-    /// The provider of the model.
-    pub provider: String,
-    /// The model.
-    pub model_id: String,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// A change of the model.
+    pub struct ModelChangeEntry {
+        /// The provider of the model.
+        pub provider: String,
+        /// The model.
+        pub model_id: String,
+    }
 
-/// Usage of a call that has no message.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UsageEntry {
-    /// The purpose of the call; the writer chooses the word, for example `cache_warm`.
-    pub kind: String,
-    /// The provider of the model.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// The tokens and their price.
-    pub usage: Usage,
-    /// A note for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// Usage of a call that has no message.
+    pub struct UsageEntry {
+        /// The purpose of the call; the writer chooses the word, for example `cache_warm`.
+        pub kind: String,
+        /// The provider of the model.
+        pub provider: String,
+        /// The model.
+        pub model: String,
+        /// The tokens and their price.
+        pub usage: Usage,
+        /// A note for people.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub note: Option<String>,
+    }
 
-/// A summary that replaces everything before its first kept entry.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CompactionEntry {
-    /// The summary.
-    pub summary: String,
-    /// The id of the first entry before the compaction that stays in the context. If none stays, the compaction's own
-    /// id.
-    pub first_kept_entry_id: String,
-    /// The size of the context before the compaction, in tokens.
-    #[serde(default, serialize_with = "plain_numbers")]
-    pub tokens_before: f64,
-    /// Data of the summary's author.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
-    /// The usage of the call that wrote the summary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Whether an extension wrote the summary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_hook: Option<bool>,
-    /// The system prompt and the tools at this point.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_message: Option<AgentMessage>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// A summary that replaces everything before its first kept entry.
+    pub struct CompactionEntry {
+        /// The summary.
+        pub summary: String,
+        /// The id of the first entry before the compaction that stays in the context. If none stays, the compaction's
+        /// own id.
+        pub first_kept_entry_id: String,
+        /// The size of the context before the compaction, in tokens.
+        #[serde(default, serialize_with = "plain_numbers")]
+        pub tokens_before: f64,
+        /// Data of the summary's author.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub details: Option<Value>,
+        /// The usage of the call that wrote the summary.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub usage: Option<Usage>,
+        /// Whether an extension wrote the summary.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub from_hook: Option<bool>,
+        /// The system prompt and the tools at this point.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub system_message: Option<AgentMessage>,
+    }
 
-/// A summary of a branch that was left.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BranchSummaryEntry {
-    /// The id of the leaf that was left, or `root`.
-    pub from_id: String,
-    /// The summary.
-    pub summary: String,
-    /// Data of the summary's author.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
-    /// The usage of the call that wrote the summary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Whether an extension wrote the summary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_hook: Option<bool>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// A summary of a branch that was left.
+    pub struct BranchSummaryEntry {
+        /// The id of the leaf that was left, or `root`.
+        pub from_id: String,
+        /// The summary.
+        pub summary: String,
+        /// Data of the summary's author.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub details: Option<Value>,
+        /// The usage of the call that wrote the summary.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub usage: Option<Usage>,
+        /// Whether an extension wrote the summary.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub from_hook: Option<bool>,
+    }
 
-/// An extension's own data. Models do not see it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CustomEntry {
-    /// The name of the extension, or of a kind of its data.
-    pub custom_type: String,
-    /// The data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data: Option<Value>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// An extension's own data. Models do not see it.
+    pub struct CustomEntry {
+        /// The name of the extension, or of a kind of its data.
+        pub custom_type: String,
+        /// The data.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub data: Option<Value>,
+    }
 
-/// An extension's message to the model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CustomMessageEntry {
-    /// The name of the extension, or of a kind of its data.
-    pub custom_type: String,
-    /// A text, or blocks of text and images.
-    #[serde(default, deserialize_with = "or_default")]
-    pub content: Content,
-    /// Whether the user sees it. Models see it in any case.
-    #[serde(default)]
-    pub display: bool,
-    /// Data of the extension. Models do not see it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// An extension's message to the model.
+    pub struct CustomMessageEntry {
+        /// The name of the extension, or of a kind of its data.
+        pub custom_type: String,
+        /// A text, or blocks of text and images.
+        #[serde(default, deserialize_with = "or_default")]
+        pub content: Content,
+        /// Whether the user sees it. Models see it in any case.
+        #[serde(default)]
+        pub display: bool,
+        /// Data of the extension. Models do not see it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub details: Option<Value>,
+    }
 
-/// A change of an earlier entry in the context.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContextEditEntry {
-    /// The id of the earlier entry.
-    pub target_id: String,
-    /// The content that the model sees instead; None removes the entry from the context.
-    // Without this, serde would read a missing `replacement` as None, which removes the entry.
-    #[serde(deserialize_with = "Option::deserialize")]
-    pub replacement: Option<Replacement>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// A change of an earlier entry in the context.
+    pub struct ContextEditEntry {
+        /// The id of the earlier entry.
+        pub target_id: String,
+        /// The content that the model sees instead; None removes the entry from the context.
+        // Without this, serde would read a missing `replacement` as None, which removes the entry.
+        #[serde(deserialize_with = "Option::deserialize")]
+        pub replacement: Option<Replacement>,
+    }
 
-/// The content that replaces an entry's content.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Replacement {
-    /// A text, or blocks.
-    pub content: Content,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// The content that replaces an entry's content.
+    pub struct Replacement {
+        /// A text, or blocks.
+        pub content: Content,
+    }
 
-/// A label of an entry, or its removal.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LabelEntry {
-    /// The id of the labelled entry.
-    pub target_id: String,
-    /// The label. None, or an empty one, removes the label.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
+    /// A label of an entry, or its removal.
+    pub struct LabelEntry {
+        /// The id of the labelled entry.
+        pub target_id: String,
+        /// The label. None, or an empty one, removes the label.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub label: Option<String>,
+    }
 
-/// The session's name.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SessionInfoEntry {
-    /// The name. None, or an empty one, removes the name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Fields that are not declared here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    /// The session's name.
+    pub struct SessionInfoEntry {
+        /// The name. None, or an empty one, removes the name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub name: Option<String>,
+    }
 }
 
 #[cfg(test)]
