@@ -23,7 +23,7 @@ enum UsageEvent {
     Progress(usize, usize),
     /// Asks for JavaScript's calendar of these days of UTC.
     Days(Vec<f64>, Answer<Calendar>),
-    Done(Box<Report<'static>>),
+    Done(Box<Report>),
 }
 
 /// Starts a report. Returns its promise.
@@ -65,8 +65,8 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
         } else {
             Calendar::Utc
         };
-        let report = report(&collected.sessions, &collected.left_out, &calendar, &options, &large_entry_id)?;
-        events.send(UsageEvent::Done(Box::new(report.into_owned()?)));
+        let report = report(&collected.sessions, collected.left_out, &calendar, &options, &large_entry_id)?;
+        events.send(UsageEvent::Done(Box::new(report)));
         Ok(())
     })
 }

@@ -63,7 +63,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
             let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset)?;
             copy_of_bytes(state.session.tree().id_of(row)).ok()
         };
-        report(&sessions, &[], &calendar, &options, &id_of).or_throw(js).and_then(|report| to_js(js, &report))?
+        report(&sessions, Vec::new(), &calendar, &options, &id_of).or_throw(js).and_then(|report| to_js(js, &report))?
     };
     let [UsageSession { usage, .. }] = sessions;
     {

@@ -21,7 +21,7 @@ use super::report::{
     UsageSession,
 };
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, collect, push, resize};
+use crate::base::memory::{self, collect, copy_of, push, resize};
 use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::LargeEntry;
 
@@ -62,13 +62,13 @@ pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
 }
 
 /// Adds up sessions, which must be sorted with the oldest first. `left_out` are files that are not among them.
-pub fn report<'a>(
-    sessions: &'a [UsageSession],
-    left_out: &'a [LeftOutFile],
+pub fn report(
+    sessions: &[UsageSession],
+    left_out: Vec<LeftOutFile>,
     calendar: &Calendar,
     options: &ReportOptions,
     id_of: &IdOf<'_>,
-) -> Result<Report<'a>> {
+) -> Result<Report> {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
@@ -102,9 +102,10 @@ pub fn report<'a>(
     }
     let Adding { total, left_out: calls, models, groups, .. } = adding;
     let session_of = |path: &str| {
-        let session = by_path.get(path)?;
-        let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| Text::from(text.as_slice()));
-        Some(RowSession { id, cwd, title, subagents: subagents.get(path).copied().unwrap_or_default() })
+        let Some(session) = by_path.get(path) else { return Ok(None) };
+        let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| Text::copy_of(text));
+        let subagents = subagents.get(path).copied().unwrap_or_default();
+        Ok(Some(RowSession { id: id?, cwd: cwd?, title: title?, subagents }))
     };
     let by = groups.into_iter().map(|group| Ok((group.grouping, group.finish(&models.all, &session_of)?)));
     let by = by.collect::<memory::Result<_>>()?;
@@ -120,7 +121,7 @@ pub fn report<'a>(
         total,
         by,
         largest: largest(sessions, options.largest, id_of)?,
-        left_out: LeftOut { calls, damaged_lines, files: Cow::Borrowed(left_out) },
+        left_out: LeftOut { calls, damaged_lines, files: left_out },
     })
 }
 
@@ -326,8 +327,8 @@ impl<'a> Group<'a> {
     fn finish(
         self,
         models: &[Cow<'a, [u8]>],
-        session_of: &dyn Fn(&str) -> Option<RowSession<'a>>,
-    ) -> memory::Result<Vec<UsageRow<'a>>> {
+        session_of: &dyn Fn(&str) -> memory::Result<Option<RowSession>>,
+    ) -> memory::Result<Vec<UsageRow>> {
         let is_of_models = self.grouping == Grouping::Model;
         let keys = if is_of_models { models } else { &self.keys.all };
         let mut rows = collect(keys.iter().zip(self.rows).filter(|(_, row)| row.sum.calls > 0))?;
@@ -338,41 +339,48 @@ impl<'a> Group<'a> {
         let mut finished = Vec::new();
         for (key, mut row) in rows {
             let session = match self.grouping {
-                Grouping::Session => std::str::from_utf8(key).ok().and_then(session_of),
+                Grouping::Session => std::str::from_utf8(key).map_or(Ok(None), session_of)?,
                 _ => None,
-            };
-            let of_model = |(model, sum): (usize, Sum)| {
-                let key = Text(models.get(model).cloned().unwrap_or_default());
-                UsageRow { key, session: None, sum, models: Vec::new() }
             };
             let mut in_row = Vec::new();
             if !is_of_models {
                 row.models.sort_unstable_by(|(a, left), (b, right)| {
                     right.order(left).then_with(|| models.get(*a).cmp(&models.get(*b)))
                 });
-                in_row = collect(row.models.into_iter().map(of_model))?;
+                for (model, sum) in row.models {
+                    let key = Text::copy_of(models.get(model).map_or(&[], |name| name))?;
+                    push(&mut in_row, UsageRow { key, session: None, sum, models: Vec::new() })?;
+                }
             }
-            push(&mut finished, UsageRow { key: Text(key.clone()), session, sum: row.sum, models: in_row })?;
+            push(&mut finished, UsageRow { key: Text::copy_of(key)?, session, sum: row.sum, models: in_row })?;
         }
         Ok(finished)
     }
 }
 
 /// The largest entries of all sessions.
-fn largest<'a>(sessions: &'a [UsageSession], count: usize, id_of: &IdOf<'_>) -> memory::Result<Vec<LargeRow<'a>>> {
-    let of_session =
-        |session: &'a UsageSession| session.usage.largest.iter().take(count).map(move |entry| (session, entry));
-    let mut all = collect(sessions.iter().flat_map(of_session))?;
-    // The sort is stable: entries of one size stay in their order.
-    all.sort_by_key(|(_, entry)| Reverse(entry.bytes));
-    let row = |(session, entry): (&'a UsageSession, &'a LargeEntry)| LargeRow {
-        path: Cow::Borrowed(&session.path),
-        session_id: session.id.as_slice().into(),
-        entry_id: Text(id_of(session, entry).unwrap_or_default().into()),
-        bytes: entry.bytes,
-        offset: entry.offset,
-    };
-    collect(all.into_iter().take(count).map(row))
+fn largest(sessions: &[UsageSession], count: usize, id_of: &IdOf<'_>) -> memory::Result<Vec<LargeRow>> {
+    let mut all = Vec::new();
+    for session in sessions {
+        for entry in session.usage.largest.iter().take(count) {
+            let at = all.len();
+            push(&mut all, (at, session, entry))?;
+        }
+    }
+    // Entries of one size stay in their order. A stable sort would allocate memory, and the process would end without it.
+    all.sort_unstable_by_key(|(at, _, entry)| (Reverse(entry.bytes), *at));
+    let mut rows = Vec::new();
+    for (_, session, entry) in all.into_iter().take(count) {
+        let row = LargeRow {
+            path: copy_of(&session.path)?,
+            session_id: Text::copy_of(&session.id)?,
+            entry_id: Text(id_of(session, entry).unwrap_or_default()),
+            bytes: entry.bytes,
+            offset: entry.offset,
+        };
+        push(&mut rows, row)?;
+    }
+    Ok(rows)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 //! };
 //! let Collected { sessions, left_out } = collection.run().unwrap().expect("it was not cancelled");
 //! let options = ReportOptions { by: vec![Grouping::Session], ..ReportOptions::default() };
-//! let sums = report(&sessions, &left_out, &Calendar::Utc, &options, &large_entry_id).unwrap();
+//! let sums = report(&sessions, left_out, &Calendar::Utc, &options, &large_entry_id).unwrap();
 //! for file in list(&scope, None).unwrap() {
 //!     let row = sums.by[0].1.iter().find(|row| *row.key.0 == *file.path.as_bytes());
 //!     println!("{}: {} dollars", file.path, row.map_or(0.0, |row| row.sum.amounts.cost));
@@ -29,5 +29,4 @@ pub(crate) mod add_up;
 pub(crate) mod calendar;
 pub(crate) mod collect;
 pub(crate) mod named_subagents;
-mod owned_report;
 pub(crate) mod report;

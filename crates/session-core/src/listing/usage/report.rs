@@ -1,6 +1,5 @@
 //! A report of usage, and how it is serialized for JavaScript.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::ser::Serializer;
@@ -8,6 +7,7 @@ use serde::Serialize;
 
 use super::calendar::Period;
 use crate::base::error::Error;
+use crate::base::memory::{self, copy_of_bytes};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::other_format::OtherFormat;
 use crate::summary::usage::call::{Amounts, CallErrors};
@@ -137,15 +137,15 @@ impl Sum {
 /// A text in WTF-8. It is serialized as bytes, because it may contain lone surrogates, which serde's strings cannot. In
 /// human-readable formats, such as JSON, it is a string with U+FFFD for each of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Text<'a>(pub Cow<'a, [u8]>);
+pub struct Text(pub Vec<u8>);
 
-impl<'a> From<&'a [u8]> for Text<'a> {
-    fn from(text: &'a [u8]) -> Self {
-        Self(Cow::Borrowed(text))
+impl Text {
+    pub(super) fn copy_of(text: &[u8]) -> memory::Result<Self> {
+        copy_of_bytes(text).map(Self)
     }
 }
 
-impl Serialize for Text<'_> {
+impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
             serializer.serialize_str(&to_string_lossy(&self.0))
@@ -157,31 +157,31 @@ impl Serialize for Text<'_> {
 
 /// The sum of one key of a grouping.
 #[derive(Debug, Serialize)]
-pub struct UsageRow<'a> {
+pub struct UsageRow {
     /// The path of a session; a working directory; a period (`2026-11-22`, a week's Monday, `2026-11`, `(no date)`); or
     /// a model or another kind of call: `provider/model`, `(no provider)/model`, `provider/(no model)`, `(no model)`;
     /// `(tool x)`, `(compaction)`, `(branch_summary)`; or `(other)`, all after the first 1,000 of a session.
-    pub key: Text<'a>,
+    pub key: Text,
     /// The session, in a row of a session.
     #[serde(flatten)]
-    pub session: Option<RowSession<'a>>,
+    pub session: Option<RowSession>,
     /// The sum of all its calls.
     #[serde(flatten)]
     pub sum: Sum,
     /// The sum of each model in the row; empty in a row of a model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub models: Vec<UsageRow<'a>>,
+    pub models: Vec<UsageRow>,
 }
 
 /// The session of a row.
 #[derive(Debug, Serialize)]
-pub struct RowSession<'a> {
+pub struct RowSession {
     /// Its id.
-    pub id: Text<'a>,
+    pub id: Text,
     /// Its working directory.
-    pub cwd: Text<'a>,
+    pub cwd: Text,
     /// Its name, else the beginning of the first message.
-    pub title: Text<'a>,
+    pub title: Text,
     /// The number of sessions of subagents in its row.
     pub subagents: usize,
 }
@@ -189,13 +189,13 @@ pub struct RowSession<'a> {
 /// A large entry.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LargeRow<'a> {
+pub struct LargeRow {
     /// The path of its session's file.
-    pub path: Cow<'a, str>,
+    pub path: String,
     /// The id of its session.
-    pub session_id: Text<'a>,
+    pub session_id: Text,
     /// The id of the entry; empty if its line has none, or has changed.
-    pub entry_id: Text<'a>,
+    pub entry_id: Text,
     /// The length of its line in bytes, with the newline.
     pub bytes: u64,
     /// The position of its line in the file.
@@ -242,20 +242,20 @@ impl LeftOutCalls {
 /// What is not in the sums.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LeftOut<'a> {
+pub struct LeftOut {
     /// Calls, by their errors.
     #[serde(flatten)]
     pub calls: LeftOutCalls,
     /// Lines that are not entries.
     pub damaged_lines: u64,
     /// Files and directories, with the reasons.
-    pub files: Cow<'a, [LeftOutFile]>,
+    pub files: Vec<LeftOutFile>,
 }
 
 /// The sums over sessions.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report<'a> {
+pub struct Report {
     /// The number of sessions, without sessions of subagents. Only `total`, `by` and `left_out.calls` are limited by
     /// `since` and `until`.
     pub sessions: usize,
@@ -269,13 +269,13 @@ pub struct Report<'a> {
     pub total: Sum,
     /// The rows of each grouping.
     #[serde(serialize_with = "as_object")]
-    pub by: Vec<(Grouping, Vec<UsageRow<'a>>)>,
+    pub by: Vec<(Grouping, Vec<UsageRow>)>,
     /// The largest entries, the largest first.
-    pub largest: Vec<LargeRow<'a>>,
+    pub largest: Vec<LargeRow>,
     /// What is not in the sums.
-    pub left_out: LeftOut<'a>,
+    pub left_out: LeftOut,
 }
 
-fn as_object<S: Serializer>(tables: &[(Grouping, Vec<UsageRow<'_>>)], serializer: S) -> Result<S::Ok, S::Error> {
+fn as_object<S: Serializer>(tables: &[(Grouping, Vec<UsageRow>)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(tables.iter().map(|(grouping, rows)| (grouping.name(), rows)))
 }

@@ -44,15 +44,15 @@ fn options(by: &[Grouping]) -> ReportOptions {
 }
 
 /// The report over sessions, whose own order is of no matter.
-fn reported(mut sessions: Vec<UsageSession>, options: &ReportOptions) -> Report<'static> {
+fn reported(mut sessions: Vec<UsageSession>, options: &ReportOptions) -> Report {
     sort_sessions(&mut sessions);
-    report(sessions.leak(), &[], &Calendar::Utc, options, &|_, _| None).expect("memory")
+    report(&sessions, Vec::new(), &Calendar::Utc, options, &|_, _| None).expect("memory")
 }
 
 /// The rows of a grouping: key, calls and cost.
-fn rows(report: &Report<'_>, at: usize) -> Vec<(String, u64, f64)> {
+fn rows(report: &Report, at: usize) -> Vec<(String, u64, f64)> {
     let (_, rows) = &report.by[at];
-    let key = |row: &UsageRow<'_>| String::from_utf8_lossy(&row.key.0).into_owned();
+    let key = |row: &UsageRow| String::from_utf8_lossy(&row.key.0).into_owned();
     rows.iter().map(|row| (key(row), row.sum.calls, row.sum.amounts.cost)).collect()
 }
 
@@ -64,7 +64,7 @@ fn a_call_of_a_model_that_is_not_there_is_an_internal_error() {
     session.usage.models.clear();
     // Then a row of the catalog counts as not there.
     assert!(!session.usage.is_consistent());
-    let error = report(&[session], &[], &Calendar::Utc, &options(&[]), &|_, _| None).expect_err("no such model");
+    let error = report(&[session], Vec::new(), &Calendar::Utc, &options(&[]), &|_, _| None).expect_err("no such model");
     assert_eq!(error.code(), ErrorCode::Internal);
 }
 
