@@ -61,8 +61,11 @@ impl<'env> JsEnv<'env> {
     /// A plain object with these properties, in this order.
     pub fn object_of(self, properties: &[(JsVal<'_>, JsVal<'_>)]) -> Result<JsVal<'env>> {
         let object = self.object()?;
-        let all: Vec<_> = properties.iter().map(|(key, value)| property(None, Some(*key), *value)).collect();
-        self.define_all(object, &all)?;
+        // In parts, because there may be very many, and the process would end if one allocation for all failed.
+        for part in properties.chunks(256) {
+            let part: Vec<_> = part.iter().map(|(key, value)| property(None, Some(*key), *value)).collect();
+            self.define_all(object, &part)?;
+        }
         Ok(object)
     }
 

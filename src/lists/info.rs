@@ -61,7 +61,8 @@ fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Resul
             _ => Ok(None),
         }
     })?;
-    let created = created_json.and_then(|json| serde_json::from_str::<String>(json).ok());
+    let unquoted = created_json.and_then(|json| json.strip_prefix('"')?.strip_suffix('"'));
+    let created = unquoted.filter(|text| !text.contains('\\'));
     let parent = match &summary.parent {
         Some(ParentSession::Path(path)) => Some(Wtf8(path)),
         _ => None,
@@ -74,13 +75,13 @@ fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: &[u8]) -> Resul
             cwd: Wtf8(&summary.cwd),
             name: summary.name.as_deref().map(Wtf8),
             parent_session_path: parent,
-            created: created.as_deref(),
+            created,
             modified,
             message_count: summary.message_count,
             first_message: Wtf8(first),
         },
     )?;
-    // A parent and a creation time that are not strings, which is rare, or contain a lone surrogate.
+    // A parent and a creation time that are not strings, which is rare, or contain escapes.
     if let Some(ParentSession::Other(json)) = &summary.parent {
         js.set(info, c"parentSessionPath", parse(js, json)?)?;
     }

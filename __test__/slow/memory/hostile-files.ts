@@ -72,3 +72,11 @@ export const manyBlocks = (count: number): string => {
 	const keys = lines(count, (at) => `"key${at}":${at},`);
 	return `${header(3)}{"type":"message","id":"root","parentId":null,"message":{"role":"user",${keys}"content":[${blocks}0]}}\n`;
 };
+/** A message of the model with this content. */
+const answer = (content: string): string =>
+	`${header(3)}{"type":"message","id":"root","parentId":null,"message":{"role":"assistant","content":[${content}]}}\n`;
+export const manyCalls = (count: number): string =>
+	answer(lines(count, (at) => `{"type":"toolCall","id":"${at}"},`).slice(0, -1));
+/** A message with one block of many fields, each so long that serde_json reads them. */
+export const manyLongFields = (count: number): string =>
+	answer(`{"type":"text"${lines(count, (at) => `,"${at}":"${"x".repeat(200)}"`)}}`);

@@ -233,17 +233,40 @@ test.runIf(isGlibc)("more hits than there is memory for, while the program is bu
 	expect(run("unlimited", file, ["searchBusy"]).answers).toEqual({ searchBusy: "value" });
 });
 
-// Regression: the process ended if the system refused the buffer that serde_json uses for a text with escapes.
-test.runIf(isGlibc)("a text with escapes, refused one large allocation after another: values and errors", () => {
-	const library = refuseLibrary();
-	const file = join(scratch(), "session.jsonl");
-	writeFileSync(file, header(3) + message(escapes(3_000_000)));
-	for (const call of ["getTexts", "buildSessionContext"]) {
-		const answers = Array.from({ length: 20 }, (_, n) => answersRefused(library, file, [call], `only ${n + 1}`, call));
-		expect(answers.flat(), call).toContain("ENOMEM");
-		expect(answers.at(-1), call).toEqual(["value"]);
-	}
-});
+/** Regressions: the process ended if the system refused one of the large allocations, which had no error. */
+const ONE_REFUSED: Case[] = [
+	// The buffer in which serde_json collects the characters.
+	{
+		what: "a text of 3,000,000 escapes",
+		calls: ["getTexts", "buildSessionContext"],
+		bytes: () => header(3) + message(escapes(3_000_000)),
+	},
+	{
+		what: "a creation time of 1,000,000 escapes",
+		calls: ["list"],
+		bytes: () => header(3).replace("2025", escapes(1_000_000)) + message("x"),
+	},
+	// The buffer of a stable sort.
+	{ what: "50,000 entries, sorted by size", calls: ["usage", "getUsage"], bytes: () => hostile.manyEntries(50_000) },
+	{ what: "20,000 calls without results", calls: ["verify"], bytes: () => hostile.manyCalls(20_000) },
+	// The list of an object's properties.
+	{ what: "a block of 20,000 fields", calls: ["getTexts"], bytes: () => hostile.manyLongFields(20_000) },
+];
+
+test.runIf(isGlibc).each(ONE_REFUSED)(
+	"$what, refused one large allocation after another: values and errors",
+	({ what, calls, bytes }) => {
+		const library = refuseLibrary();
+		const file = join(scratch(), "session.jsonl");
+		writeFileSync(file, bytes());
+		for (const call of calls) {
+			const answers = Array.from({ length: 20 }, (_, n) =>
+				answersRefused(library, file, [call], `only ${n + 1}`, `${what}: ${call}`),
+			);
+			expect(answers.flat(), call).toContain("value");
+		}
+	},
+);
 
 /** How many of the files are tried in one run. */
 const TRIED = 2;

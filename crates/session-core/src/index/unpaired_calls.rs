@@ -90,8 +90,6 @@ pub(crate) fn unpaired_calls<'a>(
         }
     }
     pairing.close()?;
-    pairing.found.sort_by_key(|found| found.line);
-    pairing.found.truncate(REPORT_LIMIT);
     Ok(pairing.found)
 }
 
@@ -99,6 +97,7 @@ pub(crate) fn unpaired_calls<'a>(
 struct Pairing {
     /// The calls of the model's last message without a result so far, each with its line.
     waiting: Vec<(Vec<u8>, u64)>,
+    /// The first of the unpaired ones, sorted by their lines.
     found: Vec<UnpairedCall>,
 }
 
@@ -177,7 +176,12 @@ impl Pairing {
     }
 
     fn add(&mut self, id: &[u8], line: u64, reason: Unpaired) -> memory::Result<()> {
-        push(&mut self.found, UnpairedCall { line, tool_call_id: copy_lossy(id)?, reason })
+        let at = self.found.partition_point(|found| found.line <= line);
+        if at < REPORT_LIMIT {
+            self.found.insert(at, UnpairedCall { line, tool_call_id: copy_lossy(id)?, reason });
+            self.found.truncate(REPORT_LIMIT);
+        }
+        Ok(())
     }
 }
 
