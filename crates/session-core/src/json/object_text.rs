@@ -7,9 +7,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::scanner::{ScanError, ScanResult, Scanner};
-use super::string::string_bytes;
-use crate::base::memory::{self, append, push, reserve, with_capacity, OutOfMemory};
+use super::reader::each_member;
+use crate::base::memory::{self, append, push, reserve, with_capacity};
 use crate::base::wtf8::push_json_string;
 
 /// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and
@@ -25,44 +24,27 @@ struct Member<'a> {
 impl<'a> ObjectText<'a> {
     /// Reads a text as a JSON object; None if it is not one. Fails with `OutOfMemory` if the allocation fails.
     pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
-        let mut object = Self(with_capacity(8)?);
-        match object.add_members(text) {
-            Ok(()) => Ok(Some(object)),
-            Err(error) => error.cause().map_or(Ok(None), Err),
-        }
-    }
-
-    fn add_members(&mut self, text: &'a str) -> ScanResult<(), &'a str> {
-        let mut scanner = Scanner::new(text);
+        let mut members: Vec<Member<'a>> = with_capacity(8)?;
         // The position of each key.
         let mut seen = HashTable::new();
         let hasher = DefaultHashBuilder::default();
-        scanner.expect(b'{')?;
-        let mut first = true;
-        while scanner.next_element(&mut first, b'}')? {
-            let key = scanner.span(Scanner::skip_string)?;
-            let key = string_bytes(key)?.ok_or(ScanError::Malformed)?;
-            scanner.expect(b':')?;
-            let value = Cow::Borrowed(scanner.span(Scanner::skip_value)?);
-            let members = &mut self.0;
+        let is_object = each_member(text, |key, value| {
+            let value = Cow::Borrowed(value);
             let hash = hasher.hash_one(&key);
             let is_same = |at: &usize| members.get(*at).is_some_and(|member| member.key == key);
             match seen.find(hash, is_same).copied().and_then(|at: usize| members.get_mut(at)) {
                 Some(member) => member.value = value,
                 None => {
-                    reserve(members, 1)?;
+                    reserve(&mut members, 1)?;
                     let hash_of = |at: &usize| members.get(*at).map_or(0, |member| hasher.hash_one(&member.key));
-                    seen.try_reserve(1, hash_of).map_err(OutOfMemory::from)?;
+                    seen.try_reserve(1, hash_of)?;
                     seen.insert_unique(hash, members.len(), hash_of);
                     members.push(Member { key, value });
                 }
             }
-        }
-        scanner.expect(b'}')?;
-        match scanner.next_token()? {
-            None => Ok(()),
-            Some(_) => Err(ScanError::Malformed),
-        }
+            Ok(())
+        })?;
+        Ok(is_object.then_some(Self(members)))
     }
 
     /// The text of a key's value.

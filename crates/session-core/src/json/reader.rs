@@ -56,6 +56,28 @@ pub(crate) fn elements(json: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Calls `each` with the key and the value of each member of a JSON text. False if the text is not an object; `each` may
+/// then have been called.
+pub(super) fn each_member<'a>(
+    text: &'a str,
+    mut each: impl FnMut(Cow<'a, [u8]>, &'a str) -> memory::Result<()>,
+) -> memory::Result<bool> {
+    let mut scanner = Scanner::new(text);
+    let mut read = || -> ScanResult<bool, &'a str> {
+        scanner.expect(b'{')?;
+        let mut first = true;
+        while scanner.next_element(&mut first, b'}')? {
+            let key = scanner.span(Scanner::skip_string)?;
+            let key = string_bytes(key)?.ok_or(ScanError::Malformed)?;
+            scanner.expect(b':')?;
+            each(key, scanner.span(Scanner::skip_value)?)?;
+        }
+        scanner.expect(b'}')?;
+        Ok(scanner.next_token()?.is_none())
+    };
+    read().or_else(|error| error.cause().map_or(Ok(false), Err))
+}
+
 /// The members of an object whose keys are known only at run time. If they are known before, a struct of `fields!` is
 /// faster.
 pub(crate) struct Members<'a>(Vec<(Cow<'a, [u8]>, Raw<'a>)>);
@@ -63,25 +85,9 @@ pub(crate) struct Members<'a>(Vec<(Cow<'a, [u8]>, Raw<'a>)>);
 impl<'a> Members<'a> {
     /// Reads a text as an object; None if it is not one. Fails with `OutOfMemory` if the allocation fails.
     pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
-        let mut members = Self(with_capacity(12)?);
-        match members.take(text) {
-            Ok(()) => Ok(Some(members)),
-            Err(error) => error.cause().map_or(Ok(None), Err),
-        }
-    }
-
-    fn take(&mut self, text: &'a str) -> ScanResult<(), &'a str> {
-        let mut scanner = Scanner::new(text);
-        scanner.expect(b'{')?;
-        let mut first = true;
-        while scanner.next_element(&mut first, b'}')? {
-            let key = scanner.span(Scanner::skip_string)?;
-            let key = string_bytes(key)?.ok_or(ScanError::Malformed)?;
-            scanner.expect(b':')?;
-            push(&mut self.0, (key, Raw::take(&mut scanner)?))?;
-        }
-        scanner.expect(b'}')?;
-        scanner.next_token()?.map_or(Ok(()), |_| Err(ScanError::Malformed))
+        let mut members = with_capacity(12)?;
+        let is_object = each_member(text, |key, value| push(&mut members, (key, Raw(value))))?;
+        Ok(is_object.then_some(Self(members)))
     }
 
     /// The value of a key; the last one if the key is repeated.
