@@ -10,14 +10,14 @@ import type { RedactInput, RedactReport } from "./index.js";
 
 /**
  * Every file that may contain copies of entries: in the directories of every working directory, in these directories,
- * and of subagents. In the folders beside the sessions it may be a file of another format. Pipes, sockets and devices are
- * left out.
+ * and of subagents. In the folders beside the sessions it may be a file of another format. Files that contain nothing
+ * are left out: empty files, pipes, sockets and devices.
  */
 export declare function everySessionFile(...dirs: (string | undefined)[]): string[];
 
 /**
- * Every folder that may have session files, also if it contains none now: those of every working directory and of their
- * subagents, and the same of these directories.
+ * Every folder that may have session files or temporary files, also if it contains none now: the folder of all working
+ * directories, the folders of every working directory and of their subagents, and the same of these directories.
  */
 export declare function everySessionFolder(...dirs: (string | undefined)[]): string[];
 

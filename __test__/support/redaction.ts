@@ -1,6 +1,15 @@
 // What `pi-sessions redact` and `pi-sync redact` have in common.
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { put, type Result, runProgram, runWithoutRights, type World, world } from "./cli.js";
@@ -89,7 +98,9 @@ export async function removesTemporaryFiles({ good }: RedactCommand): Promise<vo
 	const at = world();
 	const file = put(at, ID, [message("a", null, user(SECRET))]);
 	const [dir, name] = [dirname(file), `.pi-session-${"0123456789abcdef".repeat(2)}.tmp`];
-	const others = ["--other--", "--third--", "--empty--", "--other--/gone/run-0"].map((one) => join(dirname(dir), one));
+	const others = ["--other--", "--third--", "--empty--", "--other--/gone/run-0", "."].map((one) =>
+		join(dirname(dir), one),
+	);
 	for (const other of others) mkdirSync(other, { recursive: true });
 	// A session, and a file that is none.
 	writeFileSync(join(others[0] as string, "x.jsonl"), `${JSON.stringify(header({ id: "x" }))}\n`);
@@ -123,7 +134,7 @@ export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
 	const planned = await run(at, [...asked, "--dry-run"]);
 	expect([planned.code, planned.err]).toEqual([0, ""]);
-	expect(planned.out).toContain("4 other session files searched: 0 to redact, 4 without\n");
+	expect(planned.out).toContain("3 other session files searched: 0 to redact, 3 without\n");
 	expect(planned.out).not.toContain("failed");
 	writeFileSync(join(dir, "other.jsonl"), '{"id":"b","text":"hunter\\u0032"}\n');
 	for (const [more, done] of [
@@ -133,7 +144,7 @@ export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 		const { code, out } = await run(at, [...asked, ...more]);
 		expect(code).toBe(1);
 		expect(out).toMatch(/^failed {2}\S+other\.jsonl: Session file is not a valid pi session/m);
-		expect(out).toContain(`4 other session files searched: 0 ${done}, 3 without, 1 failed\n`);
+		expect(out).toContain(`3 other session files searched: 0 ${done}, 2 without, 1 failed\n`);
 	}
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
@@ -205,5 +216,24 @@ export async function ignoresPipes({ good }: RedactCommand): Promise<void> {
 	execFileSync("mkfifo", [join(dirname(file), "pipe.jsonl")]);
 	const out = await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
 	expect(out).not.toContain("failed");
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+}
+
+/** Files of other programs that never end, or are very large, keep nothing from being redacted. */
+export async function endsForEndlessFiles({ run }: RedactCommand): Promise<void> {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user(SECRET))]);
+	const [endless, sparse] = ["endless.jsonl", "sparse.jsonl"].map((name) => join(dirname(file), name)) as [
+		string,
+		string,
+	];
+	if (existsSync("/proc/self/pagemap")) symlinkSync("/proc/self/pagemap", endless);
+	writeFileSync(sparse, "");
+	truncateSync(sparse, 20 * 2 ** 30);
+	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "hunter2"]);
+	expect([code, out.match(/^failed .*/gm)]).toEqual([
+		1,
+		[`failed  ${sparse}: it is no session, and with 21474836480 bytes too large to be searched`],
+	]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 }

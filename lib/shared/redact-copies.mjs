@@ -1,6 +1,7 @@
 // Redacts a session, and every copy of its entries on this machine: in other sessions, in sessions of subagents, and in
 // the temporary files of killed processes. `SessionManager.redact` redacts one file and its backups.
-import { SessionManager } from "../../index.mjs";
+import { statSync } from "node:fs";
+import { readSessionHeader, SessionManager } from "../../index.mjs";
 import { everySessionFile, everySessionFolder, subagentFiles } from "./session-dir.mjs";
 import { count, counted } from "./text.mjs";
 
@@ -47,6 +48,7 @@ export async function redactEverywhere(path, what, { lines, dirs, redactFile, mo
 	for (const other of others.filter((one) => !folders.some(({ file }) => file === one))) {
 		const copied = inCopies(other);
 		const redact = async () => {
+			checkIsReadable(other);
 			// A dry run takes no lock, so a locked session that does not contain the text causes no error.
 			const amount = amountIn(other, { ...copied, entries: undefined });
 			if (amount === 0) return undefined;
@@ -58,6 +60,16 @@ export async function redactEverywhere(path, what, { lines, dirs, redactFile, mo
 	}
 	rows.push(...(await rowOf(path, async () => ({ report: await redactFile(path, what), hasOtherLines: false }), true)));
 	return { rows, others };
+}
+
+/** Larger files that are no sessions are not read to their end, because a sparse file takes minutes. */
+const LARGEST_OTHER = 1 << 30;
+
+/** Throws for a file that is no session, and too large to be searched. @param {string} file */
+function checkIsReadable(file) {
+	const { size } = statSync(file);
+	if (size > LARGEST_OTHER && readSessionHeader(file) === null)
+		throw new Error(`it is no session, and with ${size} bytes too large to be searched`);
 }
 
 /** The part of a report on a file of which nothing was redacted. */

@@ -68,22 +68,26 @@ export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(session
  */
 export function everySessionFile(...dirs) {
 	const files = [...new Set([undefined, ...dirs])].flatMap((dir) => filesOfSessions(dir, isAnyOfPi));
-	return [...new Set(files)].filter((file) => !isSpecial(file));
+	return [...new Set(files)].filter((file) => !isEmpty(file));
 }
 
-/** Whether a path leads to a pipe, a socket or a device, which contain nothing. @param {string} path */
-function isSpecial(path) {
+/**
+ * Whether a path leads to a file that contains nothing: an empty file, a pipe, a socket or a device. A file of the system
+ * (`/proc/self/pagemap`) may have the size 0 and never end.
+ * @param {string} path
+ */
+function isEmpty(path) {
 	try {
 		const status = statSync(path);
-		return !status.isFile() && !status.isDirectory();
+		return status.isFile() ? status.size === 0 : !status.isDirectory();
 	} catch {
 		return false;
 	}
 }
 
 /**
- * Every folder that may have session files: those of every working directory and of their subagents, and the same of
- * these directories.
+ * Every folder that may have session files or temporary files: the folder of all working directories, the folders of
+ * every working directory and of their subagents, and the same of these directories.
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFolder(...dirs) {
@@ -96,7 +100,11 @@ export function everySessionFolder(...dirs) {
 		];
 		return folders.flatMap(foldersBelow);
 	});
-	return [...new Set([...sessionFolders().flatMap((dir) => [dir, ...foldersBelow(dir)]), ...named, ...below])];
+	const root = sessionsRoot();
+	const roots = isDirectory(root) ? [root] : [];
+	return [
+		...new Set([...roots, ...sessionFolders().flatMap((dir) => [dir, ...foldersBelow(dir)]), ...named, ...below]),
+	];
 }
 
 /** A folder and those in it, of any depth. Links are not followed. @param {string} path */

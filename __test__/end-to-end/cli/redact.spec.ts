@@ -8,6 +8,7 @@ import { bin, good, put, run, world } from "../../support/cli.js";
 import {
 	countsOtherFiles,
 	countsOtherLines,
+	endsForEndlessFiles,
 	FORK,
 	failsForUnreadableFolders,
 	ID,
@@ -50,6 +51,11 @@ test("files that do not have the text are no failures, and one line counts them"
 // Regression: they were counted as "without", because only copies of the redacted entries were looked for.
 test("files with the text in lines of their own are named, and are not changed", async () => {
 	await countsOtherLines(command);
+});
+
+// Regression: the command did not end, and the session was not redacted.
+testWith("links")("files of other programs that never end, or are very large, do not stop it", async () => {
+	await endsForEndlessFiles(command);
 });
 
 // Regression: it was counted as a file without the text, and the exit code was 0.
