@@ -111,7 +111,7 @@ try {
 		run("list", "--all", "--limit", "16"),
 		run("search", "written before", "--all"),
 		run("tree", id),
-		run("stats", "--all", "--by", "model", "--utc"),
+		run("stats", "--all", "--by", "model"),
 	]);
 	const path = join(root, "docs/images/terminal.svg");
 	writeFileSync(path, svg);
