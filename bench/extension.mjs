@@ -361,8 +361,10 @@ async function start(mode, ...args) {
 	const child = spawn("bash", words, { cwd: work, env: pi.isolatedEnv(home), timeout: 60_000 });
 	child.stdin.end(how.input ?? "");
 	const [stdout, stderr] = await Promise.all([streamText(child.stdout), streamText(child.stderr)]);
-	if (!stdout.includes(how.answer)) throw new Error(`pi did not answer: ${stdout}${stderr}`);
 	const [user, system] = stderr.trim().split(/\s+/).map(Number);
+	// Without the times the shell was ended before pi was.
+	if (!stdout.includes(how.answer) || system === undefined)
+		throw new Error(`pi did not answer within a minute: ${stdout}${stderr}`);
 	return (user + system) * 1000;
 }
 
