@@ -609,7 +609,7 @@ test("a log that somebody made too long to be read is an error that names it", a
 	});
 });
 
-// Regression: lists, pulls and pushes waited for ever.
+// Regression: lists, pulls and pushes waited for ever; later, a session whose log was a pipe was missing in every list.
 testIf(process.platform !== "win32", "Windows has no such pipes")(
 	"a pipe in the place of a session's project, header or log is an error that names it",
 	async () => {
@@ -632,7 +632,8 @@ testIf(process.platform !== "win32", "Windows has no such pipes")(
 					? one.reason.message
 					: JSON.stringify((one.value as { problems?: unknown } | undefined)?.problems ?? []),
 			);
-			expect(said.join("\n"), name).toMatch(name === logOf("a") ? /./ : /is not a file/);
+			expect(said.join("\n"), name).toMatch(/is not a file/);
+			expect(answers[2]?.status, name).toBe(name === headerFileOf() ? "fulfilled" : "rejected");
 			rmSync(join(path, name));
 			writeFileSync(join(path, name), kept);
 		}

@@ -100,7 +100,9 @@ class DirectoryObjects {
 			const path = `${folder}${name}`;
 			const stat = await unlessAbsent(fs.lstat(join(this.#root, path)));
 			if (stat?.isDirectory()) return this.#below(`${path}/`);
-			return stat?.isFile() ? [{ path, size: stat.size, modified: stat.mtime }] : [];
+			if (!stat || stat.isSymbolicLink()) return [];
+			// A pipe or a device is listed as if it had a byte, so that reading the session fails instead of missing lines.
+			return [{ path, size: stat.isFile() ? stat.size : 1, modified: stat.mtime }];
 		});
 		return below.flat();
 	}
