@@ -80,3 +80,10 @@ export const manyCalls = (count: number): string =>
 /** A message with one block of many fields, each so long that serde_json reads them. */
 export const manyLongFields = (count: number): string =>
 	answer(`{"type":"text"${lines(count, (at) => `,"${at}":"${"x".repeat(200)}"`)}}`);
+/** Results of tools that name a subagent's session. */
+export const manyNamedSessions = (count: number): string => {
+	const rest = `"usage":{"input":1,"cost":{"total":1}},"details":{"sessionId":"gone"}`;
+	const result = (at: number) =>
+		`{"type":"message","id":"${id(at)}","parentId":${below(at)},"message":{"role":"toolResult","toolName":"t",${rest}}}\n`;
+	return header(3) + lines(count, result);
+};

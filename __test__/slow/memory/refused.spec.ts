@@ -249,6 +249,12 @@ const ONE_REFUSED: Case[] = [
 	// The buffer of a stable sort.
 	{ what: "50,000 entries, sorted by size", calls: ["usage", "getUsage"], bytes: () => hostile.manyEntries(50_000) },
 	{ what: "20,000 calls without results", calls: ["verify"], bytes: () => hostile.manyCalls(20_000) },
+	// The list of these results.
+	{
+		what: "20,000 results that name a session",
+		calls: ["usage"],
+		bytes: () => hostile.manyNamedSessions(20_000),
+	},
 	// The list of an object's properties.
 	{ what: "a block of 20,000 fields", calls: ["getTexts"], bytes: () => hostile.manyLongFields(20_000) },
 ];

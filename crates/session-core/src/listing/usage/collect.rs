@@ -11,6 +11,7 @@ use super::add_up::{owners, sort_sessions, with_owners};
 use super::named_subagents::{self, id_in};
 use super::report::{LeftOutFile, UsageSession};
 use crate::base::error::{Error, ErrorCode, Result};
+use crate::base::memory::insert_into;
 use crate::base::paths::{self, resolve_from, Process};
 use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
@@ -80,7 +81,7 @@ impl Collection<'_> {
             return Ok(None);
         }
         sort_sessions(&mut sessions);
-        named_subagents::link(&mut sessions, cwd);
+        named_subagents::link(&mut sessions, cwd)?;
         let owners = owners(&sessions);
         let mut is_taken = Vec::with_capacity(sessions.len());
         for at in 0..sessions.len() {
@@ -171,8 +172,10 @@ impl Reading<'_> {
             return Err(why(&file));
         }
         loop {
-            let named = self.collected.sessions.iter().flat_map(|session| &session.usage.named_sessions);
-            let named: HashSet<&[u8]> = named.map(|named| file_name_of(&named.name)).collect();
+            let mut named = HashSet::new();
+            for one in self.collected.sessions.iter().flat_map(|session| &session.usage.named_sessions) {
+                insert_into(&mut named, file_name_of(&one.name))?;
+            }
             if named.is_empty() || self.collection.cancelled.load(Ordering::Relaxed) {
                 return Ok(());
             }

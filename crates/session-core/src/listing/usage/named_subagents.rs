@@ -10,22 +10,23 @@ use std::collections::HashMap;
 
 use super::add_up::{owners, with_owners};
 use super::report::UsageSession;
+use crate::base::memory::{self, insert, push};
 use crate::base::paths::{file_name, join, parent, resolve_from};
 use crate::io::session_files::ENDING;
 use crate::summary::usage::call::{Amounts, CallErrors};
 
 /// The indexes of the sessions that are added up, by path and by id.
-struct Places {
+struct Places<'a> {
     by_path: HashMap<String, usize>,
-    by_id: HashMap<Vec<u8>, usize>,
+    by_id: HashMap<&'a [u8], usize>,
 }
 
-impl Places {
-    fn of(sessions: &[UsageSession], cwd: &str) -> Self {
+impl<'a> Places<'a> {
+    fn of(sessions: &'a [UsageSession], cwd: &str) -> Self {
         let (mut by_path, mut by_id) = (HashMap::new(), HashMap::new());
         for (at, session) in sessions.iter().enumerate() {
             by_path.entry(resolve_from(cwd, &session.path)).or_insert(at);
-            by_id.entry(session.id.clone()).or_insert(at);
+            by_id.entry(session.id.as_slice()).or_insert(at);
         }
         Self { by_path, by_id }
     }
@@ -65,10 +66,11 @@ struct Naming {
 }
 
 /// Finds the sessions that tool results name. Sets the owner of each, and records which part of the results they
-/// contain. Sessions must be sorted with the oldest first. A relative path starts from `cwd`.
-pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
+/// contain. Sessions must be sorted with the oldest first. A relative path starts from `cwd`. Fails if an allocation
+/// fails.
+pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) -> memory::Result<()> {
     if sessions.iter().all(|session| session.usage.named_sessions.is_empty()) {
-        return;
+        return Ok(());
     }
     let places = Places::of(sessions, cwd);
     let mut owners = owners(sessions);
@@ -79,7 +81,8 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
         for named in &session.usage.named_sessions {
             // The names in one result are consecutive.
             if results.last().is_none_or(|last| (last.session, last.call) != (at, named.call)) {
-                results.push(Naming { session: at, call: named.call, children: Vec::new(), has_missing: false });
+                let (call, children) = (named.call, Vec::new());
+                push(&mut results, Naming { session: at, call, children, has_missing: false })?;
             }
             let Some(result) = results.last_mut() else { continue };
             let Some(child) = places.find(&named.name, session, cwd) else {
@@ -106,30 +109,32 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) {
     for (session, owner) in sessions.iter_mut().zip(paths) {
         session.owner = owner.or(session.owner.take());
     }
-    // Results whose sessions are all there come first: each of their calls is explained by one of these results, and
-    // only the other calls explain a part of a result that also names a missing session.
-    results.sort_by_key(|result| result.has_missing);
     let mut known: HashMap<usize, Amounts> = HashMap::new();
     // The rest of each result. A copy of a result in a fork has the same, and explains no further calls.
     let mut rests: HashMap<(u64, u64), Amounts> = HashMap::new();
-    for Naming { session, call, children, has_missing } in
-        results.into_iter().filter(|result| !result.children.is_empty())
+    // Results whose sessions are all there come first: each of their calls is explained by one of these results, and
+    // only the other calls explain a part of a result that also names a missing session.
+    let (complete, others) =
+        (results.iter().filter(|one| !one.has_missing), results.iter().filter(|one| one.has_missing));
+    for Naming { session, call, children, has_missing } in complete.chain(others).filter(|one| !one.children.is_empty())
     {
-        let calls = sessions.get(session).map(|session| session.usage.calls.as_slice()).unwrap_or_default();
-        let Some(result) = calls.get(call as usize) else { continue };
+        let calls = sessions.get(*session).map(|session| session.usage.calls.as_slice()).unwrap_or_default();
+        let Some(result) = calls.get(*call as usize) else { continue };
+        rests.try_reserve(1)?;
         let rest = *rests.entry((result.identity, result.time.to_bits())).or_insert_with(|| {
             let mut rest = result.amounts;
             for child in children {
                 let own =
-                    known.entry(child).or_insert_with(|| sessions.get(child).map(own_amounts).unwrap_or_default());
+                    known.entry(*child).or_insert_with(|| sessions.get(*child).map(own_amounts).unwrap_or_default());
                 take(&mut rest, own);
             }
             rest
         });
-        if let Some(session) = sessions.get_mut(session) {
-            session.in_subagents.insert(call, if has_missing { rest } else { Amounts::default() });
+        if let Some(session) = sessions.get_mut(*session) {
+            insert(&mut session.in_subagents, *call, if *has_missing { rest } else { Amounts::default() })?;
         }
     }
+    Ok(())
 }
 
 /// The usage of a session's calls, without the copied calls with which a fork begins.
