@@ -7,10 +7,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use napi::{Error, Result};
-use serde::ser::{
-    self, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
-    SerializeTupleStruct, SerializeTupleVariant,
-};
+use serde::ser::{self, Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple};
 
 use super::env::{JsEnv, JsVal};
 
@@ -92,17 +89,12 @@ impl<'env> ToJs<'_, 'env> {
         Ok(self.js.number(value)?)
     }
 
-    /// The object of a variant with a value.
-    fn variant(self, name: &'static str, value: JsVal<'env>) -> Made<'env> {
-        Ok(self.js.object_of(&[(self.name(name)?, value)])?)
-    }
-
     fn list(self, len: Option<usize>) -> std::result::Result<List<'env, Self>, Failed> {
-        Ok(List { to: self, js: self.js, list: self.js.array(len.unwrap_or(0))?, len: 0, variant: None })
+        Ok(List { to: self, js: self.js, list: self.js.array(len.unwrap_or(0))?, len: 0 })
     }
 
     fn fields(self, len: usize) -> Fields<'env, Self> {
-        Fields { to: self, all: Vec::with_capacity(len), key: None, variant: None }
+        Fields { to: self, all: Vec::with_capacity(len), key: None }
     }
 }
 
@@ -112,7 +104,6 @@ struct List<'env, To> {
     js: JsEnv<'env>,
     list: JsVal<'env>,
     len: u32,
-    variant: Option<&'static str>,
 }
 
 /// The properties of an object under construction.
@@ -120,7 +111,11 @@ struct Fields<'env, To> {
     to: To,
     all: Vec<(JsVal<'env>, JsVal<'env>)>,
     key: Option<JsVal<'env>>,
-    variant: Option<&'static str>,
+}
+
+/// The core has no tuple structs, and no variants with values that are serialized under the variant's name.
+fn unused<T>() -> std::result::Result<T, Failed> {
+    Err(ser::Error::custom("a value of this shape does not become a JavaScript value"))
 }
 
 macro_rules! numbers {
@@ -136,11 +131,11 @@ impl<'a, 'env> ser::Serializer for ToJs<'a, 'env> {
     type Error = Failed;
     type SerializeSeq = List<'env, Self>;
     type SerializeTuple = List<'env, Self>;
-    type SerializeTupleStruct = List<'env, Self>;
-    type SerializeTupleVariant = List<'env, Self>;
+    type SerializeTupleStruct = Impossible<JsVal<'env>, Failed>;
+    type SerializeTupleVariant = Impossible<JsVal<'env>, Failed>;
     type SerializeMap = Fields<'env, Self>;
     type SerializeStruct = Fields<'env, Self>;
-    type SerializeStructVariant = Fields<'env, Self>;
+    type SerializeStructVariant = Impossible<JsVal<'env>, Failed>;
 
     numbers! {
         serialize_i8: i8,
@@ -204,10 +199,10 @@ impl<'a, 'env> ser::Serializer for ToJs<'a, 'env> {
         self,
         _: &'static str,
         _: u32,
-        variant: &'static str,
-        value: &T,
+        _: &'static str,
+        _: &T,
     ) -> Made<'env> {
-        self.variant(variant, value.serialize(self)?)
+        unused()
     }
 
     fn serialize_seq(self, len: Option<usize>) -> std::result::Result<Self::SerializeSeq, Failed> {
@@ -221,19 +216,19 @@ impl<'a, 'env> ser::Serializer for ToJs<'a, 'env> {
     fn serialize_tuple_struct(
         self,
         _: &'static str,
-        len: usize,
+        _: usize,
     ) -> std::result::Result<Self::SerializeTupleStruct, Failed> {
-        self.list(Some(len))
+        unused()
     }
 
     fn serialize_tuple_variant(
         self,
         _: &'static str,
         _: u32,
-        variant: &'static str,
-        len: usize,
+        _: &'static str,
+        _: usize,
     ) -> std::result::Result<Self::SerializeTupleVariant, Failed> {
-        Ok(List { variant: Some(variant), ..self.list(Some(len))? })
+        unused()
     }
 
     fn serialize_map(self, len: Option<usize>) -> std::result::Result<Self::SerializeMap, Failed> {
@@ -248,85 +243,57 @@ impl<'a, 'env> ser::Serializer for ToJs<'a, 'env> {
         self,
         _: &'static str,
         _: u32,
-        variant: &'static str,
-        len: usize,
+        _: &'static str,
+        _: usize,
     ) -> std::result::Result<Self::SerializeStructVariant, Failed> {
-        Ok(Fields { variant: Some(variant), ..self.fields(len) })
+        unused()
     }
 }
 
-impl<'env> List<'env, ToJs<'_, 'env>> {
-    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+impl<'env> SerializeSeq for List<'env, ToJs<'_, 'env>> {
+    type Ok = JsVal<'env>;
+    type Error = Failed;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
         self.js.set_at(self.list, self.len, value.serialize(self.to)?)?;
         self.len += 1;
         Ok(())
     }
 
-    fn made(self) -> Made<'env> {
-        self.variant.map_or(Ok(self.list), |name| self.to.variant(name, self.list))
+    fn end(self) -> Made<'env> {
+        Ok(self.list)
     }
 }
 
-impl<'env> Fields<'env, ToJs<'_, 'env>> {
-    fn put<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> std::result::Result<(), Failed> {
+impl<'env> SerializeTuple for List<'env, ToJs<'_, 'env>> {
+    type Ok = JsVal<'env>;
+    type Error = Failed;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+        SerializeSeq::serialize_element(self, value)
+    }
+
+    fn end(self) -> Made<'env> {
+        Ok(self.list)
+    }
+}
+
+impl<'env> SerializeStruct for Fields<'env, ToJs<'_, 'env>> {
+    type Ok = JsVal<'env>;
+    type Error = Failed;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> std::result::Result<(), Failed> {
         self.all.push((self.to.name(key)?, value.serialize(self.to)?));
         Ok(())
     }
 
-    fn made(self) -> Made<'env> {
-        let object = self.to.js.object_of(&self.all)?;
-        self.variant.map_or(Ok(object), |name| self.to.variant(name, object))
+    fn end(self) -> Made<'env> {
+        Ok(self.to.js.object_of(&self.all)?)
     }
-}
-
-macro_rules! lists {
-    ($($trait:ident $method:ident,)+) => {$(
-        impl<'env> $trait for List<'env, ToJs<'_, 'env>> {
-            type Ok = JsVal<'env>;
-            type Error = Failed;
-
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
-                self.push(value)
-            }
-
-            fn end(self) -> Made<'env> {
-                self.made()
-            }
-        }
-    )+};
-}
-
-lists! {
-    SerializeSeq serialize_element,
-    SerializeTuple serialize_element,
-    SerializeTupleStruct serialize_field,
-    SerializeTupleVariant serialize_field,
-}
-
-macro_rules! structs {
-    ($($trait:ident,)+) => {$(
-        impl<'env> $trait for Fields<'env, ToJs<'_, 'env>> {
-            type Ok = JsVal<'env>;
-            type Error = Failed;
-
-            fn serialize_field<T: Serialize + ?Sized>(
-                &mut self,
-                key: &'static str,
-                value: &T,
-            ) -> std::result::Result<(), Failed> {
-                self.put(key, value)
-            }
-
-            fn end(self) -> Made<'env> {
-                self.made()
-            }
-        }
-    )+};
-}
-
-structs! {
-    SerializeStruct,
-    SerializeStructVariant,
 }
 
 impl<'env> SerializeMap for Fields<'env, ToJs<'_, 'env>> {
@@ -345,6 +312,6 @@ impl<'env> SerializeMap for Fields<'env, ToJs<'_, 'env>> {
     }
 
     fn end(self) -> Made<'env> {
-        self.made()
+        Ok(self.to.js.object_of(&self.all)?)
     }
 }
