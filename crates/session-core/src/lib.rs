@@ -148,6 +148,7 @@ pub mod usage {
 pub mod addon {
     pub use crate::base::error::code_of;
     pub use crate::base::escape_sequences::wtf8_without_sequences;
+    pub use crate::base::utf16::push_quoted;
     pub use crate::context::context_edit::{edited, needs_block_list, Edited};
     pub use crate::context::system_prompt::{replay, Date, SystemMessage};
     pub use crate::format::body::BodyOf;
@@ -158,7 +159,6 @@ pub mod addon {
     pub use crate::format::serialize::{line, NewHead};
     pub use crate::index::entry_lines::{each_entry_line, header_text};
     pub use crate::index::read_entries::{TakeBody, BODY_PLACEHOLDER};
-    pub use crate::json::quote::push_quoted;
     pub use crate::json::{is_json, Value};
     pub use crate::listing::list::{list_events, received, ListEvent};
     pub use crate::locks::file_mutex::FileMutex;

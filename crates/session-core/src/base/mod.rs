@@ -11,4 +11,5 @@ pub(crate) mod path_syntax;
 pub(crate) mod paths;
 pub(crate) mod threads;
 pub(crate) mod time;
+pub(crate) mod utf16;
 pub(crate) mod wtf8;

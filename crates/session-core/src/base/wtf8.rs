@@ -5,106 +5,19 @@
 use std::borrow::Cow;
 
 use super::memory::{self, append, copy_of_bytes, push_str, reserve, with_capacity, OutOfMemory};
+use super::utf16::{push_json, push_wtf8};
 
 /// Converts UTF-16 units to WTF-8. Paired surrogates become one character.
 pub fn from_utf16(units: &[u16]) -> Result<Vec<u8>, OutOfMemory> {
     let mut out = Vec::new();
-    push_utf16(&mut out, units)?;
-    Ok(out)
-}
-
-/// Appends the WTF-8 of UTF-16 units.
-pub(crate) fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMemory> {
-    // The compiler vectorizes both loops.
+    // Most texts are short and ASCII. The compiler vectorizes both loops.
     if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
-        reserve(out, units.len())?;
+        reserve(&mut out, units.len())?;
         out.extend(units.iter().map(|&unit| unit as u8));
-        return Ok(());
+    } else {
+        push_wtf8(&mut out, units)?;
     }
-    let start = out.len();
-    // Each write is four bytes wide and at most three of them count, so the last one needs one byte more.
-    let most = 3 * units.len() + 1;
-    reserve(out, most)?;
-    out.resize(start + most, 0);
-    let mut room = out.get_mut(start..).unwrap_or_default();
-    let mut rest = units;
-    while !rest.is_empty() {
-        let (read, written) = match (rest.first_chunk(), room.first_chunk_mut()) {
-            (Some(block), Some(bytes)) if takes_three_bytes(block) => {
-                *bytes = three_bytes_each(block);
-                (BLOCK, 3 * BLOCK)
-            }
-            _ => write_any(rest, room),
-        };
-        rest = rest.get(read..).unwrap_or_default();
-        room = room.get_mut(written..).unwrap_or_default();
-    }
-    let left = room.len();
-    out.truncate(start + most - left);
-    Ok(())
-}
-
-/// How many units are converted at once. If all units of a block need three bytes, as in Chinese and Japanese, the
-/// compiler's code is four times as fast as the loop for any characters. 10,000 units take 23 µs in Japanese, 25 in
-/// Cyrillic and 15 in German, where `encoding_rs` takes 46, 29 and 17.
-const BLOCK: usize = 8;
-
-/// Whether each of these units needs three bytes in UTF-8.
-fn takes_three_bytes(block: &[u16; BLOCK]) -> bool {
-    block.iter().fold(true, |all, unit| all & (*unit >= 0x800) & ((*unit & 0xF800) != 0xD800))
-}
-
-/// The UTF-8 of units that need three bytes each.
-fn three_bytes_each(block: &[u16; BLOCK]) -> [u8; 3 * BLOCK] {
-    let [a, b, c, d, e, f, g, h] = block.map(|unit| {
-        let unit = u64::from(unit);
-        0x80_80_E0 | unit >> 12 | (unit & 0xFC0) << 2 | (unit & 0x3F) << 16
-    });
-    let words = [a | b << 24 | c << 48, c >> 16 | d << 8 | e << 32 | f << 56, f >> 8 | g << 16 | h << 40];
-    let mut bytes = [0; 3 * BLOCK];
-    for (to, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-        *to = word.to_le_bytes();
-    }
-    bytes
-}
-
-/// Writes the WTF-8 of a block of any units. Stops before a surrogate; if the block begins with one, writes it alone.
-/// Returns how many units were read and how many bytes were written.
-fn write_any(units: &[u16], bytes: &mut [u8]) -> (usize, usize) {
-    if let (Some(block), Some(bytes)) = (units.first_chunk::<BLOCK>(), bytes.first_chunk_mut()) {
-        if block.iter().fold(0, |all, unit| all | unit) < 0x80 {
-            *bytes = block.map(|unit| unit as u8);
-            return (BLOCK, BLOCK);
-        }
-    }
-    let (mut read, mut written) = (0, 0);
-    for &unit in units.iter().take(BLOCK) {
-        let Some(bytes) = bytes.get_mut(written..).and_then(|bytes| bytes.first_chunk_mut()) else { break };
-        let unit = u32::from(unit);
-        let (character, size) = match unit {
-            0..0x80 => (unit, 1),
-            0x80..0x800 => (0x80_C0 | unit >> 6 | (unit & 0x3F) << 8, 2),
-            0xD800..0xE000 => break,
-            _ => (0x80_80_E0 | unit >> 12 | (unit & 0xFC0) << 2 | (unit & 0x3F) << 16, 3),
-        };
-        *bytes = character.to_le_bytes();
-        read += 1;
-        written += size;
-    }
-    match bytes.first_chunk_mut() {
-        Some(bytes) if read == 0 => write_surrogate(units, bytes),
-        _ => (read, written),
-    }
-}
-
-/// As `write_any`, for a character that begins with a surrogate.
-fn write_surrogate(units: &[u16], bytes: &mut [u8; 4]) -> (usize, usize) {
-    let decoded = char::decode_utf16(units.iter().copied()).next();
-    match decoded {
-        Some(Ok(c)) => (c.len_utf16(), c.encode_utf8(bytes).len()),
-        Some(Err(lone)) => (1, encode_wtf8(lone.unpaired_surrogate().into(), bytes).len()),
-        None => (0, 0),
-    }
+    Ok(out)
 }
 
 /// Converts WTF-8 to UTF-16 units. Bytes that are not WTF-8 become U+FFFD.
@@ -238,41 +151,11 @@ pub(crate) fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Ou
 
 /// Appends the inside of a JSON string, without its quotes, as `JSON.stringify` writes it. See [`push_json_string`].
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
-    // Includes memory for the escapes of the last piece, so that text with few escapes causes no second allocation.
-    reserve(out, bytes.len() + 5 * bytes.len().min(PIECE) + 66)?;
-    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
-        return push_escaped_text(out, text);
+    let is_plain = |byte: &u8| matches!(byte, 0x20..0x7F) && !matches!(byte, b'"' | b'\\');
+    match bytes.iter().all(is_plain) {
+        true => append(out, bytes),
+        false => push_json(out, &to_utf16(bytes)?),
     }
-    for (text, unit) in pieces(bytes) {
-        push_escaped_text(out, text)?;
-        if let Some(unit) = unit {
-            append(out, format!("\\u{unit:04x}").as_bytes())?;
-        }
-    }
-    Ok(())
-}
-
-/// How many bytes are escaped at once. The library reserves memory for the most escapes that a piece can have.
-const PIECE: usize = 1 << 14;
-
-fn push_escaped_text(out: &mut Vec<u8>, text: &str) -> memory::Result<()> {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, later) = rest.split_at_checked(rest.floor_char_boundary(PIECE)).unwrap_or((rest, ""));
-        // 64 bytes more for one block of the library.
-        reserve(out, 6 * piece.len() + 64)?;
-        let last = out.pop();
-        let seam = out.len();
-        escape_simd::json::escape_into(piece, out);
-        // The library writes quotes. The opening quote overwrites the byte before it, which is restored here.
-        out.pop();
-        match (last, out.get_mut(seam)) {
-            (Some(last), Some(quote)) => *quote = last,
-            _ => drop(out.remove(seam)),
-        }
-        rest = later;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 
 pub(crate) mod fields;
 pub(crate) mod object_text;
-pub(crate) mod quote;
 pub(crate) mod reader;
 pub(crate) mod scanner;
 mod simd;
