@@ -205,7 +205,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 		});
 	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({
 		code: 1,
-		err: "Error: No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)",
+		err: "Error: No store has addresses that begin with ftp:// (use postgres://, s3://, file:// or the path of a directory)",
 	});
 	expect(await said(["pull", "--store", "s3://"])).toMatchObject({
 		code: 1,
@@ -224,7 +224,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	for (const secret of ["postgres://me:s3cret@127.0.0.1:1/x", "postgres://me@127.0.0.1:1/x?password=s3cret"])
 		expect(await said(["pull", "--store", secret])).toMatchObject({
 			code: 1,
-			err: "Error: Every user of this machine can see arguments: put the password into ~/.pgpass or session-store.json",
+			err: "Error: --store contains a password, which every user of this machine can see: put the password into ~/.pgpass or session-store.json",
 		});
 	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });

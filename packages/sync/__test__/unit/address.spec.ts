@@ -104,7 +104,7 @@ test.each([
 	['""', "is empty"],
 	[
 		"ftp://h/x",
-		"No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)",
+		"No store has addresses that begin with ftp:// (use postgres://, s3://, file:// or the path of a directory)",
 	],
 	["ab:c", "must begin with / or ./"],
 	["postgres://h:port/x", "is no URL (it begins with postgres:)"],

@@ -48,7 +48,7 @@ function readAddress(text) {
 	const read = Object.hasOwn(READERS, scheme) ? READERS[scheme] : undefined;
 	if (!read)
 		throw invalid(
-			`No store is known for addresses that begin with ${scheme}: (known are postgres://, s3://, file:// and the path of a directory)`,
+			`No store has addresses that begin with ${scheme}:// (use postgres://, s3://, file:// or the path of a directory)`,
 		);
 	return read(address);
 }

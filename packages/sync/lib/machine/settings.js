@@ -107,7 +107,7 @@ function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
 		throw new StoreError(
 			"invalid",
-			`Every user of this machine can see arguments: put the password into ~/.pgpass or ${SETTINGS_FILE}`,
+			`--store contains a password, which every user of this machine can see: put the password into ~/.pgpass or ${SETTINGS_FILE}`,
 		);
 }
 
