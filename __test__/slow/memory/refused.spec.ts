@@ -269,7 +269,7 @@ test.runIf(isGlibc).each(ONE_REFUSED)(
 			const answers = Array.from({ length: 20 }, (_, n) =>
 				answersRefused(library, file, [call], `only ${n + 1}`, `${what}: ${call}`),
 			);
-			expect(answers.flat(), call).toContain("value");
+			expect(answers.join(), call).toMatch(/ENOMEM|LEFT_OUT/);
 		}
 	},
 );
