@@ -8,6 +8,7 @@ import { readExtensionSettings } from "../../../lib/extension/settings.mjs";
 // @ts-expect-error: JavaScript without declarations
 import { readSmall } from "../../../lib/shared/read-small.mjs";
 import { scratch } from "../../support/scratch.js";
+import { testIf } from "../../support/windows.js";
 
 test("a file of at most the limit is read", () => {
 	const path = join(scratch(), "file");
@@ -21,13 +22,16 @@ test("a file of at most the limit is read", () => {
 	);
 });
 
-test.skipIf(process.platform === "win32")("what is no regular file is not read", () => {
-	const dir = scratch();
-	execFileSync("mkfifo", [join(dir, "pipe")]);
-	symlinkSync("/dev/zero", join(dir, "device"));
-	for (const path of [dir, join(dir, "pipe"), join(dir, "device")])
-		expect(() => readSmall(path)).toThrow(`${path} is not a regular file`);
-});
+testIf(process.platform !== "win32", "Windows has no such pipes and devices")(
+	"what is no regular file is not read",
+	() => {
+		const dir = scratch();
+		execFileSync("mkfifo", [join(dir, "pipe")]);
+		symlinkSync("/dev/zero", join(dir, "device"));
+		for (const path of [dir, join(dir, "pipe"), join(dir, "device")])
+			expect(() => readSmall(path)).toThrow(`${path} is not a regular file`);
+	},
+);
 
 // Regression: they were shown as they are.
 test("names of settings are shown without control characters and direction marks", () => {
