@@ -2,14 +2,13 @@
 // a script could include the text after it. Every `<` that may begin HTML becomes `&lt;`, except in code, where
 // Markdown would show `&lt;` literally.
 //
-// This is no parser of Markdown. A line counts as code only if it is code in every context, also inside a list. After
-// the first line that may or may not begin or end code, fences are ignored, and some code shows `&lt;`.
+// This is no parser of Markdown. A line counts as code only if it is in a fence in every context, also inside a list.
+// After the first line that may or may not begin or end a fence, fences are ignored, and some code shows `&lt;`. So does
+// code that is only indented.
 
 /** The beginning of HTML. `<https://…>` is a link. */
 const TAG = /<(?=[A-Za-z/!?])(?!(?:https?|mailto):[^\s<>`]*>)/g;
 const FENCE = /^([ \t]*)(`{3,}|~{3,})(.*)$/;
-/** After a list item or a footnote, indented lines may be no code. */
-const MARKER = /^\s*(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]*\]:)(?:\s|$)/;
 /** The text before a fence in a quotation, a list item or a footnote. */
 const MARKERS = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]*\]:)\s[\s>]*)*/;
 
@@ -17,74 +16,44 @@ const BLANK = /^[ \t]*$/;
 /** A link that may be open: the text after it may be its address or title. */
 const OPEN_LINK = /\](?:\((?![^\s()<\\"']*\))|\[(?![^\]]*\]))/;
 
-/**
- * @typedef {object} Fence
- * @property {number} indent the number of spaces before it
- * @property {string} mark its characters
- * @property {boolean} isCode whether the lines inside are code
- */
+/** @typedef {{ indent: number, mark: string }} Fence the number of spaces before it, and its characters */
 
 /** Escapes the HTML of a text and keeps its Markdown. @param {string} text */
 export function withoutHtml(text) {
 	if (text.search(TAG) < 0) return text;
-	const lines = text.split("\n");
 	/** @type {string[]} */
 	const done = [];
+	/** The lines since the last blank line or fence. @type {string[]} */
+	let paragraph = [];
+	let areSpansClear = true;
+	const endParagraph = () => {
+		const found = areSpansClear ? paragraph.map(asTextOutsideOfSpans) : [];
+		const isClear = areSpansClear && !found.includes(undefined);
+		for (const [at, line] of paragraph.entries()) done.push((isClear && found[at]) || asText(line));
+		[paragraph, areSpansClear] = [[], true];
+	};
 	/** @type {Fence | undefined} */
 	let fence;
 	let areFencesClear = true;
-	let hasMarker = false;
 	let isAfterBlank = true;
-	let isAfterCode = false;
-	// The first line of the possible paragraph, and whether its code spans are unambiguous.
-	let paragraph = 0;
-	let areSpansClear = true;
-	const begin = (/** @type {boolean} */ isClear) => {
-		paragraph = done.length + 1;
-		areSpansClear = isClear;
-	};
-	const makeUnclear = () => {
-		if (!areSpansClear) return;
-		areSpansClear = false;
-		for (let at = paragraph; at < done.length; at++) done[at] = asText(lines[at] ?? "");
-	};
-	/** @param {string} line */
-	const next = (line) => {
+	for (const line of text.split("\n")) {
 		const isBlank = BLANK.test(line);
-		const isFirst = isAfterBlank;
+		const step = fence ? stepIn(fence, line, isBlank) : undefined;
+		const begun = fence || !areFencesClear ? undefined : fenceOf(line, isAfterBlank);
 		isAfterBlank = isBlank;
-		if (isBlank) begin(true);
-		if (fence && areFencesClear) {
-			const { isCode } = fence;
-			const step = stepIn(fence, line, isBlank);
-			if (step === "end") fence = undefined;
-			if (isCode || step === "end") begin(isCode);
-			if (step !== "unclear") return isCode ? line : asText(line);
-			areFencesClear = false;
-			makeUnclear();
-		} else if (areFencesClear) {
-			const begun = fenceOf(line, isFirst);
-			if (begun === "unclear") areFencesClear = false;
-			else fence = begun;
-			if (begun) {
-				if (begun === "unclear" || !begun.isCode) makeUnclear();
-				isAfterCode = false;
-				// The rest of the line with the fence is no code.
-				return asText(line);
-			}
+		if (step === "unclear" || begun === "unclear") {
+			[fence, areFencesClear, areSpansClear] = [undefined, false, false];
+		} else if (step || begun) {
+			endParagraph();
+			// The rest of the line with the fence is no code.
+			done.push(step ? line : asText(line));
+			fence = step === "end" ? undefined : (begun ?? fence);
+			continue;
 		}
-		isAfterCode =
-			areFencesClear && !hasMarker && (line.startsWith("    ") ? isFirst || isAfterCode : isBlank && isAfterCode);
-		if (isAfterCode) {
-			begin(true);
-			return line;
-		}
-		hasMarker ||= MARKER.test(line);
-		const found = areSpansClear ? asTextOutsideOfSpans(line) : undefined;
-		if (found === undefined) makeUnclear();
-		return found ?? asText(line);
-	};
-	for (const line of lines) done.push(next(line));
+		paragraph.push(line);
+		if (isBlank) endParagraph();
+	}
+	endParagraph();
 	return done.join("\n");
 }
 
@@ -97,10 +66,11 @@ export function withoutHtml(text) {
 function fenceOf(line, isFirst) {
 	const [, space = "", mark = "", rest = ""] = FENCE.exec(line) ?? FENCE.exec(line.replace(MARKERS, "")) ?? [];
 	if (mark === "" || (mark.startsWith("`") && rest.includes("`"))) return undefined;
-	// A line with a bar may be a row of a table.
-	if (!line.startsWith(space + mark) || space.includes("\t") || rest.includes("|")) return "unclear";
-	// With four spaces and more the line may belong to a paragraph, unless a blank line ended that.
-	return { indent: space.length, mark, isCode: space.length < 4 || isFirst };
+	// A line with a bar may be a row of a table. With four spaces and more the line may belong to a paragraph, unless a
+	// blank line ended that.
+	const isClear =
+		line.startsWith(space + mark) && !space.includes("\t") && !rest.includes("|") && (space.length < 4 || isFirst);
+	return isClear ? { indent: space.length, mark } : "unclear";
 }
 
 /**
@@ -116,9 +86,7 @@ function stepIn({ indent, mark }, line, isBlank) {
 	if (spaces < indent) return "unclear";
 	const [, inner = ""] = /^[ \t]*(`+|~+)[ \t]*$/.exec(line) ?? [];
 	if (inner.length < mark.length || inner[0] !== mark[0]) return "in";
-	if (!line.startsWith(inner, spaces)) return "unclear";
-	if (spaces === indent || (indent < 4 && spaces < 4)) return "end";
-	return indent === 0 ? "in" : "unclear";
+	return spaces === indent && line.startsWith(inner, spaces) ? "end" : "unclear";
 }
 
 /**

@@ -112,7 +112,6 @@ test.each([
 		"10. so:\n\n    ```\n    <b>\n    ```\n\n&lt;b>",
 	],
 	["a line", "a `Vec<u8>` and ``<`b``, <b>", "a `Vec<u8>` and ``<`b``, &lt;b>"],
-	["an indent", "so:\n\n    <b>\n\n    <i>\n\n<b>", "so:\n\n    <b>\n\n    <i>\n\n&lt;b>"],
 	["no code", "a < b, a <- b, <https://a.b/c>, \\<b>", "a < b, a <- b, <https://a.b/c>, &lt;b>"],
 ])("code in %s stays as it is", (_, text, shown) => {
 	expect(withoutHtml(text)).toBe(shown);
