@@ -11,16 +11,17 @@ const [FOUND_CHARS, OTHER_CHARS] = [200_000, 4_000];
 
 export class ReadView {
 	#options;
-	/** The entries shown so far, from the earliest to the latest. @type {SessionEntry[]} */
+	/** The entry of the hit. */
+	#found;
+	/** The entries read so far, from the earliest to the latest, and their lines for the present width. */
 	#entries;
-	/** The entry at the top of the screen, and its line there. */
-	#top = { at: 0, line: 0 };
-	/** The lines of entries for the present width. @type {Map<SessionEntry, Line[]>} */
-	#lines = new Map();
+	/** @type {Line[]} */
+	#lines = [];
+	/** The line at the top of the screen; it may be before the first or after the last until the next drawing. */
+	#top = 0;
 	#width = 0;
 	/** The number of lines on a page. */
 	#page = 1;
-	#isPlaced = false;
 
 	/**
 	 * @param {object} options
@@ -34,6 +35,7 @@ export class ReadView {
 		this.#options = options;
 		const entry = options.manager.getEntry(options.hit.entryId);
 		if (!entry) throw new Error("The session no longer contains this entry");
+		this.#found = entry;
 		this.#entries = [entry];
 	}
 
@@ -45,47 +47,20 @@ export class ReadView {
 	/** @param {string} data */
 	handleInput(data) {
 		const { keybindings } = this.#options;
-		if (keybindings.matches(data, "tui.select.up")) this.#move(-1);
-		else if (keybindings.matches(data, "tui.select.down")) this.#move(1);
-		else if (keybindings.matches(data, "tui.select.pageUp")) this.#move(-this.#page);
-		else if (keybindings.matches(data, "tui.select.pageDown")) this.#move(this.#page);
-	}
-
-	/** @param {number} by lines */
-	#move(by) {
-		for (let left = Math.abs(by); left > 0; left--) {
-			const isEnd = by > 0 && this.#below(this.#page + 1).length <= this.#page;
-			if (isEnd || !(by < 0 ? this.#moveUp() : this.#moveDown())) return;
-		}
-	}
-
-	#moveUp() {
-		const top = this.#top;
-		if (top.line > 0) top.line--;
-		else {
-			if (top.at === 0 && !this.#addBefore()) return false;
-			top.at--;
-			top.line = this.#linesAt(top.at).length - 1;
-		}
-		return true;
-	}
-
-	#moveDown() {
-		const top = this.#top;
-		if (top.line + 1 < this.#linesAt(top.at).length) top.line++;
-		else {
-			if (top.at + 1 === this.#entries.length && !this.#addAfter()) return false;
-			[top.at, top.line] = [top.at + 1, 0];
-		}
-		return true;
+		if (keybindings.matches(data, "tui.select.up")) this.#top--;
+		else if (keybindings.matches(data, "tui.select.down")) this.#top++;
+		else if (keybindings.matches(data, "tui.select.pageUp")) this.#top -= this.#page;
+		else if (keybindings.matches(data, "tui.select.pageDown")) this.#top += this.#page;
 	}
 
 	/** Adds the parent of the first entry. Returns false if there is none. */
 	#addBefore() {
 		const entry = this.#options.manager.getEntry(this.#entries[0]?.parentId ?? "");
 		if (!entry || this.#entries.includes(entry)) return false;
+		const lines = this.#made(entry);
 		this.#entries.unshift(entry);
-		this.#top.at++;
+		this.#lines.unshift(...lines);
+		this.#top += lines.length;
 		return true;
 	}
 
@@ -94,22 +69,14 @@ export class ReadView {
 		const entry = this.#options.manager.getChildren(this.#entries.at(-1)?.id ?? "").at(-1);
 		if (!entry || this.#entries.includes(entry)) return false;
 		this.#entries.push(entry);
+		this.#lines.push(...this.#made(entry));
 		return true;
-	}
-
-	/** @param {number} at */
-	#linesAt(at) {
-		const entry = this.#entries[at];
-		if (!entry) return [];
-		let lines = this.#lines.get(entry);
-		if (!lines) this.#lines.set(entry, (lines = this.#made(entry)));
-		return lines;
 	}
 
 	/** @param {SessionEntry} entry */
 	#made(entry) {
-		const { theme, words, hit } = this.#options;
-		const isFound = entry.id === hit.entryId;
+		const { theme, words } = this.#options;
+		const isFound = entry === this.#found;
 		const text = partsOf(entry)
 			.filter(({ kind }) => kind !== "image")
 			.map(({ kind, title, text }) => (kind === "call" ? `${title}: ${text}` : text))
@@ -128,25 +95,12 @@ export class ReadView {
 		];
 	}
 
-	/** The lines from the top of the screen on. @param {number} rows */
-	#below(rows) {
-		const lines = this.#linesAt(this.#top.at).slice(this.#top.line);
-		for (let at = this.#top.at + 1; lines.length < rows && (at < this.#entries.length || this.#addAfter()); at++)
-			lines.push(...this.#linesAt(at));
-		return lines.slice(0, rows);
-	}
-
 	/**
 	 * @param {number} width
 	 * @param {number} rows
 	 */
 	render(width, rows) {
 		const { theme, keybindings } = this.#options;
-		if (width !== this.#width) {
-			this.#width = width;
-			this.#lines.clear();
-			this.#top.line = Math.min(this.#top.line, this.#linesAt(this.#top.at).length - 1);
-		}
 		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
 		const foot = [
 			theme.fg(
@@ -159,17 +113,19 @@ export class ReadView {
 			),
 		];
 		this.#page = Math.max(1, rows - foot.length);
-		if (!this.#isPlaced) {
-			this.#isPlaced = true;
+		if (width !== this.#width) {
+			this.#width = width;
+			this.#entries = [this.#found];
+			this.#lines = this.#made(this.#found);
 			// The first word found is a third of the page below the top.
-			this.#top.line = Math.max(
-				0,
-				this.#linesAt(0).findIndex(({ isMarked }) => isMarked),
-			);
-			this.#move(-Math.floor(this.#page / 3));
+			const marked = this.#lines.findIndex(({ isMarked }) => isMarked);
+			this.#top = Math.max(0, marked) - Math.floor(this.#page / 3);
 		}
-		let lines = this.#below(this.#page);
-		while (lines.length < this.#page && this.#moveUp()) lines = this.#below(this.#page);
-		return [...lines.map(({ line }) => line), ...Array.from({ length: this.#page - lines.length }, () => ""), ...foot];
+		while (this.#top + this.#page > this.#lines.length && this.#addAfter());
+		this.#top = Math.min(this.#top, this.#lines.length - this.#page);
+		while (this.#top < 0 && this.#addBefore());
+		this.#top = Math.max(0, this.#top);
+		const lines = this.#lines.slice(this.#top, this.#top + this.#page).map(({ line }) => line);
+		return [...lines, ...Array.from({ length: this.#page - lines.length }, () => ""), ...foot];
 	}
 }
