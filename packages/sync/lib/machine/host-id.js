@@ -1,10 +1,9 @@
 // The id of this machine, by which stores and other machines know it.
 const { createHash, randomBytes } = require("node:crypto");
 const { hostname, userInfo } = require("node:os");
-const { dirname, join } = require("node:path");
+const { join } = require("node:path");
 const { checkId, isId } = require("../base/names.js");
 const { hostLock } = require("./host-lock.js");
-const { readSettings } = require("./settings.js");
 const { readSmall, writeSmall } = require("./small-file.js");
 
 /** The id of this machine, the same in every process: created once, and kept in a folder. @param {string} folder */
@@ -18,7 +17,7 @@ async function hostId(folder) {
 	const known = () => [readSmall(path)?.toString().trim()].find(isId);
 	// If several processes start at once, one of them creates the id.
 	const make = async () => {
-		const made = known() ?? `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}`;
+		const made = known() ?? `${plain(`${userName()}-${machine}`, 60)}-${randomBytes(4).toString("hex")}`;
 		await writeSmall(path, `${made}\n`);
 		return made;
 	};
@@ -33,17 +32,6 @@ const plain = (text, length) =>
 		.toLowerCase()
 		.slice(0, length)
 		.replace(/-+$/, "");
-
-/**
- * The name of this machine for others: from the settings, or the user and the network name at the first use.
- * @param {string} folder
- * @param {string} machine
- */
-function nameHere(folder, machine) {
-	const { name } = readSettings(dirname(folder));
-	const text = name ?? `${userName()}-${machine}`;
-	return plain(text, 60) || "host";
-}
 
 function userName() {
 	try {

@@ -18,7 +18,6 @@ const { readSmall, writeSmall } = require("./small-file.js");
 /**
  * @typedef {object} Settings
  * @property {string} [store] the address
- * @property {string} [name] of this machine for others; it becomes part of the host's id when that is created
  * @property {boolean} push whether the process beside pi pushes
  * @property {boolean} pull whether the process beside pi pulls
  * @property {string[]} private directories, and ids of sessions, that are never pushed: see `CHECKS`
@@ -46,7 +45,6 @@ const sessionIn = (entry) =>
 /** @type {Record<keyof Settings, [isRight: (value: unknown) => boolean, expected: string]>} */
 const CHECKS = {
 	store: [isText, "text"],
-	name: [isText, "text"],
 	push: [isBoolean, "true or false"],
 	pull: [isBoolean, "true or false"],
 	private: [
