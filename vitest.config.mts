@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * Vitest begins with large files. The longest tests stand in small ones: begun last, they would leave a processor idle.
  */
 const LONGEST = [
-	/\/stress\/differential\/|\/slow\/(?:memory|search|lazy\/costs)|\/(?:agent\/cli|docs|extension\/(?:find|resume)|packages|sync\/__test__\/.*\/(?:commands|redact|redaction|s3))\.spec/,
+	/\/stress\/differential\/|\/slow\/(?:memory|search|lazy\/costs)|\/(?:agent\/cli|docs|extension\/(?:find[\w-]*|resume)|packages|sync\/__test__\/.*\/(?:commands|redact|redaction|s3))\.spec/,
 	/\/(?:slow|stress|end-to-end)\//,
 	/./,
 ];

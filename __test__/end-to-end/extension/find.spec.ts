@@ -1,50 +1,13 @@
 // `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this
 // package's.
 import { execFileSync } from "node:child_process";
-import {
-	existsSync,
-	mkdirSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	symlinkSync,
-	utimesSync,
-	writeFileSync,
-} from "node:fs";
+import { mkdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
-import { laterCatalog } from "../../support/redaction.js";
-import { assistant, type Json, jsonLines, root, toolResult, user } from "../../support/scratch.js";
-import { inRpc, inTerminal, print, put, said, type World, world } from "./pi.js";
-
-/** Sessions of this project and of another; one is hostile to a terminal, one is a fork. */
-function fill(at: World): { here: string; fork: string; there: string } {
-	const shared = [
-		said("a", null, user("How do we bake the quince pie?"), 50),
-		said("b", "a", assistant("Bake the quince pie at 180 degrees."), 50),
-	];
-	const here = put(at, "0194-here", [
-		...shared,
-		said("c", "b", user("And the crust?"), 49),
-		said("d", "c", assistant("Butter and flour."), 49),
-	]);
-	const fork = put(at, "0194-fork", [...shared, said("e", "b", user("Another question"), 3)]);
-	const there = put(
-		at,
-		"0194-there",
-		[
-			said("a", null, user("\u001b[2J\u001b]0;evil\u0007quince \u202e elsewhere"), 70 * 24),
-			said("t", "a", toolResult("quince output"), 70 * 24),
-		],
-		{ cwd: at.root },
-	);
-	return { here, fork, there };
-}
-
-/** The overlay is no longer there. */
-const closed = /^(?![\s\S]*Find {2}(?:this|all))/;
-const find = "Find  this project · messages · any time";
+import { assistant, type Json, root, toolResult, user } from "../../support/scratch.js";
+import { closed, fill, find } from "./find.js";
+import { inRpc, inTerminal, print, put, said, world } from "./pi.js";
 
 test.each([
 	{ how: "pi's own manager", hooked: false },
@@ -94,142 +57,6 @@ test.each([
 	// The leaf is at the entry: the conversation ends with it.
 	const opened = await terminal.shows(closed, "bake the quince pie");
 	expect(opened).not.toContain("Another question");
-});
-
-test("/find words begins with them; ctrl+o opens the session at its end, ctrl+g takes the text, escape leaves all as it was", async () => {
-	const at = await world();
-	fill(at);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session", /^How do we bake/m);
-	terminal.press("C-g");
-	await terminal.shows(closed, "And the crust?");
-	terminal.press("C-c");
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("Escape");
-	expect(await terminal.shows(closed)).not.toContain("Butter");
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-o");
-	await terminal.shows(closed, "Butter and flour.");
-	// Within the session that is open, only the leaf moves.
-	await terminal.enter("/find degrees");
-	await terminal.shows(/\d hits? in \d session/);
-	terminal.press("Escape");
-	await terminal.shows(closed);
-	await terminal.enter("/reload");
-	await terminal.shows(/Reloaded/);
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("Enter");
-	await terminal.shows(closed, "Butter and flour.");
-});
-
-// Regression: the leaf was before the message, and the answer that one looked for was out of sight.
-test("enter on a user's message goes to the end of the answer to it, or to the message if there is none", async () => {
-	const at = await world([{ text: "First reply." }]);
-	const { here } = fill(at);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session", "enter goes to the answer");
-	terminal.press("Enter");
-	const opened = await terminal.shows(closed, "And the crust?", "Butter and flour.");
-	expect(opened.split("And the crust?")).toHaveLength(2);
-	await terminal.enter("And sugar?");
-	await terminal.shows("First reply.");
-	const lines = jsonLines(here);
-	const sent = lines.findIndex(({ message }) => JSON.stringify(message)?.includes("And sugar?"));
-	const ids = new Map(lines.map((line) => [line.id, line]));
-	let before: any = lines[sent];
-	do before = ids.get(before.parentId);
-	while (before.id.length > 1);
-	expect(before.id).toBe("d");
-	put(at, "0194-unanswered", [said("a", null, user("And the medlar?"))]);
-	await terminal.enter("/find medlar");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("Enter");
-	await terminal.shows(closed, "And the medlar?");
-});
-
-// Regression: the screen said that the leaf moves to the entry. pi moves it before a user's message, which goes to the
-// editor.
-test("ctrl+x puts a user's message into the editor and the leaf before it; the leaf goes to any other entry", async () => {
-	const at = await world([{ text: "First reply." }, { text: "Second reply." }]);
-	const { here } = fill(at);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("F1");
-	await terminal.shows(/ctrl\+x\s+puts\s+the\s+message\s+into\s+the\s+editor\s+and\s+the\s+leaf\s+before\s+it/);
-	terminal.press("C-x");
-	const opened = await terminal.shows(closed, "Bake the quince pie", "And the crust?");
-	expect(opened.split("And the crust?")).toHaveLength(2);
-	terminal.press("Enter");
-	await terminal.shows("First reply.");
-	await terminal.enter("/find butter");
-	await terminal.shows("1 hit in 1 session", "enter goes to the entry");
-	terminal.press("Enter");
-	await terminal.shows(closed, "Butter and flour.");
-	await terminal.enter("And sugar?");
-	await terminal.shows("Second reply.");
-	const lines = jsonLines(here);
-	const before = ({ parentId }: any): any => {
-		const parent = lines.find(({ id }) => id === parentId);
-		// pi writes entries of its own in between, whose ids are longer.
-		return parent.id.length === 1 ? parent.id : before(parent);
-	};
-	const sent = lines.filter(({ id, message }) => id.length > 1 && message?.role === "user");
-	expect(sent.map((one) => [before(one), one.message.content[0].text])).toEqual([
-		["b", "And the crust?"],
-		["d", "And sugar?"],
-	]);
-});
-
-test("a user's message that is gone to stands below what is in the editor", async () => {
-	const at = await world();
-	fill(at);
-	const other = join(at.root, "other.mjs");
-	writeFileSync(
-		other,
-		`export default (api) => api.on("session_start", (event, ctx) => event.reason === "resume" && ctx.ui.setEditorText("A draft"));\n`,
-	);
-	const terminal = await inTerminal(at, { extension: other, args: ["-e", root] });
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-x");
-	await terminal.shows(closed, /A draft\n *And the crust\?/);
-});
-
-// Regression: what was found there had no preview, could not be copied, and was said to be gone.
-test("a hit in a version 1 session, whose entries have no ids, is shown, copied and gone to", async () => {
-	const at = await world();
-	const entries = [
-		user("old quince words"),
-		assistant("old answer"),
-		user("another question"),
-		assistant("another answer"),
-	];
-	put(
-		at,
-		"0194-old",
-		entries.map((message, n) => ({ type: "message", timestamp: new Date(1.7e12 + n).toISOString(), message })),
-		{ version: undefined },
-	);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find old quince");
-	await terminal.shows("1 hit in 1 session", /user +old quince words[\s\S]*\n *old quince words/);
-	terminal.press("C-g");
-	await terminal.shows(closed, /^ *old quince words$/m);
-	terminal.press("C-c");
-	await terminal.enter("/find old answer");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("Enter");
-	expect(await terminal.shows(closed, "old answer")).not.toContain("another");
-	await terminal.enter("/find another question");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-x");
-	expect(await terminal.shows(closed, "old answer", "another question")).not.toContain("another answer");
 });
 
 test("of more hits than are shown it says so, and finds more as one goes down", async () => {
@@ -320,42 +147,6 @@ test("sessions of subagents are found below the session they belong to", async (
 	expect((await print(at, "/find quince")).stdout).toMatch(
 		/^0194-main {2}Bake something {2}.*\n {2}↳ 0194-helper {2}Look for the quince {2}/,
 	);
-});
-
-// Regression: one had to move the session's leaf to read what was around a hit.
-test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
-	const at = await world();
-	const { here } = fill(at);
-	const before = readFileSync(here, "utf8");
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-l");
-	await terminal.shows(
-		"Bake the quince pie at 180 degrees.",
-		/^user · .*\n *And the crust\?/m,
-		/^assistant · .*\n *Butter and flour\./m,
-		"scroll",
-	);
-	terminal.press("Escape");
-	await terminal.shows(find, "1 hit in 1 session");
-	terminal.press("C-l");
-	await terminal.shows("scroll");
-	expect(readFileSync(here, "utf8")).toBe(before);
-	terminal.press("Enter");
-	await terminal.shows(closed, "Butter and flour.");
-	const long = Array.from({ length: 200 }, (_, n) =>
-		said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(n === 100 ? "the medlar" : `line ${n}`)),
-	);
-	put(at, "0194-scroll", long);
-	await terminal.enter("/find medlar");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-l");
-	await terminal.shows("the medlar", "line 99", "line 101");
-	for (let n = 0; n < 20; n++) terminal.press("PageDown");
-	expect(await terminal.shows("line 199")).not.toContain("the medlar");
-	for (let n = 0; n < 40; n++) terminal.press("PageUp");
-	await terminal.shows(/^user · .*\n *line 0\n/m);
 });
 
 // Regression: four lines of help and three empty ones left four hits at 24 lines, one without its session at 12, and
@@ -486,88 +277,6 @@ test.each([
 	expect((await print(at, "/costs", options)).stdout).toContain(`in ${dir}; `);
 });
 
-test("ctrl+d deletes a session with its subagents' sessions, after a question", async () => {
-	const at = await world();
-	const { here, fork } = fill(at);
-	const below = join(fork.replace(/\.jsonl$/, ""), "r1");
-	mkdirSync(below, { recursive: true });
-	renameSync(put(at, "0194-helper", [said("a", null, user("A helper"))]), join(below, "session.jsonl"));
-	const now = put(at, "0194-now", [said("a", null, user("A question of now"))]);
-	utimesSync(now, new Date(), new Date());
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find question of now");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-d");
-	await terminal.shows("The session was not deleted: it was written within the last minute");
-	terminal.press("Escape");
-	await terminal.shows(closed);
-	await terminal.enter("/find another question");
-	await terminal.shows("1 hit in 1 session");
-	const notes = join(below, "notes.txt");
-	writeFileSync(notes, "mine");
-	terminal.press("C-d");
-	await terminal.shows(/permanently\?\s+1\s+other\s+file\s+in\s+its\s+folder\s+will\s+stay\./);
-	terminal.press("Down");
-	await terminal.shows("f1 shows the keys");
-	rmSync(notes);
-	terminal.press("C-d");
-	await terminal.shows(/Delete How do we bake the quince pie\? with 1 session of a subagent permanently\?\s+enter/);
-	terminal.press("Down");
-	await terminal.shows("f1 shows the keys");
-	expect(existsSync(fork)).toBe(true);
-	terminal.press("C-d");
-	await terminal.shows("permanently?");
-	terminal.press("Enter");
-	await terminal.shows("deleted");
-	expect([here, fork, below].map((path) => existsSync(path))).toEqual([true, false, false]);
-});
-
-test("the question before a link is deleted says that its target stays, and it stays", async () => {
-	const at = await world();
-	fill(at);
-	const target = join(at.root, "elsewhere.jsonl");
-	const link = put(at, "0194-linked", [said("a", null, user("A question by a link"), 50)]);
-	renameSync(link, target);
-	symlinkSync(target, link);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find question by a link");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-d");
-	await terminal.shows(/permanently\?\s+It\s+is\s+a\s+link;\s+the\s+file\s+that\s+it\s+leads\s+to\s+stays\./);
-	terminal.press("Enter");
-	await terminal.shows("deleted");
-	expect([link, target].map((path) => existsSync(path))).toEqual([false, true]);
-});
-
-// Regression: whether it is in use was asked before the question alone.
-test("a session that is written while the question is shown is not deleted", async () => {
-	const at = await world();
-	const { fork } = fill(at);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find another question");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-d");
-	await terminal.shows("permanently?");
-	utimesSync(fork, new Date(), new Date());
-	terminal.press("Enter");
-	await terminal.shows("it was written within the last minute");
-	expect(existsSync(fork)).toBe(true);
-});
-
-// Regression: only the command said so.
-test("a deletion says if the catalog may still contain the first message", async () => {
-	const at = await world();
-	const { fork } = fill(at);
-	const terminal = await inTerminal(at, { env: { PI_SESSION_NATIVE_CATALOG: laterCatalog() } });
-	await terminal.enter("/find another question");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("C-d");
-	await terminal.shows("permanently?");
-	terminal.press("Enter");
-	await terminal.shows("deleted; the catalog may still contain its first message");
-	expect(existsSync(fork)).toBe(false);
-});
-
 test("/find shows sessions in the order of pi-sessions search", async () => {
 	const at = await world();
 	const paths = [30, 10, 20].map((hours) =>
@@ -595,37 +304,6 @@ test("the texts of sessions cannot reach the terminal: no sequence, no hidden ch
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find --all elsewhere");
 	await terminal.shows("1 hit in 1 session", "quince \\u202e elsewhere");
-});
-
-test("a session that is gone when it is opened is a message, not the end of pi", async () => {
-	const at = await world();
-	const { here } = fill(at);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find crust");
-	await terminal.shows("1 hit in 1 session");
-	rmSync(here);
-	terminal.press("Enter");
-	await terminal.shows(closed, "Cannot open the session");
-	await terminal.enter("/find crust");
-	await terminal.shows("nothing found");
-});
-
-test("a key that the user has given to /find in keybindings.json opens it, and pi shows the extension's name", async () => {
-	const at = await world();
-	fill(at);
-	writeFileSync(
-		join(at.home, "agent/keybindings.json"),
-		JSON.stringify({ "pi-session-native.find": ["ctrl+shift+f", "f8"] }),
-	);
-	const terminal = await inTerminal(at);
-	// Regression: it was index.mjs.
-	await terminal.shows(/\[Extensions\]\n *pi-session-native\.mjs$/m);
-	terminal.press("F8");
-	await terminal.shows(find);
-	await terminal.type("crust");
-	await terminal.shows("1 hit in 1 session");
-	terminal.press("Enter");
-	await terminal.shows(closed, "Butter and flour.");
 });
 
 test("the user's own keys move, and close", async () => {
