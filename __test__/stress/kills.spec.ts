@@ -22,7 +22,7 @@ test("a writer killed at random moments loses nothing that it acknowledged", asy
 	expect(total.acknowledged).toBeGreaterThan(kills * 15);
 });
 
-test("half a line is one that is cut, and half a line with another after it is not", () => {
+test("half a line counts as cut only at the end", () => {
 	const line =
 		'{"type":"message","id":"00a0000f","parentId":null,"timestamp":"2025-11-21T09:00:00.123Z",' +
 		'"message":{"role":"user","content":"xxx","timestamp":1}}';

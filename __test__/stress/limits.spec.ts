@@ -145,7 +145,7 @@ test("where a process can open no more files, a call that needs one says so, cha
 	expect(lines.filter((line) => line.endsWith("did nothing"))).toEqual(["open did nothing"]);
 });
 
-test("more managers than the process may open files are an error that names the file; those that are open go on", async () => {
+test("too many open managers: an error that names the file", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 150; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
 	const script = `

@@ -126,7 +126,7 @@ test("a text leaves copies of its entries in sessions of subagents whose own ses
 	expect(readFileSync(orphan, "utf8")).not.toContain("hunter2");
 });
 
-test("of a session that another process has alone the command says who has it and what to do", async () => {
+test("a locked session's error says who has it", async () => {
 	const at = world();
 	const manager = SessionManager.open(put(at, ID, [message("a", null, user(SECRET))]), { lock: "exclusive" });
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "hunter2"]);

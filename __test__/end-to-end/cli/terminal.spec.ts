@@ -189,7 +189,7 @@ describe("narrow terminals", () => {
 		}
 	});
 
-	test("show and verify keep what they add themselves narrow; what was said and where it lies stay whole", async () => {
+	test("show and verify never cut texts and paths", async () => {
 		const { at, path, name } = wideWorld();
 		for (const columns of WIDTHS) {
 			const shown = (await runInTerminal(at, ["show", path, "--no-pager"], { NO_COLOR: "1" }, columns)).out.replaceAll(

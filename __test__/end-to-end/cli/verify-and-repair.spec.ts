@@ -138,7 +138,7 @@ describe("the most damaged files", () => {
 		expect(JSON.parse((await run(at, ["verify", "--all", "--json", "--dir", dirname(good)])).out)).toHaveLength(4);
 	});
 
-	test("a directory that may not be read, or a link that leads nowhere, does not hide the others", async () => {
+	test("an unreadable directory or dead link hides no others", async () => {
 		const { at, bad, good } = damagedStore();
 		symlinkSync("gone", join(dirname(good), "link.jsonl"));
 		mkdirSync(join(dirname(good), "folder.jsonl"));

@@ -35,7 +35,7 @@ test("without any session every command says that there is none", async () => {
 	await terminal.shows("Resume Session", /No sessions/);
 });
 
-test("a class that another extension changed before is left to pi, and a message says so", async () => {
+test("a class that another extension changed is left to pi", async () => {
 	const at = await world();
 	put(at, "0194-pie", [said("a", null, user("Quince pie"))]);
 	const other = join(at.root, "other.mjs");
@@ -52,7 +52,7 @@ test("a class that another extension changed before is left to pi, and a message
 	await terminal.shows("Resume Session", "› Quince pie");
 });
 
-test("letters typed faster than a search ends, and a search that is left, leave nothing behind", async () => {
+test("fast typing and abandoned searches leave nothing behind", async () => {
 	const at = await world();
 	for (let n = 0; n < 30; n++)
 		put(at, `0194-${n}`, [said(`a${n}`, null, user(`${"word ".repeat(20_000)} quince ${n}`))]);
@@ -105,7 +105,7 @@ test("a word or a filter, and a key that goes to a hit, typed at once, go to a h
 	await terminal.shows(closed, new RegExp(`^ *quince ${second}$`, "m"));
 });
 
-test("without the addon /find and /costs say what is missing, in a terminal and over RPC", async () => {
+test("without the addon /find and /costs say what is missing", async () => {
 	const at = await world();
 	put(at, "0194-pie", [said("a", null, user("Quince pie"))]);
 	const extension = withoutAddon(at);

@@ -109,7 +109,7 @@ test.each([{ hooked: false }, { hooked: true }])(
 );
 
 // Regression: Enter closed the table.
-test("enter on a session's row opens it; on another row it does nothing; one that is gone is a message", async () => {
+test("enter opens the session of a row, and only that", async () => {
 	const at = await world();
 	const other = fill(at);
 	const terminal = await inTerminal(at);

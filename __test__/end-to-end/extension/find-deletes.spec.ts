@@ -43,7 +43,7 @@ test("ctrl+d deletes a session with its subagents' sessions, after a question", 
 	expect([here, fork, below].map((path) => existsSync(path))).toEqual([true, false, false]);
 });
 
-test("the question before a link is deleted says that its target stays, and it stays", async () => {
+test("deleting a link says that its target stays", async () => {
 	const at = await world();
 	fill(at);
 	const target = join(at.root, "elsewhere.jsonl");
@@ -61,7 +61,7 @@ test("the question before a link is deleted says that its target stays, and it s
 });
 
 // Regression: whether it is in use was asked before the question alone.
-test("a session that is written while the question is shown is not deleted", async () => {
+test("a session written during the question is not deleted", async () => {
 	const at = await world();
 	const { fork } = fill(at);
 	const terminal = await inTerminal(at);

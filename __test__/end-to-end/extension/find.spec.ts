@@ -12,7 +12,7 @@ import { inRpc, inTerminal, print, put, said, world } from "./pi.js";
 test.each([
 	{ how: "pi's own manager", hooked: false },
 	{ how: "this package's manager", hooked: true },
-])("on $how /find searches while one types, filters, and goes to the entry", async ({ hooked }) => {
+])("on $how /find searches, filters and goes to the entry", async ({ hooked }) => {
 	const at = await world([{ text: "Unused." }]);
 	fill(at);
 	const terminal = await inTerminal(at, { hooked });
@@ -59,7 +59,7 @@ test.each([
 	expect(opened).not.toContain("Another question");
 });
 
-test("of more hits than are shown it says so, and finds more as one goes down", async () => {
+test("more hits are found as one goes down", async () => {
 	const at = await world();
 	for (let n = 0; n < 230; n++) put(at, `0194-${n}`, [said("a", null, user(`quince ${n}`), n + 1)]);
 	const terminal = await inTerminal(at);
@@ -73,7 +73,7 @@ test("of more hits than are shown it says so, and finds more as one goes down", 
 });
 
 // Regression: one long session hid all others.
-test("of a long session three hits are shown; ctrl+s shows all of it, and the first again", async () => {
+test("a long session shows three hits; ctrl+s shows all", async () => {
 	const at = await world();
 	put(at, "0194-short", [said("a", null, user("A quince alone"))]);
 	const entries = Array.from({ length: 250 }, (_, n) =>
@@ -105,7 +105,7 @@ test("of a long session three hits are shown; ctrl+s shows all of it, and the fi
 });
 
 // Regression: of a session with more hits than are shown at once, it showed that there are no more.
-test("ctrl+s shows at most 5,000 hits of a session, and the number of the others", async () => {
+test("ctrl+s shows at most 5,000 hits, and counts the others", async () => {
 	const at = await world();
 	const entries = Array.from({ length: 5_003 }, (_, n) =>
 		said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`quince number ${n}`)),
@@ -179,7 +179,7 @@ test.each([
 );
 
 // Regression: only hits were marked, and a word that a colour interrupts was not found.
-test("words that were found are marked in the hits and in the message, whatever their colours were", async () => {
+test("found words are marked in hits and message despite colours", async () => {
 	const at = await world();
 	put(at, "0194-colours", [
 		said("a", null, user("Run it")),
@@ -198,7 +198,7 @@ test("words that were found are marked in the hits and in the message, whatever 
 });
 
 // Regression: "--al x" was searched for, and two pasted lines were joined without a blank.
-test("an option that is not known is refused, and pasted lines are words", async () => {
+test("unknown options are refused, and pasted lines are words", async () => {
 	const at = await world();
 	fill(at);
 	const usage = "Usage: /find [--all] [--no-subagents] [--session ID] [--] words";
@@ -298,7 +298,7 @@ test("/find shows sessions in the order of pi-sessions search", async () => {
 	expect(order(await terminal.shows("3 hits in 3 sessions"))).toEqual(searched);
 });
 
-test("the texts of sessions cannot reach the terminal: no sequence, no hidden character", async () => {
+test("texts of sessions send no escape sequences to the terminal", async () => {
 	const at = await world();
 	fill(at);
 	const terminal = await inTerminal(at);

@@ -107,7 +107,7 @@ describe("export", () => {
 		expect((await good(at, ["export", source, "--json"])).split("\n")).toHaveLength(11);
 	});
 
-	test("writes over no file unless told to, and refuses what does not go together", async () => {
+	test("overwrites only with --force, and refuses contradicting options", async () => {
 		const at = world();
 		const source = put(at, "s-export", branched);
 		const out = join(at.cwd, "talk.md");

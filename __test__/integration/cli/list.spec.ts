@@ -112,7 +112,7 @@ describe("list", () => {
 });
 
 describe("a session is named", () => {
-	test("by its file, by the beginning of its id, or not at all: the newest of the directory", async () => {
+	test("by its file, its id's beginning, or as the newest", async () => {
 		const at = world();
 		const path = put(at, "0194bbbb-1111", branched);
 		put(at, "0194cccc-1111", [message("a", null, user("not this"))], { cwd: "/other" });
@@ -156,7 +156,7 @@ describe("a session is named", () => {
 	});
 
 	// Regression: /resume of pi deletes only the session's file; then no command found its subagents' sessions.
-	test("by the id of a subagent's session whose own session pi has deleted", async () => {
+	test("by the id of a subagent's session without its parent", async () => {
 		const at = world();
 		const main = put(at, "main-1", [message("a", null, user("asks"))]);
 		const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
@@ -197,7 +197,7 @@ describe("a session is named", () => {
 	});
 
 	// Regression: the files were not shown.
-	test("of two sessions with one id the files are shown, by which they can be named", async () => {
+	test("of two sessions with one id the files are shown", async () => {
 		const at = world();
 		const one = put(at, "same", branched, { name: "one.jsonl" });
 		const two = put(at, "same", [message("a", null, user("the other"))], { cwd: "/other" });

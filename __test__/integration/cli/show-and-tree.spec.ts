@@ -39,7 +39,7 @@ describe("show", () => {
 		expect(out).toContain("  a\n  b\n  c␍c\n  d\n    … 2 more lines (--full)\n");
 	});
 
-	test("gives another branch with --leaf, by id, its beginning or a label; the newest entries with --limit", async () => {
+	test("gives another branch with --leaf, fewer entries with --limit", async () => {
 		const at = world();
 		put(at, "s-show", branched);
 		expect(await good(at, ["show", "--leaf", "e4"])).toContain("Done with the first");
@@ -54,7 +54,7 @@ describe("show", () => {
 		});
 	});
 
-	test("a branch of several batches is complete and in order, also with repeated or empty ids", async () => {
+	test("a branch of several batches is complete and in order", async () => {
 		const at = world();
 		const long = Array.from({ length: 300 }, (_, index) =>
 			message(`e${index}`, index === 0 ? null : `e${index - 1}`, user(`text ${index}`)),
@@ -213,7 +213,7 @@ describe("tree", () => {
 		expect(lines(await good(at, ["tree", "--user"]))).toHaveLength(50);
 	});
 
-	test("folds long runs and keeps what matters in them; --limit all shows all", async () => {
+	test("folds long runs but shows users, labels and the leaf", async () => {
 		const at = world();
 		const run: Json[] = [message("m0", null, user("begin"))];
 		for (let index = 1; index < 100; index++)
@@ -235,7 +235,7 @@ describe("tree", () => {
 		expect(lines(await good(at, ["tree", "--limit", "all"]))).toHaveLength(101);
 	});
 
-	test("a fork of hundreds of branches becomes a line and the newest of them", async () => {
+	test("hundreds of branches become one line and the newest ones", async () => {
 		const at = world();
 		put(at, "s-wide", [
 			message("r", null, user("root")),
@@ -283,7 +283,7 @@ describe("tree", () => {
 		expect(entries[3]).toMatchObject({ depth: 1, active: false, text: "Only the first" });
 	});
 
-	test("an empty session has nothing to draw; several roots stand beside each other", async () => {
+	test("draws nothing for an empty session, and several roots", async () => {
 		const at = world();
 		const path = put(at, "s-none", []);
 		expect(await good(at, ["tree", path])).toBe("No entries yet\n");

@@ -176,7 +176,7 @@ describe("search_sessions", () => {
 
 describe("read_session", () => {
 	// Regression: it looked in the default directory alone.
-	test("reads what search_sessions found, also where pi was started with a session directory, and leaves no file open", async () => {
+	test("reads what search_sessions found, and leaves no file open", async () => {
 		const { agent } = agentDir(1);
 		const dir = scratch();
 		const path = writeSession(

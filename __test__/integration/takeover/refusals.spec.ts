@@ -155,7 +155,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 	});
 
 	// Regression: where the working directory had no sessions, listAll listed this package's directory.
-	test("where it keeps its sessions elsewhere, by listAll as well, which creates no directory", async () => {
+	test("where listAll finds sessions elsewhere, which creates no directory", async () => {
 		const { agent } = agentDir(3);
 		const sessions = join(agent, "sessions");
 		const before = readdirSync(sessions);

@@ -21,7 +21,7 @@ import { agentDir, plain } from "../../unit/catalog/agent-dir.js";
 import { because, freshPi, isOurs, modules, native, STATICS, taken } from "./pi.js";
 
 describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => {
-	test("makes our managers by each static, and pi's own once that is undone", async () => {
+	test("makes our managers by each static until undone", async () => {
 		agentDir(3);
 		const pi = await freshPi(dir);
 		const own = STATICS.map((name) => pi.SessionManager[name]);
@@ -153,7 +153,7 @@ test("the library is loaded by the first call, and told pi's directory", async (
 });
 
 // Regression: the takeover by the second version threw, because the state of the first one had another shape.
-test("a class that another version of this package took over stays so, and a line says so", async () => {
+test("a class that another version took over stays so", async () => {
 	const dir = scratch();
 	const file = join(root, "lib/takeover/take-over.mjs");
 	const other = readFileSync(file, "utf8").replaceAll("native.takeover.2", "native.takeover.1");
@@ -179,7 +179,7 @@ test("a class that another version of this package took over stays so, and a lin
 	expect(later.lines()).toEqual([]);
 });
 
-test("a static that another program replaced since is left alone, calls pi's own, and a line says so", async () => {
+test("a static that another program replaced since stays", async () => {
 	const pi = await freshPi();
 	const own = { ...Object.getOwnPropertyDescriptors(pi.SessionManager) };
 	const { undo, lines } = taken(pi);
@@ -231,28 +231,25 @@ testWith("modes")("the session directories that a call creates are the user's al
 });
 
 // Regression: "it does not store its sessions in …" ended the takeover.
-testWith("names")(
-	"a working directory whose name is too long for its sessions is ours, and the next call is compared",
-	async () => {
-		const { agent } = ownAgent();
-		const pi = await freshPi();
-		const own = pi.SessionManager.create;
-		const { lines } = taken(pi);
-		for (const long of [`/${"deep/".repeat(60)}`, `/${"日本".repeat(42)}`, `/${"x".repeat(252)}`]) {
-			expect(() => own.call(pi.SessionManager, long)).toThrow("ENAMETOOLONG");
-			const manager = pi.SessionManager.create(long);
-			manager.appendMessage(user());
-			expect(isOurs(manager)).toBe(true);
-			expect(manager.usesDefaultSessionDir()).toBe(true);
-			expect(await pi.SessionManager.list(long)).toHaveLength(1);
-		}
-		pi.SessionManager.prototype.usesDefaultSessionDir = () => false;
-		expect(isOurs(pi.SessionManager.create(`/${"x".repeat(251)}`))).toBe(false);
-		expect(lines()).toEqual([
-			because(`it does not store its sessions in ${join(agent, "sessions", `--${"x".repeat(251)}--`)}`),
-		]);
-	},
-);
+testWith("names")("a working directory with a too long name is ours", async () => {
+	const { agent } = ownAgent();
+	const pi = await freshPi();
+	const own = pi.SessionManager.create;
+	const { lines } = taken(pi);
+	for (const long of [`/${"deep/".repeat(60)}`, `/${"日本".repeat(42)}`, `/${"x".repeat(252)}`]) {
+		expect(() => own.call(pi.SessionManager, long)).toThrow("ENAMETOOLONG");
+		const manager = pi.SessionManager.create(long);
+		manager.appendMessage(user());
+		expect(isOurs(manager)).toBe(true);
+		expect(manager.usesDefaultSessionDir()).toBe(true);
+		expect(await pi.SessionManager.list(long)).toHaveLength(1);
+	}
+	pi.SessionManager.prototype.usesDefaultSessionDir = () => false;
+	expect(isOurs(pi.SessionManager.create(`/${"x".repeat(251)}`))).toBe(false);
+	expect(lines()).toEqual([
+		because(`it does not store its sessions in ${join(agent, "sessions", `--${"x".repeat(251)}--`)}`),
+	]);
+});
 
 // Regression: one call that failed by its own path ended the takeover.
 describe("pi answers a call itself, and the next one is ours,", () => {

@@ -24,7 +24,7 @@ async function mixed(): Promise<AgentDir> {
 	return at;
 }
 
-test("all texts in the list's order, in the other one, every second one, and again, are pi's", async () => {
+test("all texts in any order are pi's", async () => {
 	await mixed();
 	const ours = await SessionManager.listAll();
 	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
@@ -104,7 +104,7 @@ test("a text of one list is not given to the next one, which has found the file 
 	}
 });
 
-test("texts that are read on other threads are those that the getter reads, and their files are not needed any more", async () => {
+test("other threads read the same texts as the getter", async () => {
 	const at = await mixed();
 	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
 	const list = await SessionManager.listAll();
@@ -119,7 +119,7 @@ test("texts that are read on other threads are those that the getter reads, and 
 });
 
 // Regression: each new list in /resume read all texts again.
-test("a text that was read is that of every later list that finds the file unchanged, while a list is in use", async () => {
+test("a text is read once while its file is unchanged", async () => {
 	const at = await mixed();
 	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
 	const first = await SessionManager.listAll();

@@ -364,7 +364,7 @@ describe("an aborted signal", () => {
 	});
 
 	// Regression: they were kept forever.
-	test("that a list or a search cannot listen to is released, and so is the progress callback", async () => {
+	test("that cannot be listened to is released with the callback", async () => {
 		const dir = sessions(1);
 		const starts = [
 			(signal: AbortSignal, onProgress: () => void) => SessionManager.list("/somewhere", dir, onProgress, signal),
@@ -409,7 +409,7 @@ describe("an aborted signal", () => {
 	});
 
 	// Regression: they never settled.
-	test("that fires while it says that it is not aborted lets a list and a search settle", async () => {
+	test("that fires but denies it lets lists and searches settle", async () => {
 		const dir = sessions(3);
 		for (const why of [reason, undefined]) {
 			const promises = [

@@ -103,7 +103,7 @@ test("options that are inherited are taken as they are, and only own ones can be
 	expect(two().getBranch(undefined, options)).toHaveLength(1);
 });
 
-test("calls of pi ignore options that they do not know, and what is no object where they have none", () => {
+test("calls of pi ignore unknown options", () => {
 	const options = { nope: true };
 	expect(anyManager.create?.("/x", scratch(), options).getEntryCount()).toBe(0);
 	expect(anyManager.inMemory?.("/x", options).getEntryCount()).toBe(0);

@@ -139,7 +139,7 @@ test("a process ends by itself after a list, with a signal that never fires", ()
 	expect({ status, signal, stdout, stderr }).toEqual({ status: 0, signal: null, stdout: "listed 1\n", stderr: "" });
 });
 
-test("a list keeps the process alive until it is done, and process.exit may end it at any time", () => {
+test("a list keeps the process alive, unless process.exit ends it", () => {
 	const dir = scratch();
 	for (let n = 0; n < 100; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
 	const waits = run('SessionManager.listAll(process.argv[2]).then((list) => console.log("listed", list.length));', dir);

@@ -150,7 +150,7 @@ test("wrong arguments are named, and change nothing", () => {
 	expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("getters and proxies are asked once, and what they do to the session meanwhile does no harm", () => {
+test("getters and proxies are asked once, and do no harm", () => {
 	const manager = SessionManager.open(file);
 	const asked: PropertyKey[] = [];
 	const meddle = () => {

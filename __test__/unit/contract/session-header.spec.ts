@@ -16,7 +16,7 @@ const headerOf = (...lines: (string | Buffer)[]) => {
 	return readSessionHeader(file);
 };
 
-test("the header is given as it is there, of every version and with fields of other programs", () => {
+test("the header of every version is given with all fields", () => {
 	for (const header of [HEADER, { ...HEADER, version: 4, other: { a: [1, "\ud800"] } }, { type: "session", id: "old" }])
 		expect(headerOf(JSON.stringify(header), '{"type":"custom","id":"a"}')).toEqual(header);
 });

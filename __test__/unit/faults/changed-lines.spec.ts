@@ -146,7 +146,7 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 		expect(manager.getEntry("e2")).toMatchObject({ id: "e2" });
 	});
 
-	test("an entry that hangs elsewhere now: the branch is the path that there is, in the file as in the manager", () => {
+	test("an entry with another parent: the branch follows the file", () => {
 		for (const cut of [false, true]) {
 			const { manager, file } = opened([
 				...lines(),

@@ -40,7 +40,7 @@ test("ids, parents and types that were changed on objects stay with the objects"
 	expect(manager.getDiagnostics()).toMatchObject({ duplicateIds: [], orphans: [] });
 });
 
-test("an object that gives no object as JSON is an error, and loses nothing once it does", () => {
+test("an object without an object as JSON is an error", () => {
 	const { manager, file, before } = changed((entries) => {
 		entries[1].toJSON = () => 5;
 	});

@@ -187,7 +187,7 @@ test("ids and names cannot leave the session directory", () => {
 });
 
 // Regression: an entry whose object says something else than its JSON was taken for a change of the file.
-test("entries of ours whose JSON says something else than their objects are no change of the file", () => {
+test("entries with a toJSON of their own change no file", () => {
 	const gives = (json: unknown): any => ({ ...user(), toJSON: () => json });
 	const appends: Record<string, (manager: ReturnType<typeof begun>["manager"]) => unknown> = {
 		"a label that is no number in JSON": (manager) => manager.appendLabelChange("a", Number.POSITIVE_INFINITY as any),

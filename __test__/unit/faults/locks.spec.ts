@@ -140,7 +140,7 @@ test("every static takes the options, the environment gives them where they do n
 	expect(SessionManager.isLocked(path)).toBe(false);
 });
 
-test("under PI_SESSION_NATIVE_LOCK pi met its own lock when it forked: what the environment asks for holds for the process", async () => {
+test("under PI_SESSION_NATIVE_LOCK pi does not meet its own lock", async () => {
 	const path = file();
 	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
 	const mine = SessionManager.open(path);
@@ -168,7 +168,7 @@ test("under PI_SESSION_NATIVE_LOCK pi met its own lock when it forked: what the 
 });
 
 // Regression: it was refused, so that nothing was pulled into a session, or redacted in it, while pi had it open.
-test("under PI_SESSION_NATIVE_LOCK a process merges into the file of a session that it has open, and redacts it; another one does not", async () => {
+test("only the process with the session's lock merges and redacts", async () => {
 	const path = file();
 	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
 	const manager = SessionManager.open(path);
@@ -370,7 +370,7 @@ test("a lock ends when its manager leaves the session, though its entries stay",
 });
 
 // Regression: a lock file that process.exit() left behind kept its session locked.
-test("a process that ends holds no lock; its threads and its event loop's end remove the lock file, and after process.exit() the next writer does", async () => {
+test("no lock outlives its process, however the process ends", async () => {
 	for (const end of ["", "process.exit()", "process.exitCode = 3; throw new Error('on purpose')"]) {
 		const path = file();
 		const script = `
@@ -403,7 +403,7 @@ test("a process that ends holds no lock; its threads and its event loop's end re
 	expect(lines).toContain("left false");
 });
 
-test("appends beside the repairs of another process are in the file, or were refused and changed nothing", async () => {
+test("appends beside another process's repairs are stored or refused", async () => {
 	const path = writeSession(scratch(), [
 		header(),
 		...Array.from({ length: 4000 }, (_, n) => message(`e${n}`, n === 0 ? null : `e${n - 1}`, user("x".repeat(400)))),

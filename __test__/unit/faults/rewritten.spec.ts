@@ -79,7 +79,7 @@ describe("closed, and another file at the path", () => {
 		agrees(manager, file);
 	});
 
-	test("closed after the file was deleted and made again by another: nothing goes with the old file", () => {
+	test("closed after another program replaced the file: nothing is lost", () => {
 		const { manager, file } = opened(chain("a"));
 		const mine = manager.appendMessage(user("mine"));
 		rmSync(file);
@@ -89,7 +89,7 @@ describe("closed, and another file at the path", () => {
 		agrees(manager, file);
 	});
 
-	test("another session's at close: an error, the old file stays open, and nothing is lost once it is gone", () => {
+	test("another session's at close: an error, and nothing is lost", () => {
 		const { manager, file } = opened(chain("a"));
 		const mine = manager.appendMessage(user("mine"));
 		const other = text([header({ id: "other" })]);
@@ -146,7 +146,7 @@ describe("rewritten in place", () => {
 		agrees(manager, file);
 	});
 
-	test("longer, by an editor: no row comes twice, before the first read or after it, by reload or append", () => {
+	test("made longer by an editor: no row comes twice", () => {
 		for (const early of [false, true]) {
 			for (const way of ["reload", "append"] as const) {
 				const { manager, file } = opened(chain("a", "b", "c", "d"));
@@ -274,7 +274,7 @@ describe("what a replaced file says of itself", () => {
 		expect(manager.getHeader()).toBe(manager.getHeader());
 	});
 
-	test("a summary below an entry that went with the replaced file is refused, and hangs from nothing else", () => {
+	test("a summary below an entry that is gone is refused", () => {
 		const { manager, file } = opened(chain("a", "b"));
 		replace(file, text([header(), ...chain("a")]));
 		expect(() => manager.branchWithSummary("b", "went")).toThrow("Entry b not found");
@@ -288,7 +288,7 @@ describe("what a replaced file says of itself", () => {
 
 describe("rewritten, and then another file in its place", () => {
 	// Regression: the numbers of the rows were new, and the objects those of the old ones.
-	test("where the objects cannot be taken along, new ones are made of the rows that there are", () => {
+	test("objects that cannot be kept are made anew", () => {
 		const { manager, file } = opened([message("a", null, user("a")), message("b", "a", user("b"))]);
 		const before = manager.getEntries();
 		replace(
@@ -323,7 +323,7 @@ describe("rewritten, and then another file in its place", () => {
 		agrees(manager, file);
 	});
 
-	test("rewritten in place, then replaced: what was appended keeps its object, until it is taken out in place", async () => {
+	test("rewritten in place, then replaced: appended entries keep their objects", async () => {
 		const { manager, file } = opened(chain("a", "b"));
 		const data = { n: 1 };
 		const mine = manager.appendCustomEntry("x", data);
@@ -353,7 +353,7 @@ describe("rewritten, and then another file in its place", () => {
 		agrees(manager, file);
 	});
 
-	test("a large file changed in its middle is read anew by reload, also after the append that saw it touched", async () => {
+	test("reload reads a large file that changed in its middle", async () => {
 		const names = Array.from({ length: 1500 }, (_, at) => `m${at}`);
 		const { manager, file } = opened(names.map((name, at) => message(name, names[at - 1] ?? null, user(long(name)))));
 		manager.appendMessage(user("x"));

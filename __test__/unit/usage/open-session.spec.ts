@@ -74,7 +74,7 @@ test("is what the file says, and goes on with what is appended here and by other
 	expect(manager.getUsage({ since: 8, until: 10 }).total).toMatchObject({ calls: 1, cost: 0.4 });
 });
 
-test("a last line without its newline has as many bytes as in the file, before it is ended and afterwards", async () => {
+test("a last line without its newline counts its bytes", async () => {
 	const path = writeSession(scratch(), lines());
 	const text = readFileSync(path, "utf8");
 	for (const end of ["\n", "\r\n"]) {
@@ -166,7 +166,7 @@ test("of an old session is that of its migrated entries; wrong options are error
 	expect(() => loose(manager).getUsage?.(5)).toThrow(TypeError);
 });
 
-test("names with quotes, newlines and lone surrogates are as the file has them, of models, projects and ids", async () => {
+test("names keep quotes, newlines and lone surrogates", async () => {
 	const odd = (name: string) => `${name} "\n\ud83d`;
 	const path = writeSession(scratch(), [
 		header({ cwd: odd("/cwd") }),

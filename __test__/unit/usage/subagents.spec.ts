@@ -70,7 +70,7 @@ const rows = (report: any, by: string) =>
 	}));
 
 describe("sessions of subagents", () => {
-	test("are counted, copies once, in the row of the session that they are below, from the files and from the catalog", async () => {
+	test("are counted once, in the row of their session", async () => {
 		const { agent } = ownAgent();
 		setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 		const dir = join(agent, "sessions/--project--");
@@ -160,7 +160,7 @@ describe("sessions of subagents", () => {
 
 	// Regression: each folder in pi's own directories counted as a session's, and the recordings in `subagent-artifacts`
 	// were second sessions with the subagents' ids.
-	test("are not the recordings in folders beside the sessions, nor the files of folders that begin with a year", async () => {
+	test("are not recordings, nor files in folders named after years", async () => {
 		const { agent } = ownAgent();
 		const dir = join(agent, "sessions/--project--");
 		const main = "2026-01-01T00-00-00-000Z_main";
