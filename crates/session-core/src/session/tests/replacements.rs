@@ -152,18 +152,19 @@ fn a_deleted_file_whose_name_is_taken_while_it_is_written_again_is_taken_in() {
     expect_whole(&session, &world);
 }
 
-/// Regression: the append failed, because each wait for the lock counted as a try. A process that replaces the file again and again has the
-/// lock nearly always.
+/// An append waits for the process that replaces the file, and is refused if that process is quicker each time, as on an
+/// emulated processor. Then the next append is tried. No written entry is lost.
 #[test]
 #[cfg(unix)]
-fn an_append_beside_a_process_that_replaces_the_file_all_the_time_is_written() {
+fn appends_beside_a_process_that_replaces_the_file_all_the_time_are_written() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let world = World::with(&["a"]);
     let path = world.path.clone();
     let is_done = Arc::new(AtomicBool::new(false));
     let stops = is_done.clone();
     let replacing = std::thread::spawn(move || {
-        for n in 0.. {
+        // A bound, because on a slow machine every append may be refused as long as this goes on.
+        for n in 0..100 {
             merge(&path, "s", entry(&format!("m{n}")).as_bytes(), None).expect("merged");
             if stops.load(Ordering::SeqCst) {
                 break;
@@ -171,10 +172,9 @@ fn an_append_beside_a_process_that_replaces_the_file_all_the_time_is_written() {
         }
     });
     let mut session = opened(&world.path);
-    // The lock may be held at each of the moments at which the append looks. Then the append fails, as documented.
     let mut appended = || loop {
         match append_as(&mut session, None) {
-            Err(error) if error.code() == ErrorCode::SessionLocked => {}
+            Err(error) if matches!(error.code(), ErrorCode::SessionLocked | ErrorCode::SessionChanged) => {}
             row => break String::from_utf8_lossy(session.tree().id_of(row.expect("appended"))).into_owned(),
         }
     };
@@ -226,7 +226,7 @@ fn writes(mut session: Session, work: impl FnOnce(&mut Session) -> Result<Vec<St
 fn rewrites(work: impl Fn(&str) -> Result<()> + Send + 'static) -> Work {
     Box::new(move |path| loop {
         match work(path) {
-            Err(error) if error.code() == ErrorCode::SessionLocked => {}
+            Err(error) if matches!(error.code(), ErrorCode::SessionLocked | ErrorCode::SessionChanged) => {}
             done => break done.map(|()| (Acknowledged::default(), None)),
         }
     })
@@ -360,7 +360,7 @@ const WAYS: &[Way] = &[
         prepare: |_| {
             Box::new(|path| loop {
                 match Session::open(path, Persistence::File, SessionFileOptions::default()) {
-                    Err(error) if error.code() == ErrorCode::SessionLocked => {}
+                    Err(error) if matches!(error.code(), ErrorCode::SessionLocked | ErrorCode::SessionChanged) => {}
                     opened => break Ok((Acknowledged::default(), Some(opened?))),
                 }
             })
