@@ -1,8 +1,5 @@
-// The message of index.js if no addon loads: what was found, what is needed, and what to install.
-const { readdirSync } = require("node:fs");
-const { dirname } = require("node:path");
+// The message of index.js if no addon loads: why, and which package to install.
 
-const main = dirname(__dirname);
 const PUBLISHED = /^(?:linux-(?:x64|arm64)-(?:gnu|musl)|darwin-(?:x64|arm64)|win32-(?:x64|arm64)-msvc)$/;
 
 /** @param {string} text */
@@ -27,22 +24,6 @@ exports.explained = (error) => {
 		: message;
 };
 
-/** The platforms whose addons or packages are beside this package. */
-function platformsBeside() {
-	/** @param {string} dir */
-	const namesIn = (dir) => {
-		try {
-			return readdirSync(dir);
-		} catch {
-			// The names only improve the message.
-			return [];
-		}
-	};
-	const addons = namesIn(main).map((name) => /^pi-session-native\.(.+)\.node$/.exec(name)?.[1]);
-	const packages = namesIn(dirname(main)).map((name) => /^pi-session-native-(.+)$/.exec(name)?.[1]);
-	return [...addons, ...packages].filter((name) => name !== undefined && PUBLISHED.test(name));
-}
-
 /**
  * @param {unknown[]} errors the errors of the loader's attempts
  * @param {boolean} isMusl whether this Node is built for musl
@@ -64,8 +45,5 @@ exports.loadErrorMessage = (errors, isMusl) => {
 		return say(
 			`NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, which is no addon for ${target}. Correct or unset the variable`,
 		);
-	const others = [...new Set(platformsBeside())].sort();
-	const found =
-		others.length > 0 ? ` (there is one for ${others.join(" and one for ")}: was it installed on another system?)` : "";
-	return say(`no addon for ${target} was found${found}. ${remedy}`);
+	return say(`no addon for ${target} was found. ${remedy}`);
 };
