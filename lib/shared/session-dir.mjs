@@ -107,19 +107,6 @@ export function everySessionFolder(...dirs) {
 	];
 }
 
-/** A folder and those in it, of any depth. Links are not followed. @param {string} path */
-function foldersBelow(path) {
-	/** @type {string[]} */
-	const found = [];
-	const waiting = [path];
-	for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-		if (!kindOf(at)?.isDirectory()) continue;
-		found.push(at);
-		for (const below of pathsIn(at)) if (below !== at) waiting.push(below);
-	}
-	return found;
-}
-
 /**
  * The session files of {@link sessionFiles}, each followed by the session files of its subagents; then those of subagents
  * whose session's file is missing, because pi deletes only that.
@@ -177,20 +164,25 @@ const isAnyOfPi = (folder) => hasNameOfSession(folder) || /^--.*--$/s.test(basen
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);
 
 /**
- * The session files at a path, in folders of any depth, without following links. For a folder that cannot be read the
- * result contains the folder.
+ * The session files at a path, in folders of any depth. For a folder that cannot be read the result contains the folder.
  * @param {string} path
  */
-function filesBelow(path) {
-	/** @type {string[]} */
-	const found = [];
+const filesBelow = (path) => treeBelow(path).files;
+
+/** A folder and the folders in it, of any depth. @param {string} path */
+const foldersBelow = (path) => treeBelow(path).folders;
+
+/** The folders and session files at a path, without following links. @param {string} path */
+function treeBelow(path) {
+	/** @type {{ folders: string[], files: string[] }} */
+	const found = { folders: [], files: [] };
 	const waiting = [path];
 	for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
 		const kind = kindOf(at);
-		if (kind === undefined) found.push(at);
-		else if (kind.isDirectory())
-			for (const below of pathsIn(at).reverse()) (below === at ? found : waiting).push(below);
-		else if (kind.isFile() && at.endsWith(".jsonl")) found.push(at);
+		if (kind?.isDirectory()) {
+			found.folders.push(at);
+			for (const below of pathsIn(at).reverse()) (below === at ? found.files : waiting).push(below);
+		} else if (kind === undefined || (kind.isFile() && at.endsWith(".jsonl"))) found.files.push(at);
 	}
 	return found;
 }
