@@ -121,7 +121,8 @@ export class ReadView {
 			const marked = this.#lines.findIndex(({ isMarked }) => isMarked);
 			this.#top = Math.max(0, marked) - Math.floor(this.#page / 3);
 		}
-		while (this.#top + this.#page > this.#lines.length && this.#addAfter());
+		// The branch may begin on this page: then the first entry is at its top.
+		while (Math.max(0, this.#top) + this.#page > this.#lines.length && this.#addAfter());
 		this.#top = Math.min(this.#top, this.#lines.length - this.#page);
 		while (this.#top < 0 && this.#addBefore());
 		this.#top = Math.max(0, this.#top);

@@ -178,6 +178,20 @@ test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
 	await terminal.shows(/^user · .*\n *line 0\n/m);
 });
 
+// Regression: the lower third of the screen stayed empty until the next key.
+test("ctrl+l at the first message fills the screen", async () => {
+	const at = await world();
+	const entries = Array.from({ length: 100 }, (_, n) =>
+		said(`e${n}`, n === 0 ? null : `e${n - 1}`, user(n === 0 ? "the medlar" : `line ${n}`)),
+	);
+	put(at, "0194-first", entries);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find medlar");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("C-l");
+	expect(await terminal.shows("the medlar", "scroll")).toMatch(/(?:user · .*|line \d+) *\n(?: *\n)?.*scroll/);
+});
+
 test("opening a session that is gone shows a message", async () => {
 	const at = await world();
 	const { here } = fill(at);
