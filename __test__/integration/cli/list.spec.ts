@@ -6,6 +6,16 @@ import { describe, expect, test } from "vitest";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 import { api, header, type Json, message, root, text, user } from "../../support/scratch.js";
 
+/** A session, and a session of its subagent that ends in the middle of a line. */
+function withSubagent(at: ReturnType<typeof world>) {
+	const main = put(at, "main-1", [message("a", null, user("asks"))]);
+	const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
+	mkdirSync(folder, { recursive: true });
+	const path = join(folder, "session.jsonl");
+	writeFileSync(path, `${text([header({ id: "sub-1" }), message("a", null, user("answers"))])}half`);
+	return { main, path };
+}
+
 describe("list", () => {
 	test("is a table of this directory's sessions, the newest activity first", async () => {
 		const at = world();
@@ -144,11 +154,7 @@ describe("a session is named", () => {
 	// Regression: nothing found such a session, and nothing said so.
 	test("by the id of a subagent's session, which verify --all reads as well", async () => {
 		const at = world();
-		const main = put(at, "main-1", [message("a", null, user("asks"))]);
-		const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
-		mkdirSync(folder, { recursive: true });
-		const path = join(folder, "session.jsonl");
-		writeFileSync(path, `${text([header({ id: "sub-1" }), message("a", null, user("answers"))])}half`);
+		const { main, path } = withSubagent(at);
 		expect(await good(at, ["show", "sub-"])).toContain("answers");
 		const found = api.SessionManager.findByIdPrefix("sub-", { sessionDir: dirname(main) });
 		expect(found.map(({ id }) => id)).toEqual(["sub-1"]);
@@ -158,11 +164,7 @@ describe("a session is named", () => {
 	// Regression: /resume of pi deletes only the session's file; then no command found its subagents' sessions.
 	test("by the id of a subagent's session without its parent", async () => {
 		const at = world();
-		const main = put(at, "main-1", [message("a", null, user("asks"))]);
-		const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
-		mkdirSync(folder, { recursive: true });
-		const path = join(folder, "session.jsonl");
-		writeFileSync(path, `${text([header({ id: "sub-1" }), message("a", null, user("answers"))])}half`);
+		const { main, path } = withSubagent(at);
 		rmSync(main);
 		expect(await good(at, ["show", "sub-"])).toContain("answers");
 		expect(await good(at, ["search", "answers", "--all"])).toContain("answers");
