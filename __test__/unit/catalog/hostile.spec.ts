@@ -1,20 +1,10 @@
 // Files among the sessions that are none, or odd ones: pipes, sockets, giants of zeros.
 import { execFileSync } from "node:child_process";
-import {
-	chmodSync,
-	closeSync,
-	ftruncateSync,
-	mkdirSync,
-	openSync,
-	rmSync,
-	symlinkSync,
-	utimesSync,
-	writeFileSync,
-} from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { api, header, lockedOut, scratch, setEnv, text } from "../../support/scratch.js";
+import { api, header, scratch, setEnv, text } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 import { agentDir, listedByReference, run, session } from "./agent-dir.js";
 
@@ -126,20 +116,6 @@ test("a header's line of any length is found by all, and not held", async () => 
 	expect([found, count]).toEqual([path, 2]);
 	expect(growth).toBeLessThan(20_000);
 	expect(((await listedByReference()) as unknown[]).length).toBe(2);
-});
-
-testWith("modes")("unreadable files hide no other from any call", async () => {
-	const { agent, dir, other } = agentDir(3);
-	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
-	const newest = session(dir, 9);
-	await lockedOut(newest, async () => {
-		expect((await SessionManager.listAll()).map((info) => info.id).sort()).toEqual(["s-0", "s-1", "s-2"]);
-		expect(SessionManager.findById("/project", "s-9")).toBeUndefined();
-		expect(SessionManager.findById("/project", "s-1")).toBe(join(dir, "1.jsonl"));
-		expect(api.findMostRecentSession(dir)).not.toBe(newest);
-		expect(await SessionManager.search("question 9")).toEqual([]);
-	});
-	expect(SessionManager.findById("/project", "s-9")).toBe(newest);
 });
 
 // Regression: it hid all others from list, and findById and continueRecent threw.

@@ -1,6 +1,6 @@
 // When a session gets its file, what is in it then, and who may read it.
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
 	api,
@@ -14,7 +14,6 @@ import {
 	read,
 	scratch,
 	stateOf,
-	toolResult,
 	user,
 	writeSession,
 } from "../../support/scratch.js";
@@ -26,27 +25,12 @@ function fresh(dir = scratch()) {
 	return { manager, dir, file: manager.getSessionFile() as string };
 }
 
-function openUmask(): void {
+function _openUmask(): void {
 	const before = process.umask(0);
 	onTestFinished(() => {
 		process.umask(before);
 	});
 }
-
-test("entries are serialised when the file is created", () => {
-	const { manager, file } = fresh();
-	const data = { state: "early" };
-	const body = toolResult();
-	manager.appendCustomEntry("x", data);
-	manager.appendMessage(body);
-	data.state = "late";
-	body.content[0].text = "late too";
-	manager.appendMessage(user());
-	expect(jsonLines(file)[1].data).toEqual({ state: "late" });
-	expect(jsonLines(file)[2].message.content[0].text).toBe("late too");
-	data.state = "after";
-	expect(jsonLines(file)[1].data).toEqual({ state: "late" });
-});
 
 test("a file of the same name is never overwritten", () => {
 	const { manager, dir, file } = fresh();
@@ -110,29 +94,6 @@ test("an append that cannot be written changes nothing", () => {
 	expect(stateOf(manager)).toEqual(before);
 	const id = manager.appendCustomEntry("x");
 	expect(jsonLines(file).at(-1)).toMatchObject({ id, parentId: "a" });
-});
-
-testWith("modes")("new files have mode 0600, new directories 0700", () => {
-	openUmask();
-	const dir = join(scratch(), "a", "b");
-	const { manager, file } = fresh(dir);
-	manager.appendMessage(user());
-	const branched = manager.createBranchedSession(manager.getLeafId() as string) as string;
-	const forkDir = join(scratch(), "c", "d");
-	const fork = api.SessionManager.forkFrom(file, "/else", forkDir).getSessionFile() as string;
-	expect([file, branched, fork].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
-	expect([dirname(dir), dir, dirname(forkDir), forkDir].map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
-	const missing = api.SessionManager.open(join(dir, "new", "own.jsonl"));
-	missing.appendMessage(user());
-	expect(modeOf(missing.getSessionFile() as string)).toBe(0o600);
-	expect(modeOf(join(dir, "new"))).toBe(0o700);
-});
-
-testWith("modes")("the default directories are for their owner alone as well", () => {
-	openUmask();
-	const { agent } = ownAgent();
-	const dir = api.getDefaultSessionDir("/some/where");
-	expect([agent, join(agent, "sessions"), dir].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
 });
 
 test("getDefaultSessionDir only names the directory with `create: false`", () => {

@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { api, caught, header, linesOf, message, scratch, snapshot, text, writeSession } from "../../support/scratch.js";
+import { api, caught, header, message, scratch, snapshot, text, writeSession } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 
 describe("a file whose first line that parses is not a header", () => {
@@ -28,15 +28,6 @@ describe("a file whose first line that parses is not a header", () => {
 			expect(snapshot(dir)).toEqual(before);
 		});
 	}
-});
-
-test("damaged lines before the header stay there", () => {
-	const file = writeSession(scratch(), ["garbage {", "", header(), message("a", null)]);
-	const manager = api.SessionManager.open(file);
-	expect(manager.getSessionId()).toBe("s-1");
-	manager.appendCustomEntry("x");
-	expect(linesOf(file).slice(0, 2)).toEqual(["garbage {", ""]);
-	expect(api.loadEntriesFromFile(file)).toHaveLength(3);
 });
 
 test("reading never ends an unterminated last line", async () => {

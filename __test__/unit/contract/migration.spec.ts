@@ -1,6 +1,6 @@
 // Files of versions 1 and 2.
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { loadReference } from "../../support/reference.js";
@@ -14,7 +14,6 @@ import {
 	jsonLines,
 	linesOf,
 	lockedOut,
-	modeOf,
 	read,
 	scratch,
 	shape,
@@ -152,81 +151,6 @@ for (const [name, content] of Object.entries(inputs)) {
 	});
 }
 
-test("a file of version 2 keeps its ids", () => {
-	const hook = { role: "hookMessage", customType: "x", content: "c", display: true, timestamp: 1 };
-	const file = writeSession(scratch(), [
-		header({ version: 2 }),
-		{ type: "message", id: "a", parentId: null, timestamp: "t", message: hook },
-		{ type: "custom", id: "b", parentId: "a", timestamp: "t", message: hook },
-	]);
-	const original = read(file);
-	const manager = api.SessionManager.open(file);
-	expect(manager.getEntries().map((one: any) => [one.id, one.message.role])).toEqual([
-		["a", "custom"],
-		["b", "hookMessage"],
-	]);
-	expect(linesOf(file)[2]).toBe(original.split("\n")[2]);
-	expect(read(`${file}.v1.bak`)).toBe(original);
-});
-
-test("a version above 3 is left alone", () => {
-	const dir = scratch();
-	const file = writeSession(dir, [
-		header({ version: 4 }),
-		{ type: "message", id: "a", message: { role: "hookMessage" } },
-	]);
-	const before = snapshot(dir);
-	const manager = api.SessionManager.open(file);
-	expect((manager.getHeader() as any).version).toBe(4);
-	expect((manager.getEntries()[0] as any).message.role).toBe("hookMessage");
-	expect(snapshot(dir)).toEqual(before);
-});
-
-test("damaged lines stay where they were", () => {
-	for (const version of [1, 2]) {
-		const withId = (id: string, line: Json): Json => (version === 2 ? { ...line, id, parentId: null } : line);
-		const lines = [
-			...["before {", header({ version }), "torn {", withId("a", said(user())), "", "5", "null", '"x"', "[1]"],
-			...[withId("b", said(user())), '{"type":"message","message":{"role":"user","con'],
-		];
-		const file = writeSession(scratch(), lines);
-		const original = read(file);
-		const manager = api.SessionManager.open(file);
-		expect(manager.getEntryCount()).toBe(2);
-		const migrated = linesOf(file);
-		expect(migrated).toHaveLength(lines.length);
-		for (const [at, line] of lines.entries()) if (typeof line === "string") expect(migrated[at]).toBe(line);
-		expect(read(`${file}.v1.bak`)).toBe(original);
-	}
-});
-
-test("an index that points forward finds no id", () => {
-	const entries = (): Json[] => [
-		oldHeader(),
-		old("compaction", { summary: "s", firstKeptEntryIndex: 2 }),
-		said(user()),
-	];
-	const [want, got] = [entries(), entries()];
-	reference.migrateSessionEntries?.(want);
-	api.migrateSessionEntries(got as any);
-	expect(withoutIds(got)).toEqual(withoutIds(want));
-	const file = writeSession(scratch(), entries());
-	api.SessionManager.open(file);
-	expect(Object.keys(jsonLines(file)[1])).toEqual(["type", "timestamp", "summary", "id", "parentId"]);
-});
-
-testWith("modes")("file and backup keep the mode", () => {
-	for (const mode of [0o600, 0o640, 0o644]) {
-		const dir = scratch();
-		const file = writeSession(dir, [oldHeader(), said(user())]);
-		chmodSync(file, mode);
-		api.SessionManager.open(file);
-		expect(modeOf(file)).toBe(mode);
-		expect(modeOf(`${file}.v1.bak`) & ~mode).toBe(0);
-		expect(readdirSync(dir).sort()).toEqual(["session.jsonl", "session.jsonl.v1.bak"]);
-	}
-});
-
 testWith("links")("through a link the file behind it is migrated", () => {
 	const dir = scratch();
 	const file = writeSession(scratch(), [oldHeader(), said(user())]);
@@ -259,26 +183,6 @@ test("a list or a search migrates nothing", async () => {
 	expect(api.SessionManager.findById("/somewhere", "s-1", dir)).toBe(file);
 	expect(api.loadEntriesFromFile(file)[1]).not.toHaveProperty("id");
 	expect(snapshot(dir)).toEqual(before);
-});
-
-test("a fork of an old file is migrated, and the source stays as it is", () => {
-	for (const version of [undefined, 1, 2]) {
-		const dir = scratch();
-		const hook = { role: "hookMessage", customType: "x", content: "c", display: true, timestamp: 1 };
-		const entries = [said(user("q")), said(hook)].map((line, at) =>
-			version === 2 ? { ...line, id: `id${at}`, parentId: at === 0 ? null : "id0" } : line,
-		);
-		const source = writeSession(dir, [{ ...oldHeader(), version }, ...entries]);
-		const before = snapshot(dir);
-		const fork = api.SessionManager.forkFrom(source, "/target", join(scratch(), "deep"));
-		const file = fork.getSessionFile() as string;
-		expect(snapshot(dir)).toEqual(before);
-		expect(readdirSync(dirname(file))).toEqual([basename(file)]);
-		const [head, first, second] = jsonLines(file);
-		expect(head).toMatchObject({ version: 3, cwd: resolve("/target"), parentSession: source });
-		expect([first.parentId, second.parentId, second.message.role]).toEqual([null, first.id, "custom"]);
-		expect(fork.getBranch().map((one) => one.id)).toEqual([first.id, second.id]);
-	}
 });
 
 test("in memory old entries are migrated in place", () => {

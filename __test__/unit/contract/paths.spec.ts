@@ -1,6 +1,6 @@
 // Paths, default directories, the environment as it is when it is needed; errors of the file system.
-import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { basename, join, resolve, sep } from "node:path";
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
@@ -63,20 +63,6 @@ describe("the agent directory", () => {
 });
 
 describe("the session directory of a working directory", () => {
-	// `windows-paths.spec.ts` has those of Windows.
-	testWith("names")("is its path with dashes", () => {
-		const { agent } = ownAgent();
-		for (const [cwd, name] of [
-			["/a/b c/ä", "--a-b c-ä--"],
-			["/a:b\\c", "--a-b-c--"],
-			["/", "----"],
-			["/a/../b/.", "--b--"],
-			["//double", "--double--"],
-		] as const) {
-			expect(api.getDefaultSessionDir(cwd)).toBe(join(agent, "sessions", name));
-		}
-	});
-
 	test("is shortened with a hash and found by all calls", async () => {
 		ownAgent();
 		const start = `/${"deep/".repeat(80)}`;
@@ -98,46 +84,12 @@ describe("the session directory of a working directory", () => {
 	});
 });
 
-test("a session directory is used as it is given, not made absolute", () => {
-	const dir = scratch();
-	enter(dir);
-	const manager = SessionManager.create("/x", "relative/dir");
-	expect(manager.getSessionDir()).toBe("relative/dir");
-	expect(manager.getSessionFile()?.startsWith(join("relative/dir", sep))).toBe(true);
-	manager.appendMessage(user());
-	expect(readdirSync(join(dir, "relative/dir"))).toHaveLength(1);
-});
-
-test("directories are made where the reference makes them", () => {
-	const { agent } = ownAgent();
-	const dir = scratch();
-	SessionManager.create("/a", join(dir, "create/d"));
-	SessionManager.open(join(dir, "open/d/x.jsonl"));
-	SessionManager.continueRecent("/a", join(dir, "recent/d"));
-	expect(["create/d", "open/d", "recent/d"].every((name) => existsSync(join(dir, name)))).toBe(true);
-	SessionManager.findById("/a", "x", join(dir, "find"));
-	api.findMostRecentSession(join(dir, "most"));
-	expect(["find", "most"].some((name) => existsSync(join(dir, name)))).toBe(false);
-	expect(existsSync(agent)).toBe(false);
-	SessionManager.findById("/a", "x");
-	expect(existsSync(join(agent, "sessions", dirName("/a")))).toBe(true);
-});
-
 describe("continueRecent and findMostRecentSession", () => {
 	const aged = (dir: string, name: string, age: number, fields = {}): string => {
-		const file = writeSession(dir, [header({ id: name, ...fields })], `${name}.jsonl`);
+		const file = writeSession(dir, [header({ id: name, ...fields }), message("a", null)], `${name}.jsonl`);
 		utimesSync(file, 1_700_000_000 - age, 1_700_000_000 - age);
 		return file;
 	};
-
-	test("sort by the time of the file", () => {
-		const dir = scratch();
-		aged(dir, "a", 20, { timestamp: "2030-01-01T00:00:00.000Z" });
-		const newest = aged(dir, "b", 5);
-		aged(dir, "c", 10);
-		expect(api.findMostRecentSession(dir)).toBe(newest);
-		expect(SessionManager.continueRecent("/somewhere", dir).getSessionFile()).toBe(newest);
-	});
 
 	test("filter only a given directory by working directory", () => {
 		const { agent } = ownAgent();
@@ -170,6 +122,7 @@ describe("continueRecent and findMostRecentSession", () => {
 			expect(api.findMostRecentSession(dir)).toBe(good);
 			expect(SessionManager.findById("/somewhere", "good", dir)).toBe(good);
 			expect((await SessionManager.list("/somewhere", dir)).map((one) => one.id)).toEqual(["good"]);
+			expect((await SessionManager.search("hello", { sessionDir: dir })).map((one) => one.id)).toEqual(["good"]);
 		});
 		expect(api.findMostRecentSession(dir)).toBe(locked);
 		expect((await SessionManager.listAll(dir)).map((one) => one.id).sort()).toEqual(["good", "locked"]);

@@ -1,6 +1,6 @@
 // What happened once and must not happen again, each named after what happened.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
@@ -9,6 +9,7 @@ import {
 	api,
 	caught,
 	header,
+	jsonLines,
 	linesOf,
 	loose,
 	message,
@@ -210,4 +211,23 @@ test("a header on Object.prototype is not a session's", () => {
 	Object.defineProperty(Object.prototype, "header", { value: { id: "other" }, configurable: true });
 	onTestFinished(() => void Reflect.deleteProperty(Object.prototype, "header"));
 	expect(SessionManager.open(file).getHeader()?.id).not.toBe("other");
+});
+
+// Regression: it needed that file, which was closed and gone.
+test("a branch of own entries does not need the file", () => {
+	const dir = scratch();
+	const manager = SessionManager.create("/somewhere", dir);
+	const id = manager.appendMessage(user("one"));
+	manager.appendMessage(user("two"));
+	// As many others as may be open at once, and more.
+	const others = Array.from({ length: 600 }, (_, n) => {
+		const other = SessionManager.create("/somewhere", dir, { id: `other-${n}` });
+		other.appendMessage(user("x"));
+		return other;
+	});
+	rmSync(manager.getSessionFile() as string);
+	const file = manager.createBranchedSession(id) as string;
+	expect(jsonLines(file)).toHaveLength(2);
+	expect(manager.getEntries()).toHaveLength(1);
+	for (const other of others) other.close();
 });

@@ -1,55 +1,14 @@
 // The tree, and ids and parents that make no tree.
 import { appendFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import {
-	api,
-	entry,
-	flat,
-	header,
-	ids,
-	linesOf,
-	message,
-	opened,
-	scratch,
-	text,
-	user,
-	writeSession,
-} from "../../support/scratch.js";
+import { api, flat, ids, linesOf, message, opened, scratch, text, user } from "../../support/scratch.js";
 
 const tree = (nodes: any[]): unknown => nodes.map((node) => [node.entry.id, ...(tree(node.children) as unknown[])]);
-
-test("children are sorted by time, roots are not", () => {
-	const at = (id: string, parentId: string | null, timestamp: unknown) => ({ ...message(id, parentId), timestamp });
-	const { manager } = opened([
-		at("r2", null, "2025-02-01T00:00:00.000Z"),
-		at("r1", null, "2025-01-01T00:00:00.000Z"),
-		at("late", "r1", "2025-01-03"),
-		at("tie1", "r1", "2025-01-02T00:00:00.000Z"),
-		at("odd", "r1", "1 Jan 2025 12:00 UTC"),
-		at("tie2", "r1", "2025-01-02T01:00:00.000+01:00"),
-		at("number", "r1", 5),
-		at("null", "r1", null),
-	]);
-	expect(tree(manager.getTree())).toEqual([
-		["r2"],
-		["r1", ["null"], ["number"], ["odd"], ["tie1"], ["tie2"], ["late"]],
-	]);
-});
 
 test("an orphan and its own parent are roots", () => {
 	const { manager } = opened([message("a", "a"), message("b", "gone"), message("c", null), message("d", "a")]);
 	expect(tree(manager.getTree())).toEqual([["a", ["d"]], ["b"], ["c"]]);
 	expect(ids(manager.getBranch("a"))).toEqual(["a"]);
-});
-
-test("a tree 100,000 deep is walked without recursion", () => {
-	const lines = Array.from({ length: 100_000 }, (_, at) => entry("custom", `n${at}`, at === 0 ? null : `n${at - 1}`));
-	const { manager } = opened(lines);
-	expect(manager.getBranch()).toHaveLength(100_000);
-	let depth = 0;
-	for (let [node] = manager.getTree() as any[]; node; node = node.children[0]) depth++;
-	expect(depth).toBe(100_000);
-	expect(manager.buildContextEntries()).toHaveLength(100_000);
 });
 
 describe("duplicate ids", () => {
@@ -148,15 +107,4 @@ test("a foreign entry with the leaf's id is the leaf", () => {
 		}
 		expect(manager.getEntries()).toHaveLength(take === "reload" ? 4 : 5);
 	}
-});
-
-test("a hundred thousand siblings and labels are no matter", () => {
-	const many = Array.from({ length: 50_000 }, (_, at) => message(`m${at}`, "a"));
-	const labels = Array.from({ length: 50_000 }, (_, at) =>
-		entry("label", `l${at}`, null, { targetId: `m${at}`, label: `${at}` }),
-	);
-	const manager = api.SessionManager.open(writeSession(scratch(), [header(), message("a", null), ...many, ...labels]));
-	expect(manager.getChildren("a")).toHaveLength(50_000);
-	expect(manager.getLabel("m49999")).toBe("49999");
-	expect((manager.getTree() as any[])[0].children).toHaveLength(50_000);
 });

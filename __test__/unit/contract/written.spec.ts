@@ -52,19 +52,3 @@ test("a list whose prototype inherits from another one is left to the engine", (
 	expect(expected).toContain("by toJSON");
 	expect(line.startsWith(expected)).toBe(true);
 });
-
-// Regression: the copy of the object called it, too.
-test("a getter behind a long string is called once", () => {
-	let calls = 0;
-	const data = {
-		text: LONG,
-		get more() {
-			calls++;
-			return "again";
-		},
-	};
-	const { line, expected } = written(data);
-	expect(line.startsWith(expected)).toBe(true);
-	// Once by this test, once by the append.
-	expect(calls).toBe(2);
-});

@@ -1,6 +1,6 @@
 // Sessions in memory made of another session's entries.
 import { expect, test } from "vitest";
-import { api, shape, user } from "../../support/scratch.js";
+import { anyManager, api, shape, user } from "../../support/scratch.js";
 import { openLazy, openReference, sampleFile, waiting } from "./support.js";
 
 test("a session in memory adopts entries of another without looking at their large values", () => {
@@ -21,15 +21,9 @@ test("a session in memory adopts entries of another without looking at their lar
 	expect(copy.getBranch().map(shape)).toEqual(openReference(file).getBranch("e3").map(shape));
 });
 
-test("adopted entries give messages as those of a file do", () => {
-	const file = sampleFile();
-	const [ours, pis] = [openLazy(file), openReference(file)];
-	const [copy, peers] = [ours, pis].map((manager) => {
-		const { SessionManager } = manager === ours ? api : { SessionManager: pis.constructor as any };
-		const copied = SessionManager.inMemory("/x", undefined, [manager.getHeader(), ...manager.getBranch()]);
-		copied.branch("e9");
-		return copied;
-	});
-	expect(copy.buildSessionContext().messages.map(shape)).toEqual(peers.buildSessionContext().messages.map(shape));
-	expect(copy.getLeafId()).toBe(peers.getLeafId());
+test("an empty list counts as no list", () => {
+	for (const none of [[], undefined, null]) {
+		const manager = anyManager.inMemory?.("/x", { id: "fresh" }, none);
+		expect([manager.getSessionId(), manager.getEntryCount(), manager.getLeafId()]).toEqual(["fresh", 0, null]);
+	}
 });
