@@ -57,12 +57,41 @@ const STATICS: Record<string, Wrong> = {
 	"continueRecent, cwd": ["cwd", (bad) => anyManager.continueRecent?.(bad, scratch()), everywhere],
 	"continueRecent, sessionDir": ["sessionDir", (bad) => anyManager.continueRecent?.("/x", bad), NO_TEXT],
 	"inMemory, cwd": ["cwd", (bad) => anyManager.inMemory?.(bad), [null, ...NO_TEXT]],
-	"inMemory, entries": ["entries", (bad) => anyManager.inMemory?.("/x", undefined, bad), ["text", [5], [null]]],
+	"inMemory, entries": [
+		"entries",
+		(bad) => anyManager.inMemory?.("/x", undefined, bad),
+		["text", { length: 1 }, [5], [null], [undefined], [header(), null], [header(), undefined]],
+	],
 	"forkFrom, sourcePath": ["sourcePath", (bad) => anyManager.forkFrom?.(bad, "/x", scratch()), everywhere],
 	"forkFrom, targetCwd": ["targetCwd", (bad) => anyManager.forkFrom?.(source(), bad, scratch()), everywhere],
 	"forkFrom, sessionDir": ["sessionDir", (bad) => anyManager.forkFrom?.(source(), "/x", bad), NO_TEXT],
 	"findById, cwd": ["cwd", (bad) => anyManager.findById?.(bad, "id", scratch()), everywhere],
 	"findById, sessionDir": ["sessionDir", (bad) => anyManager.findById?.("/x", "id", bad), NO_TEXT],
+	findByIdPrefix: ["idPrefix", (bad) => anyManager.findByIdPrefix?.(bad), everywhere],
+	"list, cwd": ["cwd", (bad) => anyManager.list?.(bad, scratch()), NO_TEXT],
+	"list, sessionDir": ["sessionDir", (bad) => anyManager.list?.("/x", bad), NO_TEXT],
+	"list, signal": ["signal", (bad) => anyManager.list?.("/x", scratch(), undefined, bad), NO_TEXT],
+	"listAll, signal": ["signal", (bad) => anyManager.listAll?.(scratch(), undefined, bad), NO_TEXT],
+	readTexts: ["sessions", (bad) => anyManager.readTexts?.(bad), [5, {}]],
+	"search, query": ["query", (bad) => anyManager.search?.(bad), everywhere],
+	"search, options": ["options", (bad) => anyManager.search?.("x", bad), [5, "x"]],
+	"search, excludeSession": ["excludeSession", (bad) => anyManager.search?.("x", { excludeSession: bad }), [5, {}]],
+	"search, signal": ["signal", (bad) => anyManager.search?.("x", { signal: bad }), [5, {}]],
+	"search, onProgress": ["onProgress", (bad) => anyManager.search?.("x", { onProgress: bad }), [5, {}]],
+	usage: ["options", (bad) => anyManager.usage?.(bad), [5]],
+	filesOf: ["path", (bad) => anyManager.filesOf?.(bad), everywhere],
+	forget: ["path", (bad) => anyManager.forget?.(bad), everywhere],
+	isLocked: ["path", (bad) => anyManager.isLocked?.(bad), [...everywhere, "null\0byte"]],
+	merge: [
+		"lines",
+		(bad) => anyManager.merge?.("/none/such.jsonl", { session: "s", lines: bad }),
+		["text", ...everywhere],
+	],
+	move: ["to", (bad) => anyManager.move?.("/none/such.jsonl", { from: "/project", to: bad }), everywhere],
+	redact: ["text", (bad) => anyManager.redact?.("/none/such.jsonl", { text: bad }), NO_TEXT],
+	repair: ["path", (bad) => anyManager.repair?.(bad), everywhere],
+	setParentSession: ["parentSession", (bad) => anyManager.setParentSession?.("/none/such.jsonl", bad), NO_TEXT],
+	verify: ["path", (bad) => anyManager.verify?.(bad), everywhere],
 };
 
 const FUNCTIONS: Record<string, Wrong> = {
@@ -88,18 +117,46 @@ const FUNCTIONS: Record<string, Wrong> = {
 		(bad) => functions.getDefaultSessionDir?.("/x", bad),
 		[null, ...NO_TEXT],
 	],
+	getConfiguredSessionDir: [
+		"onWarning",
+		(bad) => functions.getConfiguredSessionDir?.("/x", { onWarning: bad }),
+		[5, {}],
+	],
+	readSessionHeader: ["path", (bad) => functions.readSessionHeader?.(bad), everywhere],
+	redactLines: ["lines", (bad) => functions.redactLines?.(bad, { text: "x" }), [5, ["text"]]],
+	setAgentDir: ["agentDir", (bad) => functions.setAgentDir?.(bad), NO_TEXT],
+	tryLockFile: ["path", (bad) => functions.tryLockFile?.(bad), everywhere],
+	withoutEscapeSequences: ["text", (bad) => functions.withoutEscapeSequences?.(bad), everywhere],
 };
 
 const source = (): string => writeSession(scratch(), [header(), message("a", null)]);
 
+test("every static and function is called with wrong arguments", () => {
+	const calls = [api, api.SessionManager].flatMap((holder) =>
+		Object.getOwnPropertyNames(holder).filter((name) => typeof (holder as any)[name] === "function"),
+	);
+	// A class, one without arguments, and one whose error is pi's own.
+	const others = ["SessionManager", "entryKinds", "assertValidSessionId"];
+	const tried = Object.keys({ ...STATICS, ...FUNCTIONS }).map((name) => name.split(",")[0]);
+	expect([...new Set([...tried, ...others])].sort()).toEqual(calls.sort());
+});
+
 describe("a TypeError names the argument:", () => {
 	for (const [name, [argument, call, values]] of Object.entries({ ...STATICS, ...FUNCTIONS })) {
-		test(name, () => {
+		test(name, async () => {
 			ownAgent();
 			for (const bad of values) {
-				const error = caught(() => call(bad));
+				const error = await Promise.resolve()
+					.then(() => call(bad))
+					.then(
+						() => undefined,
+						(reason: unknown) => reason,
+					);
 				expect(error, show(bad)).toBeInstanceOf(TypeError);
-				expect(error.message).toContain(argument);
+				expect(error, show(bad)).toMatchObject({
+					code: "ERR_INVALID_ARGUMENT",
+					message: expect.stringContaining(argument),
+				});
 			}
 		});
 	}
@@ -125,26 +182,6 @@ describe("a TypeError names the argument:", () => {
 			const error = failing(manager, undefined, () => loose(manager).appendMessage?.(bad));
 			expect(error).toBeInstanceOf(TypeError);
 			expect(error.message).toContain("message");
-		}
-	});
-
-	test("list and listAll, as a rejection", async () => {
-		ownAgent();
-		const dir = scratch();
-		for (const [argument, call] of [
-			["cwd", (bad: unknown) => anyManager.list?.(bad, dir)],
-			["sessionDir", (bad: unknown) => anyManager.list?.("/x", bad)],
-			["signal", (bad: unknown) => anyManager.list?.("/x", dir, undefined, bad)],
-			["signal", (bad: unknown) => anyManager.listAll?.(dir, undefined, bad)],
-		] as const) {
-			for (const bad of NO_TEXT) {
-				const error = await call(bad).then(
-					() => undefined,
-					(reason: unknown) => reason,
-				);
-				expect(error, `${argument} ${show(bad)}`).toBeInstanceOf(TypeError);
-				expect(error.message).toContain(argument);
-			}
 		}
 	});
 });

@@ -55,13 +55,19 @@ const search = (options: object): unknown => anyManager.search?.("x", { sessionD
 const usage = (options: object): unknown => anyManager.usage?.({ sessionDir: scratch(), ...options });
 const branch = (options: object): unknown => loose(two()).getBranch?.(undefined, options);
 const used = (options: object): unknown => loose(two()).getUsage?.(options);
+const made: ((options: object) => unknown)[] = [
+	(options) => anyManager.open?.(opened([]).file, options),
+	(options) => anyManager.create?.("/x", scratch(), options),
+	(options) => anyManager.continueRecent?.("/x", scratch(), options),
+	(options) => anyManager.forkFrom?.(opened([]).file, "/x", scratch(), options),
+];
 
 // Regression: calls had words of their own for one option, and took `null` or a text's number for it.
 test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: object) => unknown)[]]>([
 	["limit", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [search, branch]],
 	["perSession", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [search]],
 	["largest", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [usage, used]],
-	["since", "a time", ["never", true, {}], [search, usage, used]],
+	["since", "a time", ["never", true, {}, ["2025-01-02"]], [search, usage, used]],
 	["until", "a time", ["never", true, {}], [search, usage, used]],
 	["by", "of model, day, week, month, project, session", ["year", 5, ["day", 5]], [usage, used]],
 	["in", "an array of user, assistant", ["user", [5], ["nobody"]], [search]],
@@ -71,6 +77,10 @@ test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: o
 	["sessionDir", "a string", [5, {}], [search, usage]],
 	["session", "a string", [5, {}], [search]],
 	["onHit", "a function", [5, {}], [search]],
+	["lock", '"none" or "exclusive", not "shared"', ["shared"], made],
+	["lock", "a string", [true], made],
+	["durability", '"os" or "fsync", not ""', [""], made],
+	["durability", "a string", [5], made],
 ])("options.%s must be %s in every call that has it", async (option, wanted, wrong, calls) => {
 	for (const value of wrong) {
 		for (const call of calls) {

@@ -37,7 +37,7 @@ test.each([
 	["SessionManager()", () => (anyManager as any)()],
 	["a class that extends it", () => new (class extends (anyManager as any) {})()],
 ])("%s says what to call instead", (_, make) => {
-	expect(make).toThrow(TypeError);
+	expect(make).toThrow(expect.objectContaining({ name: "TypeError", code: "ERR_INVALID_ARGUMENT" }));
 	expect(make).toThrow(
 		"SessionManager has no public constructor. Call SessionManager.create, open, continueRecent, inMemory or forkFrom",
 	);

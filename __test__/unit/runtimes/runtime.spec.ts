@@ -20,11 +20,15 @@ test("the tests run in the runtime that is said, workers and all", () => {
 // Regression: on Bun and Deno it was a plain Error of the binding.
 test("a method called on what is no manager is a TypeError on every runtime", () => {
 	const manager = api.SessionManager.inMemory("/x");
+	const { proxy: revoked, revoke } = Proxy.revocable(manager, {});
+	revoke();
 	const others = [
 		undefined,
 		null,
 		5,
 		"text",
+		() => 1,
+		new Map(),
 		{},
 		{ ...manager },
 		Object.create(api.SessionManager.prototype),
@@ -40,6 +44,7 @@ test("a method called on what is no manager is a TypeError on every runtime", ()
 				Object.assign(new TypeError("Illegal invocation"), { code: "ERR_INVALID_ARGUMENT" }),
 			);
 		}
+		expect(() => Reflect.apply(method, revoked, []), name).toThrow(TypeError);
 	}
 	expect(manager.getEntries()).toEqual([]);
 });

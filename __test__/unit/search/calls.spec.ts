@@ -3,24 +3,12 @@
 import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { SearchHit, SearchOptions } from "../../../index.js";
-import { anyManager, api, header, message, ownAgent, scratch, user, writeSession } from "../../support/scratch.js";
+import type { SearchHit } from "../../../index.js";
+import { api, header, message, ownAgent, user, writeSession } from "../../support/scratch.js";
 import { settled, tick } from "../catalog/agent-dir.js";
+import { saying, search } from "./saying.js";
 
 const { SessionManager } = api;
-
-let made = 0;
-/** A directory with a session of each of these texts, said by a user. */
-function saying(...texts: string[]): string {
-	const dir = scratch();
-	texts.forEach((text, n) => {
-		writeSession(dir, [header({ id: `s-${n}` }), message("m", null, user(text))], `${made++}.jsonl`);
-	});
-	return dir;
-}
-
-const search = (dir: string, query: string, options: SearchOptions = {}): Promise<SearchHit[]> =>
-	SessionManager.search(query, { sessionDir: dir, ...options });
 
 test("new texts are found, and progress is reported", async () => {
 	const { agent } = ownAgent();
@@ -108,6 +96,29 @@ describe("an aborted signal", () => {
 	});
 });
 
+test("hits come one by one to onHit, before the promise resolves", async () => {
+	const dir = saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
+	const told: SearchHit[] = [];
+	let isOver = false;
+	const hits = await search(dir, "text", { onHit: (hit) => void (expect(isOver).toBe(false), told.push(hit)) });
+	isOver = true;
+	expect(told).toHaveLength(40);
+	expect(told).toEqual(hits);
+	const controller = new AbortController();
+	let count = 0;
+	const onHit = () => void (++count === 3 && controller.abort("enough"));
+	await expect(search(dir, "text", { onHit, signal: controller.signal })).rejects.toBe("enough");
+	expect(count).toBe(3);
+	const why = new Error("from onHit");
+	const thrower = () => {
+		throw why;
+	};
+	await expect(search(dir, "text", { onHit: thrower })).rejects.toBe(why);
+	// Regression: the promise was rejected.
+	for (const none of [null, undefined])
+		expect(await search(dir, "text", { onHit: none as unknown as undefined })).toHaveLength(40);
+});
+
 // Regression: before a list the session was not found, afterwards it was.
 test("a header after many lines that are not JSON is found", async () => {
 	ownAgent();
@@ -126,19 +137,4 @@ test("a progress callback that throws rejects with what it threw", async () => {
 		},
 	});
 	await expect(promise).rejects.toBe(why);
-});
-
-test("wrong arguments reject with a TypeError that names them", async () => {
-	for (const [args, name] of [
-		[[], "query"],
-		[[5], "query"],
-		[["x", 5], "options"],
-		[["x", { excludeSession: 5 }], "excludeSession"],
-		[["x", { signal: {} }], "signal"],
-		[["x", { onProgress: {} }], "onProgress"],
-	] as const) {
-		const error: unknown = await anyManager.search?.(...args).catch((why: unknown) => why);
-		expect(error, name).toBeInstanceOf(TypeError);
-		expect((error as Error).message).toContain(name);
-	}
 });

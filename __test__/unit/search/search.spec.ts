@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { SearchHit, SearchOptions } from "../../../index.js";
+import type { SearchOptions } from "../../../index.js";
 import {
 	api,
 	assistant,
@@ -17,21 +17,10 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { saying, search } from "./saying.js";
 
 const { SessionManager } = api;
 
-let made = 0;
-/** A directory with a session of each of these texts, said by a user. */
-function saying(...texts: string[]): string {
-	const dir = scratch();
-	texts.forEach((text, n) => {
-		writeSession(dir, [header({ id: `s-${n}` }), message("m", null, user(text))], `${made++}.jsonl`);
-	});
-	return dir;
-}
-
-const search = (dir: string, query: string, options: SearchOptions = {}): Promise<SearchHit[]> =>
-	SessionManager.search(query, { sessionDir: dir, ...options });
 test("a hit tells where it is", async () => {
 	const dir = scratch();
 	const path = writeSession(dir, [
@@ -189,29 +178,6 @@ describe("hits come", () => {
 		expect(await paths({ limit: 3 })).toEqual([path, path, file]);
 		expect(await paths({ excludeSession: "first" })).toEqual([file, file, file]);
 		expect(await paths({ excludeSession: file })).toEqual([path, path]);
-	});
-
-	test("one by one to onHit, before the promise resolves", async () => {
-		const dir = saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
-		const told: SearchHit[] = [];
-		let isOver = false;
-		const hits = await search(dir, "text", { onHit: (hit) => void (expect(isOver).toBe(false), told.push(hit)) });
-		isOver = true;
-		expect(told).toHaveLength(40);
-		expect(told).toEqual(hits);
-		const controller = new AbortController();
-		let count = 0;
-		const onHit = () => void (++count === 3 && controller.abort("enough"));
-		await expect(search(dir, "text", { onHit, signal: controller.signal })).rejects.toBe("enough");
-		expect(count).toBe(3);
-		const why = new Error("from onHit");
-		const thrower = () => {
-			throw why;
-		};
-		await expect(search(dir, "text", { onHit: thrower })).rejects.toBe(why);
-		// Regression: the promise was rejected.
-		for (const none of [null, undefined])
-			expect(await search(dir, "text", { onHit: none as unknown as undefined })).toHaveLength(40);
 	});
 
 	// Regression: copies of a long line were hits of their own, as the snippet came from another piece of it.
@@ -450,26 +416,6 @@ describe("sessions of subagents", () => {
 	});
 });
 
-// Regression: "m12" was found in coloured output and "33ms" was not.
-test("escape sequences are no part of a text, wherever they interrupt a word", async () => {
-	const dir = scratch();
-	const text =
-		"\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m \u001b]8;;https://a.b\u0007li\u001b[1mnk\u001b]8;;\u0007 \u001b[1m12 passed";
-	writeSession(dir, [
-		header(),
-		message("u", null, user(text)),
-		message("t", "u", toolResult(text)),
-		entry("session_info", "n", "u", { name: "\u001b[31mred" }),
-	]);
-	const [hit, ...rest] = await search(dir, "33ms", { in: ["tool"] });
-	expect([hit?.snippet, rest]).toEqual(["✓ tests «33ms» link 12 passed", []]);
-	expect(hit?.firstMessage).toBe("✓ tests 33ms link 12 passed");
-	for (const query of ["tests 33ms", "link", "link 12 passed", "12", "\u001b[33m33\u001b[39mms"])
-		expect(await search(dir, query, { in: ["tool"] }), query).toHaveLength(1);
-	for (const query of ["m12", "39m", "[32m", "a.b", "m33"])
-		expect(await search(dir, query, { in: ["tool", "user", "name"] }), query).toEqual([]);
-});
-
 // Regression: it was dropped.
 test("white space at the ends of a phrase counts", async () => {
 	const dir = saying("a needle here", "needles", "pineneedle", "needle\nnext");
@@ -480,32 +426,4 @@ test("white space at the ends of a phrase counts", async () => {
 	expect(await phrase("needle\n")).toEqual(["needle next"]);
 	expect(await phrase("needle")).toHaveLength(4);
 	expect(await phrase(" ")).toEqual([]);
-});
-
-test("cwd and dir choose sessions as list does", async () => {
-	ownAgent();
-	writeSession(api.getDefaultSessionDir("/one"), [
-		header({ id: "one", cwd: "/one" }),
-		message("m", null, user("apple")),
-	]);
-	writeSession(api.getDefaultSessionDir("/two"), [
-		header({ id: "two", cwd: "/two" }),
-		message("m", null, user("apple")),
-	]);
-	const dir = scratch();
-	for (const cwd of ["/one", "/two"]) {
-		writeSession(
-			dir,
-			[header({ id: `${cwd} in dir`, cwd }), message("m", null, user("apple"))],
-			`${cwd.slice(1)}.jsonl`,
-		);
-	}
-	const ids = async (options?: SearchOptions) =>
-		(await SessionManager.search("apple", { dedupe: false, ...options })).map((hit) => hit.id).sort();
-	expect(await ids()).toEqual(["one", "two"]);
-	expect(await ids({ cwd: "/one" })).toEqual(["one"]);
-	expect(await ids({ sessionDir: dir })).toEqual(["/one in dir", "/two in dir"]);
-	expect(await ids({ cwd: "/two", sessionDir: dir })).toEqual(["/two in dir"]);
-	expect(await ids({ cwd: "/never/was" })).toEqual([]);
-	expect(await ids({ sessionDir: join(dir, "missing") })).toEqual([]);
 });
