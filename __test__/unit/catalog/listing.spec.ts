@@ -38,14 +38,6 @@ const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 const more = (id: string) => line(message(id, "c", user(`more ${id}`, { timestamp: Date.UTC(2026, 0, 1) })));
 
 describe("the list is pi's", () => {
-	test("after appends within a tick of the clock", () =>
-		after(async ({ dir }) => {
-			for (let n = 0; n < 6; n++) {
-				appendFileSync(join(dir, "0.jsonl"), more(`x${n}`));
-				expect(await listed()).toEqual(await listedByReference());
-			}
-		}));
-
 	test("after a rename, a copy, a link and a deletion", () =>
 		after(({ dir, other }) => {
 			renameSync(join(dir, "0.jsonl"), join(dir, "renamed.jsonl"));
@@ -77,18 +69,6 @@ describe("the list is pi's", () => {
 			appendFileSync(path, more("d"));
 			await listed();
 			writeFileSync(path, before + more("e") + more("f"));
-		}));
-
-	test("with a last line that grows without a newline", () =>
-		after(async ({ dir }) => {
-			const path = join(dir, "0.jsonl");
-			const whole = more("d");
-			for (const part of [whole.slice(0, 30), whole.slice(30, -1), "\n", more("e").slice(0, -1)]) {
-				appendFileSync(path, part);
-				expect(await listed()).toEqual(await listedByReference());
-				await tick();
-				expect(await listed()).toEqual(await listedByReference());
-			}
 		}));
 
 	test("when a file becomes a session, or none", () =>
