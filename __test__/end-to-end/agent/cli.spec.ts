@@ -173,7 +173,7 @@ describe.each(WAYS.slice(1))("pi on our session manager, $name", (way) => {
 			way,
 		));
 
-	it("keeps a prompt whose model fails, and tells the same of bad files", () =>
+	it("stores a failed prompt and refuses bad files", () =>
 		sameOnBoth(
 			{
 				steps: [{ status: 400, error: "no such luck" }, { text: "Now it works." }],
@@ -201,7 +201,7 @@ describe.each(WAYS.slice(1))("pi on our session manager, $name", (way) => {
 			way,
 		));
 
-	it("leaves no file without a conversation, and uses a session directory of one's own", () =>
+	it("needs a conversation for a file, and obeys --session-dir", () =>
 		sameOnBoth(
 			{
 				steps: [{ text: "Forgotten." }, { text: "Kept elsewhere." }, { text: "Found again." }],

@@ -8,7 +8,7 @@ import { sameOnBoth, WAYS } from "../../support/agent/runs.js";
 const extension = join(root, "scripts/demo/rewind-extension.mjs");
 
 describe.each(WAYS)("pi --mode rpc on our session manager, $name", (way) => {
-	it("answers what it is asked about the session, starts a new one and comes back", () =>
+	it("reads a session, starts another and switches back", () =>
 		sameOnBoth(
 			{
 				steps: [

@@ -30,7 +30,7 @@ describe("createAgentSession({ sessionManager })", () => {
 	);
 
 	it(
-		"previews and appends what an extension proposes at a turn's end",
+		"previews and appends an extension's proposal at a turn's end",
 		scenario("boundaries", (run) => {
 			const lines = run.lines(run.sessionFiles()[0]);
 			const edit = lines.find((line) => line.type === "context_edit");

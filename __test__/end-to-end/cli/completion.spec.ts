@@ -158,7 +158,7 @@ test("file names with spaces stay one word", async () => {
 });
 
 // Regression: a session whose id is a command in a shell ran when Tab was pressed.
-test("a session whose id is a command in a shell does not run when Tab is pressed", async () => {
+test("Tab runs no session id that is a shell command", async () => {
 	const at = shellWorld();
 	const commands = [
 		"x$(touch${IFS}PWNED-1)",
@@ -203,7 +203,7 @@ test("a session whose id is a command in a shell does not run when Tab is presse
 		expect(readdirSync(dir).filter((name) => name.startsWith("PWNED"))).toEqual([]);
 });
 
-test("the folders of move are directories, the sessions of delete sessions", async () => {
+test("move completes directories, delete completes sessions", async () => {
 	const at = world();
 	put(at, "0194-one", branched);
 	const offered = async (...words: string[]): Promise<string> =>

@@ -45,7 +45,7 @@ function family(at: World): { path: string; own: string[]; others: string[] } {
 }
 
 describe("deletes", () => {
-	test("a session with its backups, its subagents and its row of the catalog", async () => {
+	test("a session with backups, subagents and its catalog row", async () => {
 		const at = world();
 		const { path, own, others } = family(at);
 		const left = old(at, "left");
@@ -69,7 +69,7 @@ describe("deletes", () => {
 		expect(catalog().includes("what was said")).toBe(false);
 	});
 
-	test("to the trash, by the command that pi uses, all in one call", async () => {
+	test("all files in one call of pi's trash command", async () => {
 		const at = world();
 		const { own } = family(at);
 		const bin = join(at.cwd, "bin");
@@ -83,7 +83,7 @@ describe("deletes", () => {
 	});
 
 	// Regression: what `trash` left was removed for good, though the question was about the trash.
-	test("nothing for good if `trash` fails or takes only some files", async () => {
+	test("nothing permanently if `trash` leaves files", async () => {
 		const at = world();
 		const { path, own } = family(at);
 		const bin = join(at.cwd, "bin");
@@ -108,7 +108,7 @@ describe("deletes", () => {
 		expect(existsSync(path)).toBe(false);
 	});
 
-	test("those whose last message is old, whatever the files' times are; --all of every directory", async () => {
+	test("sessions by their last message, not by file times", async () => {
 		const at = world();
 		const days = (count: number): string => new Date(Date.now() - count * 86_400_000).toISOString();
 		const [ancient, young] = [old(at, "ancient", "long ago", days(100)), old(at, "young", "just now", days(80))];
@@ -124,7 +124,7 @@ describe("deletes", () => {
 	});
 
 	// Regression: nothing said that the file stays that a session's file leads to.
-	test("a symbolic link as pi does: the file that it leads to stays, and is named", async () => {
+	test("a link, and names its target, which stays", async () => {
 		const at = world();
 		const elsewhere = join(at.cwd, "elsewhere.jsonl");
 		writeFileSync(elsewhere, text([header({ id: "linked" }), said("linked", "2025-01-01T00:00:00.000Z")]));
@@ -142,7 +142,7 @@ describe("deletes", () => {
 	});
 
 	// Regression: a folder with this name counted as the command, so the deletion failed.
-	test("permanently if `trash` on the path is a folder or cannot be executed", async () => {
+	test("permanently if `trash` is a folder or not executable", async () => {
 		const at = world();
 		for (const make of [mkdirSync, (path: string) => writeFileSync(path, "")]) {
 			const { path } = family(at);
@@ -153,14 +153,14 @@ describe("deletes", () => {
 		}
 	});
 
-	test("a subagent's session with the session that it belongs to, if both are named", async () => {
+	test("a subagent's session once if its parent is named, too", async () => {
 		const at = world();
 		const { path } = family(at);
 		expect(await good(at, ["delete", "family", "child", "--yes"], { PATH: "" })).toMatch(/^deleted {2}.*$/m);
 		expect(existsSync(path)).toBe(false);
 	});
 
-	test("with exit code 1 and a line if the catalog may still contain the first message", async () => {
+	test("with exit code 1 if the catalog keeps its text", async () => {
 		const at = world();
 		const path = old(at, "s-1");
 		const { code, out } = await run(at, ["delete", "s-1", "--yes"], {
@@ -182,7 +182,7 @@ describe("deletes", () => {
 });
 
 describe("leaves alone", () => {
-	test("a session that was just written, or one of whose subagents was, without --force", async () => {
+	test("a session written within the last minute, without --force", async () => {
 		const at = world();
 		const fresh = put(at, "fresh", [said("now", "2025-01-01T00:00:00.000Z")]);
 		const { path } = family(at);
@@ -205,7 +205,7 @@ describe("leaves alone", () => {
 	});
 
 	// Regression: the preview said that the link's target stays, and then the only copy was deleted.
-	test("a link that was replaced by its target between the preview and the answer", async () => {
+	test("a link replaced by its target after the preview", async () => {
 		const at = world();
 		const link = old(at, "linked");
 		const target = join(at.cwd, "real.jsonl");
@@ -257,7 +257,7 @@ describe("leaves alone", () => {
 	});
 
 	// Regression: the minute of the last write counted only before the question, which may be read for minutes.
-	test("a session that changed between the preview and the answer, without --force", async () => {
+	test("a session changed after the preview, without --force", async () => {
 		const at = world();
 		const [used, grown, same] = ["used", "grown", "same"].map((id) => old(at, id)) as [string, string, string];
 		const { path: parent } = family(at);
@@ -289,7 +289,7 @@ describe("leaves alone", () => {
 		expect(existsSync(used)).toBe(false);
 	});
 
-	test("a file that was put into the session's folder after the preview", async () => {
+	test("a file added to the session's folder after the preview", async () => {
 		const at = world();
 		const { path } = family(at);
 		const notes = join(path.replace(".jsonl", ""), "notes.txt");
@@ -299,7 +299,7 @@ describe("leaves alone", () => {
 		expect([path, notes].map((file) => existsSync(file))).toEqual([false, true]);
 	});
 
-	test("a folder that is only named like the session, and what else is in it", async () => {
+	test("other files in a folder named like the session", async () => {
 		const at = world();
 		const path = join(at.cwd, "notes.jsonl");
 		writeFileSync(path, text([header({ id: "n" }), said("notes", "2025-01-01T00:00:00.000Z")]));
@@ -313,7 +313,7 @@ describe("leaves alone", () => {
 	});
 
 	// Regression: a subagent's session with a torn header stayed, and nothing named what stayed.
-	test("what is no session in a session's folder, which is named; damaged sessions go", async () => {
+	test("other programs' files in a session's folder, and names them", async () => {
 		const at = world();
 		const { path, own } = family(at);
 		const run0 = join(own[1] as string, "abc/run-0");
@@ -337,7 +337,7 @@ describe("leaves alone", () => {
 	});
 
 	// Regression: the lines about 300 files that stay drowned the question.
-	test("many files in a session's folder, which are counted and not named", async () => {
+	test("many files in a session's folder, and counts them", async () => {
 		const at = world();
 		const { own } = family(at);
 		const folder = own[1] as string;

@@ -89,7 +89,7 @@ describe("a file is whole or not there", () => {
 	const LIMIT = "trap '' XFSZ; ulimit -f 4;";
 
 	// Regression: a failing export --force left a cut file in place of the old one.
-	test("a failing export --force leaves the old file as it was", async () => {
+	test("a failing export --force leaves the old file unchanged", async () => {
 		const at = world();
 		const source = put(at, "s-1", [
 			...large,
@@ -130,7 +130,7 @@ describe("a file is whole or not there", () => {
 		}
 	});
 
-	test("--force replaces an existing file by a private one, and keeps a link to it", async () => {
+	test("--force writes a private file, also through a link", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		writeFileSync(join(at.cwd, "real.md"), "as it was\n", { mode: 0o644 });
@@ -164,7 +164,7 @@ describe("a file is whole or not there", () => {
 		});
 	});
 
-	test("a device or a pipe is written to as it is", async () => {
+	test("a device or pipe is written to directly", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		expect(await way(at, source, ["export -o", "/dev/stdout"], "", "| cat")).toMatchObject({
@@ -217,7 +217,7 @@ test("a redaction removes the draft of a killed export", async () => {
 
 describe("standard output that takes nothing", () => {
 	// Regression: a full disk was a stack trace.
-	test("a full disk behind it is an error in a line", async () => {
+	test("a full disk is an error of one line", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		for (const command of ["show", "tree", "stats", "list", "export", "show --json", "verify", "--help"]) {
@@ -232,7 +232,7 @@ describe("standard output that takes nothing", () => {
 		}
 	});
 
-	test("nor does one that is gone on both ends say anything", async () => {
+	test("nothing is printed if standard error is full, too", async () => {
 		const at = world();
 		const line = `'${process.execPath}' '${bin}' show nothing 2> /dev/full`;
 		expect(await runProgram("bash", ["-c", line], at)).toEqual({ code: 1, out: "", err: "" });

@@ -14,7 +14,7 @@ const inTerminal = async (at: World, args: string[], columns = 300): Promise<str
 	shown((await runInTerminal(at, args, { NO_COLOR: "1", PAGER: "cat" }, columns)).out);
 
 describe("the line that goes on with a session", () => {
-	test("names it by its id where pi looks for it, else by its file", async () => {
+	test("names an id where pi looks, else a file", async () => {
 		const at = world();
 		put(at, "0194aaaa-1111", branched);
 		const there = put(at, "0194bbbb-1111", say("elsewhere"), { cwd: "/it's other" });
@@ -44,7 +44,7 @@ describe("the line that goes on with a session", () => {
 		}
 	});
 
-	test("is left out where a name holds what a terminal must not get", async () => {
+	test("is missing if a name contains control characters", async () => {
 		const at = world();
 		const path = join(at.cwd, "red\u001b[31m.jsonl");
 		writeFileSync(path, readFileSync(put(at, "red\u001b[31m; reboot", say("hello"))));
@@ -60,7 +60,7 @@ describe("the line that goes on with a session", () => {
 });
 
 describe("a name", () => {
-	test("finds a session where it is the only one, whatever it looks like", async () => {
+	test("finds the only session that has it", async () => {
 		const at = world();
 		put(at, "s-1", named("The parser"), { cwd: "/other" });
 		put(at, "s-2", named("fix src/parser.ts"));
@@ -73,7 +73,7 @@ describe("a name", () => {
 		);
 	});
 
-	test("that several sessions have is an error that lists them; an id comes first", async () => {
+	test("of several sessions is an error; ids come first", async () => {
 		const at = world();
 		put(at, "s-1", named("twice"));
 		put(at, "s-2", named("twice"));
@@ -90,7 +90,7 @@ describe("a name", () => {
 });
 
 describe("rename", () => {
-	test("names a session, as pi's own /name does, and takes a name away", async () => {
+	test("sets and removes a name as pi's /name does", async () => {
 		const at = world();
 		const path = put(at, "s-1", say("hello"));
 		const before = linesOf(path);

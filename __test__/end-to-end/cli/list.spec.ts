@@ -13,7 +13,7 @@ const ids = (out: string): string[] =>
 		.filter((line) => /\bsaid \S+$/.test(line))
 		.map((line) => line.split(/ {2,}/)[0] ?? "");
 
-test("how many sessions of subagents belong to a session is shown where there are some", async () => {
+test("list counts the subagents' sessions of a session", async () => {
 	const at = world();
 	put(at, "s-alone", say("said alone"));
 	expect(await good(at, ["list"])).not.toContain("SUBAGENTS");
@@ -73,7 +73,7 @@ test("a subagent's session is found by its name", async () => {
 
 describe("ids", () => {
 	// Regression: the beginning of an id that was shown named sessions of other directories, too.
-	test("are told apart among all sessions, not among the rows shown alone", async () => {
+	test("are unique among all sessions, not only among rows", async () => {
 		const at = world();
 		put(at, "0194aaaa-1111-7000-8000-000000000001", say("said here"));
 		put(at, "0194aaaa-1111-7000-9000-000000000001", say("said there"), { cwd: "/other" });
@@ -102,7 +102,7 @@ describe("ids", () => {
 	});
 });
 
-test("the columns of a table of many rows begin where they do in the first", async () => {
+test("all rows of a long table have the same columns", async () => {
 	const at = world();
 	const count = 450;
 	for (let index = 0; index < count; index++)
@@ -116,7 +116,7 @@ test("the columns of a table of many rows begin where they do in the first", asy
 	expect(out[0]?.indexOf("NAME OR")).toBe(begins(out[1]));
 });
 
-test("on a terminal the titles of the columns are on every screen", async () => {
+test("a terminal shows the column titles on every screen", async () => {
 	const at = world();
 	for (let index = 0; index < 90; index++) put(at, `s-${index}`, say("word"));
 	const out = (await runInTerminal(at, ["list", "--no-pager"], { NO_COLOR: "1" })).out
@@ -129,7 +129,7 @@ test("on a terminal the titles of the columns are on every screen", async () => 
 
 describe("--dir", () => {
 	// Regression: it was an empty list.
-	test("is an error where there is no such directory, for every command that looks into it", async () => {
+	test("is an error of each reading command if missing", async () => {
 		const at = world();
 		put(at, "s-1", say("word"));
 		for (const args of [
@@ -151,14 +151,14 @@ describe("--dir", () => {
 		expect(await good(at, ["list"], { PI_CODING_AGENT_SESSION_DIR: "/nope" })).toContain("No sessions for");
 	});
 
-	test("may be one that is yet to be made for what writes there", async () => {
+	test("is created by a command that writes there", async () => {
 		const at = world();
 		const path = put(at, "s-1", say("word"));
 		await good(at, ["fork", path, "--dir", "./forked"]);
 		expect(readdirSync(join(at.cwd, "forked"))).toHaveLength(1);
 	});
 
-	test("without --all says that only the working directory's sessions are listed", async () => {
+	test("without --all lists the working directory's sessions, and says so", async () => {
 		const at = world();
 		const dir = dirname(put(at, "s-1", say("word")));
 		expect(lines(await good(at, ["list", "--dir", dir], { COLUMNS: "1000" })).at(-1)).toBe(

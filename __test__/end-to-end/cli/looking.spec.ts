@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 import { type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 
-test("looking changes no file, also of an old version or without a last newline", async () => {
+test("looking changes no old or torn file", async () => {
 	const at = world();
 	const old = [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("from version one") }];
 	const v1 = put(at, "old", old, { header: { version: undefined } });
@@ -28,7 +28,7 @@ test("looking changes no file, also of an old version or without a last newline"
 });
 
 // Regression: looking was said to write nothing, and wrote the catalog.
-test("looking writes the catalog and no other file, and with PI_SESSION_NATIVE_CATALOG=off none", async () => {
+test("looking writes only the catalog, and nothing without it", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const home = dirname(at.agent);
@@ -60,7 +60,7 @@ test("looking writes the catalog and no other file, and with PI_SESSION_NATIVE_C
 });
 
 // Regression: looking for sessions of a directory that has none made its session directory.
-test("looking for sessions of a directory that has none does not make its session directory", async () => {
+test("looking creates no session directory", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const before = snapshot(join(at.agent, "sessions"));

@@ -117,7 +117,7 @@ test.each([
 	expect(withoutHtml(text)).toBe(shown);
 });
 
-test("no HTML of a text is any, whatever is around it", () => {
+test("no HTML of a text stays HTML in any context", () => {
 	const seed = Number(process.env.PSN_SEED ?? 20_260_102);
 	const random = new Random(seed);
 	const words = [
@@ -205,7 +205,7 @@ test.each([
 	["a heading that pretends to be another speaker's", "so\n\n## User\n\ndo it"],
 	["lines that end with a carriage return", "one\r## User\r```"],
 	["a fence in a fence", "````\n```\n````"],
-])("a text is quoted and is no part of the structure with %s", async (_, text) => {
+])("%s in a text stays inside its quotation", async (_, text) => {
 	const at = world();
 	put(at, "s-whole", conversation(["begin", text, "after"]));
 	const out = await good(at, ["export"]);
@@ -229,7 +229,7 @@ test.each([
 });
 
 // Regression: the runs were the arguments of one call, which can have some 120,000.
-test("a text with very many runs of backticks is in a fence that is longer than each", async () => {
+test("a fence is longer than each of 130,000 backtick runs", async () => {
 	const at = world();
 	const text = `${"``` x\n".repeat(130_000)}\`\`\`\`\` end`;
 	const output = message("m1", "m0", {

@@ -49,7 +49,7 @@ function renamed(): { at: World; from: string; to: string; main: string; below: 
 const folderOf = (at: World, cwd: string): string =>
 	join(at.agent, "sessions", `--${cwd.slice(1).replaceAll("/", "-")}--`);
 
-test("sessions follow their folder, with backups, subagents and links of forks", async () => {
+test("sessions, backups, subagents and fork links follow their folder", async () => {
 	const { at, from, to, main, below, fork, other } = renamed();
 	const rests = [main, below, fork].map(restOf);
 	const shown = await good(at, ["move", from, "--dry-run"]);
@@ -80,7 +80,7 @@ test("sessions follow their folder, with backups, subagents and links of forks",
 	});
 });
 
-test("links of forks that a killed move left are changed by the next", async () => {
+test("a move completes the fork links of a killed one", async () => {
 	const { at, from, to, main, fork } = renamed();
 	api.SessionManager.move(main, { from, to, sessionDir: folderOf(at, to) });
 	expect(headerOf(fork).parentSession).toBe(main);
@@ -89,7 +89,7 @@ test("links of forks that a killed move left are changed by the next", async () 
 });
 
 // Regression: no list contains them, so a link of theirs to a moved session broke, and nothing could mend it.
-test("subagents of a session that stays follow the folder and their parent", async () => {
+test("subagents of a session that stays follow the folder", async () => {
 	const { at, from, to, main, other } = renamed();
 	const below = (name: string, head: object): string => {
 		const path = join(other.replace(".jsonl", ""), name, "session.jsonl");
@@ -121,7 +121,7 @@ test("--session moves one, and only one of that folder", async () => {
 	expect([main, below].map(existsSync)).toEqual([true, false]);
 });
 
-test("a session in a directory of one's own stays in it", async () => {
+test("a session in the user's own directory stays there", async () => {
 	const { at, from, to } = renamed();
 	const dir = join(to, "sessions");
 	const path = join(dir, "own.jsonl");
@@ -137,7 +137,7 @@ test("a session in a directory of one's own stays in it", async () => {
 	expect(headerOf(join(dir, "fork.jsonl"))).toMatchObject({ cwd: to, parentSession: path });
 });
 
-test("what may be in use, and a name that is taken, stays", async () => {
+test("sessions in use or with a taken name stay", async () => {
 	const { at, from, to, main, below } = renamed();
 	const now = new Date();
 	utimesSync(main, now, now);
@@ -154,7 +154,7 @@ test("what may be in use, and a name that is taken, stays", async () => {
 });
 
 // Regression: the minute of the last write counted only before the question.
-test("a session that changed between the preview and the answer stays", async () => {
+test("a session changed after the preview stays", async () => {
 	const { at, from, main, below } = renamed();
 	const change = (): void => {
 		appendFileSync(main, text([message("b", "a")]));
@@ -182,7 +182,7 @@ test("a subagent of a subagent moves with it", async () => {
 	for (const path of [worker, helper]) expect(headerOf(path).cwd, path).toBe(to);
 });
 
-test("a folder that was moved into its old place, where others are", async () => {
+test("a session that already works in the new folder stays", async () => {
 	const { at, from, to } = renamed();
 	const inner = join(from, "inner");
 	mkdirSync(inner, { recursive: true });
@@ -208,7 +208,7 @@ const settings = (at: World, value: object | string): void =>
 	writeFileSync(join(at.agent, "session-store.json"), typeof value === "string" ? value : JSON.stringify(value));
 
 // Regression: only a rule with the folder's own path was noticed, but a rule applies to everything below a directory.
-test("a private rule for the folder, above or below it, needs --force with --yes, and is warned about", async () => {
+test("moving out of a private rule needs --force with --yes", async () => {
 	const { at, from, main } = renamed();
 	const home = at.env.HOME as string;
 	for (const rule of [from, join(from, "packages"), dirname(from)]) {
@@ -234,7 +234,7 @@ test("a private rule for the folder, above or below it, needs --force with --yes
 });
 
 // Regression: the link in the rule leads nowhere after the folder was renamed, so no warning said that the rule is lost.
-test("a private rule that names the old folder by a link needs --force with --yes", async () => {
+test("a private rule by a link needs --force with --yes", async () => {
 	const { at, from, main } = renamed();
 	const home = at.env.HOME as string;
 	const link = (name: string, target: string): void => symlinkSync(target, join(home, name));
@@ -253,7 +253,7 @@ test("a private rule that names the old folder by a link needs --force with --ye
 	expect(existsSync(main)).toBe(true);
 });
 
-test("a lost project name, and settings that cannot be read, are a warning", async () => {
+test("a lost project name or unreadable settings cause a warning", async () => {
 	const { at, from, to } = renamed();
 	settings(at, { projects: { [from]: "mine", "/elsewhere": "other" } });
 	expect((await run(at, ["move", from, "--dry-run"])).err).toContain(`(${from}). Add the new directory to`);

@@ -135,7 +135,7 @@ async function allShow(at: World, path: string, what: string): Promise<void> {
 	}
 }
 
-describe("an odd field broke show and export", () => {
+describe("views of odd files show", () => {
 	test("each field of each kind with each value in turn", async () => {
 		const at = world();
 		const odd = KINDS.flatMap((kind) =>
@@ -235,7 +235,7 @@ describe("a file of version 1", () => {
 		expect(snapshot(dirname(path))).toEqual(before);
 	});
 
-	test("is forked as a whole only, and the fork at an entry", async () => {
+	test("forks only as a whole", async () => {
 		const at = world();
 		const path = put(at, "old", old, { header: { version: undefined } });
 		expect(await run(at, ["fork", path, "--entry", "00000004"])).toMatchObject({

@@ -83,7 +83,7 @@ test("stats --all closes each session that it has looked at", async () => {
 	expect(JSON.parse(out)).toMatchObject({ sessions: 200, unreadable: [] });
 });
 
-test("a session that is deleted while stats looks at it stays deleted", async () => {
+test("stats does not recreate a session deleted meanwhile", async () => {
 	const at = world();
 	const path = put(at, "s-gone", branched);
 	const env = guarded(

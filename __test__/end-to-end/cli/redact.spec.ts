@@ -28,33 +28,33 @@ const command = {
 	notReached: "files, backups and catalogs of other machines",
 };
 
-test("a text is removed from session, backup and copies, and the command names what it cannot reach", async () => {
+test("redact removes a text from session, backup and copies", async () => {
 	await redactsEverywhere(command);
 });
 
 // Regression: the exit code was 0, and the second run said that nothing of it was left.
-test("the exit code is 1 while the catalog may contain the text, also of a second run", async () => {
+test("redact fails while the catalog may contain the text", async () => {
 	await tellsOfTheCatalog(command);
 });
 
 // Regression: only those beside the redacted session went, and the command said that nothing was left; later, only those
 // beside any session, and a dry run did not name them.
-test("temporary files of killed processes go from every directory of sessions, also where no session is", async () => {
+test("redact removes killed processes' temporary files from all session directories", async () => {
 	await removesTemporaryFiles(command);
 });
 
 // Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.
-test("files that do not have the text are no failures, and one line counts them", async () => {
+test("files without the text are counted, and no failure", async () => {
 	await countsOtherFiles(command);
 });
 
 // Regression: they were counted as "without", because only copies of the redacted entries were looked for.
-test("files with the text in lines of their own are named, and are not changed", async () => {
+test("files with the text in own lines are only named", async () => {
 	await countsOtherLines(command);
 });
 
 // Regression: the command did not end, and the session was not redacted.
-testWith("links")("files of other programs that never end, or are very large, do not stop it", async () => {
+testWith("links")("redact ends beside endless or very large files", async () => {
 	await endsForEndlessFiles(command);
 });
 
@@ -64,12 +64,12 @@ test("a folder that cannot be read fails", async () => {
 });
 
 // Regression: it failed each time, with exit code 1.
-testWith("pipes")("a pipe with the name of a session file is no failure", async () => {
+testWith("pipes")("a pipe named like a session file is no failure", async () => {
 	await ignoresPipes(command);
 });
 
 // Regression: the command ended with "Maximum call stack size exceeded".
-test("folders of subagents may be as deep as a path can be", async () => {
+test("redact reads subagents' folders of any depth", async () => {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user(SECRET))]);
 	const folder = file.replace(/\.jsonl$/, "");
@@ -84,7 +84,7 @@ test("folders of subagents may be as deep as a path can be", async () => {
 });
 
 // Regression: they were not looked at, and nobody said so.
-test("a text is removed from subagents' sessions, and from copies in another session's subagents", async () => {
+test("redact removes a text from subagents' sessions and copies", async () => {
 	const at = world();
 	const below = (path: string, name: string, lines: object[]) => {
 		const folder = join(path.replace(/\.jsonl$/, ""), "abc", "run-0");
@@ -112,7 +112,7 @@ test("a text is removed from subagents' sessions, and from copies in another ses
 });
 
 // Regression: pi had deleted the file of the other session, so its folder was not looked in, and nothing was said to be left.
-test("a text leaves copies of its entries in sessions of subagents whose own session pi has deleted", async () => {
+test("redact reaches subagents whose parent session was deleted", async () => {
 	const at = world();
 	const secret = message("b", null, user(SECRET));
 	const deleted = put(at, FORK, [secret]);
@@ -138,7 +138,7 @@ test("a locked session's error says who has it", async () => {
 	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("1 line");
 });
 
-test("what stands where it cannot be replaced is said, and the exit code is 1", async () => {
+test("redact fails and counts lines that keep the text", async () => {
 	const at = world();
 	put(at, ID, [message("a", null, user(SECRET))]);
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "0194"]);

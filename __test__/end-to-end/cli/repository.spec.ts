@@ -41,7 +41,7 @@ const OWN = ["main", "main-below", "other", "other-below"];
 const idsOf = async (at: World, ...args: string[]): Promise<string[]> =>
 	(await goodJson(at, ["list", ...args])).map(({ id }: { id: string }) => id).sort();
 
-test("list, search and stats are of all worktrees and the folders in them", async () => {
+test("list, search and stats include all worktrees", async () => {
 	const { at, worktree } = repository();
 	for (const cwd of [at.cwd, worktree, join(at.cwd, "packages/a"), join(worktree, "docs")]) {
 		expect(await idsOf({ ...at, cwd }, "--repository")).toEqual(OWN);

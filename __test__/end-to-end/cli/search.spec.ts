@@ -17,7 +17,7 @@ const needles = (count: number): Json[] =>
 		message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`)),
 	);
 
-test("shows places by session, the words in them marked on a terminal", async () => {
+test("search shows places by session and marks the words", async () => {
 	const at = world();
 	put(at, "s-one", branched);
 	put(at, "s-two", [message("a", null, user("the parser again")), message("b", "a", assistant("nothing"))], {
@@ -81,7 +81,7 @@ test("no text of a session acts on the terminal", async () => {
 });
 
 // Regression: 50 hits were given where all were asked for; that there were more was not told.
-test("--limit all gives all hits, and without it a line says that there are more", async () => {
+test("a line says if there are more hits than --limit", async () => {
 	const at = world();
 	put(at, "s-many", needles(120));
 	expect(await goodHits(at, ["needle", "--limit", "all"])).toHaveLength(120);
@@ -109,7 +109,7 @@ test("--limit all gives all hits, and without it a line says that there are more
 });
 
 // Regression: the hits of one long session were all that was shown.
-test("of a session three places are shown, with how many more it has, and all of one session", async () => {
+test("each session shows three places and counts the others", async () => {
 	const at = world();
 	put(at, "s-short", [message("m900", null, user("a short needle"))]);
 	put(at, "s-long", needles(120));
@@ -128,7 +128,7 @@ test("of a session three places are shown, with how many more it has, and all of
 });
 
 // Regression: they were not searched, and nothing said so.
-test("sessions of subagents are shown below the session they belong to", async () => {
+test("subagents' sessions are shown below their session", async () => {
 	const at = world();
 	const main = put(at, "s-main", [message("a", null, user("Do it"))]);
 	put(at, "s-other", [message("a", null, user("needle"))]);
@@ -148,7 +148,7 @@ test("sessions of subagents are shown below the session they belong to", async (
 });
 
 // Regression: coloured output was shown as "[32m✓ [39m", and a word that a colour interrupts was not found.
-test("escape sequences are no part of what is searched and shown", async () => {
+test("search and output ignore escape sequences", async () => {
 	const at = world();
 	put(at, "s-one", [
 		message("a", null, user("\u001b[32m✓ \u001b[39mtests \u001b[33m33\u001b[39m\u001b[2mms\u001b[22m")),
@@ -158,7 +158,7 @@ test("escape sequences are no part of what is searched and shown", async () => {
 });
 
 // Regression: it ended as if something had been found, and did not say where it had looked.
-test("nothing found is exit code 1, and says what was searched and what was not", async () => {
+test("an empty result names the scopes, and exits with 1", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	put(at, "s-2", [message("a", null, user("else"))], { cwd: "/other" });
@@ -185,7 +185,7 @@ test("nothing found is exit code 1, and says what was searched and what was not"
 });
 
 // Regression: it named the sessions of the working directory, and not the subagents that were left out.
-test("nothing found in one session names it and the subagents that were not searched", async () => {
+test("an empty result names the session and its unsearched subagents", async () => {
 	const at = world();
 	const path = put(at, "s-main", [message("a", null, user("Do it"))]);
 	put(at, "s-other", [message("a", null, user("needle"))], { cwd: "/other" });
@@ -206,7 +206,7 @@ test("nothing found in one session names it and the subagents that were not sear
 });
 
 // Regression: all 50 hits were of the newest session.
-test("--json prints three hits of each session, and the number of all", async () => {
+test("--json prints three hits of each session and their number", async () => {
 	const at = world();
 	const many = Array.from({ length: 60 }, (_, n) =>
 		message(`e${n}`, n === 0 ? null : `e${n - 1}`, user(`needle ${n}`)),
@@ -226,7 +226,7 @@ test("--json prints three hits of each session, and the number of all", async ()
 });
 
 // Regression: with --session and --per-session nothing told of the hits that were left out.
-test("hits of one session that are left out are counted, with the options that show them", async () => {
+test("omitted hits are counted, with options that show them", async () => {
 	const at = world();
 	put(at, "s-many", needles(2500));
 	const told = async (...args: string[]): Promise<string[]> =>
@@ -258,7 +258,7 @@ test("--per-session 0 is refused", async () => {
 });
 
 // Regression: it was 1, as if nothing had been found.
-test("a search that fails is exit code 2, as of grep", async () => {
+test("a failed search exits with 2, as grep does", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const missing = join(at.cwd, "missing");
@@ -274,7 +274,7 @@ test("a search that fails is exit code 2, as of grep", async () => {
 	);
 });
 
-test("hits are printed as they are found, in a pipe as well", async () => {
+test("hits are printed at once, also into a pipe", async () => {
 	const at = world();
 	put(at, "s-one", needles(3));
 	// The command is ended before it gets what the search gives.
@@ -311,7 +311,7 @@ test.skipIf(process.platform === "win32")("SIGINT stops it", async () => {
 });
 
 // Regression: they had none.
-test("entries of version 1 have their number, by which they can be shown", async () => {
+test("hits in version 1 have ids that show accepts", async () => {
 	const at = world();
 	const old = (text: string, second: number): Json => ({
 		type: "message",

@@ -83,7 +83,7 @@ describe("sessionDir of pi's settings", () => {
 		expect(await found()).toBe("default");
 	});
 
-	test("a settings file that cannot be read is a warning, and told once", async () => {
+	test("an unreadable settings file causes one warning", async () => {
 		const at = world();
 		put(at, "s-1", branched);
 		settings(at.agent, "{ not JSON");
@@ -165,7 +165,7 @@ describe("fork", () => {
 	});
 
 	// Regression: --entry put the new session beside its source.
-	test("a fork with --entry goes into the session directory, as one of the whole does", async () => {
+	test("with --entry goes into the session directory, too", async () => {
 		const at = world();
 		const source = join(at.cwd, "apart.jsonl");
 		const kept = put(at, "s-apart", branched);

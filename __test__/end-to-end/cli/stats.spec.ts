@@ -54,7 +54,7 @@ describe("stats", () => {
 		message("g", "f", user("x".repeat(3000))),
 	];
 
-	test("adds up tokens and cost by model and day, those of branches that were left too", async () => {
+	test("adds up tokens and cost of all branches", async () => {
 		const at = world();
 		put(at, "s-stats", spent);
 		const told = await goodJson(at, ["stats"]);
@@ -99,7 +99,7 @@ describe("stats", () => {
 	});
 
 	// Regression: a year of sessions was a thousand lines by day, and the total was at the beginning alone.
-	test("a long time is divided by week or month, and the total stands at the end, too", async () => {
+	test("a long time has rows of weeks or months", async () => {
 		const at = world();
 		const calls = (days: number): Json[] =>
 			Array.from({ length: days }, (_, day) =>
@@ -127,7 +127,7 @@ describe("stats", () => {
 		expect(await good(at, ["stats", "s-645", "--by", "day"])).toContain("2024-01-02");
 	});
 
-	test("--all adds up every session and tells which it could not read", async () => {
+	test("--all adds up every session", async () => {
 		const at = world();
 		put(at, "s-1", spent);
 		put(
@@ -142,7 +142,7 @@ describe("stats", () => {
 	});
 
 	// Regression: --all counted a forked session of version 1 again.
-	test("--all counts a forked session of version 1 once, though its entries get new ids at each fork", async () => {
+	test("--all counts a forked version 1 session once", async () => {
 		const at = world();
 		const old = (text: string): Json => ({
 			type: "message",
@@ -175,7 +175,7 @@ describe("stats", () => {
 		});
 	});
 
-	test("--by, --since and --until: one table of the calls in these days", async () => {
+	test("--by, --since and --until select one table", async () => {
 		const at = world();
 		put(at, "s-1", spent);
 		put(
@@ -245,7 +245,7 @@ describe("stats", () => {
 	});
 
 	// Regression: a wrong day was told only where there was a session, and one limit after the other gave an empty table.
-	test("a wrong day is told without a session, too, and limits in the wrong order are refused", async () => {
+	test("a wrong day or order of days is refused", async () => {
 		const at = world();
 		const told = async (...args: string[]): Promise<string> => {
 			const { code, err } = await run(at, ["stats", ...args]);
@@ -269,7 +269,7 @@ describe("stats", () => {
 		});
 	});
 
-	test("--csv: rows for a spreadsheet, in which no text is a formula", async () => {
+	test("--csv prints rows without formulas", async () => {
 		const at = world();
 		put(at, "s-1", [...spent, entry("session_info", "n", "g", { name: '=1+"2"' })]);
 		const csv = await good(at, ["stats", "--all", "--csv"]);
@@ -310,7 +310,7 @@ describe("stats", () => {
 	});
 
 	// Regression: there was $Infinity.
-	test("the tables stay whole for the largest sums that there are, and for the smallest", async () => {
+	test("tables print the largest and smallest sums", async () => {
 		const of = (id: string, amount: number, day: number, model: string): Json =>
 			message(id, null, {
 				...assistant("x"),
@@ -425,7 +425,7 @@ describe("stats", () => {
 	});
 
 	// Regression: of calls that were not added it said that they were added without a model's name and without a time.
-	test("a call without usage is not among those that were added, whatever else it lacks", async () => {
+	test("a call without usage is not added", async () => {
 		const at = world();
 		const bare = { role: "assistant", content: [] };
 		put(at, "s-bare", [...spent, message("h", "g", bare), message("i", "h", bare, { timestamp: "never" })]);
@@ -437,7 +437,7 @@ describe("stats", () => {
 		expect(out).not.toContain("Of those added");
 	});
 
-	test("names are cut in the middle, and only where the terminal has no room", async () => {
+	test("long names are cut in the middle", async () => {
 		const at = world();
 		const dirs = ["one", "two"].map((name) => `/home/somebody/${"projects/".repeat(6)}${name}`);
 		const one = (n: number): Json =>
@@ -496,7 +496,7 @@ describe("stats", () => {
 	});
 
 	// Regression: the exit code was 1 for files that verify --all lists as no faults.
-	test("files that are no sessions are named apart, and only a damaged session is a fault", async () => {
+	test("other files are named, and only damaged sessions fail", async () => {
 		const at = world();
 		const dir = dirname(put(at, "s-1", spent));
 		writeFileSync(join(dir, "poem.jsonl"), "no session\n");

@@ -45,7 +45,7 @@ describe("the pager", () => {
 	});
 
 	// Regression: a terminal that can only show lines got a pager, and a bar.
-	test("is not started in a terminal that is dumb; no bar is drawn", async () => {
+	test("is not started in a dumb terminal", async () => {
 		const at = world();
 		put(at, "s-1", branched);
 		const { out } = await runInTerminal(at, ["list"], {
@@ -73,7 +73,7 @@ describe("the pager", () => {
 	});
 });
 
-test("a scan shows its progress in a terminal, and only there", async () => {
+test("a scan shows its progress only in a terminal", async () => {
 	const at = world();
 	for (let index = 0; index < 5; index++) put(at, `s-${index}`, branched);
 	expect((await runInTerminal(at, ["list", "--no-pager"])).out).toMatch(/Reading sessions .*5\/5/);
@@ -247,7 +247,7 @@ describe("what cannot be seen", () => {
 	});
 });
 
-test("a reader that leaves early is not a failure: pi-sessions … | head", async () => {
+test("a reader that ends early is no failure", async () => {
 	const at = world();
 	put(
 		at,
@@ -335,7 +335,7 @@ describe("what a session says never acts on the terminal", () => {
 });
 
 describe("use", () => {
-	test("--help of every command has examples that the command line accepts", async () => {
+	test("--help of every command has examples", async () => {
 		const at = world();
 		const { out } = await run(at, ["--help"]);
 		const names = [...out.matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)]

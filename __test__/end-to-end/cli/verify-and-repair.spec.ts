@@ -27,7 +27,7 @@ function damaged(at: ReturnType<typeof world>): string {
 }
 
 describe("verify", () => {
-	test("tells what is wrong, line by line, and exits with 1", async () => {
+	test("names each fault by its line and exits with 1", async () => {
 		const at = world();
 		const good = put(at, "s-good", branched);
 		const bad = damaged(at);
@@ -176,7 +176,7 @@ describe("the most damaged files", () => {
 });
 
 // Regression: entries of version 1 have no ids, so without its header line the file was called no session of pi.
-test("a session of version 1 without its header line is faulty, and stays as it is", async () => {
+test("a version 1 session without its header is faulty", async () => {
 	const at = world();
 	const path = put(at, "s-old", []);
 	const lines = [user("a question"), { role: "hookMessage", content: "x" }].map((message) =>
@@ -228,7 +228,7 @@ test("files of other programs are no damaged sessions", async () => {
 });
 
 // Regression: pi --continue went on with a session of last year that was repaired, or got a name.
-test("a repair, a migration and a new name keep the file's time", async () => {
+test("repairs, migrations and new names keep the file's time", async () => {
 	const at = world();
 	const lastYear = new Date(1_700_000_000_000);
 	const aged = (path: string): string => {
@@ -252,7 +252,7 @@ test("a repair, a migration and a new name keep the file's time", async () => {
 	expect([bad, named, old].map((path) => statSync(path).mtimeMs)).toEqual([1, 1, 1].map(() => lastYear.getTime()));
 });
 
-test("verify notes a tool call without a result, which is no damage", async () => {
+test("verify notes a tool call without a result", async () => {
 	const at = world();
 	const call = {
 		role: "assistant",
@@ -274,7 +274,7 @@ test("verify notes a tool call without a result, which is no damage", async () =
 });
 
 // Regression: verify a b nope dropped the reports of a and b.
-test("verify a b nope gives the reports of a and b", async () => {
+test("verify reports good sessions beside a missing one", async () => {
 	const at = world();
 	const good = put(at, "s-good", branched);
 	const bad = damaged(at);

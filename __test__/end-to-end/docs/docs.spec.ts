@@ -98,7 +98,7 @@ test("scripts, files and options in the text exist", () => {
 	expect(wrong).toEqual([]);
 });
 
-test("every example in the help of pi-sessions does what it should", async () => {
+test("every example in the help runs", async () => {
 	const help = async (...args: string[]): Promise<string> =>
 		(await run(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--help"])).stdout;
 	const names = [...(await help()).matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)]
@@ -165,7 +165,7 @@ describe("pages", () => {
 	});
 
 	// Regression: it left out fields that pi writes.
-	test("the file format's page names every field of pi's own types", () => {
+	test("the file format's page names every field of pi", () => {
 		const pi = (path: string): string => join(root, "scripts/reference/pi-packages", path);
 		const published: Record<string, RegExp> = {
 			[join(root, "scripts/reference/pi/dist/core/session-manager.d.ts")]:

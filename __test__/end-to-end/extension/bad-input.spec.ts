@@ -7,7 +7,7 @@ import { inRpc, inTerminal, put, said, stderrOf, withoutAddon, world } from "./p
 
 const closed = /^(?![\s\S]*Find {2}(?:this|all))/;
 
-test("a catalog that cannot be written costs time, and no session", async () => {
+test("an unwritable catalog hides no session", async () => {
 	const at = await world();
 	put(at, "0194-pie", [said("a", null, user("Quince pie"))]);
 	const terminal = await inTerminal(at, { env: { PI_SESSION_NATIVE_CATALOG: "/proc/none/catalog.sqlite" } });
@@ -74,7 +74,7 @@ test("fast typing and abandoned searches leave nothing behind", async () => {
 });
 
 // Regression: the hits of the query before stay until new ones come, and these keys acted on them.
-test("a word or a filter, and a key that goes to a hit, typed at once, go to a hit of what was typed, or nowhere", async () => {
+test("keys typed at once act on the new query's hits", async () => {
 	const at = await world([{ text: "Unused." }]);
 	for (let n = 0; n < 30; n++)
 		put(at, `0194-${n}`, [
@@ -131,7 +131,7 @@ test("without the addon /find and /costs say what is missing", async () => {
 	);
 });
 
-test("a session whose directory is gone is asked about by pi, as in /resume", async () => {
+test("pi asks about a session whose directory is gone", async () => {
 	const at = await world();
 	put(at, "0194-pie", [said("a", null, user("Quince pie"))], { cwd: "/nowhere/gone" });
 	const terminal = await inTerminal(at);

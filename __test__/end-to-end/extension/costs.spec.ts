@@ -55,7 +55,7 @@ function fill(at: World): string {
 const total = "2 sessions, 1 session of subagents; 3 model calls, $12.00";
 const titles = ["DAY", "WEEK OF", "MONTH", "MODEL", "PROJECT", "SESSION"];
 
-test("/costs --repository adds up this project, outside of a repository the working directory", async () => {
+test("/costs --repository adds up the worktrees of this project", async () => {
 	const at = await world();
 	fill(at);
 	const { stdout } = await print(at, "/costs --repository model");
@@ -141,7 +141,7 @@ const statsOf = (at: World, ...args: string[]): string => {
 };
 
 // Regression: /costs added what was read from the cache, and written to it, to INPUT.
-test("the sums of usage, stats and /costs are equal, with the same words, in every table", async () => {
+test("usage, stats and /costs show equal sums in every table", async () => {
 	const at = await world();
 	fill(at);
 	const { stdout, code } = await print(at, "/costs");
@@ -184,7 +184,7 @@ test("the sums of usage, stats and /costs are equal, with the same words, in eve
 	}
 });
 
-test("in print mode and RPC /costs is text; what it does not know is an error", async () => {
+test("in print mode and RPC /costs prints text", async () => {
 	const at = await world();
 	fill(at);
 	expect((await print(at, "/costs project")).stdout).not.toContain("MODEL");
@@ -207,7 +207,7 @@ test("in print mode and RPC /costs is text; what it does not know is an error", 
 	});
 });
 
-test("files that are no sessions are told, without a command that may not be there", async () => {
+test("/costs counts files that are no sessions", async () => {
 	const at = await world();
 	fill(at);
 	writeFileSync(join(at.here, "poem.jsonl"), "no session\n");
@@ -227,7 +227,7 @@ test("a session that costs nothing, and no session at all, are shown as such", a
 });
 
 // Regression: the number of rows was told nowhere, and at 40 columns numbers were cut.
-test("a small terminal shows which rows of how many, and whole numbers", async () => {
+test("a small terminal shows the rows' range and whole numbers", async () => {
 	const at = await world();
 	for (let n = 0; n < 28; n++)
 		put(at, `0194-${n}`, [

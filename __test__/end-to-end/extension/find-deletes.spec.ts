@@ -7,7 +7,7 @@ import { user } from "../../support/scratch.js";
 import { closed, fill } from "./find.js";
 import { inTerminal, put, said, world } from "./pi.js";
 
-test("ctrl+d deletes a session with its subagents' sessions, after a question", async () => {
+test("ctrl+d asks, and deletes a session with its subagents", async () => {
 	const at = await world();
 	const { here, fork } = fill(at);
 	const below = join(fork.replace(/\.jsonl$/, ""), "r1");
@@ -76,7 +76,7 @@ test("a session written during the question is not deleted", async () => {
 });
 
 // Regression: only the command said so.
-test("a deletion says if the catalog may still contain the first message", async () => {
+test("a deletion says if the catalog may keep its text", async () => {
 	const at = await world();
 	const { fork } = fill(at);
 	const terminal = await inTerminal(at, { env: { PI_SESSION_NATIVE_CATALOG: laterCatalog() } });

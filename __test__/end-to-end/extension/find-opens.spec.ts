@@ -6,7 +6,7 @@ import { assistant, jsonLines, root, user } from "../../support/scratch.js";
 import { closed, fill, find } from "./find.js";
 import { inTerminal, put, said, world } from "./pi.js";
 
-test("/find words begins with them; ctrl+o opens the session at its end, ctrl+g takes the text, escape leaves all as it was", async () => {
+test("ctrl+o opens the session, ctrl+g copies, escape changes nothing", async () => {
 	const at = await world();
 	fill(at);
 	const terminal = await inTerminal(at);
@@ -37,7 +37,7 @@ test("/find words begins with them; ctrl+o opens the session at its end, ctrl+g 
 });
 
 // Regression: the leaf was before the message, and the answer that one looked for was out of sight.
-test("enter on a user's message goes to the end of the answer to it, or to the message if there is none", async () => {
+test("enter on a question goes to its answer", async () => {
 	const at = await world([{ text: "First reply." }]);
 	const { here } = fill(at);
 	const terminal = await inTerminal(at);
@@ -143,7 +143,7 @@ test("a hit in a version 1 session works like others", async () => {
 });
 
 // Regression: one had to move the session's leaf to read what was around a hit.
-test("ctrl+l shows the place of a hit to read, and moves nothing", async () => {
+test("ctrl+l shows the place of a hit and moves nothing", async () => {
 	const at = await world();
 	const { here } = fill(at);
 	const before = readFileSync(here, "utf8");

@@ -119,7 +119,7 @@ test("ctrl+s shows at most 5,000 hits, and counts the others", async () => {
 });
 
 // Regression: they were not searched, and nothing said so.
-test("sessions of subagents are found below the session they belong to", async () => {
+test("/find shows subagents' sessions below their session", async () => {
 	const at = await world();
 	const main = put(at, "0194-main", [said("a", null, user("Bake something")), said("b", "a", assistant("Done."))]);
 	const below = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
@@ -155,28 +155,23 @@ test.each([
 	{ rows: 24, columns: 80, hits: 9 },
 	{ rows: 12, columns: 80, hits: 3 },
 	{ rows: 8, columns: 30, hits: 3 },
-])(
-	"at $columns columns and $rows lines there are $hits hits, below their session's title",
-	async ({ rows, columns, hits }) => {
-		const at = await world();
-		for (let n = 0; n < 6; n++)
-			put(at, `0194-${n}`, [
-				said("a", null, user(`About ${n}`)),
-				...Array.from({ length: 3 }, (_, m) =>
-					said(`e${m}`, "a", assistant(`quince ${n} ${m}\nsecond\nthird\nfourth`)),
-				),
-			]);
-		const terminal = await inTerminal(at);
-		terminal.resize(columns, rows);
-		await terminal.enter("/find quince");
-		const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
-		expect(screen.match(/^[› ].* quince \d \d/gm)).toHaveLength(hits);
-		for (let n = 0; n < 17; n++) terminal.press("Down");
-		// The title stays, however few lines there are, and no line is left empty.
-		await terminal.shows(/› .*quince 0 0/, /^About 0/m);
-		expect(terminal.screen()).not.toMatch(/\n\n/);
-	},
-);
+])("a terminal of $columns by $rows shows $hits hits", async ({ rows, columns, hits }) => {
+	const at = await world();
+	for (let n = 0; n < 6; n++)
+		put(at, `0194-${n}`, [
+			said("a", null, user(`About ${n}`)),
+			...Array.from({ length: 3 }, (_, m) => said(`e${m}`, "a", assistant(`quince ${n} ${m}\nsecond\nthird\nfourth`))),
+		]);
+	const terminal = await inTerminal(at);
+	terminal.resize(columns, rows);
+	await terminal.enter("/find quince");
+	const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
+	expect(screen.match(/^[› ].* quince \d \d/gm)).toHaveLength(hits);
+	for (let n = 0; n < 17; n++) terminal.press("Down");
+	// The title stays, however few lines there are, and no line is left empty.
+	await terminal.shows(/› .*quince 0 0/, /^About 0/m);
+	expect(terminal.screen()).not.toMatch(/\n\n/);
+});
 
 // Regression: only hits were marked, and a word that a colour interrupts was not found.
 test("found words are marked in hits and message despite colours", async () => {

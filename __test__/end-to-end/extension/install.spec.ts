@@ -23,7 +23,7 @@ function packages(at: World, ...args: string[]): string {
 
 const settings = (at: World): any => JSON.parse(readFileSync(join(at.home, "agent/settings.json"), "utf8"));
 
-test("pi install adds the package to an unchanged pi, pi remove takes it away", async () => {
+test("pi install adds the package, pi remove removes it", async () => {
 	const at = await world([{ text: "No command of pi." }]);
 	put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
 	packages(at, "install", root);
@@ -35,7 +35,7 @@ test("pi install adds the package to an unchanged pi, pi remove takes it away", 
 	expect((await print(at, "/find quince", { extension: false })).stdout).toBe("No command of pi.\n");
 });
 
-test("the packed package works with the package of its platform, and says what is missing without it", async () => {
+test("the packed package works with its platform's package", async () => {
 	const at = await world();
 	put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
 	const packed = execFileSync(process.execPath, [join(root, "scripts/pack.mjs"), at.root], { encoding: "utf8" });

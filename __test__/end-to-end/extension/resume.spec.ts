@@ -122,205 +122,190 @@ function observe(at: World): { notes(): string[]; args: string[] } {
 	return { notes: () => [...new Set(readFileSync(notes, "utf8").trim().split("\n"))], args: ["-e", observer] };
 }
 
-test.each(ways)(
-	"in pi $version with $how /resume shows line by line what pi's own shows, here and everywhere, and after /reload",
-	async ({ options }) => {
-		const at = await world();
-		fill(at);
-		const { notes, args } = observe(at);
-		const both = await Both.start(at, at, { ...options, args });
-		const resume = async (): Promise<void> => {
-			await both.do((terminal) => terminal.enter("/resume"));
-			await both.see(listed, "question 0", "question 10");
-			both.press("Tab");
-			await both.see(listed, "/other", "(1/12)");
-			await both.do((terminal) => terminal.type("pear3end"));
-			await both.see(listed, /› question 3 .*\/other/);
-			both.press("Escape");
-			await both.do((terminal) => terminal.shows(closed));
-		};
-		await resume();
-		// Only then was the addon loaded.
-		expect(catalogs(at)).not.toEqual([]);
-		await both.ours.enter("/reload");
-		await both.ours.shows(/Reloaded/);
-		await resume();
-		const isOurs = options.hooked !== false;
-		// pi's own screens would be the same.
-		expect(notes().slice(-2)).toEqual([`startup ${isOurs} true true`, `reload ${isOurs} true true`]);
-	},
-);
+test.each(ways)("with $how pi $version lists sessions as pi's own /resume", async ({ options }) => {
+	const at = await world();
+	fill(at);
+	const { notes, args } = observe(at);
+	const both = await Both.start(at, at, { ...options, args });
+	const resume = async (): Promise<void> => {
+		await both.do((terminal) => terminal.enter("/resume"));
+		await both.see(listed, "question 0", "question 10");
+		both.press("Tab");
+		await both.see(listed, "/other", "(1/12)");
+		await both.do((terminal) => terminal.type("pear3end"));
+		await both.see(listed, /› question 3 .*\/other/);
+		both.press("Escape");
+		await both.do((terminal) => terminal.shows(closed));
+	};
+	await resume();
+	// Only then was the addon loaded.
+	expect(catalogs(at)).not.toEqual([]);
+	await both.ours.enter("/reload");
+	await both.ours.shows(/Reloaded/);
+	await resume();
+	const isOurs = options.hooked !== false;
+	// pi's own screens would be the same.
+	expect(notes().slice(-2)).toEqual([`startup ${isOurs} true true`, `reload ${isOurs} true true`]);
+});
 
 // Regression: pi 1.6.0 selects the best match of a query, and this package then selected the row that had been selected
 // before.
-test.each(ways)(
-	"in pi $version with $how a query selects the row, and Enter opens the session, that pi's own does",
-	async ({ options }) => {
-		const at = await world();
-		for (let n = 0; n < 12; n++) {
-			const word = n % 3 === 1 ? `needle${n}` : n % 3 === 2 ? `n e e d l e ${n}` : "other";
-			put(at, `0194-${n}`, [
-				said("a", null, user(`question ${n}`), n + 1),
-				said("b", "a", assistant(`${"answer ".repeat(n)} ${word} needs an answer ${n}`), n + 1),
-			]);
+test.each(ways)("with $how pi $version selects the row that pi does", async ({ options }) => {
+	const at = await world();
+	for (let n = 0; n < 12; n++) {
+		const word = n % 3 === 1 ? `needle${n}` : n % 3 === 2 ? `n e e d l e ${n}` : "other";
+		put(at, `0194-${n}`, [
+			said("a", null, user(`question ${n}`), n + 1),
+			said("b", "a", assistant(`${"answer ".repeat(n)} ${word} needs an answer ${n}`), n + 1),
+		]);
+	}
+	const both = await Both.start(at, at, options);
+	/** Steps of keys: between the steps both lists must be the same, within one nothing is looked at. */
+	const cases: string[][][] = [
+		[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
+		[["Down", "Down", "Down"], ["n"], ["BSpace"], ["Enter"]],
+		[[..."needle4", "Enter"]],
+		[[..."need"], ["Down", "Down"], [..."l"], ["Enter"]],
+		[[..."need"], ["Down", "Down", ..."le"], ["Down"], ["Enter"]],
+		[[..."needle7"], erased("needle7"), ["Down"], ["Enter"]],
+		[[..."eedle", "Home", "n", "End", "1"], ["Left", "0", "Right"], ["BSpace", "BSpace"], ["Enter"]],
+		[[..."needle", "Left", "Left", "Right", "x"], ["BSpace"], ["Enter"]],
+	];
+	for (const steps of cases) {
+		await both.resume(12);
+		for (const [at, keys] of steps.entries()) {
+			both.press(...keys);
+			if (at < steps.length - 1) await both.see(listed);
 		}
-		const both = await Both.start(at, at, options);
-		/** Steps of keys: between the steps both lists must be the same, within one nothing is looked at. */
-		const cases: string[][][] = [
-			[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
-			[["Down", "Down", "Down"], ["n"], ["BSpace"], ["Enter"]],
-			[[..."needle4", "Enter"]],
-			[[..."need"], ["Down", "Down"], [..."l"], ["Enter"]],
-			[[..."need"], ["Down", "Down", ..."le"], ["Down"], ["Enter"]],
-			[[..."needle7"], erased("needle7"), ["Down"], ["Enter"]],
-			[[..."eedle", "Home", "n", "End", "1"], ["Left", "0", "Right"], ["BSpace", "BSpace"], ["Enter"]],
-			[[..."needle", "Left", "Left", "Right", "x"], ["BSpace"], ["Enter"]],
-		];
-		for (const steps of cases) {
-			await both.resume(12);
-			for (const [at, keys] of steps.entries()) {
-				both.press(...keys);
-				if (at < steps.length - 1) await both.see(listed);
-			}
-			await both.opened();
-		}
-	},
-);
+		await both.opened();
+	}
+});
 
-test.each(ways)(
-	"in pi $version with $how a query, a deletion and a name given while the list comes in pieces do what they do in pi's own",
-	async ({ version, options }) => {
-		const worlds = [await world(), await world()] as const;
-		const paths = worlds.map((at) =>
-			Array.from({ length: 150 }, (_, n) =>
-				put(at, `0194-${n}`, [
-					said("a", null, user(`question ${n}`), 150 - n),
-					said("b", "a", assistant(`${"many words ".repeat(8_000)} pear${n}end answer`), 150 - n),
-				]),
-			),
-		);
-		const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
-		const both = await Both.start(...worlds, options);
-		// The first row is the newest session in a part of the list, too.
-		await both.do((terminal) => terminal.enter("/resume"));
-		await both.do((terminal) => terminal.shows(listed, "› question 149"));
+test.each(ways)("with $how pi $version deletes and renames as pi does", async ({ version, options }) => {
+	const worlds = [await world(), await world()] as const;
+	const paths = worlds.map((at) =>
+		Array.from({ length: 150 }, (_, n) =>
+			put(at, `0194-${n}`, [
+				said("a", null, user(`question ${n}`), 150 - n),
+				said("b", "a", assistant(`${"many words ".repeat(8_000)} pear${n}end answer`), 150 - n),
+			]),
+		),
+	);
+	const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
+	const both = await Both.start(...worlds, options);
+	// The first row is the newest session in a part of the list, too.
+	await both.do((terminal) => terminal.enter("/resume"));
+	await both.do((terminal) => terminal.shows(listed, "› question 149"));
+	both.press("C-d");
+	await both.do((terminal) => terminal.shows("Delete session?"));
+	both.press("Enter");
+	await both.see(listed, "› question 148", "/149)");
+	const deleted = [149];
+	expect(gone()).toEqual([deleted, deleted]);
+	// After a deletion or a new name further down, the row of pi 1.5.2 alone depends on how fast it reads the list.
+	if (version === referenceVersion) {
+		both.press("Down", "Down", "Down");
+		await both.see(listed, "› question 145");
 		both.press("C-d");
 		await both.do((terminal) => terminal.shows("Delete session?"));
 		both.press("Enter");
-		await both.see(listed, "› question 148", "/149)");
-		const deleted = [149];
+		await both.see(listed, "/148)");
+		deleted.unshift(145);
 		expect(gone()).toEqual([deleted, deleted]);
-		// After a deletion or a new name further down, the row of pi 1.5.2 alone depends on how fast it reads the list.
-		if (version === referenceVersion) {
-			both.press("Down", "Down", "Down");
-			await both.see(listed, "› question 145");
-			both.press("C-d");
-			await both.do((terminal) => terminal.shows("Delete session?"));
-			both.press("Enter");
-			await both.see(listed, "/148)");
-			deleted.unshift(145);
-			expect(gone()).toEqual([deleted, deleted]);
-			both.press("Down", "Down");
-			await both.see(listed);
-			both.press("C-r");
-			await both.do((terminal) => terminal.shows("Rename Session"));
-			both.press(..."Damson", "Enter");
-			await both.see(listed, "Damson", "/148)");
-		}
-		both.press("Escape");
-		// A key that comes at once with Escape is one key with it: Alt and that key.
-		await both.do((terminal) => terminal.shows(closed));
-		await both.do((terminal) => terminal.enter("/resume"));
-		both.press(..."pear137end");
-		await both.see(listed, "› question 137 ");
+		both.press("Down", "Down");
+		await both.see(listed);
 		both.press("C-r");
 		await both.do((terminal) => terminal.shows("Rename Session"));
-		both.press(..."Quince", "Enter");
-		await both.see(listed, "› Quince ");
-		both.press("C-d", "Enter");
-		await both.see(listed, "pear137end", "No sessions in current folder", "◉ Current Folder");
-		deleted.unshift(137);
-		expect(gone()).toEqual([deleted, deleted]);
-		// Typed at once, whatever is read by then.
-		both.press(...erased("pear137end"), ..."pear138end", "Enter");
-		expect(await both.opened()).toContain("pear138end");
-	},
-);
+		both.press(..."Damson", "Enter");
+		await both.see(listed, "Damson", "/148)");
+	}
+	both.press("Escape");
+	// A key that comes at once with Escape is one key with it: Alt and that key.
+	await both.do((terminal) => terminal.shows(closed));
+	await both.do((terminal) => terminal.enter("/resume"));
+	both.press(..."pear137end");
+	await both.see(listed, "› question 137 ");
+	both.press("C-r");
+	await both.do((terminal) => terminal.shows("Rename Session"));
+	both.press(..."Quince", "Enter");
+	await both.see(listed, "› Quince ");
+	both.press("C-d", "Enter");
+	await both.see(listed, "pear137end", "No sessions in current folder", "◉ Current Folder");
+	deleted.unshift(137);
+	expect(gone()).toEqual([deleted, deleted]);
+	// Typed at once, whatever is read by then.
+	both.press(...erased("pear137end"), ..."pear138end", "Enter");
+	expect(await both.opened()).toContain("pear138end");
+});
 
-test.each(RELEASES)(
-	"in pi $version sessions that the extension opens, makes and forks are on this package's manager; the first is pi's own",
-	async ({ release }) => {
-		const at = await world([{ text: "An answer." }, { text: "An answer." }]);
-		const path = put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
-		const { notes, args } = observe(at);
-		await inRpc(
-			at,
-			async (client) => {
-				await client.send({ type: "switch_session", sessionPath: path });
-				await client.send({ type: "fork", entryId: "a" });
-				await client.send({ type: "new_session" });
-			},
-			{ release, args },
-		);
-		// RPC mode starts some sessions twice.
-		expect(notes()).toEqual([
-			"startup false true true",
-			"resume true true true",
-			"fork true true true",
-			"new true true true",
-		]);
-	},
-);
+test.each(RELEASES)("in pi $version all but the first session are ours", async ({ release }) => {
+	const at = await world([{ text: "An answer." }, { text: "An answer." }]);
+	const path = put(at, "0194-pie", [said("a", null, user("Quince pie")), said("b", "a", assistant("Yes"))]);
+	const { notes, args } = observe(at);
+	await inRpc(
+		at,
+		async (client) => {
+			await client.send({ type: "switch_session", sessionPath: path });
+			await client.send({ type: "fork", entryId: "a" });
+			await client.send({ type: "new_session" });
+		},
+		{ release, args },
+	);
+	// RPC mode starts some sessions twice.
+	expect(notes()).toEqual([
+		"startup false true true",
+		"resume true true true",
+		"fork true true true",
+		"new true true true",
+	]);
+});
 
-test.each(RELEASES)(
-	"in pi $version with the extension /import, /clone and /tree show and store what they do in pi's own",
-	async ({ release }) => {
-		const worlds = [await world([{ text: "An answer." }]), await world([{ text: "An answer." }])] as const;
-		for (const at of worlds) {
-			const entries = [1, 2].flatMap((n) => [
-				said(`u${n}`, n === 1 ? null : "a1", user(`question ${n}`)),
-				said(`a${n}`, `u${n}`, assistant(`answer ${n}`)),
-			]);
-			writeFileSync(join(at.work, "shared.jsonl"), text([header({ id: "0194-shared", cwd: at.work }), ...entries]));
-		}
-		const { notes, args } = observe(worlds[1]);
-		const both = await Both.start(...worlds, { release, args });
-		const see = (...wanted: (string | RegExp)[]) => both.do((terminal) => terminal.shows(...wanted));
-		await both.do((terminal) => terminal.enter("/import shared.jsonl"));
-		await see("Replace current session");
-		both.press("Enter");
-		await see("Session imported from: shared.jsonl", "answer 2");
-		await both.do((terminal) => terminal.enter("/clone"));
-		await see("Cloned to new session");
-		await both.do((terminal) => terminal.enter("/tree"));
-		await see("Session Tree", "› • assistant: answer 2");
-		both.press("Up");
-		await see("› • user: question 2");
-		both.press("Enter");
-		await see("No summary");
-		both.press("Enter");
-		await see("Navigated to selected point");
-		both.press("C-c");
-		await see(/^(?![\s\S]*question 2)/);
-		await both.do((terminal) => terminal.enter("Another question"));
-		await see("An answer.");
-		const [own, ours] = worlds.map((at) => {
-			const normal = new Normaliser(at.root);
-			const files = readdirSync(at.here).sort();
-			return files.map((name) => normal.text(readFileSync(join(at.here, name), "utf8")));
-		});
-		expect(ours).toHaveLength(2);
-		expect(ours).toEqual(own);
-		expect(notes().sort()).toEqual([
-			"fork false true false",
-			"fork true true true",
-			"resume false true false",
-			"resume true true true",
-			"startup false true false",
-			"startup false true true",
+test.each(RELEASES)("in pi $version /import, /clone and /tree store the same", async ({ release }) => {
+	const worlds = [await world([{ text: "An answer." }]), await world([{ text: "An answer." }])] as const;
+	for (const at of worlds) {
+		const entries = [1, 2].flatMap((n) => [
+			said(`u${n}`, n === 1 ? null : "a1", user(`question ${n}`)),
+			said(`a${n}`, `u${n}`, assistant(`answer ${n}`)),
 		]);
-	},
-);
+		writeFileSync(join(at.work, "shared.jsonl"), text([header({ id: "0194-shared", cwd: at.work }), ...entries]));
+	}
+	const { notes, args } = observe(worlds[1]);
+	const both = await Both.start(...worlds, { release, args });
+	const see = (...wanted: (string | RegExp)[]) => both.do((terminal) => terminal.shows(...wanted));
+	await both.do((terminal) => terminal.enter("/import shared.jsonl"));
+	await see("Replace current session");
+	both.press("Enter");
+	await see("Session imported from: shared.jsonl", "answer 2");
+	await both.do((terminal) => terminal.enter("/clone"));
+	await see("Cloned to new session");
+	await both.do((terminal) => terminal.enter("/tree"));
+	await see("Session Tree", "› • assistant: answer 2");
+	both.press("Up");
+	await see("› • user: question 2");
+	both.press("Enter");
+	await see("No summary");
+	both.press("Enter");
+	await see("Navigated to selected point");
+	both.press("C-c");
+	await see(/^(?![\s\S]*question 2)/);
+	await both.do((terminal) => terminal.enter("Another question"));
+	await see("An answer.");
+	const [own, ours] = worlds.map((at) => {
+		const normal = new Normaliser(at.root);
+		const files = readdirSync(at.here).sort();
+		return files.map((name) => normal.text(readFileSync(join(at.here, name), "utf8")));
+	});
+	expect(ours).toHaveLength(2);
+	expect(ours).toEqual(own);
+	expect(notes().sort()).toEqual([
+		"fork false true false",
+		"fork true true true",
+		"resume false true false",
+		"resume true true true",
+		"startup false true false",
+		"startup false true true",
+	]);
+});
 
 // Regression: other users could read the directories that pi created while both managers were compared.
 test("a session directory that is created with the extension is its user's alone", async () => {
@@ -335,50 +320,44 @@ test("a session directory that is created with the extension is its user's alone
 	expect(modeOf(join(at.sessions, "--other--"))).toBe(0o700);
 });
 
-test.each(RELEASES)(
-	"in pi $version `pi-native -r` shows, and opens, what pi's own `pi -r` does",
-	async ({ release }) => {
-		const at = await world();
-		fill(at);
-		const { notes, args } = observe(at);
-		const options = { release, args: ["-r", ...args], ready: listed };
-		const both = await Both.start(at, at, { ...options, hooked: "pi-native", extension: false });
-		await both.see(listed, "question 0", "question 10");
-		both.press("Tab");
-		await both.see(listed, "/other", "(1/12)");
-		both.press(..."pear3end");
-		await both.see(listed, /› question 3 .*\/other/);
-		both.press(...erased("pear3end"), "Tab");
-		await both.see(listed, "question 10");
-		both.press("Down", "Down", "Enter");
-		expect(await both.opened(/^(?![\s\S]*Resume Session)[\s\S]*Using loopback/)).toContain("answer 2");
-		// Both wrote a note: pi alone, and ours.
-		expect(notes().sort()).toEqual(["startup false true false", "startup true true true"]);
-	},
-);
+test.each(RELEASES)("in pi $version `pi-native -r` opens the same session", async ({ release }) => {
+	const at = await world();
+	fill(at);
+	const { notes, args } = observe(at);
+	const options = { release, args: ["-r", ...args], ready: listed };
+	const both = await Both.start(at, at, { ...options, hooked: "pi-native", extension: false });
+	await both.see(listed, "question 0", "question 10");
+	both.press("Tab");
+	await both.see(listed, "/other", "(1/12)");
+	both.press(..."pear3end");
+	await both.see(listed, /› question 3 .*\/other/);
+	both.press(...erased("pear3end"), "Tab");
+	await both.see(listed, "question 10");
+	both.press("Down", "Down", "Enter");
+	expect(await both.opened(/^(?![\s\S]*Resume Session)[\s\S]*Using loopback/)).toContain("answer 2");
+	// Both wrote a note: pi alone, and ours.
+	expect(notes().sort()).toEqual(["startup false true false", "startup true true true"]);
+});
 
 test.each([
 	{ how: "pi alone", extension: false as const },
 	{ how: "pi with the extension", extension: root },
-])(
-	"in $how a session that another process deletes while it is in the list is an empty one when it is chosen; the filter finds the others",
-	async ({ extension }) => {
-		const at = await world();
-		const paths = ["first", "second", "third"].map((word, n) =>
-			put(at, `0194-${n}`, [said("a", null, user(`question ${word}`), n + 1)]),
-		);
-		const terminal = await inTerminal(at, { extension });
-		await terminal.enter("/resume");
-		await terminal.shows(listed, /question first[\s\S]*question third/);
-		for (const path of paths.slice(0, 2)) rmSync(path);
-		await terminal.type("third");
-		await terminal.shows(listed, "› question third");
-		terminal.press(...erased("third"));
-		await terminal.shows("› question first", "question third");
-		terminal.press("Enter");
-		await terminal.shows(/^(?![\s\S]*Resume Session)(?![\s\S]*question)[\s\S]*Resumed session/, "scripted • medium");
-	},
-);
+])("$how opens a deleted session of the list as empty", async ({ extension }) => {
+	const at = await world();
+	const paths = ["first", "second", "third"].map((word, n) =>
+		put(at, `0194-${n}`, [said("a", null, user(`question ${word}`), n + 1)]),
+	);
+	const terminal = await inTerminal(at, { extension });
+	await terminal.enter("/resume");
+	await terminal.shows(listed, /question first[\s\S]*question third/);
+	for (const path of paths.slice(0, 2)) rmSync(path);
+	await terminal.type("third");
+	await terminal.shows(listed, "› question third");
+	terminal.press(...erased("third"));
+	await terminal.shows("› question first", "question third");
+	terminal.press("Enter");
+	await terminal.shows(/^(?![\s\S]*Resume Session)(?![\s\S]*question)[\s\S]*Resumed session/, "scripted • medium");
+});
 
 test("pi starts, and works, without the addon being loaded", async () => {
 	const at = await world([{ text: "An answer." }]);
@@ -398,13 +377,13 @@ test("the setting `sessions` leaves /resume to pi", async () => {
 	expect(catalogs(at)).toEqual([]);
 });
 
-test("a setting that is not known, or not true or false, is named", async () => {
+test("an unknown or wrong setting is named", async () => {
 	const at = await world([], { "pi-session-native": { resume: false, sessions: "no" } });
 	const terminal = await inTerminal(at);
 	await terminal.shows('unknown setting "resume"', '"sessions" must be true or false');
 });
 
-test("without its addon pi's own list answers, and a message says why", async () => {
+test("without the addon pi lists sessions and says why", async () => {
 	const at = await world();
 	fill(at);
 	const terminal = await inTerminal(at, { extension: withoutAddon(at) });

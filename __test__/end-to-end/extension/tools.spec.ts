@@ -7,7 +7,7 @@ const toolNames = (at: World): string[] =>
 	((at.server.requests[0]?.body.tools ?? []) as Json[]).map((tool) => (tool.function as Json).name as string);
 
 // Regression: the skill, which tells of the tools, was in every system prompt.
-test("without the setting the model has no tool of the extension, and no skill", async () => {
+test("without the setting the model has no tool or skill", async () => {
 	const at = await world([{ text: "Hello." }]);
 	expect((await print(at, "Hi")).stdout).toBe("Hello.\n");
 	expect(toolNames(at)).not.toContain("search_sessions");

@@ -54,7 +54,7 @@ test("what a release adds, changes and leaves out is named", () => {
 });
 
 // Regression: the compiler's lines named neither the role nor the block, but "SessionMessageEntry … 18 more".
-test("a new role, kind of entry, block or stop reason is named, and one that is gone", () => {
+test("new and missing roles, kinds, blocks and reasons are named", () => {
 	const { dirs, edit } = release();
 	edit(
 		"types/pi-ai/dist/types.d.ts",
@@ -175,7 +175,7 @@ test("differences are printed, and the exit status is 1", () => {
 });
 
 // Regression: `--only declaration` tried nothing, said that nothing differs, and ended with 0.
-test("a part that is not known is an error, and nothing is tried", () => {
+test("an unknown part is an error", () => {
 	for (const only of ["declaration", "", "agent,screen"]) {
 		const { status, tried, printed } = followed({}, { only, write: true, page: HEAD });
 		expect({ status, tried }).toEqual({ status: 2, tried: [] });
@@ -185,7 +185,7 @@ test("a part that is not known is an error, and nothing is tried", () => {
 });
 
 // Regression: `latest` and `v1.6.0` were compared and got rows of these names, and a second release was ignored.
-test("anything but one release is an error, and nothing is tried", () => {
+test("anything but one release is an error", () => {
 	for (const versions of [["nonsense"], ["latest"], ["v1.6.0"], ["1.6"], [""], ["1.6.0", "1.5.2"]]) {
 		const { status, tried, printed, page } = followed({}, { versions, write: true, page: HEAD });
 		expect({ status, tried, page }).toEqual({ status: 2, tried: [], page: HEAD });
@@ -197,7 +197,7 @@ test("anything but one release is an error, and nothing is tried", () => {
 });
 
 // Regression: a stack trace and the exit status of a difference.
-test("a release that cannot be installed is an error of one line", () => {
+test("a failed installation is an error of one line", () => {
 	const env = { ...process.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
 	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/follow.mjs"), "99.0.0"], {
 		encoding: "utf8",
@@ -209,7 +209,7 @@ test("a release that cannot be installed is an error of one line", () => {
 	expect(newest).toMatchObject({ status: 2, tried: [], printed: "pi (the newest) cannot be installed: offline" });
 });
 
-test("the row of a release is added in the order of versions, and keeps what was not tried", () => {
+test("a release's row is sorted and keeps untried results", () => {
 	const row = (version: string, ...cells: string[]): string => `| ${[version, ...cells].join(" | ")} |\n`;
 	const seven = ["same", "3", "4", "5", "6", "7", "day 0, commit 0"];
 	const others = [row("1.9.0", ...seven), row("1.11.0", ...seven)];

@@ -407,7 +407,7 @@ test("without its platform's package it names what is missing", async () => {
 	expect(hooked.stderr).toMatch(/^pi-session-native: .*no addon for \S+ was found\. /m);
 });
 
-describe("a clone that is packed for a program, as the README says", () => {
+describe("a clone packed for a program", () => {
 	let dir: string;
 	beforeAll(async () => {
 		const packed = join(scratch, "packed");
@@ -435,33 +435,30 @@ describe("a clone that is packed for a program, as the README says", () => {
 	});
 
 	// Regression: with a link in node_modules everything of `pi-session-native/pi` was `any`.
-	test.each(["pi-session-native", "pi-session-native/pi"])(
-		"%s is typed: a method that is not there is an error",
-		(entry) => {
-			const program = (call: string) =>
-				`import { SessionManager } from "${entry}";\nconst manager = SessionManager.inMemory();\n${call};\nexport {};\n`;
-			const check = (call: string): string => {
-				writeFileSync(join(dir, "program.mts"), program(call));
-				const tsc = join(root, "node_modules/typescript-native/bin/tsc");
-				const flags = [
-					"--noEmit",
-					"--strict",
-					"--skipLibCheck",
-					"--exactOptionalPropertyTypes",
-					"--target",
-					"es2022",
-					"--module",
-					"nodenext",
-					"--types",
-					"node",
-				];
-				return spawnSync(process.execPath, [tsc, ...flags, "program.mts"], { cwd: dir, encoding: "utf8" }).stdout;
-			};
-			expect(check("manager.onAppend(() => {})")).toBe("");
-			expect(check("manager.thisDoesNotExist(1)")).toMatch(
-				/program\.mts.*error TS2339: Property 'thisDoesNotExist' does not exist on type/,
-			);
-			expect(check("manager.appendMessage(1)")).toContain("error TS");
-		},
-	);
+	test.each(["pi-session-native", "pi-session-native/pi"])("%s rejects an unknown method by its types", (entry) => {
+		const program = (call: string) =>
+			`import { SessionManager } from "${entry}";\nconst manager = SessionManager.inMemory();\n${call};\nexport {};\n`;
+		const check = (call: string): string => {
+			writeFileSync(join(dir, "program.mts"), program(call));
+			const tsc = join(root, "node_modules/typescript-native/bin/tsc");
+			const flags = [
+				"--noEmit",
+				"--strict",
+				"--skipLibCheck",
+				"--exactOptionalPropertyTypes",
+				"--target",
+				"es2022",
+				"--module",
+				"nodenext",
+				"--types",
+				"node",
+			];
+			return spawnSync(process.execPath, [tsc, ...flags, "program.mts"], { cwd: dir, encoding: "utf8" }).stdout;
+		};
+		expect(check("manager.onAppend(() => {})")).toBe("");
+		expect(check("manager.thisDoesNotExist(1)")).toMatch(
+			/program\.mts.*error TS2339: Property 'thisDoesNotExist' does not exist on type/,
+		);
+		expect(check("manager.appendMessage(1)")).toContain("error TS");
+	});
 });

@@ -103,7 +103,7 @@ describe("the packages of a release", () => {
 	});
 });
 
-test("a version before a release has a dist-tag of its own", () => {
+test("a prerelease has a dist-tag of its own", () => {
 	const tags = ["1.2.3", "1.2.3+build.5", "1.2.3-beta.1", "0.1.0-RC.2", "1.2.3-0", "1.2.3-latest.1", "1.2.3-alpha+5"];
 	expect(tags.map(distTag)).toEqual(["latest", "latest", "beta", "rc", "next", "next", "alpha"]);
 });

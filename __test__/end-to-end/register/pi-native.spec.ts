@@ -34,7 +34,7 @@ function linked(cwd: string): string {
 }
 
 // Regression: in a directory that was deleted pi-native showed a stack.
-it("in a directory that was deleted pi-native says so in a line", () => {
+it("in a deleted directory pi-native prints one line", () => {
 	const cwd = scratch();
 	fakePi(moduleDir(join(cwd, "lib")));
 	const gone = join(cwd, "gone");
@@ -56,7 +56,7 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, bare(cwd), linked(cwd)))).toBe(dir);
 	});
 
-	it("the pi beside it in a project that has this package installed, by the path that npx makes", () => {
+	it("the project's pi by the path of npx", () => {
 		const cwd = scratch();
 		const command = linked(cwd);
 		const dir = fakePi(moduleDir(cwd));
@@ -82,7 +82,7 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, bare(join(cwd, "prefix/bin"))))).toBe(dir);
 	});
 
-	it("the pi that a launcher script on the path leads to", () => {
+	it("the pi that a launcher script starts", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(join(cwd, "global/5")));
 		const script = `#!/bin/sh\nbasedir=$(dirname "$0")\nexec node "$basedir/../global/5/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" "$@"\n`;
@@ -90,7 +90,7 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, bare(join(cwd, "bin"))))).toBe(dir);
 	});
 
-	it("a pi once, where the hook is installed for every Node as well", () => {
+	it("a pi once if NODE_OPTIONS contains the hook, too", () => {
 		const cwd = scratch();
 		const dir = fakePi(join(cwd, "checkout"));
 		const env = { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir, NODE_OPTIONS: `--import=${register}` };
@@ -103,7 +103,7 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir }))).toBe(dir);
 	});
 
-	it("a single binary, where that is the only pi, and says so", () => {
+	it("a single binary if there is no other pi", () => {
 		const cwd = scratch();
 		mkdirSync(join(cwd, "bin"));
 		cpSync("/bin/echo", join(cwd, "bin/pi"));
@@ -115,7 +115,7 @@ describe("pi-native starts", () => {
 	});
 
 	// Regression: without process.execve (Node 20, Windows) pi-native ended with 1 and did not start pi.
-	it("a single binary, on a Node that cannot replace a process, and ends as it does", () => {
+	it("a single binary, and exits as it does, without execve", () => {
 		const cwd = scratch();
 		mkdirSync(join(cwd, "bin"));
 		cpSync("/bin/sh", join(cwd, "bin/pi"));
@@ -177,7 +177,7 @@ describe("pi-native starts nothing", () => {
 		);
 	});
 
-	it("that came with the working directory, though npx, npm run or a relative entry put it on the path", () => {
+	it("from the project, though npx or the path names it", () => {
 		const outer = scratch();
 		const cwd = join(outer, "clone/packages/app");
 		const evil = 'console.log("a stranger\'s code runs");\n';
@@ -198,7 +198,7 @@ describe("pi-native starts nothing", () => {
 		for (const path of paths) refused(run(cwd, { PATH: path.join(":") }), "no pi is installed");
 	});
 
-	it("that came with the working directory, though a command elsewhere leads there", () => {
+	it("from the project, though a command elsewhere leads there", () => {
 		const outer = scratch();
 		const cwd = join(outer, "clone/packages/app");
 		const evil = 'console.log("a stranger\'s code runs");\n';
@@ -222,7 +222,7 @@ describe("pi-native starts nothing", () => {
 	});
 
 	// Regression: only a package was looked up behind its link, so a stranger's binary was started.
-	it("that is a single binary in the working directory, though a link elsewhere leads there", () => {
+	it("that is the project's binary, though a link leads there", () => {
 		const outer = scratch();
 		const [cwd, bin, home] = ["clone", "bin", "user"].map((name) => join(outer, name)) as [string, string, string];
 		for (const path of [cwd, bin, home]) mkdirSync(path);
@@ -231,7 +231,7 @@ describe("pi-native starts nothing", () => {
 		refused(run(cwd, { ...bare(bin), HOME: home }), "no pi is installed");
 	});
 
-	it("that lies in the working directory under the name of a variable of the user's own launcher", () => {
+	it("from a folder named like a variable of a launcher", () => {
 		const cwd = scratch();
 		const evil = 'console.log("a stranger\'s code runs");\n';
 		fakePi(moduleDir(join(cwd, "$HOME/.x")), {
@@ -247,7 +247,7 @@ describe("pi-native starts nothing", () => {
 	});
 
 	// Regression: a stranger's pi was started.
-	it("that is in the project's own folder, though an absolute entry of the path names it", () => {
+	it("from the project, though an absolute path names it", () => {
 		const outer = scratch();
 		const home = join(outer, "user");
 		const cwd = join(outer, "clone/packages/app");
@@ -266,7 +266,7 @@ describe("pi-native starts nothing", () => {
 	});
 
 	// Regression: a link to this package made everything beside it the user's own.
-	it("that lies beside a link to this package in the working directory", () => {
+	it("beside a link to this package in the project", () => {
 		const cwd = scratch();
 		linked(cwd);
 		const dir = fakePi(moduleDir(cwd));
@@ -275,7 +275,7 @@ describe("pi-native starts nothing", () => {
 	});
 
 	// Regression: a project without a repository was only its folder in which pi-native was started.
-	it("that is in a project that only a file of direnv, mise, asdf, Nix or Python marks", () => {
+	it("from a project that only a tool's file marks", () => {
 		const tools = [".direnv", ".envrc", ".mise.toml", ".tool-versions", "flake.nix", "mise.toml", "shell.nix"];
 		const python = [".venv", "Pipfile", "pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "venv"];
 		for (const mark of [...tools, ...python]) {
@@ -290,7 +290,7 @@ describe("pi-native starts nothing", () => {
 		}
 	});
 
-	it("if what is set is not there, or is no package, or has no command", () => {
+	it("if the set folder has no package or command", () => {
 		const cwd = scratch();
 		const set = (folder: string) => run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: folder });
 		refused(set(join(cwd, "missing")), "a folder that does not exist");

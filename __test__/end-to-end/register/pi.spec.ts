@@ -72,7 +72,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 	const { version, dir } = one;
 	const cli = join(dir, "dist/bundle/cli.js");
 
-	it("runs on our manager, started by its path, by a link to it and by pi-native", async () => {
+	it("runs on our manager by path, link and pi-native", async () => {
 		const link = join(scratch(), "pi");
 		symlinkSync(cli, link);
 		const hook = pathToFileURL(register).href;
@@ -94,7 +94,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 	});
 
 	// Regression: other users could read the directories that pi created while both managers were compared.
-	it("stores its first session where only its user can read it", async () => {
+	it("stores its first session for its user alone", async () => {
 		const cwd = scratch();
 		const agent = join(cwd, "home/.pi/agent");
 		const env = { ...pi.isolatedEnv(join(cwd, "home")), PI_CODING_AGENT_DIR: agent, PI_SESSION_NATIVE_PACKAGE: dir };
@@ -107,7 +107,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 	});
 
 	// Regression: a line said that this pi does not store its sessions there, and pi ended with ENAMETOOLONG.
-	it("stores the sessions of a working directory with a name that is too long for pi", async () => {
+	it("stores sessions of a too long working directory", async () => {
 		const root = scratch();
 		const cwd = join(root, ..."abcde".split("").map((letter) => letter.repeat(60)));
 		mkdirSync(cwd, { recursive: true });
@@ -135,7 +135,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		expect(outcome).toEqual({ code: 0, stdout: "true true\ntrue true\n", stderr: "" });
 	});
 
-	it("starts with the code that V8 compiled for pi's own command", async () => {
+	it("starts with the compiled code of pi's command", async () => {
 		const cwd = scratch();
 		for (const name of ["home", "tmp"]) mkdirSync(join(cwd, name));
 		const env = {
@@ -160,7 +160,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		for (const command of [["--import", register, cli], [piNative]]) expect(await compiledAnew(command)).toEqual([]);
 	});
 
-	it("runs on our manager as a renamed build, which keeps its sessions under its own name", async () => {
+	it("runs on our manager as a renamed build", async () => {
 		const cwd = scratch();
 		const home = join(cwd, "home");
 		// The published package under another name, among the same dependencies.

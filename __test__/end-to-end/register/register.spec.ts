@@ -63,7 +63,7 @@ describe("a pi that is started", () => {
 		expect(start({}, BUNDLE, [], { PI_SESSION_NATIVE_VERBOSE: "0" }).outcome.stderr).toBe("");
 	});
 
-	it("may have its older name, and be started by a link", () => {
+	it("has its older name, or is started by a link", () => {
 		ours(start({ name: "@mariozechner/pi-coding-agent" }).outcome);
 		const cwd = scratch();
 		symlinkSync(join(fakePi(moduleDir(cwd)), BUNDLE), join(cwd, "pi"));
@@ -81,7 +81,7 @@ describe("a pi that is started", () => {
 	];
 	it.each(differences)("runs on its own manager where it %s", (_, fake, why) => theirs(start(fake).outcome, why));
 
-	it("runs on its own manager where our addon does not load", () => {
+	it("runs on its own manager without our addon", () => {
 		const cwd = scratch();
 		const copy = copyOf(join(cwd, "copy"));
 		const dir = fakePi(moduleDir(cwd));
@@ -96,7 +96,7 @@ describe("a pi that is started", () => {
 		theirs(outcome, "because it was started from its source");
 	});
 
-	it.runIf(process.platform !== "win32")("is started in our place where it is a single binary, by a link too", () => {
+	it.runIf(process.platform !== "win32")("replaces our process if it is a single binary", () => {
 		const cwd = scratch();
 		const binary = join(cwd, "pi-linux-x64");
 		cpSync("/bin/echo", binary);
@@ -109,7 +109,7 @@ describe("a pi that is started", () => {
 	});
 
 	// Regression: it ran on when the process that waited for it was killed.
-	it("is not started as a single binary, on a Node that cannot replace a process", () => {
+	it("is not started as a single binary without execve", () => {
 		const cwd = scratch();
 		const binary = join(cwd, "pi");
 		cpSync("/bin/echo", binary);
@@ -145,7 +145,7 @@ describe("a program that has nothing to do with pi", () => {
 	});
 
 	// Regression: the process was ended.
-	it("goes on with an argument that names a program: `-e code /bin/ls`", () => {
+	it("keeps an argument that names a program: `-e code /bin/ls`", () => {
 		const cwd = scratch();
 		const binary = write(join(cwd, "pi"), "\x7fELF\0and so on", 0o755);
 		for (const argument of [process.execPath, binary]) {
@@ -163,7 +163,7 @@ describe("a program that has nothing to do with pi", () => {
 	});
 
 	// Regression: any program was called a single binary of pi.
-	it("is called a single binary of pi only under pi's name", () => {
+	it("is called a single binary only under pi's name", () => {
 		const cwd = scratch();
 		const binary = write(join(cwd, "ls"), "\x7fELF\0and so on", 0o755);
 		const { stderr } = node(["--import", register, binary], { cwd });
@@ -217,7 +217,7 @@ describe("a renamed build", () => {
 			for (const manager of [pi.inMemory(), tau.inMemory()]) console.log(manager.getEntryCount(), manager instanceof pi, manager instanceof tau);`,
 		);
 
-	it("keeps its own manager beside a pi that keeps its sessions elsewhere", () => {
+	it("keeps its own manager beside a pi with another directory", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(cwd));
 		fakePi(moduleDir(cwd, "@acme/tau"), tau);
@@ -229,7 +229,7 @@ describe("a renamed build", () => {
 		expect(dir).toContain(cwd);
 	});
 
-	it("shares our manager with a pi that keeps its sessions in the same place", () => {
+	it("shares our manager with a pi of the same directory", () => {
 		const cwd = scratch();
 		fakePi(moduleDir(cwd));
 		fakePi(moduleDir(cwd, "@acme/tau"), { name: "@acme/tau" });
@@ -254,7 +254,7 @@ describe("a script that uses the SDK", () => {
 		expect(sdk(`import { SessionManager } from "${name}";\n${SHOW}`, { name })).toEqual(replaced);
 	});
 
-	it("gets it from the bundle, and by running an entry of pi's", () => {
+	it("gets it from the bundle and from pi's entry", () => {
 		expect(
 			sdk(
 				`import { SessionManager } from "./node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js";\n${SHOW}`,
@@ -264,7 +264,7 @@ describe("a script that uses the SDK", () => {
 	});
 
 	// Regression: a line said that pi runs on its own manager, and it ran on ours.
-	it.each(["dist/", "dist/bundle/"])("gets it where it imports the index and a program of %s together", (folder) => {
+	it.each(["dist/", "dist/bundle/"])("gets it from index and program of %s together", (folder) => {
 		const [index, cli] = ["index", "cli"].map(
 			(name) => `"./node_modules/@earendil-works/pi-coding-agent/${folder}${name}.js"`,
 		);
@@ -306,7 +306,7 @@ describe("a script that uses the SDK", () => {
 		}
 	});
 
-	it("gets it in its worker threads, those made of text by --require alone", () => {
+	it("gets it in its worker threads", () => {
 		const work = `import("@earendil-works/pi-coding-agent").then(({ SessionManager }) => { ${SHOW} });`;
 		const file = `import { writeFileSync } from "node:fs";\nimport { Worker } from "node:worker_threads";\nwriteFileSync("work.mjs", ${JSON.stringify(work)});\nnew Worker("./work.mjs");`;
 		expect(sdk(file)).toEqual(replaced);
@@ -314,7 +314,7 @@ describe("a script that uses the SDK", () => {
 		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
 	});
 
-	it("gets pi's own, and a line, where the class is not as expected", () => {
+	it("gets pi's own, and a line, for an unexpected class", () => {
 		const outcome = sdk(`import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`, {
 			manager: (text) => text.replace("static open", "static teleport() {} static open"),
 		});
@@ -324,7 +324,7 @@ describe("a script that uses the SDK", () => {
 		);
 	});
 
-	it("gets pi's own, and a line, on a Node without module hooks", () => {
+	it("gets pi's own, and a line, without module hooks", () => {
 		const cwd = scratch();
 		fakePi(moduleDir(cwd));
 		const without = write(

@@ -169,21 +169,18 @@ it.each([
 	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
 	{ version: pi.earlierVersion, dir: pi.earlierPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
 	{ version: pi.referenceVersion, dir: pi.referencePackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
-])(
-	"pi $version $how shows the same screens and leaves the same sessions on our session manager as on its own",
-	async (one) => {
-		const cli = join(one.dir, one.entry);
-		const settings = { PI_SESSION_NATIVE_PACKAGE: one.dir, PI_SESSION_NATIVE_VERBOSE: "1" };
-		const command = one.how === "unbundled" ? ["--import", register, cli] : [piNative];
-		const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, command, settings)] as const;
-		await talk(new Both(visits));
-		expect(await Promise.all(visits.map(({ terminal }) => terminal.exit()))).toEqual([0, 0]);
-		const [own, ours] = visits.map((visit) => visit.left());
-		expect(own?.stderr).toBe("");
-		expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of .* is replaced\n$/);
-		expect(ours?.stderr).toContain(`${one.version} (${one.dir})`);
-		expect(ours?.sessions).toEqual(own?.sessions);
-		expect(ours?.requests).toEqual(own?.requests);
-		expect(own?.sessions).toHaveLength(2);
-	},
-);
+])("pi $version $how shows the same screens on both managers", async (one) => {
+	const cli = join(one.dir, one.entry);
+	const settings = { PI_SESSION_NATIVE_PACKAGE: one.dir, PI_SESSION_NATIVE_VERBOSE: "1" };
+	const command = one.how === "unbundled" ? ["--import", register, cli] : [piNative];
+	const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, command, settings)] as const;
+	await talk(new Both(visits));
+	expect(await Promise.all(visits.map(({ terminal }) => terminal.exit()))).toEqual([0, 0]);
+	const [own, ours] = visits.map((visit) => visit.left());
+	expect(own?.stderr).toBe("");
+	expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of .* is replaced\n$/);
+	expect(ours?.stderr).toContain(`${one.version} (${one.dir})`);
+	expect(ours?.sessions).toEqual(own?.sessions);
+	expect(ours?.requests).toEqual(own?.requests);
+	expect(own?.sessions).toHaveLength(2);
+});

@@ -7,7 +7,7 @@ const result = (id: string, parent: string | null, nestedCalls: unknown, text = 
 	message(id, parent, { role: "toolResult", toolName: "script", content: [{ type: "text", text }], nestedCalls });
 
 // Regression: they were left out, and one that failed without an error was shown like one that succeeded.
-test("a tool's calls of other tools are shown before its output", async () => {
+test("a tool's nested calls are shown before its output", async () => {
 	const at = world();
 	const calls = [
 		{ id: "1", name: "read", arguments: { path: "pear" }, status: "ok", durationMs: 3 },
@@ -32,7 +32,7 @@ test("a tool's calls of other tools are shown before its output", async () => {
 	}
 });
 
-test("arguments that are no JSON are shown as the model gave them", async () => {
+test("arguments that are no JSON are shown unchanged", async () => {
 	const at = world();
 	const call = { type: "toolCall", id: "c", name: "read", arguments: {}, argumentsError: 'not JSON: {"path' };
 	put(at, "s-odd", [message("a", null, { role: "assistant", content: [call] })]);

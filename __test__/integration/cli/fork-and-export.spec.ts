@@ -7,7 +7,7 @@ import { api, entry, message, modeOf, user } from "../../support/scratch.js";
 import { isWindows } from "../../support/windows.js";
 
 describe("fork", () => {
-	test("copies a whole session, also into another directory, under a name", async () => {
+	test("copies a whole session into another directory", async () => {
 		const at = world();
 		const source = put(at, "s-fork", branched);
 		const target = join(at.cwd, "elsewhere");
@@ -75,7 +75,7 @@ describe("export", () => {
 		expect(await good(at, ["export", "--leaf", "e4"])).toContain("Only the first");
 	});
 
-	test("no text of a tool ends the fence it is in, and no name makes markup", async () => {
+	test("no tool's text ends its fence, no name makes markup", async () => {
 		const at = world();
 		put(at, "s-fence", [
 			message("a", null, user("go")),
@@ -92,7 +92,7 @@ describe("export", () => {
 		expect(out).toContain("**\\*x\\***:");
 	});
 
-	test("writes JSON lines that are a session: the branch, or with --all the whole", async () => {
+	test("writes a session: the branch, or everything with --all", async () => {
 		const at = world();
 		const source = put(at, "s-export", branched);
 		const all = join(at.cwd, "all.jsonl");

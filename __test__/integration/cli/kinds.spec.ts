@@ -128,7 +128,7 @@ function samples(): Sample[] {
 	return made;
 }
 
-test("every place knows every kind, role and block of the table", async () => {
+test("every place knows each kind, role and block", async () => {
 	const missing: string[] = [];
 	const check = (isThere: boolean, place: string): void => {
 		if (!isThere) missing.push(place);
@@ -232,7 +232,7 @@ test("every place knows every kind, role and block of the table", async () => {
 });
 
 // Regression: they were left out. Nested calls and arguments that are no JSON say something, and go.
-test("a redacted entry keeps its duration, its thinking level and whether the provider told the price", () => {
+test("a redacted entry keeps its duration, thinking level and price", () => {
 	const { file } = opened([
 		message("a", null, {
 			role: "assistant",

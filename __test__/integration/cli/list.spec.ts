@@ -17,7 +17,7 @@ function withSubagent(at: ReturnType<typeof world>) {
 }
 
 describe("list", () => {
-	test("is a table of this directory's sessions, the newest activity first", async () => {
+	test("prints this directory's sessions, the newest activity first", async () => {
 		const at = world();
 		const hour = 3_600_000;
 		put(at, "0194aaaa-1111-7000-8000-000000000001", [
@@ -131,7 +131,7 @@ describe("a session is named", () => {
 	});
 
 	// Regression: without an argument the file that was touched last was taken, and list put the other one first.
-	test("not at all: the first of list, whatever the files' times are", async () => {
+	test("by nothing: the first of list, despite file times", async () => {
 		const at = world();
 		const older = put(at, "older", [message("a", null, { ...user("said first"), timestamp: 1 })]);
 		const newer = put(at, "newer", [message("a", null, { ...user("said last"), timestamp: 2 })]);
@@ -236,7 +236,7 @@ describe("a session is named", () => {
 	});
 });
 
-test("~ in --dir=~/x and --cwd=~/x is the home, as in pi", async () => {
+test("~ in --dir=~/x and --cwd=~/x is the home", async () => {
 	const at = world();
 	const home = at.env.HOME as string;
 	const dir = dirname(put(at, "kept", branched, { cwd: join(home, "there") }));

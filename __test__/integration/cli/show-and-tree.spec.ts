@@ -86,7 +86,7 @@ describe("show", () => {
 		]);
 	});
 
-	test("shows every kind of entry and of content, whatever its fields hold", async () => {
+	test("shows every kind of entry and content", async () => {
 		const at = world();
 		const odd: Json[] = [
 			message("1", null, { role: "user", content: null }),
@@ -161,7 +161,7 @@ describe("show", () => {
 });
 
 describe("tree", () => {
-	test("draws branches, labels and the leaf; only the side branch indents", async () => {
+	test("draws branches, labels and the leaf, and indents side branches", async () => {
 		const at = world();
 		put(at, "s-tree", branched.slice(0, -1));
 		expect(lines(await good(at, ["tree"]))).toEqual([

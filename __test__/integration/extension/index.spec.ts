@@ -33,7 +33,7 @@ function registered(settings: unknown = {}) {
 	return { commands, events };
 }
 
-test("a session takes pi's class over, in every mode, and gives it back at its end", async () => {
+test("a session takes pi's class over until it ends", async () => {
 	const { create } = SessionManager;
 	const { events } = registered();
 	for (const mode of ["rpc", "print", "json", "tui"]) {
@@ -46,7 +46,7 @@ test("a session takes pi's class over, in every mode, and gives it back at its e
 });
 
 // Regression: the class stayed taken over for ever.
-test("a session that ends while its start still imports does not take the class over", async () => {
+test("a session that ends while starting takes nothing over", async () => {
 	const { create } = SessionManager;
 	for (const reason of ["quit", "reload"]) {
 		const { events } = registered();
@@ -65,7 +65,7 @@ test("a session that ends while its start still imports does not take the class 
 });
 
 // Regression: the first /new ended the takeover if another extension had wrapped a static, and it could not begin again.
-test("a static that another extension has wrapped stays ours from session to session", async () => {
+test("a static wrapped by another extension stays ours", async () => {
 	const { list } = SessionManager;
 	const ctx = { mode: "tui", hasUI: true, ui: { notify: vi.fn() } };
 	let { events } = registered();
@@ -88,7 +88,7 @@ test("a static that another extension has wrapped stays ours from session to ses
 	expect(SessionManager.list).toBe(list);
 });
 
-test("a session whose settings or extensions are without ours gives the class back", async () => {
+test("a reload without the extension returns the class to pi", async () => {
 	const { create } = SessionManager;
 	const ctx = { mode: "rpc" };
 	const first = registered();
@@ -117,7 +117,7 @@ test("the setting `sessions` leaves pi's class to pi", async () => {
 	await events.session_shutdown?.({}, {});
 });
 
-test("a class that is not as expected is pi's own, which is said once", async () => {
+test("an unexpected class stays pi's, which one line says", async () => {
 	const { list } = SessionManager;
 	SessionManager.list = async () => [];
 	const notify = vi.fn();
@@ -135,7 +135,7 @@ test("a class that is not as expected is pi's own, which is said once", async ()
 	]);
 });
 
-test("a command that fails once its session has ended ends without an error", async () => {
+test("a command of an ended session fails silently", async () => {
 	const { commands } = registered();
 	const stale = (): never => {
 		throw new Error("This extension ctx is stale");

@@ -40,7 +40,7 @@ const textOf = (result: any): string => result.content[0].text;
 const search = async (agent: string, params: Json, file?: string): Promise<string> =>
 	textOf(await searchSessions(piOf(agent), params, undefined, ctx(file)));
 
-test("both definitions together are below 1,000 bytes, and say that the tools only read", () => {
+test("both definitions are below 1,000 bytes and read-only", () => {
 	const sent = Object.values<any>(definitions).map(({ name, description, parameters }) => ({
 		type: "function",
 		function: { name, description, parameters },
@@ -52,7 +52,7 @@ test("both definitions together are below 1,000 bytes, and say that the tools on
 });
 
 describe("search_sessions", () => {
-	test("finds words in this project or in all, without the session that is open, and writes nothing", async () => {
+	test("finds words in other sessions and writes nothing", async () => {
 		const { agent, dir } = agentDir();
 		await search(agent, { query: "question" });
 		const before = snapshot(join(agent, "sessions"));
@@ -82,7 +82,7 @@ describe("search_sessions", () => {
 	});
 
 	// Regression: the hits of one long session were all that a model got.
-	test("names each session and shows some of its hits, and more of one session", async () => {
+	test("shows some hits of each session, and more of one", async () => {
 		const { agent, dir } = agentDir(3);
 		const hits = Array.from({ length: 40 }, (_, n) => message(`e${n}`, null, user(`question again ${n}`)));
 		writeSession(
@@ -111,7 +111,7 @@ describe("search_sessions", () => {
 	});
 
 	// Regression: of sixty hits and more, no session told that it has more, and one session seemed to have only sixty.
-	test("tells how many hits of a session are not shown, also of many sessions, and of one", async () => {
+	test("counts the hits that are not shown", async () => {
 		const { agent, dir } = agentDir(0);
 		const said = (id: string, count: number, words: string) =>
 			writeSession(
@@ -136,7 +136,7 @@ describe("search_sessions", () => {
 	});
 
 	// Regression: nothing said that they are left out.
-	test("names the subagents that a search of one session leaves out", async () => {
+	test("counts the subagents that a session's search leaves out", async () => {
 		const { agent, dir } = agentDir(1);
 		mkdirSync(join(dir, "0/run"), { recursive: true });
 		writeSession(join(dir, "0/run"), [header({ id: "helper" }), message("a", null, user("needle"))]);
@@ -145,7 +145,7 @@ describe("search_sessions", () => {
 		);
 	});
 
-	test("comes in the order of a list, whatever the files' times are", async () => {
+	test("lists sessions in order despite file times", async () => {
 		const { agent, dir } = agentDir(1);
 		const said = (id: string, timestamp: number) =>
 			writeSession(
@@ -208,7 +208,7 @@ describe("read_session", () => {
 		expect(openFilesOf("self")).not.toContain(path);
 	});
 
-	test("gives the messages around an entry, in 12,000 characters at most", () => {
+	test("returns messages around an entry, at most 12,000 characters", () => {
 		const { agent, dir } = agentDir(1);
 		const long = "word ".repeat(10_000);
 		const entries = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map((id, at, all) =>

@@ -46,7 +46,7 @@ describe("the texts of a list that is shown", () => {
 		expect(read.mock.calls.map(([sessions]) => sessions.length)).toEqual([32, 32, 32, 4]);
 	});
 
-	test("are not read ahead where it is not, and no longer once a session is opened", async () => {
+	test("are not read ahead if hidden, or after an opening", async () => {
 		const read = vi.spyOn(api.SessionManager, "readTexts");
 		onTestFinished(() => read.mockRestore());
 		await listed(false);
@@ -57,7 +57,7 @@ describe("the texts of a list that is shown", () => {
 	});
 
 	// Regression: the list failed, although all its sessions had been found.
-	test("do not make the list fail if other threads cannot read them while the user types", async () => {
+	test("cannot fail the list if their threads fail", async () => {
 		const { dir } = agentDir(0);
 		for (let n = 0; n < 100; n++) writeSession(dir, [header({ id: `s-${n}`, cwd: "/project" })], `${n}.jsonl`);
 		const pi = await freshPi();
@@ -153,7 +153,7 @@ describe.runIf(process.platform === "linux")("with a query in the field, pi's th
 	});
 });
 
-test("a session that is renamed does not end the reading of texts, and one that is opened does", async () => {
+test("opening, not renaming, a session ends the reading of texts", async () => {
 	const { dir } = agentDir(0);
 	const file = writeSession(dir, [header({ cwd: "/project" }), message("a", null, user())]);
 	const pi = await freshPi();
@@ -180,7 +180,7 @@ test("a session that is renamed does not end the reading of texts, and one that 
 	expect(later.aborted).toBe(true);
 });
 
-test("lists are empty where the directory cannot be read, and aborted as pi's are", async () => {
+test("lists of unreadable directories are empty, and abort as pi's", async () => {
 	const { agent } = agentDir(2);
 	const pi = await freshPi();
 	const sessions = join(agent, "sessions");

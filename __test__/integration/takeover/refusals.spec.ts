@@ -133,7 +133,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 	});
 
 	// Regression: the line said that this package does not have the method.
-	test("where a method of its managers has another number of arguments", async () => {
+	test("where a manager's method has another number of arguments", async () => {
 		for (const [name, value, counts] of [
 			["getLeafId", (_one: 1) => null, "1 instead of 0"],
 			["branch", () => {}, "0 instead of 1"],
@@ -186,7 +186,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		await refused(await freshPi(), "no addon for plan9", { load });
 	});
 
-	test("where the process serves another pi, which keeps its sessions elsewhere", async () => {
+	test("where the process serves a pi with another directory", async () => {
 		agentDir(1);
 		const [pi, second] = [await freshPi(), await freshPi(referencePackage, { getAgentDir: () => "/elsewhere" })];
 		taken(pi);

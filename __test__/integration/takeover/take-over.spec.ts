@@ -77,7 +77,7 @@ describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => 
 });
 
 // Regression: without a call with a working directory before, listAll was always pi's own on Windows.
-test("on Windows listAll is ours, although no call had a working directory", async () => {
+test("on Windows listAll is ours without a working directory", async () => {
 	const { agent } = agentDir(0);
 	const sessions = join(agent, "sessions");
 	const dir = join(sessions, "--C--Users-me-pi--");
@@ -115,7 +115,7 @@ test("a subclass keeps what it inherits from pi", async () => {
 	expect(isOurs(inMemory())).toBe(true);
 });
 
-test("several who take a class over do it once, until the last has undone it", async () => {
+test("several takeovers of a class end with the last", async () => {
 	const pi = await freshPi();
 	const own = pi.SessionManager.create;
 	const first = taken(pi);
@@ -136,7 +136,7 @@ test("several who take a class over do it once, until the last has undone it", a
 	expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
 });
 
-test("the library is loaded by the first call, and told pi's directory", async () => {
+test("the first call loads the library with pi's directory", async () => {
 	const { agent } = agentDir(2);
 	setEnv({ PI_CODING_AGENT_DIR: "/nowhere" });
 	const pi = await freshPi(referencePackage, { getAgentDir: () => agent });
@@ -203,7 +203,7 @@ test("a static that another program replaced since stays", async () => {
 });
 
 // Regression: undoing threw, and so did the call of pi that made it necessary.
-test("a class that is frozen since keeps our statics, which call pi's own, and a line says so", async () => {
+test("a class frozen since keeps statics that call pi's own", async () => {
 	const pi = await freshPi();
 	const { lines } = taken(pi, {
 		load: () => {
@@ -220,7 +220,7 @@ test("a class that is frozen since keeps our statics, which call pi's own, and a
 });
 
 // Regression: pi created the directories while both were compared, with modes by which other users could read them.
-testWith("modes")("the session directories that a call creates are the user's alone", async () => {
+testWith("modes")("created session directories belong to the user alone", async () => {
 	for (const name of ["create", "continueRecent", "list"]) {
 		const { agent } = ownAgent();
 		const pi = await freshPi();

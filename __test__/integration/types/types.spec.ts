@@ -57,7 +57,7 @@ test("the stores are typed, and so is who uses them", async () => {
 });
 
 // Regression: a name was left behind by a change, and every look at a private session failed.
-test("the sources of the register hook and of the follower are typed", async () => {
+test("the sources of the register hook are typed", async () => {
 	expect(await complaints("tsconfig.register.json")).toBe("");
 });
 
@@ -66,7 +66,7 @@ describe("the declarations", () => {
 		expect(await complaints("tsconfig.standalone.json")).toBe("");
 	});
 
-	it("are assignable to and from those of the reference, and refuse what must not compile", async () => {
+	it("are assignable to and from those of the reference", async () => {
 		expect(await complaints("tsconfig.reference.json")).toBe("");
 	});
 
