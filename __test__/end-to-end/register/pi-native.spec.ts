@@ -1,6 +1,6 @@
 // The command `pi-native`: which pi it finds, and that it starts that one on our manager.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isolatedEnv, nodeBin, root } from "../../../scripts/demo/pi.mjs";
@@ -18,6 +18,17 @@ function startedFrom(outcome: Outcome): string {
 
 const run = (cwd: string, env: Record<string, string>, command = piNative) =>
 	node([command, "one", "two words"], { cwd, env: { ...VERBOSE, ...env } });
+
+/** Makes the command `pi` of a pi in a folder, and returns the folder. */
+function commandOf(dir: string, bin: string): string {
+	mkdirSync(bin, { recursive: true });
+	symlinkSync(join(dir, "dist/bundle/cli.js"), join(bin, "pi"));
+	return bin;
+}
+
+/** Makes a shell script `pi` in a folder that starts a pi. */
+const launcher = (bin: string, dir: string): string =>
+	write(join(bin, "pi"), `#!/bin/sh\nexec node "${dir}/dist/bundle/cli.js" "$@"\n`, 0o755);
 
 /** A PATH that holds what a process needs to run, and in front of it `dir`. */
 const pathWith = (dir: string) => ({ PATH: `${dir}:${dirname(nodeBin)}:/usr/bin:/bin` });
@@ -60,9 +71,7 @@ describe("pi-native starts", () => {
 		const cwd = scratch();
 		const command = linked(cwd);
 		const dir = fakePi(moduleDir(cwd));
-		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "node_modules/.bin/pi"));
-		const path = { PATH: [join(cwd, "node_modules/.bin"), dirname(nodeBin), "/usr/bin", "/bin"].join(":") };
-		expect(startedFrom(run(cwd, path, command))).toBe(dir);
+		expect(startedFrom(run(cwd, pathWith(commandOf(dir, join(cwd, "node_modules/.bin"))), command))).toBe(dir);
 	});
 
 	it("the older name where the newer is not installed", () => {
@@ -77,9 +86,7 @@ describe("pi-native starts", () => {
 	it("the pi that the command on the path leads to", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
-		mkdirSync(join(cwd, "prefix/bin"));
-		symlinkSync("../lib/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js", join(cwd, "prefix/bin/pi"));
-		expect(startedFrom(run(cwd, bare(join(cwd, "prefix/bin"))))).toBe(dir);
+		expect(startedFrom(run(cwd, bare(commandOf(dir, join(cwd, "prefix/bin")))))).toBe(dir);
 	});
 
 	it("the pi that a launcher script starts", () => {
@@ -129,18 +136,6 @@ describe("pi-native starts", () => {
 		expect(shell("kill -PIPE $$")).toEqual({ code: 128 + 13, stdout: "", stderr });
 	});
 
-	it("a pi that is not as expected, on its own manager", () => {
-		const cwd = scratch();
-		const dir = fakePi(join(cwd, "later"), {
-			manager: (text) => text.replace("static open", "static teleport() {} static open"),
-		});
-		const { code, stdout, stderr } = run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir });
-		expect({ code, stdout: stdout.split("\n")[0] }).toEqual({ code: 0, stdout: "pi starts" });
-		expect(stderr).toBe(
-			"pi-session-native: pi 9.9.9 runs on its own session manager, because SessionManager.teleport is not known\n",
-		);
-	});
-
 	it("the pi that is set, by directory or by name", () => {
 		const cwd = scratch();
 		const dir = fakePi(join(cwd, "checkout"), { name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } });
@@ -152,13 +147,10 @@ describe("pi-native starts", () => {
 	});
 });
 
-/** Installs a pi below a directory, and gives the directory of its command. */
-function ownPi(dir: string): string {
-	const bin = join(dir, ".local/bin");
-	if (existsSync(bin)) return bin;
-	mkdirSync(bin, { recursive: true });
-	symlinkSync(join(fakePi(moduleDir(join(dir, ".local/lib"))), "dist/bundle/cli.js"), join(bin, "pi"));
-	return bin;
+/** A pi whose code no test may run. */
+function stranger(dir: string): string {
+	const evil = 'console.log("a stranger\'s code runs");\n';
+	return fakePi(dir, { files: { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil } });
 }
 
 describe("pi-native starts nothing", () => {
@@ -180,14 +172,9 @@ describe("pi-native starts nothing", () => {
 	it("from the project, though npx or the path names it", () => {
 		const outer = scratch();
 		const cwd = join(outer, "clone/packages/app");
-		const evil = 'console.log("a stranger\'s code runs");\n';
-		const files = { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil };
-		for (const place of [cwd, join(outer, "clone"), outer]) {
-			const dir = fakePi(moduleDir(place), { files });
-			mkdirSync(join(place, "node_modules/.bin"), { recursive: true });
-			symlinkSync(join(dir, "dist/bundle/cli.js"), join(place, "node_modules/.bin/pi"));
-		}
-		const [real, ...above] = [cwd, join(outer, "clone"), outer].map((place) => join(place, "node_modules/.bin"));
+		const [real, ...above] = [cwd, join(outer, "clone"), outer].map((place) =>
+			commandOf(stranger(moduleDir(place)), join(place, "node_modules/.bin")),
+		);
 		symlinkSync(join(outer, "clone"), join(outer, "link"));
 		const paths = [
 			["node_modules/.bin"],
@@ -201,24 +188,21 @@ describe("pi-native starts nothing", () => {
 	it("from the project, though a command elsewhere leads there", () => {
 		const outer = scratch();
 		const cwd = join(outer, "clone/packages/app");
-		const evil = 'console.log("a stranger\'s code runs");\n';
-		const files = { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil };
-		mkdirSync(join(outer, "bin"));
+		const bin = join(outer, "bin");
 		for (const place of [cwd, join(outer, "clone")]) {
-			const dir = fakePi(moduleDir(place), { files });
-			symlinkSync(join(dir, "dist/bundle/cli.js"), join(outer, "bin/pi"));
-			refused(run(cwd, bare(join(outer, "bin"))), "no pi is installed");
-			rmSync(join(outer, "bin/pi"));
-			write(join(outer, "bin/pi"), `#!/bin/sh\nexec node "${dir}/dist/bundle/cli.js" "$@"\n`, 0o755);
-			refused(run(cwd, bare(join(outer, "bin"))), "no pi is installed");
-			rmSync(join(outer, "bin/pi"));
+			const dir = stranger(moduleDir(place));
+			refused(run(cwd, bare(commandOf(dir, bin))), "no pi is installed");
+			rmSync(join(bin, "pi"));
+			launcher(bin, dir);
+			refused(run(cwd, bare(bin)), "no pi is installed");
+			rmSync(join(bin, "pi"));
 		}
 		// A link there to what lies beside it.
-		const linkedTo = fakePi(join(outer, "clone/packages/evil"), { files });
+		const linkedTo = stranger(join(outer, "clone/packages/evil"));
 		rmSync(moduleDir(cwd), { recursive: true });
 		symlinkSync(linkedTo, moduleDir(cwd));
-		write(join(outer, "bin/pi"), `#!/bin/sh\nexec node "${moduleDir(cwd)}/dist/bundle/cli.js" "$@"\n`, 0o755);
-		refused(run(cwd, bare(join(outer, "bin"))), "no pi is installed");
+		launcher(bin, moduleDir(cwd));
+		refused(run(cwd, bare(bin)), "no pi is installed");
 	});
 
 	// Regression: only a package was looked up behind its link, so a stranger's binary was started.
@@ -233,16 +217,9 @@ describe("pi-native starts nothing", () => {
 
 	it("from a folder named like a variable of a launcher", () => {
 		const cwd = scratch();
-		const evil = 'console.log("a stranger\'s code runs");\n';
-		fakePi(moduleDir(join(cwd, "$HOME/.x")), {
-			files: { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil },
-		});
+		stranger(moduleDir(join(cwd, "$HOME/.x")));
 		const bin = scratch();
-		write(
-			join(bin, "pi"),
-			`#!/bin/sh\nexec node "$HOME/.x/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" "$@"\n`,
-			0o755,
-		);
+		launcher(bin, moduleDir("$HOME/.x"));
 		refused(run(cwd, bare(bin)), "no pi is installed");
 	});
 
@@ -252,42 +229,39 @@ describe("pi-native starts nothing", () => {
 		const home = join(outer, "user");
 		const cwd = join(outer, "clone/packages/app");
 		for (const path of [home, cwd, join(outer, "clone/.git")]) mkdirSync(path, { recursive: true });
-		const evil = 'console.log("a stranger\'s code runs");\n';
-		const files = { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil };
 		for (const place of [join(outer, "clone/.venv"), join(cwd, ".direnv")]) {
-			const dir = fakePi(moduleDir(join(place, "lib")), { files });
-			mkdirSync(join(place, "bin"));
-			symlinkSync(join(dir, "dist/bundle/cli.js"), join(place, "bin/pi"));
-			refused(run(cwd, { ...bare(join(place, "bin")), HOME: home }), "no pi is installed");
+			const bin = commandOf(stranger(moduleDir(join(place, "lib"))), join(place, "bin"));
+			refused(run(cwd, { ...bare(bin), HOME: home }), "no pi is installed");
 		}
 		// The same where the home is above: what is installed in it is the user's own.
-		expect(startedFrom(run(home, { ...bare(ownPi(home)), HOME: home }))).toContain(home);
-		expect(startedFrom(run(cwd, { ...bare(ownPi(home)), HOME: home }))).toContain(home);
+		const own = commandOf(fakePi(moduleDir(join(home, ".local/lib"))), join(home, ".local/bin"));
+		for (const place of [home, cwd]) expect(startedFrom(run(place, { ...bare(own), HOME: home }))).toContain(home);
 	});
 
 	// Regression: a link to this package made everything beside it the user's own.
 	it("beside a link to this package in the project", () => {
 		const cwd = scratch();
 		linked(cwd);
-		const dir = fakePi(moduleDir(cwd));
-		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "node_modules/.bin/pi"));
-		refused(run(cwd, pathWith(join(cwd, "node_modules/.bin"))), "no pi is installed");
+		const bin = commandOf(fakePi(moduleDir(cwd)), join(cwd, "node_modules/.bin"));
+		refused(run(cwd, pathWith(bin)), "no pi is installed");
 	});
 
 	// Regression: a project without a repository was only its folder in which pi-native was started.
 	it("from a project that only a tool's file marks", () => {
 		const tools = [".direnv", ".envrc", ".mise.toml", ".tool-versions", "flake.nix", "mise.toml", "shell.nix"];
 		const python = [".venv", "Pipfile", "pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "venv"];
+		const outer = scratch();
+		const [home, clone] = [join(outer, "user"), join(outer, "clone")];
+		const cwd = join(clone, "sub");
+		for (const path of [home, cwd]) mkdirSync(path, { recursive: true });
+		const bin = commandOf(fakePi(moduleDir(join(clone, "env/lib"))), join(clone, "env/bin"));
+		const found = () => run(cwd, { ...bare(bin), HOME: home });
 		for (const mark of [...tools, ...python]) {
-			const outer = scratch();
-			const [home, clone] = [join(outer, "user"), join(outer, "clone")];
-			const cwd = join(clone, "sub");
-			for (const path of [home, cwd, join(clone, "env/bin")]) mkdirSync(path, { recursive: true });
 			write(join(clone, mark), "");
-			const dir = fakePi(moduleDir(join(clone, "env/lib")));
-			symlinkSync(join(dir, "dist/bundle/cli.js"), join(clone, "env/bin/pi"));
-			refused(run(cwd, { ...bare(join(clone, "env/bin")), HOME: home }), "no pi is installed");
+			refused(found(), "no pi is installed");
+			rmSync(join(clone, mark));
 		}
+		expect(startedFrom(found())).toContain(clone);
 	});
 
 	it("if the set folder has no package or command", () => {

@@ -69,7 +69,7 @@ it("runs on our manager, started by its unbundled command line", async () => {
 });
 
 describe.each(PIS)("the bundle of $version", (one) => {
-	const { version, dir } = one;
+	const { dir } = one;
 	const cli = join(dir, "dist/bundle/cli.js");
 
 	it("runs on our manager by path, link and pi-native", async () => {
@@ -92,6 +92,29 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		expect(await rpc.send({ type: "get_state" })).toMatchObject({ success: true, data: { messageCount: 0 } });
 		expect(await rpc.close()).toEqual({ code: 0, stderr: replaced(one) });
 	});
+
+	it("gives an application its SDK on our manager", async () => {
+		const cwd = scratch();
+		const index = pathToFileURL(join(dir, "dist/bundle/index.js")).href;
+		const script = `
+			const { SessionManager, createAgentSession } = await import(${JSON.stringify(index)});
+			for (const given of [{}, { sessionManager: SessionManager.inMemory() }]) {
+				const { session } = await createAgentSession({ cwd: process.cwd(), ...given });
+				console.log(session.sessionManager instanceof SessionManager, "getDiagnostics" in session.sessionManager);
+			}
+			process.exit();
+		`;
+		const env = pi.isolatedEnv(join(cwd, "home"));
+		pi.writeAgentDir(join(cwd, "home"), "http://127.0.0.1:9");
+		const outcome = await run(["--import", register, write(join(cwd, "application.mjs"), script)], cwd, env);
+		expect(outcome).toEqual({ code: 0, stdout: "true true\ntrue true\n", stderr: "" });
+	});
+});
+
+// How pi is loaded differs between releases. What follows is code of this package alone.
+describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
+	const [version, dir] = [pi.referenceVersion, pi.referencePackage];
+	const cli = join(dir, "dist/bundle/cli.js");
 
 	// Regression: other users could read the directories that pi created while both managers were compared.
 	it("stores its first session for its user alone", async () => {
@@ -116,23 +139,6 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		const rpc = startRpc({ command: pi.nodeBin, args: [piNative, "--mode", "rpc"], env }, { cwd });
 		expect(await rpc.send({ type: "get_state" })).toMatchObject({ success: true });
 		expect(await rpc.close()).toEqual({ code: 0, stderr: "" });
-	});
-
-	it("gives an application its SDK on our manager", async () => {
-		const cwd = scratch();
-		const index = pathToFileURL(join(dir, "dist/bundle/index.js")).href;
-		const script = `
-			const { SessionManager, createAgentSession } = await import(${JSON.stringify(index)});
-			for (const given of [{}, { sessionManager: SessionManager.inMemory() }]) {
-				const { session } = await createAgentSession({ cwd: process.cwd(), ...given });
-				console.log(session.sessionManager instanceof SessionManager, "getDiagnostics" in session.sessionManager);
-			}
-			process.exit();
-		`;
-		const env = pi.isolatedEnv(join(cwd, "home"));
-		pi.writeAgentDir(join(cwd, "home"), "http://127.0.0.1:9");
-		const outcome = await run(["--import", register, write(join(cwd, "application.mjs"), script)], cwd, env);
-		expect(outcome).toEqual({ code: 0, stdout: "true true\ntrue true\n", stderr: "" });
 	});
 
 	it("starts with the compiled code of pi's command", async () => {

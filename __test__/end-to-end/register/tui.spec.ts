@@ -9,7 +9,7 @@ import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { Normaliser } from "../../support/agent/normalise.js";
 import { remove } from "../../support/remove.js";
-import { piNative, register } from "./fake-pi.js";
+import { piNative } from "./fake-pi.js";
 import { DEADLINE_MS, Terminal } from "./terminal.js";
 
 const ANSWERS = [
@@ -164,22 +164,21 @@ async function talk(terminal: Both): Promise<void> {
 	await terminal.enter("/quit");
 }
 
+// pi.spec.ts runs the unbundled command line of 0.87.1 as well.
 it.each([
-	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/cli.js", how: "unbundled" },
-	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
-	{ version: pi.earlierVersion, dir: pi.earlierPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
-	{ version: pi.referenceVersion, dir: pi.referencePackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
-])("pi $version $how shows the same screens on both managers", async (one) => {
-	const cli = join(one.dir, one.entry);
-	const settings = { PI_SESSION_NATIVE_PACKAGE: one.dir, PI_SESSION_NATIVE_VERBOSE: "1" };
-	const command = one.how === "unbundled" ? ["--import", register, cli] : [piNative];
-	const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, command, settings)] as const;
+	{ version: "0.87.1", dir: pi.piPackage },
+	{ version: pi.earlierVersion, dir: pi.earlierPackage },
+	{ version: pi.referenceVersion, dir: pi.referencePackage },
+])("pi $version shows the same screens on both managers", async ({ version, dir }) => {
+	const cli = join(dir, "dist/bundle/cli.js");
+	const settings = { PI_SESSION_NATIVE_PACKAGE: dir, PI_SESSION_NATIVE_VERBOSE: "1" };
+	const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, [piNative], settings)] as const;
 	await talk(new Both(visits));
 	expect(await Promise.all(visits.map(({ terminal }) => terminal.exit()))).toEqual([0, 0]);
 	const [own, ours] = visits.map((visit) => visit.left());
 	expect(own?.stderr).toBe("");
 	expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of .* is replaced\n$/);
-	expect(ours?.stderr).toContain(`${one.version} (${one.dir})`);
+	expect(ours?.stderr).toContain(`${version} (${dir})`);
 	expect(ours?.sessions).toEqual(own?.sessions);
 	expect(ours?.requests).toEqual(own?.requests);
 	expect(own?.sessions).toHaveLength(2);
