@@ -11,7 +11,8 @@ export type SessionModule = Record<string, Call> & { SessionManager: Record<stri
 const root = resolve(__dirname, "../..");
 // Node's own `require`: what it loads, vitest does not transform.
 const nativeRequire = createRequire(__filename);
-const nativeImport = nativeRequire("./native-import.cjs") as (url: string) => Promise<unknown>;
+/** Node's own `import()`, which vitest does not transform. */
+export const nativeImport = nativeRequire("./native-import.cjs") as (url: string) => Promise<unknown>;
 
 /** The reference's `dist/core/session-manager.js`, installed first if it is not there yet. */
 export async function loadReference(): Promise<SessionModule> {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, onTestFinished, vi } from "vitest";
 import { earlierPackage, referencePackage } from "../../../scripts/demo/pi.mjs";
+import { nativeImport } from "../../support/reference.js";
 import { api, root } from "../../support/scratch.js";
 
 export const native = (path: string): Promise<any> => import(/* @vite-ignore */ pathToFileURL(path).href);
@@ -15,7 +16,7 @@ export const SAID = Symbol.for("pi-session-native.takeover.2");
 let copies = 0;
 export async function freshPi(dir = referencePackage, more: Record<string, unknown> = {}): Promise<any> {
 	const url = pathToFileURL(join(dir, "dist/core/session-manager.js")).href;
-	const { SessionManager, CURRENT_SESSION_VERSION } = await import(/* @vite-ignore */ `${url}?copy=${++copies}`);
+	const { SessionManager, CURRENT_SESSION_VERSION } = (await nativeImport(`${url}?copy=${++copies}`)) as any;
 	return {
 		SessionManager,
 		CURRENT_SESSION_VERSION,
