@@ -94,6 +94,8 @@ test("another host, port, schema, endpoint or prefix is another store, other par
 	vi.stubEnv("AWS_ENDPOINT_URL", "http://h");
 	expect(readAddress("s3://b/x").identity).toBe(readAddress("s3://b/x?endpoint=http://h").identity);
 	expect(readAddress("s3://b/x").identity).not.toBe(before);
+	vi.stubEnv("AWS_ENDPOINT_URL_S3", "http://i");
+	expect(readAddress("s3://b/x").identity).toBe(readAddress("s3://b/x?endpoint=http://i").identity);
 });
 
 test.each([
@@ -119,6 +121,7 @@ test.each([
 	["s3://bucket/x?timeout=1e3", "whole number of milliseconds"],
 	["s3://bucket/x?timeout=99999999999", "whole number of milliseconds"],
 	["s3://bucket/%zz", "must be written %25"],
+	["s3://owner:hunter2@bucket/x", "Credentials of S3 are not part of the address"],
 	["s3://bucket/x?endpoint=ftp://h", "http: or https: URL"],
 	["s3://bucket/x?endpoint=http%3A%2F%2Fme%3Ahunter2%40h", "must not contain a user or password"],
 ])("%s cannot be opened", async (address, why) => {
@@ -134,7 +137,7 @@ test("a store is opened without a host, or at what is no text: the error is a St
 	await expect(openStore(undefined, { host: "a" })).rejects.toMatchObject({ name: "StoreError", code: "invalid" });
 });
 
-test("a relative path and one from the home directory lead to one store", async () => {
+test("relative, home and file addresses lead to one store", async () => {
 	const home = emptyDirectory();
 	const cwd = process.cwd();
 	vi.stubEnv("HOME", home);
@@ -145,7 +148,8 @@ test("a relative path and one from the home directory lead to one store", async 
 	});
 	process.chdir(home);
 	await append(await openStore(".", { host: "a" }), entries("a", 1));
-	expect(ids(await (await openStore("~/", { host: "b" })).load(SESSION))).toEqual(["a0"]);
+	for (const address of ["~/", String(pathToFileURL(home))])
+		expect(ids(await (await openStore(address, { host: "b" })).load(SESSION)), address).toEqual(["a0"]);
 });
 
 describe("no spelling of an address shows its password", () => {

@@ -1,5 +1,5 @@
 // What others do to a directory: an older state is put back, sessions are deleted in the middle of an append.
-import fs, { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, normalize } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -42,34 +42,6 @@ function beforeWrite(work: () => Promise<unknown>): void {
 		return (openFile as any)(...args);
 	});
 }
-
-test("a store that was put back to an older state, and then got as many batches as before, is noticed", async () => {
-	const [path, backup] = [emptyDirectory(), emptyDirectory()];
-	const { cursor: first } = await append(open(path), [entry("a1")]);
-	cpSync(path, backup, { recursive: true });
-	const { cursor: lost } = await append(open(path), [entry("a2")], first);
-	const { cursor: seen } = await open(path, "b").load(SESSION);
-	for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
-	cpSync(backup, path, { recursive: true });
-	await append(open(path), [entry("a3")], first);
-	await expect(open(path, "b").load(SESSION, seen)).rejects.toMatchObject({ code: "reset" });
-	await expect(append(open(path), [entry("a4")], lost)).rejects.toMatchObject({ code: "reset" });
-	expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(["a1", "a3"]);
-});
-
-test("a directory of another host that is away for a moment stops no append", async () => {
-	const path = emptyDirectory();
-	await append(open(path, "b"), entries("b", 2));
-	const { cursor } = await open(path).load(SESSION);
-	const after = (await append(open(path), entries("a", 1), cursor)).cursor;
-	const folder = join(path, logOf("b"));
-	fs.renameSync(folder, `${folder}.away`);
-	const { stored, cursor: later } = await append(open(path), entries("c", 1), after);
-	expect(stored).toBe(1);
-	fs.renameSync(`${folder}.away`, folder);
-	expect(ids(await loadAll(open(path), SESSION, later))).toEqual([]);
-	expect(ids(await loadAll(open(path), SESSION))).toEqual(["b0", "b1", "a0", "c0"]);
-});
 
 test("an append during which its session was deleted is not acknowledged, and leaves nothing", async () => {
 	const path = emptyDirectory();

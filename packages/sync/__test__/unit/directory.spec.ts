@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { testIf } from "../../../../__test__/support/windows.js";
-import { DirectoryStore, loadAll, openStore } from "../../lib/index.js";
+import { DirectoryStore, loadAll } from "../../lib/index.js";
 import {
 	append,
 	emptyDirectory,
@@ -342,38 +342,6 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 	});
 });
 
-test("lines that are not entries are named and skipped, and headers that lie, by who reads them", async () => {
-	const path = emptyDirectory();
-	await append(open(path), entries("a", 1));
-	const put = (session: string, host: string, said: Buffer | undefined, lines: Buffer[]) => {
-		mkdirSync(join(path, dirname(logOf(host, { session }))), { recursive: true });
-		writeFileSync(
-			join(path, logOf(host, { session })),
-			encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes,
-		);
-		if (said) writeFileSync(join(path, headerFileOf(session)), said);
-		if (session !== SESSION) writeFileSync(join(path, `sessions/${session}`), "\n");
-	};
-	put(SESSION, "liar", undefined, [Buffer.from("no JSON"), entry("x"), Buffer.from('{"type":"session","id":"y"}')]);
-	put("s2", "liar", header(SESSION), [entry("x")]);
-	put("s3", "liar", undefined, [entry("x")]);
-	const page = await open(path, "reader").load(SESSION);
-	expect(ids(page)).toEqual(["a0", "x"]);
-	expect(page.problems.map(({ where, message }) => `${where}: ${message}`)).toEqual([
-		`${logOf("liar")}, line 1 of the batch at 0: it is not an entry`,
-		`${logOf("liar")}, line 3 of the batch at 0: it is not an entry`,
-	]);
-	const reader = open(path, "reader");
-	const { sessions, problems } = await reader.list();
-	expect([sessions.map(({ session }) => session), problems]).toEqual([[SESSION, "s2", "s3"], []]);
-	const said = sessions.map((stored) => reader.header(stored.session).then(String, ({ message }) => message));
-	expect(await Promise.all(said)).toEqual([
-		String(header()),
-		`${headerFileOf("s2")}: the header belongs to session "${SESSION}"`,
-		`${headerFileOf("s3")}: its header is missing`,
-	]);
-});
-
 // Regression: lists gave the one, and appends, deletions and redactions went to the other.
 test("lines of a session that are not in the folder of its project are named, and left out", async () => {
 	const [path, synchronised] = [emptyDirectory(), emptyDirectory()];
@@ -420,15 +388,6 @@ test("lines of a session that are not in the folder of its project are named, an
 	expect(await listed()).toEqual([[], [missing, missing]]);
 	await open(path).append("after", { header: header("after"), lines: [entry("x")], project: "new" });
 	expect(await listed()).toEqual([[["after", "new"]], [missing, missing]]);
-});
-
-test("a load gives all that several hosts have stored, however much that is", async () => {
-	const path = emptyDirectory();
-	const large = Buffer.from(`{"type":"message","id":"large","text":"${"x".repeat(9 << 20)}"}`);
-	await append(open(path, "a"), [large]);
-	await append(open(path, "b"), [entry("b1")]);
-	const page = await open(path, "reader").load(SESSION);
-	expect([ids(page), page.more]).toEqual([["large", "b1"], false]);
 });
 
 // Regression: a log was read into one buffer, of up to 2 GiB.
@@ -487,20 +446,6 @@ test("names that no host made are nobody's", async () => {
 });
 
 describe("a store that cannot be used says why", () => {
-	test("it is not there, or an unmounted drive", async () => {
-		const path = join(emptyDirectory(), "drive");
-		for (const work of [
-			() => append(open(path), entries("a", 1)),
-			() => open(path).load(SESSION),
-			() => open(path).list(),
-		]) {
-			const error = await failure(work());
-			expect(error).toMatchObject({ code: "unreachable", retryable: true });
-			expect(error.message).toContain(`${path}: there is no such directory`);
-		}
-		expect(fs.existsSync(path)).toBe(false);
-	});
-
 	// Regression: it was made, and written to.
 	test("a drive that is unmounted in the middle of an append is not made as a directory", async () => {
 		const path = join(emptyDirectory(), "drive");
@@ -579,22 +524,6 @@ describe("a store that cannot be used says why", () => {
 		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
 		expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
 	});
-
-	test("an address of another kind, or none", async () => {
-		expect(await failure(openStore("gopher://me:secret@host/x", { host: "a" }))).toMatchObject({
-			code: "invalid",
-			message: expect.stringContaining("gopher:"),
-		});
-		const error = await failure(openStore("postgres://me:secret@[bad/x", { host: "a" }));
-		expect(error.code).toBe("invalid");
-		expect(`${error.stack}${JSON.stringify(error)}${error.cause}`).not.toContain("secret");
-	});
-});
-
-test("an address of a file and a path lead to the same directory", async () => {
-	const path = emptyDirectory();
-	await append(await openStore(path, { host: "a" }), entries("a", 1));
-	expect(ids(await (await openStore(`file://${path}`, { host: "b" })).load(SESSION))).toEqual(["a0"]);
 });
 
 // Regression: Node ended with SIGABRT.

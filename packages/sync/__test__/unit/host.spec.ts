@@ -1,5 +1,5 @@
 // The id of a host, and the name that others see.
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { userInfo } from "node:os";
 import { join } from "node:path";
@@ -31,6 +31,14 @@ test("a host's id is made once, and shows its user and machine", async () => {
 	expect(await hostId(folder)).toBe(id);
 	expect(displayName(id).startsWith(plain(userInfo().username))).toBe(true);
 	expect(filesIn(folder)).toHaveLength(1);
+	if (process.platform !== "win32") expect(statSync(folder).mode & 0o777).toBe(0o700);
+});
+
+test("PI_SYNC_HOST names the host", async () => {
+	vi.stubEnv("PI_SYNC_HOST", "laptop");
+	expect(await hostId(emptyDirectory())).toBe("laptop");
+	vi.stubEnv("PI_SYNC_HOST", "../up");
+	await expect(hostId(emptyDirectory())).rejects.toThrow(/Not an id of a host/);
 });
 
 // Regression: it was overwritten, and the machine was another one from then on.

@@ -13,10 +13,9 @@ import {
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { api, setEnv, snapshot } from "../../../../__test__/support/scratch.js";
-import { testWith } from "../../../../__test__/support/windows.js";
-import { hostId, loadAll } from "../../lib/index.js";
-import { emptyDirectory, entries, entry, header, library, logOf, SESSION } from "../support/lines.js";
+import { api, snapshot } from "../../../../__test__/support/scratch.js";
+import { loadAll } from "../../lib/index.js";
+import { entries, entry, header, library, logOf, SESSION } from "../support/lines.js";
 import { idsIn, NAME, text, world } from "../support/machines.js";
 
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
@@ -162,43 +161,32 @@ test("two continuations become two branches in one order on both machines", asyn
 	for (const { file } of [a, b]) expect(idsIn(file)).toEqual(["root", "b1", "a2", "b2"]);
 });
 
-test("an open manager keeps its leaf, and goes on", async () => {
+test("an open manager continues its own branch after pulls", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(b, entry("root"));
 	await b.sync.push();
 	await a.sync.pull();
 	const manager = api.SessionManager.open(a.file);
-	const mine = manager.appendCustomEntry("mine");
-	appendFileSync(b.file, text(entry("theirs")));
-	await b.sync.push();
-	await a.sync.pull();
-	manager.reload();
-	expect([manager.getLeafId(), manager.getEntryCount()]).toEqual([mine, 3]);
-	const next = manager.appendCustomEntry("next");
-	expect(manager.getEntry(next)?.parentId).toBe(mine);
-	await a.sync.push();
-	await b.sync.pull();
-	expect(idsIn(b.file)).toEqual(idsIn(a.file));
-});
-
-test("an open manager sees what a pull added, and goes on after its own leaf", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(b, entry("root"));
-	await b.sync.push();
-	await a.sync.pull();
-	const manager = api.SessionManager.open(a.file);
-	appendFileSync(b.file, text(...entries("n", 3)));
-	await b.sync.push();
-	expect(await a.sync.pull()).toMatchObject([{ added: 3 }]);
+	const theirs = async (...lines: Buffer[]) => {
+		appendFileSync(b.file, text(...lines));
+		await b.sync.push();
+		expect(await a.sync.pull()).toMatchObject([{ added: lines.length }]);
+	};
+	await theirs(...entries("n", 3));
 	const mine = manager.appendCustomEntry("mine");
 	expect([manager.getEntryCount(), manager.getEntry(mine)?.parentId]).toEqual([5, "root"]);
 	expect(idsIn(a.file)).toEqual(["root", "n0", "n1", "n2", mine]);
-	// What the pull noted holds: the next push sends this one alone.
+	await theirs(entry("more"));
+	manager.reload();
+	expect([manager.getLeafId(), manager.getEntryCount()]).toEqual([mine, 6]);
+	expect(manager.getEntry(manager.appendCustomEntry("next"))?.parentId).toBe(mine);
+	// Because the pulls noted what is stored, the next push sends these two alone.
 	const append = vi.spyOn(a.store, "append");
 	await a.sync.push();
-	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([1]);
+	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([2]);
+	await b.sync.pull();
+	expect(idsIn(b.file)).toEqual(idsIn(a.file));
 });
 
 test("entries of two copies with one id are kept and redacted on both", async () => {
@@ -334,24 +322,6 @@ test("a session of a version to come is neither stored nor pulled, and the error
 	expect(existsSync(b.file)).toBe(false);
 });
 
-test("deleted files stay deleted until they are named; sessions deleted from the store are not stored again", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("x"));
-	await a.sync.push();
-	await b.sync.pull();
-	rmSync(b.file);
-	expect((await b.sync.compare()).items).toMatchObject([{ state: "deleted" }]);
-	expect(await b.sync.pull()).toEqual([]);
-	expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ isNew: true, added: 1 }]);
-	await a.store.delete(SESSION);
-	appendFileSync(a.file, text(entry("y")));
-	expect(await a.sync.push()).toMatchObject([{ error: { code: "deleted" } }]);
-	expect(await a.sync.pull()).toEqual([]);
-	expect(idsIn(a.file)).toEqual(["x", "y"]);
-	expect((await a.store.list()).sessions).toEqual([]);
-});
-
 test("files of other working directories in a shared directory are left alone", async () => {
 	const { machine, begin } = world();
 	const a = machine("a", { isShared: true });
@@ -361,38 +331,21 @@ test("files of other working directories in a shared directory are left alone", 
 	expect(await a.sync.push()).toMatchObject([{ session: SESSION }]);
 });
 
-test("a file that was replaced, moved or put back from a copy is stored and pulled as it is", async () => {
+test("a file that was restored from a copy gets its lines again", async () => {
 	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, ...entries("n", 3));
+	const a = machine("a");
+	begin(a, entry("first"));
 	await a.sync.push();
 	const copy = readFileSync(a.file);
 	appendFileSync(a.file, text(entry("late")));
 	await a.sync.push();
-	writeFileSync(`${a.file}.old`, copy);
-	renameSync(`${a.file}.old`, a.file);
-	expect(await a.sync.pull()).toMatchObject([{ added: 1, problems: [] }]);
-	expect(idsIn(a.file)).toEqual(["n0", "n1", "n2", "late"]);
-	await a.sync.push();
-	await b.sync.pull();
-	expect(idsIn(b.file)).toEqual(["n0", "n1", "n2", "late"]);
-});
-
-testWith("modes")("the folder of a machine's id is its user's alone", async () => {
-	const folder = join(emptyDirectory(), "made");
-	setEnv({ PI_SYNC_HOST: undefined });
-	await hostId(folder);
-	expect(statSync(folder).mode & 0o777).toBe(0o700);
-});
-
-test("a machine has one id, whoever asks for it, and one that is set", async () => {
-	const folder = join(emptyDirectory(), "made");
-	setEnv({ PI_SYNC_HOST: undefined });
-	const id = await hostId(folder);
-	expect([await hostId(folder), await hostId(folder)]).toEqual([id, id]);
-	expect(readdirSync(folder).filter((name) => name !== "locks")).toHaveLength(1);
-	setEnv({ PI_SYNC_HOST: "laptop" });
-	expect(await hostId(folder)).toBe("laptop");
-	setEnv({ PI_SYNC_HOST: "../up" });
-	await expect(hostId(folder)).rejects.toThrow(/Not an id of a host/);
+	await a.sync.pull();
+	for (const restored of [a.file, `${a.file}.old`]) {
+		expect((await a.sync.compare()).items).toMatchObject([{ state: "same" }]);
+		writeFileSync(restored, copy);
+		renameSync(restored, a.file);
+		expect((await a.sync.compare()).items).toMatchObject([{ state: "changed" }]);
+		expect(await a.sync.pull()).toMatchObject([{ added: 1, problems: [] }]);
+		expect(idsIn(a.file)).toEqual(["first", "late"]);
+	}
 });

@@ -122,10 +122,6 @@ test("a key is found at the beginning of a line, after a colour, and in JSON tha
 	expect(secretIn(said("a", `x\n${(KEYS[0] as string).toLowerCase()}`))).toBeUndefined();
 });
 
-test("without the setting everything is pushed", () => {
-	expect(pushRules(settingsOf({})).secretIn).toBeUndefined();
-});
-
 test("private sessions are not pushed, by directory and by id", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");

@@ -123,7 +123,8 @@ test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished"
 	},
 );
 
-test("a damaged redaction file stops pushes, pulls and redactions of its session", async () => {
+// Regression: nothing of any session of the directory was pushed or pulled.
+test("a damaged redaction file stops its own session alone", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
@@ -135,7 +136,10 @@ test("a damaged redaction file stops pushes, pulls and redactions of its session
 	await expect(a.again().redact({ session: SESSION, file: a.file }, { entries: ["a"] })).rejects.toMatchObject(error);
 	expect(readFileSync(a.file, "utf8")).toBe(before);
 	writeFileSync(a.file, before + text(entry("b")));
-	expect(await a.again().push()).toMatchObject([{ error }]);
+	writeFileSync(join(a.dir, "other.jsonl"), text(header("other"), entry("c")));
+	const pushed = await a.again().push();
+	expect(pushed.find(({ session }) => session === SESSION)).toMatchObject({ error });
+	expect(pushed.filter((one) => one.error === undefined)).toMatchObject([{ session: "other", lag: 0 }]);
 	expect(await a.again().pull({ session: SESSION })).toMatchObject([{ error }]);
 	expect((await a.store.load(SESSION)).lines).toHaveLength(1);
 });
