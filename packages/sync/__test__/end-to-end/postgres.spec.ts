@@ -1,7 +1,7 @@
 // The store in a real PostgreSQL.
 
 import { createHash } from "node:crypto";
-import { appendFileSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { loadAll, openStore, PostgresStore, SessionSync, type StoreError } from "../../lib/index.js";
@@ -127,55 +127,6 @@ test("no row has the bytes of a redacted or deleted line", async () => {
 	await append(store, [saying("hunter2 again")]);
 	await store.delete(SESSION);
 	expect((await admin.query(`SELECT FROM ${schema}.entries`)).rows).toEqual([]);
-});
-
-test("a backup that was restored, and filled again with as many lines, refuses cursors of what it lost", async () => {
-	const schema = newSchema();
-	const [a, b] = [open(schema), open(schema, "b")];
-	const kept = (await append(a, entries("a", 2))).cursor;
-	await admin.query(
-		`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`,
-	);
-	const lost = (await append(a, entries("x", 3), kept)).cursor;
-	const { store } = await a.list();
-	await admin.query(
-		`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`,
-	);
-	// Fewer lines than the cursor has passed, as many (the same last line among them), and more.
-	for (const lines of [entries("y", 1), [entry("z"), entry("x2")], entries("b", 4)]) {
-		await expect(a.load(SESSION, lost)).rejects.toMatchObject({ code: "reset" });
-		await expect(append(a, entries("n", 1), lost)).rejects.toMatchObject({ code: "reset" });
-		await append(b, lines, (await loadAll(b, SESSION)).cursor);
-	}
-	expect(ids(await a.load(SESSION, kept))).toEqual(["y0", "z", "x2", "b0", "b1", "b2", "b3"]);
-	expect((await a.list()).store).toBe(store);
-});
-
-// Regression: it was lost to others.
-test("what a host stored after another one's lines reaches others after a backup was restored", async () => {
-	const schema = newSchema();
-	const { machine, begin } = world((host) => open(schema, host));
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("r"));
-	await a.sync.push();
-	await b.sync.pull();
-	appendFileSync(b.file, text(entry("b1")));
-	await b.sync.push();
-	await admin.query(
-		`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`,
-	);
-	appendFileSync(a.file, text(...entries("a", 5)));
-	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
-	await admin.query(
-		`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`,
-	);
-	for (const { again } of [a, b, a, b]) {
-		await again().push();
-		await again().pull();
-	}
-	const all = ["r", "b1", "a0", "a1", "a2", "a3", "a4"];
-	expect(ids(await loadAll(open(schema, "reader"), SESSION))).toEqual(all);
-	for (const { file } of [a, b]) expect(readFileSync(file, "utf8")).toContain(text(...all.map(entry)));
 });
 
 // Regression: it never did.
@@ -352,18 +303,11 @@ describe("the way to the server", () => {
 		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({
 			code: "unreachable",
 			retryable: true,
+			message: expect.stringContaining("for 500 ms"),
 		});
 		proxy.heal();
 		expect((await append(patient, entries("b", 1), cursor)).stored).toBe(1);
 		expect(ids(await persist(() => impatient.load(SESSION), Infinity))).toEqual(["a0", "b0"]);
-	});
-
-	test("is slow", async () => {
-		const store = through(newSchema());
-		proxy.delay(40);
-		expect((await append(store, entries("a", 2))).stored).toBe(2);
-		expect(ids(await store.load(SESSION))).toEqual(["a0", "a1"]);
-		proxy.heal();
 	});
 
 	test("is slow but steady: an answer that takes longer than the timeout comes whole", async () => {
@@ -375,20 +319,6 @@ describe("the way to the server", () => {
 		proxy.pace(8000);
 		expect((await persist(() => store.load(SESSION), Infinity)).lines[0]?.line).toHaveLength(line.length);
 		expect(proxy.paced()).toBeGreaterThan(1500);
-		proxy.heal();
-	});
-
-	test("the timeout is a parameter of the address", async () => {
-		const schema = newSchema();
-		await append(open(schema), entries("a", 1));
-		const store = opened(
-			await openStore(`${server.url({ port: proxy.port })}?schema=${schema}&timeout=500`, { host: "a" }),
-		);
-		// However long the machine takes for it, its connection is there.
-		expect(ids(await persist(() => store.load(SESSION), Infinity))).toEqual(["a0"]);
-		proxy.hold();
-		const error = await failure(store.load(SESSION));
-		expect(error).toMatchObject({ code: "unreachable", message: expect.stringContaining("for 500 ms") });
 		proxy.heal();
 	});
 

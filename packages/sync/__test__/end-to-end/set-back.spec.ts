@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { message, user } from "../../../../__test__/support/scratch.js";
 import { loadAll } from "../../lib/index.js";
 import { world as commandWorld, good, put } from "../support/cli.js";
-import { entries, entry, header, ids, SESSION } from "../support/lines.js";
-import { text, world } from "../support/machines.js";
+import { append, entries, entry, header, ids, SESSION } from "../support/lines.js";
+import { idsIn, text, world } from "../support/machines.js";
 import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
 
 const YOUNGER = "01972ab8-2280-7be3-8cc7-05ac027b6199";
@@ -82,6 +82,73 @@ describe.each([
 		appendFileSync(a.file, text(entry("y")));
 		expect(await a.pushFile()).toBeUndefined();
 		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+	});
+
+	test("cursors of lost lines are refused", async () => {
+		const { open, backup } = await start();
+		const [a, b] = [open("a"), open("b")];
+		const kept = (await append(a, entries("a", 2))).cursor;
+		const { store } = await a.list();
+		const restore = await backup();
+		const lost = (await append(a, entries("x", 3), kept)).cursor;
+		await restore();
+		// Fewer lines than the cursor has passed, as many (the same last line among them), and more.
+		for (const lines of [entries("y", 1), [entry("z"), entry("x2")], entries("b", 4)]) {
+			await expect(a.load(SESSION, lost)).rejects.toMatchObject({ code: "reset" });
+			await expect(append(open("a"), entries("n", 1), lost)).rejects.toMatchObject({ code: "reset" });
+			await append(b, lines, (await loadAll(b, SESSION)).cursor);
+		}
+		expect(ids(await a.load(SESSION, kept))).toEqual(["y0", "z", "x2", "b0", "b1", "b2", "b3"]);
+		expect((await a.list()).store).toBe(store);
+	});
+
+	// Regression: it was lost to others.
+	test.each([
+		["another host", "b"],
+		["another checkout", "a"],
+	])("what is stored after lines of %s outlasts a restore", async (_, host) => {
+		const { open, backup } = await start();
+		const { machine, begin } = world(open);
+		const all = [machine("one", { host: "a" }), machine("two", { host }), machine("reader")] as const;
+		const [one, two, reader] = all;
+		begin(one, entry("r"));
+		await one.sync.push();
+		for (const { sync } of [two, reader]) await sync.pull();
+		appendFileSync(one.file, text(entry("y")));
+		await one.sync.push();
+		const restore = await backup();
+		for (const lines of [entries("v", 1), entries("w", 4)]) {
+			appendFileSync(two.file, text(...lines));
+			expect(await two.sync.push()).toMatchObject([{ lag: 0 }]);
+		}
+		await restore();
+		for (let round = 0; round < 3; round++)
+			for (const { again } of all) {
+				const sync = again();
+				for (const { error } of [...(await sync.push()), ...(await sync.pull())]) expect(error).toBeUndefined();
+			}
+		for (const { file } of all) expect(idsIn(file)).toEqual(["r", "y", "v0", "w0", "w1", "w2", "w3"]);
+	});
+
+	test("redactions after the backup are repeated before a pull", async () => {
+		const { open, backup } = await start();
+		const { machine, begin } = world(open);
+		const a = machine("a");
+		const said = (content: string) => Buffer.from(`{"type":"custom","id":"b","parentId":null,"data":"${content}"}`);
+		begin(a, said("hunter2"));
+		await a.sync.push();
+		const restore = await backup();
+		appendFileSync(a.file, text(entry("c")));
+		await a.sync.push();
+		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+		await restore();
+		const stored = async () => (await loadAll(machine("r").store, SESSION)).lines.map(({ line }) => line.toString());
+		expect(await stored()).toEqual([said("hunter2").toString()]);
+		await machine("a").sync.pull();
+		await machine("a").sync.push();
+		const expected = [said("[redacted]"), entry("c")].map(String);
+		expect(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
+		expect(await stored()).toEqual(expected);
 	});
 
 	test("the command stores lost sessions again", async () => {

@@ -3,7 +3,6 @@
 import {
 	appendFileSync,
 	cpSync,
-	existsSync,
 	mkdirSync,
 	readdirSync,
 	readFileSync,
@@ -14,9 +13,8 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { setEnv } from "../../../../__test__/support/scratch.js";
 import { loadAll } from "../../lib/index.js";
-import { append, entry, header, ids, library, logOf, SESSION } from "../support/lines.js";
+import { append, entry, ids, library, logOf, SESSION } from "../support/lines.js";
 import { idsIn, text, world } from "../support/machines.js";
 
 const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
@@ -122,19 +120,6 @@ test("the next push replaces an unreadable note, or fails", async () => {
 	]);
 });
 
-test("a file fills a store that was made anew while it is pushed again and again", async () => {
-	const { path, machine, begin } = world();
-	const a = machine("a");
-	begin(a, entry("x"));
-	await a.pushFile();
-	empty(path);
-	// A process that is open knows the store's layout already: a new one finds that it is gone.
-	const later = machine("a");
-	appendFileSync(a.file, text(entry("y")));
-	expect(await later.pushFile()).toBeUndefined();
-	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
-});
-
 test("a store whose mark has not come yet is not taken for another one", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
@@ -158,24 +143,6 @@ test("a push of new lines costs no list of the store", async () => {
 	const list = vi.spyOn(again.store, "list");
 	expect(await again.sync.push()).toMatchObject([{ lag: 0 }]);
 	expect(list).not.toHaveBeenCalled();
-});
-
-test("a session that was deleted from the store stays here, and is not stored again", async () => {
-	const { machine, begin } = world();
-	const a = machine("a");
-	begin(a, entry("x"));
-	await a.sync.push();
-	await a.store.delete(SESSION);
-	expect(await a.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
-	expect((await a.store.list()).sessions).toEqual([]);
-	appendFileSync(a.file, text(entry("y")));
-	const said = expect.stringContaining(
-		`was deleted from the store, and its file stays. To store it again, make a fork: pi-sessions fork ${SESSION}`,
-	);
-	for (const wanted of [{}, { session: SESSION }]) {
-		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "deleted", message: said } }]);
-	}
-	expect([(await a.store.list()).sessions, idsIn(a.file)]).toEqual([[], ["x", "y"]]);
 });
 
 test("another host's folder that is away for a while keeps nothing from being stored", async () => {
@@ -255,98 +222,6 @@ test("a session file that vanishes while a push begins keeps no other one back",
 		{ session: SESSION, lag: 0 },
 	]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x"]);
-});
-
-test("notes go by where an address leads to, from wherever and with whatever environment it was given", async () => {
-	const { path } = world();
-	const names = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER"];
-	const folderOf = async (address: string, env: Record<string, string> = {}, dir = path) => {
-		setEnv({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...env });
-		const folder = join(path, "notes");
-		await new Notes(folder, address, dir).set(SESSION, undefined);
-		const [found] = readdirSync(folder);
-		rmSync(folder, { recursive: true });
-		return found;
-	};
-	const same = async (...of: [string, Record<string, string>?, string?][]) =>
-		new Set(
-			await of.reduce(async (all, one) => [...(await all), await folderOf(...one)], Promise.resolve([] as unknown[])),
-		).size;
-	expect(await same([path], [`${path}/`], [`file://${path}`])).toBe(1);
-	expect(await same(["store"], [join(process.cwd(), "store")], ["./store/"])).toBe(1);
-	expect(
-		await same(
-			["s3://bucket/x"],
-			["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example" }],
-			["s3://bucket/x", { AWS_ENDPOINT_URL_S3: "https://two.example" }],
-		),
-	).toBe(3);
-	expect(
-		await same(
-			["s3://bucket/x?endpoint=https://one.example"],
-			["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example/" }],
-		),
-	).toBe(1);
-	expect(
-		await same(
-			["postgres:///db?host=/run/one"],
-			["postgres:///db?host=/run/two"],
-			["postgres:///db", { PGHOST: "three" }],
-		),
-	).toBe(3);
-	expect(await same(["postgres://me:one@h/db"], ["postgres://me:two@h/db?password=three", { PGHOST: "another" }])).toBe(
-		1,
-	);
-	expect(await same([path], [path, {}, join(path, "another")])).toBe(2);
-	expect(existsSync(join(path, "notes"))).toBe(false);
-});
-
-test("a session that was deleted from the store does not come back because its file was replaced here", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("x"));
-	await a.sync.push();
-	await b.store.delete(SESSION);
-	// As an editor or a backup does it: another file with the same name.
-	writeFileSync(`${a.file}.new`, readFileSync(a.file));
-	renameSync(`${a.file}.new`, a.file);
-	for (const sync of [a.sync, machine("a").sync]) {
-		expect(await sync.push()).toMatchObject([{ error: { code: "deleted" } }]);
-		expect((await b.store.list()).sessions).toEqual([]);
-	}
-});
-
-test("a push without new lines stores what a restored store has lost", async () => {
-	const { path, machine, begin } = world();
-	const a = machine("a");
-	begin(a, entry("x"));
-	await a.sync.push();
-	const backup = join(path, "backup");
-	mkdirSync(backup);
-	for (const name of STORED) cpSync(join(path, name), join(backup, name), { recursive: true });
-	appendFileSync(a.file, text(entry("y")));
-	await a.sync.push();
-	empty(path);
-	for (const name of STORED) cpSync(join(backup, name), join(path, name), { recursive: true });
-	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
-	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
-});
-
-test("of several sessions the one that was deleted from the store is told, and the others are stored", async () => {
-	const { machine } = world();
-	const a = machine("a");
-	mkdirSync(a.dir, { recursive: true });
-	const names = ["aaa", "bbb", "ccc"];
-	for (const name of names)
-		writeFileSync(join(a.dir, `2025-06-01T09-00-00-000Z_${name}.jsonl`), text(header(name), entry(`x-${name}`)));
-	await a.sync.push();
-	await machine("r").store.delete("bbb");
-	for (const { file } of await a.sync.local()) appendFileSync(file, text(entry("y")));
-	const results = await machine("a").sync.push();
-	expect(results.map(({ session, error }) => [session, (error as { code?: string })?.code])).toEqual(
-		names.map((name) => [name, name === "bbb" ? "deleted" : undefined]),
-	);
-	for (const name of names) expect(ids(await loadAll(a.store, name))).toEqual(name === "bbb" ? [] : [`x-${name}`, "y"]);
 });
 
 // Regression: it never was.
