@@ -39,7 +39,7 @@ const filesOf = ({ agent }: World) => {
 		: [];
 };
 
-test("a session goes from here to the store and from there to another machine", async () => {
+test("sessions reach another machine through the store", async () => {
 	const { store, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const before = snapshot(store);
@@ -90,7 +90,7 @@ test("a push that failed is continued by the next one", async () => {
 	expect(await good(desktop, ["pull"])).toMatch(/^3 lines added/);
 });
 
-test("a file that only its owner may read names the store where the variable does not", async () => {
+test("a private settings file may name the store", async () => {
 	const { store, laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	const file = join(laptop.agent, "session-store.json");
@@ -111,7 +111,7 @@ test("a file that only its owner may read names the store where the variable doe
 });
 
 // Regression: they were skipped without a word.
-test("files that are not stored, of another version or no sessions, are named", async () => {
+test("a push names files that it does not store", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const beside = (name: string, text: string) => writeFileSync(join(dirname(file), name), `${text}\n`);
@@ -146,7 +146,7 @@ test("files that are not stored, of another version or no sessions, are named", 
 		);
 });
 
-test("a pull that names a session brings its deleted file back", async () => {
+test("a named pull restores a deleted session file", async () => {
 	const { laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -161,7 +161,7 @@ test("a pull that names a session brings its deleted file back", async () => {
 });
 
 // Regression: the header of every session was asked for, of every project.
-test("the beginning of an id, and a list of the project, ask for no headers of other sessions", async () => {
+test("a short id asks for no headers of other sessions", async () => {
 	const bucket = await fakeBucket(() => 0);
 	for (const id of ["first", "second", "third"]) bucket.put(`${id}-session`, { at: Date.now() });
 	const { laptop } = team();
@@ -183,7 +183,7 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 	expect(await headers("sync", "sec")).toEqual(new Set(["headers/second-session"]));
 });
 
-test("what is wrong is said: no store, one that is not there, wrong use; never with a password", async () => {
+test("errors explain wrong use and never contain a password", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	const said = async (args: string[], store?: string) => {
@@ -269,7 +269,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	expect(kept).not.toContain("s3cret");
 });
 
-test("--help of every command has examples, and an error of use names the help of its command", async () => {
+test("help has examples, and usage errors name the help", async () => {
 	const { laptop } = team();
 	const names = [...(await good(laptop, ["--help"])).matchAll(/^ {2}(\w+) [[<]/gm)]
 		.map(([, name]) => name as string)
@@ -293,7 +293,7 @@ test("--help of every command has examples, and an error of use names the help o
 });
 
 // Regression: a variable that is not set (`--dir "$dir"`) meant the working directory, or whatever the default is.
-test("an option that names something must not be empty", async () => {
+test("options that name something must not be empty", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	for (const line of [
@@ -315,7 +315,7 @@ test("an option that names something must not be empty", async () => {
 	}
 });
 
-test("--dir of a pull may be one that is yet to be made", async () => {
+test("a pull creates the directory that --dir names", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	mkdirSync(join(laptop.cwd, "store"));
@@ -325,7 +325,7 @@ test("--dir of a pull may be one that is yet to be made", async () => {
 });
 
 // Regression: a dry run said that everything was stored.
-test("a named private session is an error, also in a dry run", async () => {
+test("pushing a named private session fails, even in dry runs", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
@@ -343,7 +343,7 @@ test("a named private session is an error, also in a dry run", async () => {
 	expect(await good(laptop, ["status", "--sessions"])).toContain("No sessions in ");
 });
 
-test("a session that is named by its path is pulled, too", async () => {
+test("pulls and syncs accept the path of a session", async () => {
 	const { laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["sync", file]);
@@ -361,7 +361,7 @@ test("a session that is named by its path is pulled, too", async () => {
 });
 
 // Regression: git ran, and a warning came, for each working directory that has sessions here.
-test("to pull a session that is named looks for the project of its directory alone", async () => {
+test("a named pull runs git for one directory only", async () => {
 	const { laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -392,7 +392,7 @@ test("to pull a session that is named looks for the project of its directory alo
 	expect((await run(at, ["pull", "--all"])).err).toContain("/nowhere/x has no git remote");
 });
 
-test("a stored session that cannot be read is told to be so where it is named, too", async () => {
+test("a named unreadable session is reported as unreadable", async () => {
 	const { store, laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -419,7 +419,7 @@ test("a stored session that cannot be read is told to be so where it is named, t
 });
 
 // Regression: they waited for the drive, and could not even be killed.
-test("with a drive that hangs, what is known here is said, and no command waits for it", async () => {
+test("no command waits for a drive that hangs", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const drive = await hangingDrive();
@@ -447,7 +447,7 @@ test("with a drive that hangs, what is known here is said, and no command waits 
 });
 
 // Regression: it said that it had changed, though nobody else had stored anything.
-test("a dry run of a pull does not say more than it knows: what changed is found when it is pulled", async () => {
+test("a dry pull says that sessions may have changed", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -456,7 +456,7 @@ test("a dry run of a pull does not say more than it knows: what changed is found
 	expect(await good(laptop, ["pull", "--dry-run"])).toBe("The store has nothing new\n");
 });
 
-test("one bad file of the store keeps no other session back", async () => {
+test("a damaged file in the store delays no other session", async () => {
 	const { store, laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	put(laptop, ID.replace(/1$/, "2"), [message("a", null, user("hello too"))]);
@@ -472,7 +472,7 @@ test("one bad file of the store keeps no other session back", async () => {
 });
 
 // Regression: a stack trace was printed.
-test("where a package is missing one line says which and what to run", async () => {
+test("one line names a missing package and its remedy", async () => {
 	const copy = scratch();
 	const from = dirname(dirname(piSync));
 	for (const name of ["bin", "lib", "package.json"]) cpSync(join(from, name), join(copy, name), { recursive: true });

@@ -25,7 +25,7 @@ const LONG = { timeout: 300_000, interval: 50 };
 // it goes on.
 const STORED = expect.stringMatching(/^(|pi-sync: a part of this session is not stored yet\..*\n)$/);
 
-test.each(WAYS)("what was said on one machine goes on on another, on %s", async (_, options) => {
+test.each(WAYS)("a session continues on another machine, on %s", async (_, options) => {
 	const address = join(emptyDirectory(), "store");
 	const [laptop, desktop] = [
 		await machine(address, [{ text: "Hello from the model" }, { text: "So it is" }]),
@@ -85,7 +85,7 @@ test.each(WAYS)("what was said on one machine goes on on another, on %s", async 
 	await vi.waitFor(() => expect(entriesOf(file).length).toBeGreaterThan(all.length + 1), LONG);
 });
 
-test.each(WAYS)("a missing or silent store delays only the end of pi, by two seconds, on %s", async (_, options) => {
+test.each(WAYS)("an unreachable store delays only pi's end, on %s", async (_, options) => {
 	const address = join(emptyDirectory(), "store");
 	const at = await machine(address, Array(3).fill({ text: "Hello" }));
 	renameSync(address, `${address}-away`);
@@ -128,7 +128,7 @@ test.each(WAYS)("a missing or silent store delays only the end of pi, by two sec
 	);
 });
 
-test("settings that cannot be used are an error in pi, which starts without a store", async () => {
+test("pi starts without a store if the settings are unusable", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), [{ text: "Hello" }]);
 	chmodSync(at.settings, 0o644);
 	expect(await print(at, "Hi", { extension, env: at.env })).toMatchObject({
@@ -138,7 +138,7 @@ test("settings that cannot be used are an error in pi, which starts without a st
 	});
 });
 
-test("without a store, and for a session without a file, no process is started", async () => {
+test("no process starts without a store or a session file", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), [{ text: "Hello" }, { text: "Hello" }]);
 	expect(await print(at, "Hi", { extension, args: ["--no-session"], env: at.env })).toMatchObject({
 		code: 0,

@@ -12,7 +12,7 @@ import { freePort, PASSWORD, startPostgres } from "../support/servers.js";
 
 withPostgres();
 
-test("twenty hosts that start at the same time make the tables once", async () => {
+test("twenty simultaneous hosts create the tables once", async () => {
 	const schema = newSchema();
 	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
 	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`)])));
@@ -20,7 +20,7 @@ test("twenty hosts that start at the same time make the tables once", async () =
 	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 6 }]);
 });
 
-test("tables that are dropped and made anew under a process that runs are another store", async () => {
+test("recreated tables are another store to a running process", async () => {
 	const schema = newSchema();
 	const [a, b] = [open(schema), open(schema, "b")];
 	const { cursor } = await append(a, entries("a", 2));
@@ -38,7 +38,7 @@ test("tables that are dropped and made anew under a process that runs are anothe
 	]);
 });
 
-test("a newer release changed the tables under a process that runs", async () => {
+test("a running process notices tables of a newer release", async () => {
 	const schema = newSchema();
 	const store = open(schema);
 	await append(store, entries("a", 1));
@@ -47,7 +47,7 @@ test("a newer release changed the tables under a process that runs", async () =>
 	await expect(append(store, entries("b", 1))).rejects.toMatchObject({ code: "newer-schema" });
 });
 
-test("a statement has the time of the address's timeout, and making the tables has any", async () => {
+test("only the creation of the tables ignores the timeout", async () => {
 	const schema = newSchema();
 	const { Client } = pg;
 	const said: string[] = [];
@@ -77,7 +77,7 @@ const elsewhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
 
 describe.runIf(process.platform === "linux")("a server on another machine", () => {
 	// Regression: the password went over the network in plain text, and anybody could answer.
-	test("is not spoken to in plain text, unless the address or PGSSLMODE says so", async () => {
+	test("needs encryption unless sslmode or PGSSLMODE disables it", async () => {
 		const schema = newSchema();
 		const refused = await failure(open(schema, "a", elsewhere(server.url())).list());
 		expect(refused).toMatchObject({
@@ -152,7 +152,7 @@ describe.runIf(process.platform === "linux")("a server on another machine", () =
 	});
 });
 
-test("a password comes from the file of PostgreSQL's clients where the address has none", async () => {
+test("the password may come from PGPASSFILE", async () => {
 	const file = join(emptyDirectory(), "pgpass");
 	writeFileSync(file, `127.0.0.1:${server.port}:postgres:owner:${PASSWORD.replaceAll(":", "\\:")}\n`, { mode: 0o600 });
 	onTestFinished(() => void vi.unstubAllEnvs());
@@ -178,7 +178,7 @@ test("a password comes from the file of PostgreSQL's clients where the address h
 	expect((await failure(open(newSchema(), "a", url).list())).code).not.toBe("unreachable");
 });
 
-test("who only has rights to the tables needs none to make them", async () => {
+test("rights to existing tables suffice", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 1));
 	await admin.query("CREATE ROLE writer LOGIN PASSWORD 'writer'");

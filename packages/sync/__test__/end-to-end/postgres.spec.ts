@@ -29,7 +29,7 @@ test.each(conformanceCases)("a store on the caller's pool: $name", async ({ run 
 	expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
 });
 
-test("with 5,000 sessions in a project a start asks for one statement", async () => {
+test("a comparison of 5,000 sessions needs one statement", async () => {
 	const [schema, path] = [newSchema(), emptyDirectory()];
 	await open(schema).list();
 	await admin.query(
@@ -44,7 +44,7 @@ test("with 5,000 sessions in a project a start asks for one statement", async ()
 	expect(asked).toHaveLength(2);
 });
 
-test("an append that waits for the deletion of its session does not bring it back", async () => {
+test("an append after a concurrent deletion is refused", async () => {
 	const schema = newSchema();
 	const store = open(schema);
 	const { cursor } = await append(store, [entry("a1")]);
@@ -61,7 +61,7 @@ test("an append that waits for the deletion of its session does not bring it bac
 	expect((await store.list()).sessions).toEqual([]);
 });
 
-test("an append that waits while its line is redacted stores nothing", async () => {
+test("a line that is redacted during its append is dropped", async () => {
 	const schema = newSchema();
 	const [store, other] = [open(schema), open(schema, "b")];
 	await append(store, [entry("a1")]);
@@ -83,7 +83,7 @@ test("an append that waits while its line is redacted stores nothing", async () 
 });
 
 // Regression: redactions were compared only where the session's row was there when the append began.
-test("an append that waits while its session is made and its line redacted stores nothing", async () => {
+test("a line redacted while its session is created is dropped", async () => {
 	const schema = newSchema();
 	const [store, other] = [open(schema), open(schema, "b")];
 	await store.list();
@@ -105,7 +105,7 @@ test("an append that waits while its session is made and its line redacted store
 	expect((await admin.query(`SELECT FROM ${schema}.entries WHERE line = $1`, [secret])).rows).toEqual([]);
 });
 
-test("no row has the bytes of a redacted or deleted line", async () => {
+test("no row contains bytes of redacted or deleted lines", async () => {
 	const schema = newSchema();
 	const saying = (text: string) => Buffer.from(`{"type":"message","id":"a2","text":"${text}"}`);
 	const [store, secret] = [open(schema), saying("hunter2")];
@@ -130,7 +130,7 @@ test("no row has the bytes of a redacted or deleted line", async () => {
 });
 
 // Regression: it never did.
-test("a damaged row that was put right reaches those who have passed it", async () => {
+test("a repaired row reaches machines that had skipped it", async () => {
 	const schema = newSchema();
 	const { machine, begin } = world((host) => open(schema, host));
 	const [a, b] = [machine("a"), machine("b")];
@@ -146,7 +146,7 @@ test("a damaged row that was put right reaches those who have passed it", async 
 	expect(await b.again().pull()).toEqual([]);
 });
 
-test("a line that commits late is not missed by a reader who asks for what comes after n", async () => {
+test("a line that commits late reaches readers with older cursors", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 1));
 	const reader = open(schema, "reader");
@@ -172,7 +172,7 @@ test("a line that commits late is not missed by a reader who asks for what comes
 });
 
 // Regression: it did not count that.
-test("an append that meets a line of another host's and is repeated counts what it stored at first", async () => {
+test("a repeated append counts the lines of its first attempt", async () => {
 	const schema = newSchema();
 	await append(open(schema), [entry("a")]);
 	const client = new pg.Client(server.url());
@@ -187,7 +187,7 @@ test("an append that meets a line of another host's and is repeated counts what 
 	expect((await second).stored).toBe(1);
 });
 
-test("what was stored by a transaction that was rolled back is not there", async () => {
+test("lines of a rolled back transaction are not stored", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 1));
 	await admin.query("BEGIN");
@@ -196,7 +196,7 @@ test("what was stored by a transaction that was rolled back is not there", async
 	expect(ids(await open(schema, "c").load(SESSION))).toEqual(["a0"]);
 });
 
-test("lines that are too long for pg are refused before they are sent", async () => {
+test("lines that are too long for pg are not sent", async () => {
 	const schema = newSchema();
 	const store = open(schema);
 	const longest = Number(store.longestLine);
@@ -244,7 +244,7 @@ test("wrong rows and headers are named and skipped", async () => {
 });
 
 // Regression: the server waited on for a client that was gone, once for each repetition.
-test("an append that waits for a lock ends on the server, too, and may be repeated", async () => {
+test("an append that waits for a lock ends everywhere", async () => {
 	const schema = newSchema();
 	const store = open(schema, "a", server.url(), 1000);
 	const { cursor } = await append(store, entries("a", 1));
@@ -263,7 +263,7 @@ test("an append that waits for a lock ends on the server, too, and may be repeat
 	expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
 });
 
-test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
+test("acknowledged lines of killed and other processes are stored once", async () => {
 	const schema = newSchema();
 	await crowd(`${server.url()}?schema=${schema}`, open(schema, "reader"));
 });
@@ -293,7 +293,7 @@ describe("the way to the server", () => {
 		expect((await persist(() => append(store, entries("b", 1)))).stored).toBe(1);
 	});
 
-	test("holds everything back: the call ends at its timeout, and may be repeated", async () => {
+	test("answers nothing: the call ends at its timeout", async () => {
 		const schema = newSchema();
 		const [patient, impatient] = [open(schema), through(schema, 500)];
 		const { cursor } = await append(patient, entries("a", 1));
@@ -310,7 +310,7 @@ describe("the way to the server", () => {
 		expect(ids(await persist(() => impatient.load(SESSION), Infinity))).toEqual(["a0", "b0"]);
 	});
 
-	test("is slow but steady: an answer that takes longer than the timeout comes whole", async () => {
+	test("is slow but steady: answers may outlast the timeout", async () => {
 		const schema = newSchema();
 		const line = entry("x".repeat(1_000_000));
 		await append(open(schema), [line]);
@@ -322,7 +322,7 @@ describe("the way to the server", () => {
 		proxy.heal();
 	});
 
-	test("is cut after any number of bytes of the request: all lines or none, and once after a repetition", async () => {
+	test("is cut within a request: a repetition stores lines once", async () => {
 		const schema = newSchema();
 		const [store, reader] = [through(schema), open(schema, "reader")];
 		let { cursor } = await append(store, entries("start", 1));
@@ -348,7 +348,7 @@ describe("the way to the server", () => {
 		expect(failures).toBeGreaterThan(20);
 	});
 
-	test("is cut while the answer comes: what was stored is not stored again", async () => {
+	test("is cut within an answer: a repetition stores nothing again", async () => {
 		const schema = newSchema();
 		const [store, reader] = [through(schema), open(schema, "reader")];
 		let { cursor } = await append(store, entries("start", 1));

@@ -17,37 +17,34 @@ const notices = ({ records }: { records: Json[] }) =>
 		.map(({ message, notifyType }) => `${notifyType}: ${message}`)
 		.join("\n");
 
-test.each(WAYS)(
-	"what is said after /private is not stored, and what was stored before is named, on %s",
-	async (_, options) => {
-		const address = join(emptyDirectory(), "store");
-		const at = await machine(address, [{ text: "Hello." }, { text: "I see." }]);
-		const store = reader(address);
-		await inRpc(
-			at,
-			async (client) => {
-				await client.prompt("Hi");
-				await vi.waitFor(async () => expect((await store.list()).sessions).toHaveLength(1), LONG);
-				const session = (await store.list()).sessions[0]?.session ?? "";
-				await vi.waitFor(async () => expect(await contentsOf(store, session)).toContain("Hello."), LONG);
-				await client.send({ type: "prompt", message: "/private" });
-				await vi.waitFor(() => expect(notices(client)).toContain(`pi-sync delete ${session}`), LONG);
-				expect(JSON.parse(readFileSync(at.settings, "utf8"))).toMatchObject({
-					projects: { [at.work]: "shop" },
-					private: [session],
-				});
-				await client.prompt("The code is 4711");
-			},
-			{ ...options, env: at.env },
-		);
-		const session = (await store.list()).sessions[0]?.session ?? "";
-		expect(await contentsOf(store, session)).toContain("Hello.");
-		expect(await contentsOf(store, session)).not.toContain("4711");
-	},
-);
+test.each(WAYS)("/private stops storing and names stored lines, on %s", async (_, options) => {
+	const address = join(emptyDirectory(), "store");
+	const at = await machine(address, [{ text: "Hello." }, { text: "I see." }]);
+	const store = reader(address);
+	await inRpc(
+		at,
+		async (client) => {
+			await client.prompt("Hi");
+			await vi.waitFor(async () => expect((await store.list()).sessions).toHaveLength(1), LONG);
+			const session = (await store.list()).sessions[0]?.session ?? "";
+			await vi.waitFor(async () => expect(await contentsOf(store, session)).toContain("Hello."), LONG);
+			await client.send({ type: "prompt", message: "/private" });
+			await vi.waitFor(() => expect(notices(client)).toContain(`pi-sync delete ${session}`), LONG);
+			expect(JSON.parse(readFileSync(at.settings, "utf8"))).toMatchObject({
+				projects: { [at.work]: "shop" },
+				private: [session],
+			});
+			await client.prompt("The code is 4711");
+		},
+		{ ...options, env: at.env },
+	);
+	const session = (await store.list()).sessions[0]?.session ?? "";
+	expect(await contentsOf(store, session)).toContain("Hello.");
+	expect(await contentsOf(store, session)).not.toContain("4711");
+});
 
 // Regression: every word made the session private.
-test("/private off takes the mark away, status says what holds, and any other word is an error", async () => {
+test("/private understands only on, off and status", async () => {
 	const address = join(emptyDirectory(), "store");
 	const at = await machine(address, [{ text: "Hello." }]);
 	await inRpc(
@@ -75,7 +72,7 @@ test("/private off takes the mark away, status says what holds, and any other wo
 });
 
 // Regression: only what was wrong with the file was said, and the exit code was 0.
-test("unusable settings are an error: the session is NOT private, and pi -p ends with 1", async () => {
+test("/private fails with exit code 1 if settings are unusable", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	chmodSync(at.settings, 0o644);
 	const failed = await print(at, "/private", { extension, env: at.env });
@@ -89,7 +86,7 @@ test("unusable settings are an error: the session is NOT private, and pi -p ends
 });
 
 // Regression: "This session is NOT private", with exit code 1, after the session was made private.
-test("/private with an unusable address of a store says that the session is private", async () => {
+test("/private works beside an unusable store address", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	writeFileSync(at.settings, JSON.stringify({ store: "mysql://me@host/db" }), { mode: 0o600 });
 	const { code, stdout } = await print(at, "/private", { extension, env: at.env });
@@ -98,7 +95,7 @@ test("/private with an unusable address of a store says that the session is priv
 });
 
 // Regression: it said that no store gets the session, and not that none is named.
-test("/private without a store says that none is named, and counts for one that is named later", async () => {
+test("/private without a store counts for later stores", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	writeFileSync(at.settings, "{}", { mode: 0o600 });
 	const { code, stdout } = await print(at, "/private", { extension, env: at.env });
@@ -115,7 +112,7 @@ test("pi's status line shows that a session is private", async () => {
 	await terminal.shows("This session is private", /^ *private *$/m);
 });
 
-test("a session that is kept in no file needs no mark", async () => {
+test("a session without a file needs no private mark", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	expect((await print(at, "/private", { extension, args: ["--no-session"], env: at.env })).stdout).toBe(
 		"This session has no file, so it is never pushed to a store.\n",

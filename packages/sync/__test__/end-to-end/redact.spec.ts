@@ -45,7 +45,7 @@ function team() {
 	return { store, machine, laptop: machine("anna-laptop-0a1b2c3d"), desktop: machine("desktop") };
 }
 
-test("a text leaves the session, its backup and copies of its entries, and the command says what it cannot reach", async () => {
+test("a text leaves the session, its backups and copies", async () => {
 	const { at, file } = await redactsEverywhere(command);
 	// Regression: it did not say what is wrong with the replacement.
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "[redacted]", "--replacement", "hunter2"]);
@@ -59,13 +59,13 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 });
 
 // Regression: the exit code was 0, and the second run said that nothing of it was left.
-test("a catalog that cannot be cleaned makes each run end with 1", async () => {
+test("each run fails while the catalog cannot be cleaned", async () => {
 	await tellsOfTheCatalog(command);
 });
 
 // Regression: only folders with a session file were looked at, none but that of the session if it has the text no more,
 // none whose first file is a broken link, and a dry run did not name the temporary files.
-test("temporary files of killed processes go from every folder of sessions", async () => {
+test("temporary files of killed processes are removed everywhere", async () => {
 	const { laptop } = team();
 	const other = join(dirname(dirname(put(laptop, ID, [message("a", null, user("hello"))]))), "--other--");
 	mkdirSync(other);
@@ -77,12 +77,12 @@ test("temporary files of killed processes go from every folder of sessions", asy
 });
 
 // Regression: a dry run ended with 0, whatever failed, and no line counted the files.
-test("files that do not have the text are no failures, and one line counts them", async () => {
+test("files without the text are counted, and are no failures", async () => {
 	await countsOtherFiles(command);
 });
 
 // Regression: they were counted as "without", because only copies of the redacted entries were looked for.
-test("files with the text in lines of their own are named, and are not changed", async () => {
+test("files with the text in other entries are only named", async () => {
 	await countsOtherLines(command);
 });
 
@@ -102,7 +102,7 @@ test("looping links and unreadable folders keep nothing from being redacted", as
 });
 
 // Regression: they were not looked at, and nobody said so.
-test("sessions of subagents are redacted, too, by the command and by a pull", async () => {
+test("the command and pulls redact sessions of subagents", async () => {
 	const { laptop, desktop } = team();
 	const below = (path: string, name: string, lines: object[]) => {
 		const folder = join(path.replace(/\.jsonl$/, ""), "abc", "run-0");
@@ -138,7 +138,7 @@ test("sessions of subagents are redacted, too, by the command and by a pull", as
 });
 
 // Regression: pi deletes only the file of a session, and its subagents' sessions were not looked at any more.
-test("sessions of subagents are redacted also if their main session was deleted", async () => {
+test("subagents' sessions are redacted after their main session's deletion", async () => {
 	const { laptop } = team();
 	const secret = message("a", null, user(SECRET));
 	const main = put(laptop, FORK, [secret]);
@@ -150,7 +150,7 @@ test("sessions of subagents are redacted also if their main session was deleted"
 	expect(readFileSync(join(below, "session.jsonl"), "utf8")).not.toContain("hunter2");
 });
 
-test("a locked session is an error that names the process, and is redacted before the next push", async () => {
+test("a locked session is redacted before the next push", async () => {
 	const { store, laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
@@ -168,7 +168,7 @@ test("a locked session is an error that names the process, and is redacted befor
 	);
 });
 
-test("a text where it cannot be replaced is named, and the exit code is 1", async () => {
+test("text that cannot be replaced makes the command fail", async () => {
 	const at = world();
 	put(at, ID, [message("a", null, user(SECRET))]);
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "0194"]);
@@ -178,7 +178,7 @@ test("a text where it cannot be replaced is named, and the exit code is 1", asyn
 	]);
 });
 
-test("a deleted session keeps its file, and a fork of it is stored", async () => {
+test("a deleted session keeps its file, and can be forked", async () => {
 	const { store, machine, laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -223,7 +223,7 @@ test("a deleted session keeps its file, and a fork of it is stored", async () =>
 	expect((await run(desktop, ["delete", "0199"])).code).toBe(1);
 });
 
-test("status shows what is stored, what waits and why, and the last errors", async () => {
+test("status shows stored and waiting sessions, and the last errors", async () => {
 	const { store, machine, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const fresh = await good(laptop, ["status"]);
@@ -349,7 +349,7 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	);
 });
 
-test("copies of a redacted entry below other entries are redacted on every machine", async () => {
+test("copies in other directories are redacted on every machine", async () => {
 	const { laptop, desktop } = team();
 	const secret = (parent: string) => message("b", parent, user(SECRET));
 	const elsewhere = join(desktop.cwd, "..", "elsewhere");
@@ -366,7 +366,7 @@ test("copies of a redacted entry below other entries are redacted on every machi
 });
 
 // Regression: the session counted as not stored.
-test("after a redaction the status says that the next push compares the session", async () => {
+test("status says that a push compares a redacted session", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
@@ -379,7 +379,7 @@ test("after a redaction the status says that the next push compares the session"
 });
 
 // Regression: the command only said that it had failed.
-test("without the store the file is redacted, and the command says that the store is not", async () => {
+test("without the store only the file is redacted", async () => {
 	const { store, laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
@@ -402,7 +402,7 @@ test("without the store the file is redacted, and the command says that the stor
 });
 
 // Regression: the exit code was 0, and that the session may have changed was all that was said.
-test("status names unreadable data of the store until it is readable", async () => {
+test("status names unreadable data until it is readable", async () => {
 	const { store, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);

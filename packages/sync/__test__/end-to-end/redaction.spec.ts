@@ -42,7 +42,7 @@ describe.each([
 	};
 
 	// Regression: what stood in the place of lines that were held back went to the store with the redaction.
-	test("what is held back for a secret is not sent by a redaction", async () => {
+	test("a redaction sends no lines that a secret holds back", async () => {
 		const { machine, begin } = await machines();
 		const a = machine("a");
 		const sync = new SessionSync({
@@ -65,7 +65,7 @@ describe.each([
 	});
 
 	// Regression: one fork that could not be redacted kept every session with a redaction from being pulled.
-	test("a file that cannot be redacted keeps back the session alone whose lines it has", async () => {
+	test("a file that cannot be redacted delays only its session", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
 		const other = join(a.dir, "2025-06-03T09-00-00-000Z_other.jsonl");
@@ -91,7 +91,7 @@ describe.each([
 		expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
 	});
 
-	test("a redacted text leaves the store, all machines and all forks for ever", async () => {
+	test("a redacted text leaves store, machines and forks for ever", async () => {
 		const { machine, begin } = await machines();
 		const [a, b, late] = [machine("a"), machine("b"), machine("late")];
 		begin(a, said("a", null, "hello"), SECRET, said("c", "b", "and on"));
@@ -130,7 +130,7 @@ describe.each([
 	});
 
 	// Regression: the entry as it was here had the id of the stored one, could not be stored, and the pull failed.
-	test("an entry that another machine redacts while the session is pulled is redacted by the next pull", async () => {
+	test("an entry redacted during a pull is redacted here, too", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
 		begin(a, said("a", null, "hello"), SECRET);
@@ -153,7 +153,7 @@ describe.each([
 
 	// Regression: the line of the one that came second was stored as another entry, with what the first one had redacted.
 	test.each(["push", "pull", "redact"] as const)(
-		"an entry that two machines redacted differently without the store loses its content (%s)",
+		"an entry with two offline redactions loses both texts (%s)",
 		async (how) => {
 			const { machine, begin } = await machines();
 			const [a, b, c] = [machine("a"), machine("b"), machine("c")];
@@ -255,7 +255,7 @@ describe.each([
 	});
 
 	// Regression: they kept what was redacted, without a word.
-	test("files that no store takes are redacted as on other machines, and unreadable ones are named", async () => {
+	test("a pull redacts files that no store accepts", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
 		begin(a, said("a", null, "hello"), SECRET);
@@ -299,7 +299,7 @@ describe.each([
 	});
 
 	// Regression: the store got what stands in the place of lines that were said when the session was private already.
-	test("a redaction of a private session sends nothing but redactions of stored lines", async () => {
+	test("a private session sends only redactions of stored lines", async () => {
 		const { machine, begin } = await machines();
 		const a = machine("a");
 		begin(a, said("a", null, "hello"), SECRET);
@@ -330,7 +330,7 @@ describe.each([
 			"in the file",
 			async (_: Machine, b: Machine) => b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" }),
 		],
-	] as const)("an interrupted redaction hides the line, and %s removes it (%s)", async (_, where, finish) => {
+	] as const)("%s finishes an interrupted redaction (%s)", async (_, where, finish) => {
 		const { open, backupOfLines, holds } = await start();
 		const { machine, begin } = world(open);
 		const [a, b, fresh] = [machine("a"), machine("b"), machine("fresh")];
@@ -365,7 +365,7 @@ describe.each([
 		if (!_.startsWith("another")) expect(again).not.toHaveBeenCalled();
 	});
 
-	test("a session that was deleted from the store is told, and stays here", async () => {
+	test("a session that was deleted from the store stays here", async () => {
 		const { machine, begin } = await machines();
 		const [a, late] = [machine("a"), machine("late")];
 		begin(a, said("a", null, "hello"));
@@ -402,7 +402,7 @@ describe.each([
 	const HELLO = said("a", null, "hello").toString();
 
 	// Regression: the session was not found any more.
-	test("a deletion that was stopped before the lines were gone is finished by the command", async () => {
+	test("the command finishes an interrupted deletion", async () => {
 		const { address, env, open, backupOfLines, holds } = await start();
 		const at = commandWorld();
 		const named = { ...env, PI_SYNC_STORE: address, PI_SYNC_PROJECT: "shop" };
@@ -418,7 +418,7 @@ describe.each([
 	});
 
 	// Regression: the command with the store said that nothing was there, and the next pull brought the secret back.
-	test("what was redacted without the store leaves it with the next push, and with the command", async () => {
+	test("the next command with the store finishes an offline redaction", async () => {
 		for (const next of [["push"], ["pull"], ["redact", SESSION, "--text", "hunter2"]]) {
 			const { store, named, laptop } = await team();
 			const file = put(laptop, SESSION, [HELLO, SECRET.toString()]);
@@ -434,7 +434,7 @@ describe.each([
 		}
 	});
 
-	test("the command redacts lines in the store that were edited by hand", async () => {
+	test("the command redacts stored lines that were edited here", async () => {
 		const { store, named, laptop, desktop } = await team();
 		const file = put(laptop, SESSION, [HELLO, SECRET.toString(), said("c", "b", "hunter2, again").toString()]);
 		await good(laptop, ["push"], named);
@@ -464,7 +464,7 @@ describe.each([
 test.each([
 	["hunter2", "swordfish"],
 	["swordfish", "hunter2"],
-])("an entry that two machines redact at the same moment loses its content (%s first)", async (first, second) => {
+])("an entry with simultaneous redactions loses both texts (%s first)", async (first, second) => {
 	const { path, machine, begin } = world();
 	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
 	begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));

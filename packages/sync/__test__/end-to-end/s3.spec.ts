@@ -84,7 +84,7 @@ test("its layout is that of a directory", async () => {
 	expect(ids(await open(bucket, "Big.Box", { prefix: "x" }).load(SESSION, after))).toEqual(["d0"]);
 });
 
-test("an append does not overwrite an unreadable last batch of an object", async () => {
+test("no append overwrites an unreadable last batch", async () => {
 	const bucket = server.newBucket();
 	const { cursor } = await append(open(bucket), entries("a", 1));
 	await append(open(bucket), entries("b", 3), cursor);
@@ -153,7 +153,7 @@ describe("requests", () => {
 	}
 
 	// Regression: nothing was pulled within the two seconds of pi's start, for ever.
-	test("a pull asks for the header and the lines of each new session, and later for what changed", async () => {
+	test("a pull requests new sessions, and later changed ones", async () => {
 		const [bucket, { asked, port }, dir] = [server.newBucket(), await between(), emptyDirectory()];
 		fill(bucket, 60);
 		const sync = () =>
@@ -173,7 +173,7 @@ describe("requests", () => {
 		expect(asked.length).toBeLessThanOrEqual(8);
 	});
 
-	test("a thousand sessions of a project are listed by one request, and nothing of them is read", async () => {
+	test("one request lists a thousand sessions of a project", async () => {
 		const [bucket, { asked, port }] = [server.newBucket(), await between()];
 		fill(bucket, 2500);
 		const { sessions } = await open(bucket, "b", { port }).list({ project: "shop" });
@@ -182,7 +182,7 @@ describe("requests", () => {
 		expect(asked).toHaveLength(4);
 	});
 
-	test("an append after another one costs a put and a list", async () => {
+	test("a second append costs a put and a list", async () => {
 		const [bucket, { asked, port }] = [server.newBucket(), await between()];
 		const store = open(bucket, "a", { port });
 		let after: string | undefined;
@@ -204,7 +204,7 @@ describe("requests", () => {
 });
 
 // Regression: the whole object was taken for its end.
-test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
+test("acknowledged lines of killed and other processes are stored once", async () => {
 	const bucket = server.newBucket();
 	await crowd(
 		`s3://${bucket}/x?endpoint=${encodeURIComponent(at(server.port))}`,
@@ -312,7 +312,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 	});
 
 	// Regression: an object of any size was read into memory.
-	test("an object is larger than can be read: the error names it", async () => {
+	test("an object is too large to be read", async () => {
 		const stub = createServer((_, response) => void response.writeHead(200, { "content-length": 2 ** 31 }).write("x"));
 		await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
 		onTestFinished(() => {
@@ -328,7 +328,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 
 	// Regression: the object was taken to be there. So a deletion removed lines and header without its mark, and a
 	// redaction did nothing.
-	test("an object that is always being written (409) stops deletions and redactions", async () => {
+	test("status 409 stops deletions, redactions and appends", async () => {
 		const bucket = server.newBucket();
 		await append(open(bucket), entries("a", 1));
 		const { port } = await between(
@@ -355,7 +355,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 	});
 
 	// Regression: a redaction asked for ever whether the object was still the one without tag.
-	test("objects come without ETag: that is said before the store is used, and by who redacts in one that is", async () => {
+	test("its objects come without ETag", async () => {
 		const [bucket, used] = [server.newBucket(), server.newBucket()];
 		const { port } = await between(
 			() => undefined,
@@ -409,7 +409,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 	});
 });
 
-test("a kept connection that the server ends when it is used again is replaced by another", async () => {
+test("a broken kept connection is replaced by another", async () => {
 	const used = new WeakSet<object>();
 	const requests: string[] = [];
 	const stub = createServer((request, response) => {
@@ -450,7 +450,7 @@ test.each([
 	[503, "SlowDown"],
 	[409, "ConditionalRequestConflict"],
 ])(
-	"a server that is busy now and then (%i %s) is asked again",
+	"a busy server is asked again (%i %s)",
 	async (status, code) => {
 		const bucket = server.newBucket();
 		for (let n = 0; n < 10; n++)
@@ -472,7 +472,7 @@ test.each([
 	30_000,
 );
 
-test("a server that refuses signatures of another time is asked again with its own time", async () => {
+test("requests are repeated with the time of the server", async () => {
 	const now = () => performance.timeOrigin + performance.now();
 	const refused: boolean[] = [];
 	const stub = createServer((request, response) => {
@@ -514,7 +514,7 @@ describe("the way to the server", () => {
 		}
 	};
 
-	test("holds everything back: the call ends at its timeout, and may be repeated", async () => {
+	test("answers nothing: the call ends at its timeout", async () => {
 		const bucket = server.newBucket();
 		const [patient, impatient] = [open(bucket), open(bucket, "a", { port: proxy.port, timeout: 500 })];
 		const { cursor } = await append(patient, entries("a", 1));
@@ -528,7 +528,7 @@ describe("the way to the server", () => {
 		expect(ids(await loaded(impatient))).toEqual(["a0", "b0"]);
 	});
 
-	test("is slow but steady: an answer that takes longer than the timeout comes whole", async () => {
+	test("is slow but steady: answers may outlast the timeout", async () => {
 		const bucket = server.newBucket();
 		const line = entry("x".repeat(1_000_000));
 		await append(open(bucket), [line]);
@@ -540,32 +540,29 @@ describe("the way to the server", () => {
 		proxy.heal();
 	});
 
-	test.each(["cutAfter", "cutAnswerAfter"] as const)(
-		"is cut (%s) after any number of bytes: all lines or none, and once after a repetition",
-		async (cut) => {
-			const bucket = server.newBucket();
-			const [store, reader] = [open(bucket, "a", { port: proxy.port }), open(bucket, "reader")];
-			let { cursor } = await append(store, entries("start", 1));
-			let [failures, stored] = [0, 1];
-			for (let bytes = 0; bytes < 2400; bytes += 67) {
-				const lines = entries(`n${bytes}-`, 3);
-				proxy[cut](bytes);
-				const error = await append(store, lines, cursor).then(
-					() => undefined,
-					(thrown) => thrown,
-				);
-				proxy.heal();
-				if (error) {
-					expect(error).toMatchObject({ name: "StoreError", code: "unreachable", retryable: true });
-					failures++;
-				}
-				expect([stored, stored + 3]).toContain((await loadAll(reader, SESSION)).lines.length);
-				({ cursor } = await append(store, lines, cursor));
-				stored += 3;
-				const page = await loadAll(reader, SESSION);
-				expect([page.lines.length, page.problems]).toEqual([stored, []]);
+	test.each(["cutAfter", "cutAnswerAfter"] as const)("is cut (%s): a repetition stores lines once", async (cut) => {
+		const bucket = server.newBucket();
+		const [store, reader] = [open(bucket, "a", { port: proxy.port }), open(bucket, "reader")];
+		let { cursor } = await append(store, entries("start", 1));
+		let [failures, stored] = [0, 1];
+		for (let bytes = 0; bytes < 2400; bytes += 67) {
+			const lines = entries(`n${bytes}-`, 3);
+			proxy[cut](bytes);
+			const error = await append(store, lines, cursor).then(
+				() => undefined,
+				(thrown) => thrown,
+			);
+			proxy.heal();
+			if (error) {
+				expect(error).toMatchObject({ name: "StoreError", code: "unreachable", retryable: true });
+				failures++;
 			}
-			expect(failures).toBeGreaterThan(10);
-		},
-	);
+			expect([stored, stored + 3]).toContain((await loadAll(reader, SESSION)).lines.length);
+			({ cursor } = await append(store, lines, cursor));
+			stored += 3;
+			const page = await loadAll(reader, SESSION);
+			expect([page.lines.length, page.problems]).toEqual([stored, []]);
+		}
+		expect(failures).toBeGreaterThan(10);
+	});
 });

@@ -18,7 +18,7 @@ describe.each([
 	["a directory", inDirectory],
 ])("%s", (_, start) => {
 	// Regression: it was called deleted, and only a push that was to restore it stored it again.
-	test("a restored store gets newer sessions and lines again, but no deleted session", async () => {
+	test("a restored store gets newer lines, but no deleted session", async () => {
 		const { open, backup } = await start();
 		const { machine, begin } = world(open);
 		const a = machine("a");
@@ -48,7 +48,7 @@ describe.each([
 	});
 
 	// Regression: the cursor of such an append had passed nothing of it, and a store that had lost it knew that cursor.
-	test("lines that were stored after others had stored some are stored again, by a host that only pushes", async () => {
+	test("a host that only pushes stores its lost lines again", async () => {
 		const { open, backup } = await start();
 		const { machine, begin } = world(open);
 		const [a, b] = [machine("a"), machine("b", { host: "a" })];
@@ -70,7 +70,7 @@ describe.each([
 		expect(readFileSync(a.file, "utf8").match(/"id":"[xyz]"/g)).toHaveLength(3);
 	});
 
-	test("a session that is pushed again and again and is younger than the backup is stored again", async () => {
+	test("a session that is younger than the backup returns", async () => {
 		const { open, backup } = await start();
 		const { machine, begin } = world(open);
 		const a = machine("a");

@@ -27,7 +27,7 @@ const idsIn = (file: string) =>
 		.slice(1)
 		.map((line) => JSON.parse(line).id);
 
-test("what is appended to the open session is stored while it is open, and the rest when it is closed", async () => {
+test("an open session is stored while it grows", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
 	const beside = at.open("s1");
@@ -43,7 +43,7 @@ test("what is appended to the open session is stored while it is open, and the r
 	expect(at.pending()).toEqual([]);
 });
 
-test("what others store comes into sessions that are not open; into an open one once it is closed", async () => {
+test("others' lines come into a session once it is closed", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
 	const file = at.put("s1", entry("a"));
@@ -57,7 +57,7 @@ test("what others store comes into sessions that are not open; into an open one 
 	expect(idsIn(file)).toEqual(["a", "theirs"]);
 });
 
-test("nothing is pulled into a session that another pi of this machine has open", async () => {
+test("nothing is pulled into a session that another pi opened", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
 	for (const session of ["s1", "s2"]) at.put(session, entry("a"));
@@ -72,7 +72,7 @@ test("nothing is pulled into a session that another pi of this machine has open"
 	expect(idsIn(at.fileOf("s2"))).toEqual(["a", "theirs"]);
 });
 
-test("what a killed process left unstored is stored by the next one, of whatever session", async () => {
+test("the next process stores the lines of a killed one", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
 	const away = `${address}-away`;
@@ -96,7 +96,7 @@ test("what a killed process left unstored is stored by the next one, of whatever
 	await last.close();
 });
 
-test("what could not be stored is tried again while the session is open", async () => {
+test("a failed push is repeated while the session is open", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
 	renameSync(address, `${address}-away`);

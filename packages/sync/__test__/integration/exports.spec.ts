@@ -25,7 +25,7 @@ test.each([["pi-session-sync", names(store)]])("%s is the same by import and by 
 	);
 });
 
-test("neither the addon nor a client of a server is loaded before it is needed", async () => {
+test("addon and clients are loaded only when needed", async () => {
 	const loaded = await print(
 		["--input-type=commonjs"],
 		`require("pi-session-sync"); console.log(Object.keys(require.cache).filter((path) => !/sync.lib/.test(path)).join())`,

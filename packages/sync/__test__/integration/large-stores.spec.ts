@@ -15,7 +15,7 @@ function fill({ put }: FakeBucket, count: number): string[] {
 	return ids;
 }
 
-test("a first start with 300 sessions pulls the newest first, and the next start asks little", async () => {
+test("a first start pulls the newest of 300 sessions first", async () => {
 	const bucket = await fakeBucket(() => 5);
 	const ids = fill(bucket, 300);
 	const at = machine(bucket.address, bucket.env);
@@ -36,7 +36,7 @@ test("a first start with 300 sessions pulls the newest first, and the next start
 });
 
 // Regression: the header and the project of each session were read.
-test("a list of 1,000 sessions in three projects needs at most ten requests", async () => {
+test("a list of 1,000 sessions needs at most ten requests", async () => {
 	const bucket = await fakeBucket(() => 0);
 	for (let at = 0; at < 1000; at++) bucket.put(`s-${at}`, { at: Date.now(), project: `shop-${at % 3}` });
 	vi.stubEnv("AWS_ACCESS_KEY_ID", "me").stubEnv("AWS_SECRET_ACCESS_KEY", "s3cret");
@@ -49,7 +49,7 @@ test("a list of 1,000 sessions in three projects needs at most ten requests", as
 	await store.close();
 });
 
-test("with 5,000 sessions a start asks for ten things at most, and a session by its id for that one", async () => {
+test("a start with 5,000 sessions needs at most ten requests", async () => {
 	const bucket = await fakeBucket(() => 0);
 	fill(bucket, 5000);
 	vi.stubEnv("AWS_ACCESS_KEY_ID", "me").stubEnv("AWS_SECRET_ACCESS_KEY", "s3cret");

@@ -32,7 +32,7 @@ test.each([
 	expect(normalizeRemote(remote)).toBe(name);
 });
 
-test("a project is the remote and the path below the root, or a name of this machine", async () => {
+test("a project is its remote and the path below", async () => {
 	const dir = emptyDirectory();
 	const git = (...args: string[]) => execFileSync("git", ["-C", join(dir, "work"), ...args], { stdio: "pipe" });
 	mkdirSync(join(dir, "work/packages/cart"), { recursive: true });
@@ -62,7 +62,7 @@ test("a project is the remote and the path below the root, or a name of this mac
 	expect(await projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 });
 
-test("a failure of git is distinguished from a missing repository or remote", async () => {
+test("a failure of git is no missing repository or remote", async () => {
 	const dir = emptyDirectory();
 	const work = join(dir, "shop");
 	mkdirSync(work);
@@ -99,7 +99,7 @@ test("a failure of git is distinguished from a missing repository or remote", as
 	]);
 });
 
-test("a path that is too long for a name of a project is replaced by its hash", async () => {
+test("a long path is replaced by its hash", async () => {
 	const long = (name: string) => projectOf(`/${"x".repeat(3000)}/${name}`, "laptop");
 	expect([
 		(await long("a")).length < 1000,
@@ -121,7 +121,7 @@ test("git is asked without holding up the process", async () => {
 
 // Regression: git, and what it runs, was given the store's password.
 testIf(process.platform !== "win32", "Windows: a script is not a program")(
-	"git does not see the address of the store, which may contain a password",
+	"git does not see the address of the store",
 	async () => {
 		const dir = emptyDirectory();
 		writeFileSync(join(dir, "git"), `#!/bin/sh\nenv > "${dir}/$$.env"\n`, { mode: 0o755 });

@@ -127,7 +127,7 @@ async function runHistory(index: number): Promise<void> {
 	expect([...order].sort(), what).toEqual([...all].sort());
 }
 
-test(`sessions that are deleted, stores that are put back and notes that are lost cost nobody a line (seed ${seed})`, async () => {
+test(`deletions, restores and lost notes lose no line (seed ${seed})`, async () => {
 	for (let index = 0; index < count("store_resets"); index++) {
 		await runHistory(index);
 		vi.restoreAllMocks();

@@ -86,7 +86,7 @@ class Host {
 	}
 }
 
-test(`hosts that go on at the same time end with the same lines in the same order (seed ${seed})`, async () => {
+test(`all hosts end with the same lines (seed ${seed})`, async () => {
 	for (let index = 0; index < count("store_histories"); index++) {
 		const what = `seed ${seed}, history ${index}`;
 		const random = new Random(caseSeed(seed, index));

@@ -6,7 +6,7 @@ import { DirectoryStore } from "../../lib/index.js";
 import { crowd } from "../support/crowd.js";
 import { emptyDirectory } from "../support/lines.js";
 
-test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
+test("acknowledged lines of killed and other processes are stored once", async () => {
 	const path = emptyDirectory();
 	await crowd(path, new DirectoryStore({ path, host: "reader" }));
 });

@@ -93,7 +93,7 @@ const CASES = {
 		assert(page.lines.every(({ host }) => host === "a"));
 	},
 
-	async "a session that is not there has no lines, and an append of none does not make it"({ open }) {
+	async "an append of no lines creates no session"({ open }) {
 		const store = await open("a");
 		const page = await store.load(SESSION);
 		assert.deepEqual([page.lines, page.more, page.problems], [[], false, []]);
@@ -108,7 +108,7 @@ const CASES = {
 		assert.deepEqual((await store.load(SESSION, cursor)).lines, []);
 	},
 
-	async "an append may be repeated, whole, in part and in other portions"({ open }) {
+	async "an append may be repeated in other portions"({ open }) {
 		const store = await open("a");
 		const lines = entries("a", 4);
 		const start = (await append(store, lines.slice(0, 2))).cursor;
@@ -122,9 +122,7 @@ const CASES = {
 	},
 
 	// Its caller loads what was appended meanwhile; where that fails it appends the same lines again.
-	async "an append has not passed what another process of the host, or a machine with the same id, appended meanwhile, and may be repeated"({
-		open,
-	}) {
+	async "an append's cursor has not passed lines of others"({ open }) {
 		const [store, process] = [await open("a"), await open("a")];
 		const { cursor } = await append(store, entries("a", 1));
 		await append(process, entries("b", 1), cursor);
@@ -139,7 +137,7 @@ const CASES = {
 		assert.deepEqual(texts(await store.load(SESSION)), asTexts([..."abcd"].flatMap((letter) => entries(letter, 1))));
 	},
 
-	async "two equal lines are one entry, on whatever hosts"({ open }) {
+	async "equal lines of any hosts are one entry"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		await append(a, entries("x", 3));
 		await append(b, [...entries("x", 3), ...entries("y", 1)]);
@@ -149,7 +147,7 @@ const CASES = {
 		assert.equal((await loadAll(b, SESSION)).lines.length, 5);
 	},
 
-	async "what is appended after a load comes after what was loaded"({ open }) {
+	async "lines that are appended later come later"({ open }) {
 		// By their ids they would be in the other order.
 		const [z, a] = [await open("z"), await open("a")];
 		await append(z, entries("z", 3));
@@ -217,10 +215,7 @@ const CASES = {
 		}
 	},
 
-	async "what a killed writer has left half written is nobody's, and what is appended after it is read"({
-		open,
-		tear,
-	}) {
+	async "a line that a killed writer left incomplete is ignored"({ open, tear }) {
 		if (!tear) return;
 		const [a, b] = [await open("a"), await open("b")];
 		const { cursor } = await append(a, entries("a", 2));
@@ -239,7 +234,7 @@ const CASES = {
 		assert.deepEqual(page.problems, []);
 	},
 
-	async "many small appends stay readable, with old cursors, too"({ open }) {
+	async "many small appends stay readable with old cursors"({ open }) {
 		const store = await open("a");
 		const cursors = [];
 		let after;
@@ -253,7 +248,7 @@ const CASES = {
 			assert.deepEqual(texts(await loadAll(store, SESSION, cursor)), asTexts(all.slice(at)));
 	},
 
-	async "a long session is loaded whole, in however many pages"({ open }) {
+	async "a long session is loaded in any number of pages"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		const large = (/** @type {string} */ id) => entry(id, id.padEnd(1024 * 1024, "x"));
 		let after;
@@ -269,7 +264,7 @@ const CASES = {
 		assert.equal(all.more, false);
 	},
 
-	async "sessions have the header and the project of who appended first"({ open }) {
+	async "the first append decides the header and the project"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		const ids = ["s-1", "S-1", "s.2", SESSION];
 		for (const session of ids) {
@@ -317,7 +312,7 @@ const CASES = {
 		assert.equal((await loadAll(a, "S-1")).lines.length, 2);
 	},
 
-	async "a project that is moved has another name, and what is appended meanwhile is there"({ open }) {
+	async "a moved project keeps lines that are appended meanwhile"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		const of = (
 			/** @type {string} */ session,
@@ -393,7 +388,7 @@ const CASES = {
 		assert.deepEqual((await b.list()).deleted, deleted);
 	},
 
-	async "a redacted line is gone for ever, and another one stands in its place"({ open }) {
+	async "a redacted line is replaced for ever"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		const [secret, other, kept] = /** @type {[Buffer, Buffer, Buffer]} */ ([
 			entry("s", "a secret"),
@@ -449,7 +444,7 @@ const CASES = {
 		await rejects(b.redact(SESSION, [{ hash: hashOf(kept) }]), "deleted");
 	},
 
-	async "what cannot be a redaction is refused"({ open }) {
+	async "wrong redactions are refused"({ open }) {
 		const store = await open("a");
 		await append(store, [entry("a"), entry("b")]);
 		const [a, b] = [hashOf(entry("a")), hashOf(entry("b"))];
@@ -476,7 +471,7 @@ const CASES = {
 		assert.deepEqual(texts(await store.load(SESSION)), asTexts([entry("a"), entry("b")]));
 	},
 
-	async "what is no id, no entry, no header and no cursor is refused, and nothing stored"({ open }) {
+	async "wrong ids, entries, headers and cursors are refused"({ open }) {
 		const store = await open("a");
 		const header = newHeader();
 		for (const session of [

@@ -58,7 +58,7 @@ testWith("hosts")("a file URL of another host is refused", () => {
 	expect(refusal("file://elsewhere/x")).toContain("must be of this machine");
 });
 
-test("another host, port, schema, endpoint or prefix is another store, other parameters are not", () => {
+test("only place, schema, endpoint and prefix distinguish stores", () => {
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});
@@ -130,7 +130,7 @@ test.each([
 	expect(inspect(error, { depth: 10 })).not.toContain("hunter2");
 });
 
-test("a store is opened without a host, or at what is no text: the error is a StoreError", async () => {
+test("wrong types of host and address throw a StoreError", async () => {
 	// @ts-expect-error: the host is missing
 	await expect(openStore("/tmp")).rejects.toMatchObject({ name: "StoreError", code: "invalid" });
 	// @ts-expect-error: an address is text

@@ -78,7 +78,7 @@ test("without credentials the error says what may give some", async () => {
 });
 
 // Regression: that the answer was a redirect was all that was said.
-test("that a bucket is in another region is said, with what to set", async () => {
+test("the error names the region of a bucket elsewhere", async () => {
 	const address = await answering(
 		301,
 		{ "x-amz-bucket-region": "eu-central-1" },

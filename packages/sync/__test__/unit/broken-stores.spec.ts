@@ -18,27 +18,24 @@ const { hashOf, settleRedactions, toRedactions } = require("./base/redaction-rul
 const FAULTS = {
 	"it keeps text, not bytes": "lines come back byte for byte, in order",
 	"it says that lines are stored before they are": "lines come back byte for byte, in order",
-	"an append of no lines makes a session":
-		"a session that is not there has no lines, and an append of none does not make it",
-	"it stores a line again": "an append may be repeated, whole, in part and in other portions",
-	"it takes its last cursor for the end of what it has stored":
-		"an append has not passed what another process of the host, or a machine with the same id, appended meanwhile, and may be repeated",
-	"of two lines with one id it stores one": "two equal lines are one entry, on whatever hosts",
-	"its order is that of the hosts' names": "what is appended after a load comes after what was loaded",
+	"an append of no lines makes a session": "an append of no lines creates no session",
+	"it stores a line again": "an append may be repeated in other portions",
+	"it takes its last cursor for the end of what it has stored": "an append's cursor has not passed lines of others",
+	"of two lines with one id it stores one": "equal lines of any hosts are one entry",
+	"its order is that of the hosts' names": "lines that are appended later come later",
 	"each host sees its own lines first": "hosts that never met see one order, and every line once",
 	"several processes of a host write at the same time": "a reader that polls misses nothing while several write",
-	"what comes after a torn end is glued to it":
-		"what a killed writer has left half written is nobody's, and what is appended after it is read",
-	"a torn end is read": "what a killed writer has left half written is nobody's, and what is appended after it is read",
-	"an old cursor has passed all but the last hundred lines": "many small appends stay readable, with old cursors, too",
-	"the first page is the last one": "a long session is loaded whole, in however many pages",
-	"it keeps the header of who appended last": "sessions have the header and the project of who appended first",
-	"a project keeps its name": "a project that is moved has another name, and what is appended meanwhile is there",
+	"what comes after a torn end is glued to it": "a line that a killed writer left incomplete is ignored",
+	"a torn end is read": "a line that a killed writer left incomplete is ignored",
+	"an old cursor has passed all but the last hundred lines": "many small appends stay readable with old cursors",
+	"the first page is the last one": "a long session is loaded in any number of pages",
+	"it keeps the header of who appended last": "the first append decides the header and the project",
+	"a project keeps its name": "a moved project keeps lines that are appended meanwhile",
 	"it forgets that a session was deleted": "a deleted session is gone, and old cursors say so",
 	"it takes the cursor of a session that was deleted": "a deleted session is gone, and old cursors say so",
-	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
-	"it takes anything for a redaction": "what cannot be a redaction is refused",
-	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
+	"a redacted line is stored again": "a redacted line is replaced for ever",
+	"it takes anything for a redaction": "wrong redactions are refused",
+	"it takes any id": "wrong ids, entries, headers and cursors are refused",
 } as const;
 type Fault = keyof typeof FAULTS;
 

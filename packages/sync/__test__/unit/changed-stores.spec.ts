@@ -43,7 +43,7 @@ function beforeWrite(work: () => Promise<unknown>): void {
 	});
 }
 
-test("an append during which its session was deleted is not acknowledged, and leaves nothing", async () => {
+test("an append leaves nothing if its session is deleted meanwhile", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), [entry("a1")]);
 	beforeWrite(() => open(path, "b").delete(SESSION));
@@ -67,7 +67,7 @@ test.each([
 		"followed by a redaction",
 		(path: string) => expect(open(path).redact(SESSION, [])).rejects.toMatchObject({ code: "deleted" }),
 	],
-])("what a deletion that was killed left is gone when it is %s", async (_, next) => {
+])("a killed deletion is finished when it is %s", async (_, next) => {
 	const path = emptyDirectory();
 	await append(open(path), [entry("a1")]);
 	const { rm } = fs.promises;
@@ -84,7 +84,7 @@ test.each([
 });
 
 // Regression: it stayed for ever, as the host that had written it only ever heard that the session was deleted.
-test("what was stored beside a deletion goes with the next append if the look after writing failed", async () => {
+test("the next append removes lines stored beside a deletion", async () => {
 	const path = emptyDirectory();
 	await append(open(path), [entry("a1")]);
 	beforeWrite(async () => {
@@ -113,7 +113,7 @@ test("a redaction during which its session was deleted leaves nothing", async ()
 	expect(storedIn(path)).toEqual([markOf(SESSION)]);
 });
 
-test("what another machine of the same id wrote is not read again at every append, once it was loaded", async () => {
+test("appends do not reread loaded lines of another machine", async () => {
 	const path = emptyDirectory();
 	const [one, other] = [open(path), open(path)];
 	await append(other, entries("x", 1));
@@ -135,7 +135,7 @@ test("what another machine of the same id wrote is not read again at every appen
 	expect(reads).toBeGreaterThan(0);
 });
 
-test("a batch whose clock cannot be right is named, and ends nobody else's count", async () => {
+test("a batch with an impossible clock stops nobody else", async () => {
 	const path = emptyDirectory();
 	await append(open(path), [entry("a1")]);
 	const meta = { session: SESSION, host: "broken", prev: "", lines: [entry("x")] };
@@ -156,7 +156,7 @@ test("a batch whose clock cannot be right is named, and ends nobody else's count
 });
 
 // Regression: appends went on, and nobody stored the header again.
-test("a header that is missing is named, and stored again by the next process that appends", async () => {
+test("the next appending process restores a missing header", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), [entry("a1")]);
 	rmSync(join(path, headerFileOf()));
@@ -169,7 +169,7 @@ test("a header that is missing is named, and stored again by the next process th
 	expect(await open(path, "b").header(SESSION)).toEqual(header());
 });
 
-test("a header that is stored again while its session is deleted does not stay", async () => {
+test("a header restored beside a deletion does not stay", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), [entry("a1")]);
 	rmSync(join(path, headerFileOf()));
@@ -182,7 +182,7 @@ test("a header that is stored again while its session is deleted does not stay",
 	expect(readdirSync(join(path, "headers"))).toEqual([]);
 });
 
-test("an append after another one does not look for the header", async () => {
+test("a second append does not look for the header", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	const { cursor } = await append(store, [entry("a1")]);
@@ -191,7 +191,7 @@ test("an append after another one does not look for the header", async () => {
 	expect(fs.existsSync(join(path, headerFileOf()))).toBe(false);
 });
 
-test("a list of a project reads nothing of the sessions of others", async () => {
+test("a list of a project reads no other sessions", async () => {
 	const path = emptyDirectory();
 	const of = (session: string, project: string) =>
 		open(path).append(session, { header: header(session), lines: [entry("x")], project });
@@ -216,7 +216,7 @@ test("a list of a project reads nothing of the sessions of others", async () => 
 	for (const session of ["mine", "theirs"]) await open(path).delete(session);
 });
 
-test("a store has an id of its own, and one that was made anew has another", async () => {
+test("a recreated store has another id", async () => {
 	const path = emptyDirectory();
 	expect((await open(path).list()).store).toBeUndefined();
 	const store = open(path);
@@ -232,7 +232,7 @@ test("a store has an id of its own, and one that was made anew has another", asy
 	expect(second).not.toBe(first);
 });
 
-test("a large damaged batch keeps no lines of other hosts back", async () => {
+test("a large damaged batch delays no lines of other hosts", async () => {
 	const path = emptyDirectory();
 	await append(open(path), [
 		Buffer.from(JSON.stringify({ type: "message", id: "large", parentId: null, text: "y".repeat(9 << 20) })),

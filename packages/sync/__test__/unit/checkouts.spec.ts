@@ -25,7 +25,7 @@ async function _settle(...machines: ReturnType<ReturnType<typeof world>["machine
 	return errors;
 }
 
-test("of two checkouts on one machine each gets what the other stored", async () => {
+test("two checkouts on one machine exchange their lines", async () => {
 	const { path } = world();
 	const checkout = (name: string) => {
 		const [dir, store] = [join(path, name), new DirectoryStore({ path, host: "laptop" })];
@@ -57,7 +57,7 @@ test("of two checkouts on one machine each gets what the other stored", async ()
 });
 
 // Regression: by another path to the same file nothing was known of it.
-test("what is noted of a session does not depend on the links in the path to its directory", async () => {
+test("notes do not depend on the spelling of paths", async () => {
 	const { machine, begin } = world();
 	const { options, dir, file, notes, sync } = machine("a");
 	begin({ dir, file }, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
@@ -74,7 +74,7 @@ test("what is noted of a session does not depend on the links in the path to its
 	expect(redacted(join(link, NAME))).toEqual(redacted(file));
 });
 
-test("two pulls that make the same new file at once both succeed", async () => {
+test("two pulls that create the same file both succeed", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, ...entries("n", 3));
@@ -87,7 +87,7 @@ test("two pulls that make the same new file at once both succeed", async () => {
 	expect(await b.again().pull()).toEqual([]);
 });
 
-test("a pull notes nothing wrong if another pull replaces its file", async () => {
+test("a pull notes nothing wrong beside another pull", async () => {
 	const { machine, begin } = world();
 	const [a, z, me] = [machine("a"), machine("z"), machine("me")];
 	begin(a, entry("s1"));

@@ -51,7 +51,7 @@ function syncsBelow(path: string, onSync: (name: string) => void = () => {}): st
 	return steps;
 }
 
-testWith("syncs")("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
+testWith("syncs")("an append ends once its lines are on the disk", async () => {
 	const path = emptyDirectory();
 	const steps = syncsBelow(path);
 	const { cursor } = await append(open(path), entries("a", 1));
@@ -80,7 +80,7 @@ testWith("syncs")("a repeated append synchronises what a killed one wrote", asyn
 	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
 });
 
-test("an append that is repeated writes what could not be synchronised again", async () => {
+test("a repeated append rewrites lines that could not be synchronised", async () => {
 	const path = emptyDirectory();
 	await unsynchronised(path);
 	vi.restoreAllMocks();
@@ -89,7 +89,7 @@ test("an append that is repeated writes what could not be synchronised again", a
 
 // Regression: it cut the log where it had ended when it was last seen, and what another process had stored since was
 // gone.
-test("an append that cannot look at its log cuts nothing off", async () => {
+test("an append that cannot inspect its log cuts nothing off", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	const { cursor } = await append(store, entries("a", 1));
@@ -132,25 +132,22 @@ const modesOf = (path: string) =>
 
 // Regression: the umask was taken from them, and the second user was refused.
 for (const umask of [0, 0o022, 0o077]) {
-	testWith("modes")(
-		`files and directories have the rights of the directory whatever the umask is (${umask})`,
-		async () => {
-			const path = emptyDirectory();
-			fs.chmodSync(path, 0o2770);
-			const before = process.umask(umask);
-			try {
-				await append(open(path), entries("a", 1));
-			} finally {
-				process.umask(before);
-			}
-			expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-			expect(modesOf(path).length).toBeGreaterThan(3);
-		},
-	);
+	testWith("modes")(`new files have the directory's rights despite umask ${umask}`, async () => {
+		const path = emptyDirectory();
+		fs.chmodSync(path, 0o2770);
+		const before = process.umask(umask);
+		try {
+			await append(open(path), entries("a", 1));
+		} finally {
+			process.umask(before);
+		}
+		expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+		expect(modesOf(path).length).toBeGreaterThan(3);
+	});
 }
 
 // Regression: EEXIST was all that was looked at, and other users were refused for ever.
-testWith("modes")("the next append sets the rights that a killed process did not", async () => {
+testWith("modes")("the next append sets rights after a kill", async () => {
 	const path = emptyDirectory();
 	fs.chmodSync(path, 0o2770);
 	const { chmod } = fs.promises;
@@ -221,7 +218,7 @@ for (const [one, other] of [
 	[0o077, 0o022],
 ] as const) {
 	testIf(process.getuid?.() === 0, "only root can be two users")(
-		`two users of one group share a directory (umask ${one} and ${other})`,
+		`two users of one group share a directory (umask ${one})`,
 		async () => {
 			const path = emptyDirectory();
 			fs.chownSync(path, 60_001, 60_000);
@@ -258,7 +255,7 @@ function withoutTypes(afterNames: (folder: string) => void): void {
 }
 
 // Regression: the folder counted as empty, and of two processes of a host one lost an acknowledged line.
-test("where the system tells no types of files, one that goes does not hide the others", async () => {
+test("a vanishing file does not hide the others", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	const other = open(path, "b");
@@ -275,7 +272,7 @@ test("where the system tells no types of files, one that goes does not hide the 
 });
 
 // Regression: the lock had the name by which the directory was opened, and two batches followed the same one.
-testWith("links")("processes that know the directory by different names write one after the other, too", async () => {
+testWith("links")("processes exclude each other by whatever path they use", async () => {
 	const [path, links, { agent }] = [emptyDirectory(), emptyDirectory(), ownAgent()];
 	fs.symlinkSync(path, join(links, "link"));
 	const stores = Array.from({ length: 16 }, (_, at) => open(at % 2 === 0 ? path : join(links, "link")));
@@ -287,7 +284,7 @@ testWith("links")("processes that know the directory by different names write on
 });
 
 // Regression: another user of the directory had new files made wherever he liked.
-testWith("links")("nothing is written through a link that was put in the place of a folder or a log", async () => {
+testWith("links")("nothing is written through a planted link", async () => {
 	const [path, elsewhere] = [emptyDirectory(), emptyDirectory()];
 	await append(open(path), entries("a", 1));
 	const log = join(path, logOf("b"));
@@ -318,7 +315,7 @@ const canBeApart = process.platform === "linux" && spawnSync(APART[0], [APART[1]
 
 // Regression: the lock was an address of the network, and one process wrote over what the other one had written.
 testIf(canBeApart, "no network namespace can be made here")(
-	"processes of one host exclude each other in network namespaces of their own, too",
+	"processes exclude each other across network namespaces",
 	async () => {
 		const path = emptyDirectory();
 		const program = join(path, "append.cjs");
@@ -361,31 +358,28 @@ testIf(canBeApart, "no network namespace can be made here")(
 );
 
 // Regression: where the home is on a drive without locks nothing could be stored, and no setting helped.
-testWith("links")(
-	"a link takes the locks to another drive, and where files cannot be locked an error says so",
-	async () => {
-		const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
-		fs.symlinkSync(elsewhere, join(locks, "locks"));
-		await append(new DirectoryStore({ path, host: "a", locks }), entries("a", 1));
-		expect(readdirSync(elsewhere)).toHaveLength(1);
-		const addon = createRequire(library)("pi-session-native");
-		vi.spyOn(addon, "tryLockFile").mockImplementation(() => {
-			throw Object.assign(new Error("ENOLCK: no locks available, lock"), { code: "ENOLCK" });
-		});
-		const error = await failure(append(new DirectoryStore({ path, host: "a", locks }), entries("b", 1)));
-		expect([error.code, error.message]).toEqual([
-			"failed",
-			expect.stringMatching(
-				/^Cannot lock .*-session-\d+: ENOLCK: .* \(if files there cannot be locked, make the directory a link/,
-			),
-		]);
-		expect(error.message).toContain(join(locks, "locks"));
-		expect(ids(await open(path).load(SESSION))).toEqual(["a0"]);
-	},
-);
+testWith("links")("locks may be on another drive, behind a link", async () => {
+	const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
+	fs.symlinkSync(elsewhere, join(locks, "locks"));
+	await append(new DirectoryStore({ path, host: "a", locks }), entries("a", 1));
+	expect(readdirSync(elsewhere)).toHaveLength(1);
+	const addon = createRequire(library)("pi-session-native");
+	vi.spyOn(addon, "tryLockFile").mockImplementation(() => {
+		throw Object.assign(new Error("ENOLCK: no locks available, lock"), { code: "ENOLCK" });
+	});
+	const error = await failure(append(new DirectoryStore({ path, host: "a", locks }), entries("b", 1)));
+	expect([error.code, error.message]).toEqual([
+		"failed",
+		expect.stringMatching(
+			/^Cannot lock .*-session-\d+: ENOLCK: .* \(if files there cannot be locked, make the directory a link/,
+		),
+	]);
+	expect(error.message).toContain(join(locks, "locks"));
+	expect(ids(await open(path).load(SESSION))).toEqual(["a0"]);
+});
 
 // Regression: on Windows the first appends of two hosts to a new store failed where it has no links.
-test("where nothing has a second name, a name that another host takes after the check is taken", async () => {
+test("without second names, two hosts may create a store together", async () => {
 	const path = emptyDirectory();
 	const denied = Object.assign(new Error("EPERM: operation not permitted"), { code: "EPERM" });
 	vi.spyOn(fs.promises, "link").mockRejectedValue(denied);
@@ -404,7 +398,7 @@ test("where nothing has a second name, a name that another host takes after the 
 
 // Regression: the home was looked up as soon as a store was opened, and the system's error was thrown.
 testIf(process.getuid?.() === 0, "only root can be a user without a home")(
-	"a user without a home reads, and an append says what is wrong",
+	"a user without a home can read",
 	async () => {
 		const path = emptyDirectory();
 		fs.chmodSync(path, 0o755);
@@ -430,15 +424,12 @@ describe.each(["EPERM", "EACCES"])("where files have no second names (%s)", (cod
 	});
 });
 
-testIf(process.platform === "linux", "file names are text")(
-	"a file whose name is no text does not keep a list from ending",
-	async () => {
-		const path = emptyDirectory();
-		await append(open(path), entries("a", 1));
-		writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
-		expect((await open(path).list()).sessions).toHaveLength(1);
-	},
-);
+testIf(process.platform === "linux", "file names are text")("a file name that is no text stops no list", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
+	expect((await open(path).list()).sessions).toHaveLength(1);
+});
 
 /** The calls of files that are opened from now on read and write a few bytes at most, as on a network drive. */
 function inSmallSteps(...names: ("read" | "write")[]): void {
@@ -473,7 +464,7 @@ test("the bytes of a redacted line are not written again", async () => {
 	expect(["more-a", "more-b", "secret"].map((id) => written.includes(id))).toEqual([true, true, false]);
 });
 
-test("of a redacted line nothing is left where the system writes less at once than it is asked to", async () => {
+test("partial writes leave nothing of a redacted line", async () => {
 	const path = emptyDirectory();
 	const secret = Buffer.from('{"type":"message","id":"a","text":"the password is hunter2"}');
 	const store = open(path);
@@ -484,7 +475,7 @@ test("of a redacted line nothing is left where the system writes less at once th
 });
 
 // Regression: an empty list counted as a deletion, and the host's whole log was removed.
-test("an append that a drive does not list yet may be repeated", async () => {
+test("an append that is not listed yet may be repeated", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	const { cursor } = await append(store, entries("a", 1));
@@ -496,7 +487,7 @@ test("an append that a drive does not list yet may be repeated", async () => {
 });
 
 // Regression: a push ended as complete.
-test("where the system reads less at once than it is asked to, lines are read to the end of the file", async () => {
+test("partial reads still read all lines of a file", async () => {
 	const file = join(emptyDirectory(), "session.jsonl");
 	writeFileSync(file, [header(), ...entries("a", 3)].join("\n"));
 	inSmallSteps("read");

@@ -43,7 +43,7 @@ test("what killed processes left is removed after a day", async () => {
 
 // Regression: it meant that the session has no project, or one whose name is the beginning; and nothing said what to do
 // about it.
-test.each(["", "sho"])("the name of a session's project that was cut off is no name (%j)", async (part) => {
+test.each(["", "sho"])("a truncated project name is no name (%j)", async (part) => {
 	const path = emptyDirectory();
 	await open(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
 	const [where, message] = [
@@ -73,7 +73,7 @@ test.each(["", "sho"])("the name of a session's project that was cut off is no n
 	expect(ids(await loadAll(other, SESSION))).toEqual(["a1", "b1"]);
 });
 
-test("a torn batch is ignored, and the next append of its host cuts it off", async () => {
+test("the next append of its host removes a torn batch", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 1));
 	const file = join(path, logOf("a"));
@@ -105,7 +105,7 @@ test("a torn batch is ignored, and the next append of its host cuts it off", asy
 });
 
 // Regression: each append of the session failed for ever.
-test("an incomplete batch is cut off only if it is the last of its own host", async () => {
+test("only the last batch of the own host is removed", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 1));
 	const file = join(path, logOf("a"));
@@ -142,7 +142,7 @@ test("an incomplete batch is cut off only if it is the last of its own host", as
 });
 
 // Regression: lists said that it was there, and every new machine pulled it again and again.
-test("a deletion that is stopped before it has removed anything is one for everybody", async () => {
+test("a deletion counts before it has removed anything", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 2));
 	const { rm } = fs.promises;
@@ -167,7 +167,7 @@ test("a deletion that is stopped before it has removed anything is one for every
 });
 
 // Regression: a load passed it with the cursor, after which nobody looked at it.
-test.each(["an append", "a load"])("a line that is redacted during a killed append is gone, with %s", async (next) => {
+test.each(["an append", "a load"])("%s removes a line that was redacted during a kill", async (next) => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), [entry("a")]);
 	const hash = createHash("sha256").update(entry("secret")).digest("hex");
@@ -244,73 +244,67 @@ function dieAt(at: number, isFull = false): { died: Promise<void> } {
 	return { died };
 }
 
-test.each([0, 3])(
-	"a writer killed at any change leaves old or new, and the append is repeated once (after %i lines)",
-	async (count) => {
-		const before = emptyDirectory();
-		let after: string | undefined;
-		for (const line of entries("n", count)) after = (await append(open(before), [line], after)).cursor;
-		const old = entries("n", count).map((_, at) => `n${at}`);
-		let [finished, kills] = [false, 0];
-		for (let at = 1; !finished; at++) {
-			const path = emptyDirectory();
-			cpSync(before, path, { recursive: true });
-			const { died } = dieAt(at);
-			// The locks of a process end with it; this one's is not over.
-			const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
-			const work = store
-				.append(SESSION, { header: header(), lines: entries("x", 2), after })
-				.then(() => (finished = true));
-			await Promise.race([work, died]);
-			await new Promise((resolve) => setTimeout(resolve, 5));
-			vi.restoreAllMocks();
-			kills++;
-			const page = await loadAll(open(path, "reader"), SESSION);
-			expect(page.problems, `killed at change ${at}`).toEqual([]);
-			const isNew = page.lines.length > old.length;
-			expect(ids(page), `killed at change ${at}`).toEqual(isNew ? [...old, "x0", "x1"] : old);
-			expect((await append(open(path), entries("x", 2), after)).stored, `killed at change ${at}`).toBe(isNew ? 0 : 2);
-			expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
-		}
-		// A log that is there is written at one place.
-		expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
-	},
-);
+test.each([0, 3])("a killed append can be repeated (after %i lines)", async (count) => {
+	const before = emptyDirectory();
+	let after: string | undefined;
+	for (const line of entries("n", count)) after = (await append(open(before), [line], after)).cursor;
+	const old = entries("n", count).map((_, at) => `n${at}`);
+	let [finished, kills] = [false, 0];
+	for (let at = 1; !finished; at++) {
+		const path = emptyDirectory();
+		cpSync(before, path, { recursive: true });
+		const { died } = dieAt(at);
+		// The locks of a process end with it; this one's is not over.
+		const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
+		const work = store
+			.append(SESSION, { header: header(), lines: entries("x", 2), after })
+			.then(() => (finished = true));
+		await Promise.race([work, died]);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		vi.restoreAllMocks();
+		kills++;
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect(page.problems, `killed at change ${at}`).toEqual([]);
+		const isNew = page.lines.length > old.length;
+		expect(ids(page), `killed at change ${at}`).toEqual(isNew ? [...old, "x0", "x1"] : old);
+		expect((await append(open(path), entries("x", 2), after)).stored, `killed at change ${at}`).toBe(isNew ? 0 : 2);
+		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
+	}
+	// A log that is there is written at one place.
+	expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
+});
 
-test.each([false, true])(
-	"an interrupted deletion counts for all or for none, and the next one finishes it (full disk: %s)",
-	async (isFull) => {
-		const before = emptyDirectory();
-		const hash = createHash("sha256").update(entry("a1")).digest("hex");
-		await append(open(before), entries("a", 3));
-		await open(before).redact(SESSION, [{ hash, line: entry("masked") }]);
-		let [finished, stops] = [false, 0];
-		const outcomes = new Set<string>();
-		for (let at = 1; !finished; at++) {
-			const path = emptyDirectory();
-			cpSync(before, path, { recursive: true });
-			const { died } = dieAt(at, isFull);
-			const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
-			let error: unknown;
-			const work = store.delete(SESSION).then(
-				() => (finished = true),
-				(thrown) => (error = thrown),
-			);
-			await (isFull ? work : Promise.race([work, died]));
-			await new Promise((resolve) => setTimeout(resolve, 5));
-			vi.restoreAllMocks();
-			stops++;
-			if (isFull && !finished) expect(error, `stopped at change ${at}`).toMatchObject({ code: "full" });
-			const { sessions, deleted, problems } = await open(path, "b").list();
-			expect([sessions.length + deleted.length, problems], `stopped at change ${at}`).toEqual([1, []]);
-			outcomes.add(deleted.length > 0 ? "deleted" : "there");
-			expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(deleted.length > 0 ? [] : ["a0", "masked", "a2"]);
-			await open(path).delete(SESSION);
-			expect((await open(path, "b").list()).deleted).toMatchObject([{ session: SESSION }]);
-			expect(
-				filesOf(path).filter((name) => name.endsWith(".lines") || readFileSync(join(path, name)).includes("masked")),
-			).toEqual([]);
-		}
-		expect([stops > 5, [...outcomes].sort()]).toEqual([true, ["deleted", "there"]]);
-	},
-);
+test.each([false, true])("the next deletion finishes an interrupted one (full disk: %s)", async (isFull) => {
+	const before = emptyDirectory();
+	const hash = createHash("sha256").update(entry("a1")).digest("hex");
+	await append(open(before), entries("a", 3));
+	await open(before).redact(SESSION, [{ hash, line: entry("masked") }]);
+	let [finished, stops] = [false, 0];
+	const outcomes = new Set<string>();
+	for (let at = 1; !finished; at++) {
+		const path = emptyDirectory();
+		cpSync(before, path, { recursive: true });
+		const { died } = dieAt(at, isFull);
+		const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
+		let error: unknown;
+		const work = store.delete(SESSION).then(
+			() => (finished = true),
+			(thrown) => (error = thrown),
+		);
+		await (isFull ? work : Promise.race([work, died]));
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		vi.restoreAllMocks();
+		stops++;
+		if (isFull && !finished) expect(error, `stopped at change ${at}`).toMatchObject({ code: "full" });
+		const { sessions, deleted, problems } = await open(path, "b").list();
+		expect([sessions.length + deleted.length, problems], `stopped at change ${at}`).toEqual([1, []]);
+		outcomes.add(deleted.length > 0 ? "deleted" : "there");
+		expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(deleted.length > 0 ? [] : ["a0", "masked", "a2"]);
+		await open(path).delete(SESSION);
+		expect((await open(path, "b").list()).deleted).toMatchObject([{ session: SESSION }]);
+		expect(
+			filesOf(path).filter((name) => name.endsWith(".lines") || readFileSync(join(path, name)).includes("masked")),
+		).toEqual([]);
+	}
+	expect([stops > 5, [...outcomes].sort()]).toEqual([true, ["deleted", "there"]]);
+});

@@ -29,7 +29,7 @@ afterEach(() => vi.restoreAllMocks());
 const open = (path: string, host = "a") => new DirectoryStore({ path, host });
 const [MARK, PROJECT, HEADER] = ["store.json", `sessions/${SESSION}`, headerFileOf()];
 
-test("each host writes below its own name, and no name tells the time", async () => {
+test("each host writes below its own name", async () => {
 	const path = emptyDirectory();
 	const { cursor: first } = await append(open(path, "laptop"), entries("a", 1));
 	await append(open(path, "Build.Box"), entries("b", 1));
@@ -58,7 +58,7 @@ test("a log contains plain lines of entries", async () => {
 });
 
 // Regression: the deletion stopped halfway each time, after the lines were gone.
-test("a draft of another user's, which is not to be removed, keeps no session from being deleted", async () => {
+test("a draft that cannot be removed stops no deletion", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	const draft = join(path, "lines/none/.draft-x");
@@ -92,7 +92,7 @@ test("the message of a failure names no draft", async () => {
 	]);
 });
 
-test("no file has the bytes of a redacted line, or of one that was in its place", async () => {
+test("no file contains bytes of redacted lines or earlier replacements", async () => {
 	const path = emptyDirectory();
 	const saying = (text: string) => Buffer.from(`{"type":"message","id":"s","text":"${text}"}`);
 	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
@@ -115,7 +115,7 @@ test("no file has the bytes of a redacted line, or of one that was in its place"
 });
 
 // Regression: each load read all that was ever redacted of the session.
-test("what stands in the places of redacted lines is read if these are loaded", async () => {
+test("replacements are read only with their redacted lines", async () => {
 	const path = emptyDirectory();
 	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
 	const { cursor } = await append(open(path), entries("a", 3));
@@ -130,7 +130,7 @@ test("what stands in the places of redacted lines is read if these are loaded", 
 	expect([ids(await open(path).load(SESSION)), read()]).toEqual([["in-place-0", "in-place-1", "a2", "b0"], 2]);
 });
 
-test("a directory of layout 4 is listed, loaded and appended to, with an old cursor", async () => {
+test("this release reads and extends a directory of layout 4", async () => {
 	const path = emptyDirectory();
 	cpSync(join(__dirname, "../support/layouts/4"), path, { recursive: true });
 	const store = open(path, "laptop");
@@ -162,7 +162,7 @@ test("a directory of layout 4 is listed, loaded and appended to, with an old cur
 // Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or
 // nothing could be.
 describe("what was stored since a list", () => {
-	test("by a host whose log an earlier page has read, comes with a load of all pages", async () => {
+	test("by a host of an earlier page, is loaded", async () => {
 		const path = emptyDirectory();
 		const large = Buffer.from(`{"type":"message","id":"large","text":"${"x".repeat(9 << 20)}"}`);
 		const { cursor } = await append(open(path), [large]);
@@ -185,7 +185,7 @@ describe("what was stored since a list", () => {
 });
 
 // Regression: it ended at the first damage, and said that all was done.
-test("a redacted line leaves what follows damage in a log, and a batch whose lines are damaged", async () => {
+test("a redacted line leaves damaged logs and batches", async () => {
 	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
 	const hash = createHash("sha256").update(secret).digest("hex");
 	const batches = entries("a", 3).map(
@@ -214,7 +214,7 @@ test("a redacted line leaves what follows damage in a log, and a batch whose lin
 });
 
 // Regression: another host overwrote it by what it had read, and an append may have put another batch there meanwhile.
-test("a torn end that has a redacted line is left to its host, whose next append cuts it off", async () => {
+test("only its host removes a torn end with redacted lines", async () => {
 	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
 	const hash = createHash("sha256").update(secret).digest("hex");
 	const path = emptyDirectory();
@@ -235,7 +235,7 @@ test("a torn end that has a redacted line is left to its host, whose next append
 test.each([
 	["the newline that ends a batch", (log: string) => log.replace('"a1","parentId":null}\n', '"a1","parentId":null}\v')],
 	["its number of bytes", (log: string) => log.replace(/("clock":2,"bytes":)\d/, "$19")],
-])("a flipped bit in %s in the middle of a log is no torn end", async (_, flip) => {
+])("a flipped bit in %s is no torn end", async (_, flip) => {
 	const path = emptyDirectory();
 	const file = join(path, logOf("a"));
 	let after: string | undefined;
@@ -331,7 +331,7 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "x0", "b0", "c0", "d0"]);
 	});
 
-	test("a line that is damaged is stored again by its host", async () => {
+	test("its host stores a damaged line again", async () => {
 		const path = emptyDirectory();
 		await append(open(path), entries("a", 2));
 		const file = join(path, logOf("a"));
@@ -343,7 +343,7 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 });
 
 // Regression: lists gave the one, and appends, deletions and redactions went to the other.
-test("lines of a session that are not in the folder of its project are named, and left out", async () => {
+test("lines in the folder of another project are left out", async () => {
 	const [path, synchronised] = [emptyDirectory(), emptyDirectory()];
 	const put = (at: string, host: string, project: string) =>
 		open(at, host).append(SESSION, { header: header(), lines: [entry(host)], project });
@@ -391,7 +391,7 @@ test("lines of a session that are not in the folder of its project are named, an
 });
 
 // Regression: a log was read into one buffer, of up to 2 GiB.
-test("a long log is read and redacted in portions, also after a damaged batch", async () => {
+test("a long log is read and redacted in portions", async () => {
 	const path = emptyDirectory();
 	const long = (id: string, bytes: number) =>
 		Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
@@ -447,7 +447,7 @@ test("names that no host made are nobody's", async () => {
 
 describe("a store that cannot be used says why", () => {
 	// Regression: it was made, and written to.
-	test("a drive that is unmounted in the middle of an append is not made as a directory", async () => {
+	test("an unmounted drive is not created as a directory", async () => {
 		const path = join(emptyDirectory(), "drive");
 		mkdirSync(path);
 		await append(open(path), entries("a", 1));
@@ -500,7 +500,7 @@ describe("a store that cannot be used says why", () => {
 		["EROFS", "read-only", false],
 		["EACCES", "denied", false],
 		["EIO", "unreachable", true],
-	])("the system says %s: nothing of the append is seen, and it may be repeated", async (system, code, retryable) => {
+	])("the system says %s: the append can be repeated", async (system, code, retryable) => {
 		const path = emptyDirectory();
 		const store = open(path);
 		const { cursor } = await append(store, entries("a", 1));
@@ -527,7 +527,7 @@ describe("a store that cannot be used says why", () => {
 });
 
 // Regression: Node ended with SIGABRT.
-test("a log that somebody made too long to be read is an error that names it", async () => {
+test("a log that is too long is an error", async () => {
 	const path = emptyDirectory();
 	const store = new DirectoryStore({ path, host: "a" });
 	await append(store, entries("a", 1));
@@ -539,32 +539,29 @@ test("a log that somebody made too long to be read is an error that names it", a
 });
 
 // Regression: lists, pulls and pushes waited for ever; later, a session whose log was a pipe was missing in every list.
-testIf(process.platform !== "win32", "Windows has no such pipes")(
-	"a pipe in the place of a session's project, header or log is an error that names it",
-	async () => {
-		const path = emptyDirectory();
-		const store = new DirectoryStore({ path, host: "a" });
-		await append(store, entries("a", 1));
-		for (const name of [`sessions/${SESSION}`, headerFileOf(), logOf("a")]) {
-			const kept = readFileSync(join(path, name));
-			rmSync(join(path, name));
-			execFileSync("mkfifo", [join(path, name)]);
-			const other = new DirectoryStore({ path, host: "b" });
-			const answers = await Promise.allSettled([
-				other.list(),
-				other.header(SESSION),
-				other.load(SESSION),
-				append(other, entries("b", 1)),
-			]);
-			const said = answers.map((one) =>
-				one.status === "rejected"
-					? one.reason.message
-					: JSON.stringify((one.value as { problems?: unknown } | undefined)?.problems ?? []),
-			);
-			expect(said.join("\n"), name).toMatch(/is not a file/);
-			expect(answers[2]?.status, name).toBe(name === headerFileOf() ? "fulfilled" : "rejected");
-			rmSync(join(path, name));
-			writeFileSync(join(path, name), kept);
-		}
-	},
-);
+testIf(process.platform !== "win32", "Windows has no such pipes")("a pipe instead of a file is an error", async () => {
+	const path = emptyDirectory();
+	const store = new DirectoryStore({ path, host: "a" });
+	await append(store, entries("a", 1));
+	for (const name of [`sessions/${SESSION}`, headerFileOf(), logOf("a")]) {
+		const kept = readFileSync(join(path, name));
+		rmSync(join(path, name));
+		execFileSync("mkfifo", [join(path, name)]);
+		const other = new DirectoryStore({ path, host: "b" });
+		const answers = await Promise.allSettled([
+			other.list(),
+			other.header(SESSION),
+			other.load(SESSION),
+			append(other, entries("b", 1)),
+		]);
+		const said = answers.map((one) =>
+			one.status === "rejected"
+				? one.reason.message
+				: JSON.stringify((one.value as { problems?: unknown } | undefined)?.problems ?? []),
+		);
+		expect(said.join("\n"), name).toMatch(/is not a file/);
+		expect(answers[2]?.status, name).toBe(name === headerFileOf() ? "fulfilled" : "rejected");
+		rmSync(join(path, name));
+		writeFileSync(join(path, name), kept);
+	}
+});

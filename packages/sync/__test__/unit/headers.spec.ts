@@ -101,7 +101,7 @@ test.each([
 	}
 });
 
-test("a file from a store has the name that the addon gives to a new session", () => {
+test("a pulled file has the same name as pi's", () => {
 	const manager = SessionManager.create("/x", scratch());
 	manager.appendMessage(user());
 	const path = String(manager.getSessionFile());

@@ -25,7 +25,7 @@ beforeEach(() => {
 	return () => vi.unstubAllEnvs();
 });
 
-test("a host's id is made once, and shows its user and machine", async () => {
+test("a host's id is created once and shows its user", async () => {
 	const folder = join(emptyDirectory(), "session-stores");
 	const id = await hostId(folder);
 	expect(await hostId(folder)).toBe(id);
@@ -42,7 +42,7 @@ test("PI_SYNC_HOST names the host", async () => {
 });
 
 // Regression: it was overwritten, and the machine was another one from then on.
-test("the id of a machine stays where it, or what the machine is known by, cannot be read for a moment", async () => {
+test("a host's id survives moments when it cannot be read", async () => {
 	const folder = join(emptyDirectory(), "session-stores");
 	const id = await hostId(folder);
 	const [file] = filesIn(folder);
@@ -61,7 +61,7 @@ test("the id of a machine stays where it, or what the machine is known by, canno
 });
 
 // Regression: each of them wrote its own id over the one that was there.
-test("of calls that come at once one names the machine", async () => {
+test("simultaneous calls return one id", async () => {
 	const folder = join(emptyDirectory(), "session-stores");
 	const ids = await Promise.all(Array.from({ length: 8 }, () => hostId(folder)));
 	expect(new Set(ids).size).toBe(1);
@@ -76,7 +76,7 @@ test("a file without an id gets one", async () => {
 	expect(await hostId(folder)).toBe(id);
 });
 
-test("a machine is known by its system id, a container by its network name", () => {
+test("a machine has a system id, a container has none", () => {
 	const files = (there: Record<string, string>) => (path: string) => there[path];
 	const id = "0123456789abcdef0123456789abcdef\n";
 	const known = machineKey("linux", files({ "/etc/machine-id": id }));

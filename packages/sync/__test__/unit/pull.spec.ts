@@ -21,7 +21,7 @@ import { idsIn, NAME, text, world } from "../support/machines.js";
 const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
 
-test("a pulled file has this machine's directory in its header, and the same entries", async () => {
+test("a pulled file has the same entries and another directory", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const odd = [
@@ -44,7 +44,7 @@ test("a pulled file has this machine's directory in its header, and the same ent
 	expect(await b.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
 });
 
-test("two entries with one id are kept in one order, and a repair separates them", async () => {
+test("two entries with one id keep one order", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const said = (id: string, content: string, parentId: string | null = "root") =>
@@ -102,7 +102,7 @@ test("a pulled file has the time of its newest entry", async () => {
 	expect(api.findMostRecentSession(b.dir)).toBe(mine.getSessionFile());
 });
 
-test("a pull sets no file's time back, nor to a time that has not come", async () => {
+test("a pull sets no file's time back or ahead", async () => {
 	const { machine, begin } = world();
 	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
 	begin(a, at("a0", "2025-06-01T09:00:00.000Z"));
@@ -120,7 +120,7 @@ test("a pull sets no file's time back, nor to a time that has not come", async (
 	expect(statSync(c.file).mtimeMs).toBeLessThanOrEqual(Date.now());
 });
 
-test("stored lines that are not entries are skipped and named, each time; their checksums may be right", async () => {
+test("each pull names stored lines that are no entries", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
@@ -143,7 +143,7 @@ test("stored lines that are not entries are skipped and named, each time; their 
 	expect(readFileSync(b.file, "utf8")).toBe(pulled);
 });
 
-test("two continuations become two branches in one order on both machines", async () => {
+test("two continuations become two branches on both machines", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(b, entry("root"));
@@ -189,7 +189,7 @@ test("an open manager continues its own branch after pulls", async () => {
 	expect(idsIn(b.file)).toEqual(idsIn(a.file));
 });
 
-test("entries of two copies with one id are kept and redacted on both", async () => {
+test("entries with one id are redacted on both machines", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const lineOf = (id: string, parent: string, by: string) =>
@@ -230,7 +230,7 @@ test("entries of two copies with one id are kept and redacted on both", async ()
 	expect((await a.store.load(SESSION)).lines.map(({ line }) => line.toString()).join()).not.toContain("hunter2");
 });
 
-test("a header that lies about paths writes nothing outside of the session directory", async () => {
+test("a lying header writes nothing outside the session directory", async () => {
 	const { path, machine } = world();
 	const b = machine("b");
 	const lies = {
@@ -279,7 +279,7 @@ test("a parent session that is here is found here", async () => {
 		);
 });
 
-test("what cannot be used is named, and files stay as they were", async () => {
+test("unusable sessions are named, and files stay unchanged", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	await a.store.append("old", {
@@ -307,7 +307,7 @@ test("what cannot be used is named, and files stay as they were", async () => {
 	expect(existsSync(newer.dir)).toBe(false);
 });
 
-test("a session of a version to come is neither stored nor pulled, and the error says what to install", async () => {
+test("sessions of a later version are neither stored nor pulled", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const newer = String(header()).replace('"version":3', '"version":4');
@@ -322,7 +322,7 @@ test("a session of a version to come is neither stored nor pulled, and the error
 	expect(existsSync(b.file)).toBe(false);
 });
 
-test("files of other working directories in a shared directory are left alone", async () => {
+test("a shared directory's files of other projects are not pushed", async () => {
 	const { machine, begin } = world();
 	const a = machine("a", { isShared: true });
 	begin(a, entry("x"));
@@ -331,7 +331,7 @@ test("files of other working directories in a shared directory are left alone", 
 	expect(await a.sync.push()).toMatchObject([{ session: SESSION }]);
 });
 
-test("a file that was restored from a copy gets its lines again", async () => {
+test("a file restored from a copy gets its lines again", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("first"));

@@ -50,7 +50,7 @@ const KEYS = [
 	`SG.${"a1B2c3".repeat(4).slice(0, 22)}.${"a1B2c3".repeat(8).slice(0, 43)}`,
 ];
 
-test("a line with a provider's key, and the lines after it, are stored only after a redaction", async () => {
+test("a provider's key keeps its line and later lines back", async () => {
 	for (const key of KEYS) {
 		const { machine, begin } = world();
 		const a = machine("a");
@@ -111,7 +111,7 @@ test("a stored line is not held back", async () => {
 });
 
 // Regression: JSON writes a line break as \n, whose n belonged to the word.
-test("a key is found at the beginning of a line, after a colour, and in JSON that is text", () => {
+test("keys are found after line breaks, colours and in JSON", () => {
 	const { secretIn } = pushRules(settingsOf({ secrets: true }));
 	for (const key of KEYS)
 		for (const before of ["x\n", "\n", "\t", "\u001b[31m", "\u001b[01;31m\u001b[K", "\\", "\\u001b[31m"]) {
@@ -156,7 +156,7 @@ test("private sessions are not pushed, by directory and by id", async () => {
 });
 
 // Regression: each was pushed.
-testWith("links")("a private directory is the one that a link leads to, and a project's, too", async () => {
+testWith("links")("private directories and projects are found through links", async () => {
 	const path = emptyDirectory();
 	const [real, link] = [join(path, "data"), join(path, "link")];
 	mkdirSync(join(real, "app"), { recursive: true });
@@ -181,7 +181,7 @@ testWith("links")("a private directory is the one that a link leads to, and a pr
 });
 
 // Regression: a header of more than 64 KiB was no header.
-test("a fork is private whose own header is long, and one whose parent does not tell what it is", () => {
+test("a fork of an unreadable parent is private", () => {
 	const dir = emptyDirectory();
 	const { isPrivate } = pushRules(settingsOf({ private: [SESSION] }));
 	const fork = join(dir, "x_fork.jsonl");
@@ -211,7 +211,7 @@ test("a fork is private whose own header is long, and one whose parent does not 
 });
 
 // Regression: it was pushed.
-test("a fork whose parent's file is gone is private where directories are", () => {
+test("a fork without its parent's file is private", () => {
 	const dir = emptyDirectory();
 	const [fork, between] = [join(dir, "x_fork.jsonl"), join(dir, "x_between.jsonl")];
 	const write = (file: string, id: string, parentSession: string) =>
@@ -241,27 +241,24 @@ test.each([
 	// pi gives both the same name.
 	["/work-secret", "/work/secret", true],
 	["sessions", "/shop", true],
-])(
-	"a fork whose parent's file was deleted from the directory of %s is private where %s is: %s",
-	(of, named, isPrivate) => {
-		const name = of.startsWith("/") ? dirName(of) : of;
-		const own = join(emptyDirectory(), name);
-		mkdirSync(own);
-		const fork = join(own, "x_fork.jsonl");
-		for (const parentSession of [
-			join(own, "x_gone.jsonl"),
-			`C:\\Users\\me\\.pi\\agent\\sessions\\${name}\\x_gone.jsonl`,
-		]) {
-			writeFileSync(fork, text(JSON.stringify({ ...JSON.parse(header("fork").toString()), parentSession })));
-			expect(
-				pushRules(settingsOf({ private: [named] })).isPrivate({ session: "fork", file: fork, cwd: "/other" }),
-			).toBe(isPrivate);
-		}
-	},
-);
+])("the fork's parent in %s, private %s: private is %s", (of, named, isPrivate) => {
+	const name = of.startsWith("/") ? dirName(of) : of;
+	const own = join(emptyDirectory(), name);
+	mkdirSync(own);
+	const fork = join(own, "x_fork.jsonl");
+	for (const parentSession of [
+		join(own, "x_gone.jsonl"),
+		`C:\\Users\\me\\.pi\\agent\\sessions\\${name}\\x_gone.jsonl`,
+	]) {
+		writeFileSync(fork, text(JSON.stringify({ ...JSON.parse(header("fork").toString()), parentSession })));
+		expect(pushRules(settingsOf({ private: [named] })).isPrivate({ session: "fork", file: fork, cwd: "/other" })).toBe(
+			isPrivate,
+		);
+	}
+});
 
 // Regression: it was pushed.
-test("a fork that an old pi made of a private session is private once it is migrated", () => {
+test("a migrated fork of a private session is private", () => {
 	const dir = emptyDirectory();
 	const file = join(dir, "x_fork.jsonl");
 	writeFileSync(
@@ -282,7 +279,7 @@ test("a fork that an old pi made of a private session is private once it is migr
 	expect(pushRules(settingsOf({ private: [SESSION] })).isPrivate({ session: "fork", file, cwd: dir })).toBe(true);
 });
 
-test("a session that becomes private is not stored any further, nor are its forks", async () => {
+test("neither a newly private session nor its forks are stored", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("a"));
@@ -363,7 +360,7 @@ test("marking a session changes nothing else in the settings", async () => {
 	]);
 });
 
-test("settings that are not known, or not what they should be, are named", () => {
+test("unknown and wrong settings are named", () => {
 	expect(readSettings(emptyDirectory())).toMatchObject({ push: true, pull: true, private: [], secrets: false });
 	// Regression: a path depended on the working directory, and a word was taken for an id.
 	const badEntries = ["./x", "work/secret", "secret", "~me/x", ""].map(
@@ -397,7 +394,7 @@ test("settings that are not known, or not what they should be, are named", () =>
 });
 
 // Regression: a link to a file without an end took all memory, and a pipe made the command wait for ever.
-testWith("pipes")("settings that are no regular file, or a large one, are refused at once", () => {
+testWith("pipes")("settings must be a small regular file", () => {
 	const agent = emptyDirectory();
 	const path = join(agent, "session-store.json");
 	execFileSync("mkfifo", ["-m", "600", path]);
@@ -411,7 +408,7 @@ testWith("pipes")("settings that are no regular file, or a large one, are refuse
 	expect(() => readSettings(agent)).toThrow();
 });
 
-test("a directory without a remote is a project of others only under the name that the settings give it", async () => {
+test("settings name the project of a directory without a remote", async () => {
 	const path = emptyDirectory();
 	const [app, other] = [join(path, "acme", "app"), join(path, "other", "app")];
 	for (const dir of [join(app, "below"), other]) mkdirSync(dir, { recursive: true });

@@ -53,7 +53,7 @@ function setup(lines: Buffer[] = []) {
 	};
 }
 
-test("what the file holds is stored, and what other processes append to it", async () => {
+test("a push stores the lines that others appended", async () => {
 	const { file, store, portions, push, lag } = setup(entries("a", 2));
 	expect(await push({ project: "shop" })).toBe(0);
 	appendFileSync(
@@ -69,7 +69,7 @@ test("what the file holds is stored, and what other processes append to it", asy
 	expect([String(await store.header(SESSION)), session?.project]).toEqual([String(header()), "shop"]);
 });
 
-test("a long file goes in portions of a megabyte; a longer line goes alone", async () => {
+test("a long file is stored in portions of a megabyte", async () => {
 	const long = (id: string, bytes: number) =>
 		Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
 	const { portions, push, store } = setup([
@@ -82,7 +82,7 @@ test("a long file goes in portions of a megabyte; a longer line goes alone", asy
 	expect((await loadAll(store, SESSION)).lines).toHaveLength(7);
 });
 
-test("a line that is too long for the store is told and skipped, and what comes after it is stored", async () => {
+test("a line too long for the store is skipped", async () => {
 	const { push, store, file, portions, skipped } = setup([entry("a"), entry("x".repeat(3000)), entry("b")]);
 	Object.defineProperty(store, "longestLine", { value: 1000 });
 	expect(await push()).toBe(0);
@@ -101,7 +101,7 @@ test("a line that is too long for the store is told and skipped, and what comes 
 	expect([portions.at(-1), skipped.length]).toEqual([["c"], 1]);
 });
 
-test("without its note it stores what is not there; with one of another file too", async () => {
+test("without a matching note only missing lines are stored", async () => {
 	const { file, store, portions, push, forget } = setup(entries("a", 3));
 	expect(await push()).toBe(0);
 	forget();
@@ -116,7 +116,7 @@ test("without its note it stores what is not there; with one of another file too
 });
 
 // Regression: it counted as stored, or so much of it as had been before.
-test("a file that became shorter is not known to be stored, though it grew again", async () => {
+test("a file that was shortened does not count as stored", async () => {
 	const { file, push, lag } = setup(entries("a", 2));
 	await push();
 	for (const lines of [[entry("b")], entries("b", 2), entries("c", 3)]) {
@@ -148,7 +148,7 @@ test("a session without complete entries has nothing to store", async () => {
 });
 
 // Regression: Node ended with SIGABRT. The zeros are those that a power failure leaves.
-test("a line of zeros that is longer than any entry is named and passed over", async () => {
+test("a line of a gigabyte of zeros is skipped", async () => {
 	const { file, store, push, skipped } = setup([entry("a")]);
 	truncateSync(file, statSync(file).size + 1_200_000_000);
 	appendFileSync(file, `\n${text(entry("b"))}`);
@@ -161,7 +161,7 @@ test("a line of zeros that is longer than any entry is named and passed over", a
 
 // Regression: Windows replaces no file that is open, and the secret was stored first.
 testIf(process.platform === "linux", "the open files are known on Linux alone")(
-	"a file is closed, and not stored, before copies in it are redacted",
+	"a file is closed before copies in it are redacted",
 	async () => {
 		const { file, store, portions, push } = setup([entry("secret")]);
 		const openThen: unknown[] = [];

@@ -45,7 +45,7 @@ async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 // Regression: nothing was synchronised, and after a power failure the next pull brought redacted lines back.
-testWith("syncs")("a redaction file is on the disk before it has its name, and its name once it is kept", async () => {
+testWith("syncs")("a redaction file is on the disk before it counts", async () => {
 	const notes = join(emptyDirectory(), "notes");
 	const steps = await stepsOf(() => redactionFileIn(notes).add([line("1")]));
 	const folder = dirname(fileIn(notes));
@@ -58,17 +58,14 @@ testWith("syncs")("a redaction file is on the disk before it has its name, and i
 });
 
 // Regression: it was only where Node knows an option that is newer than the oldest release which this package supports.
-testWith("syncs")(
-	"the settings are on the disk before they have their name when a session becomes private",
-	async () => {
-		const agent = emptyDirectory();
-		const [synced, renamed, ...folders] = await stepsOf(() => setPrivate(agent, SESSION, true));
-		expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
-	},
-);
+testWith("syncs")("private marks are on the disk before they count", async () => {
+	const agent = emptyDirectory();
+	const [synced, renamed, ...folders] = await stepsOf(() => setPrivate(agent, SESSION, true));
+	expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
+});
 
 // Regression: the directory above it is its own parent, and a redaction file was synchronised for ever.
-testWith("syncs")("a directory of notes may be in the root of the file system", async () => {
+testWith("syncs")("notes may be in the root of a file system", async () => {
 	const dir = emptyDirectory();
 	const { root } = parse(dir);
 	const notes = join(root, relative(root, dir).split(sep)[0] as string);
@@ -77,7 +74,7 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 });
 
 // Regression: they stayed for ever, that of the settings with the store's password in it.
-test("what killed processes left of notes and settings is gone after the next write, once it is a day old", async () => {
+test("a write removes drafts that are a day old", async () => {
 	const dir = emptyDirectory();
 	const [old, young, ...others] = [
 		".pi-session-native-draft-01",
@@ -92,7 +89,7 @@ test("what killed processes left of notes and settings is gone after the next wr
 });
 
 // Regression: each read the redaction file before the other one wrote it, and one of the two was lost.
-test("what is redacted of a session at the same time is all kept", async () => {
+test("simultaneous redactions are all kept", async () => {
 	const notes = emptyDirectory();
 	const lines = [..."12345678"].map(line);
 	await Promise.all(
@@ -108,7 +105,7 @@ test("what is redacted of a session at the same time is all kept", async () => {
 
 // Regression: it counted as empty, and was overwritten.
 test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished":[]}'])(
-	"a damaged redaction file (%s) is an error that names it, and stays as it is",
+	"a damaged redaction file (%s) stays as it is",
 	async (damaged) => {
 		const notes = emptyDirectory();
 		const redactionFile = redactionFileIn(notes);
@@ -145,7 +142,7 @@ test("a damaged redaction file stops its own session alone", async () => {
 });
 
 // Regression: the entry lost all that it says, here and in the store.
-test("what a process had noted to redact when it was killed is redacted so, here and in the store", async () => {
+test("the redactions that a killed process noted are finished", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const said = (content: string) =>
@@ -169,33 +166,30 @@ test("what a process had noted to redact when it was killed is redacted so, here
 });
 
 // Regression: the backup of a migration kept what the entry says, whose line is another one there.
-test.each(["push", "redact"] as const)(
-	"a redaction that was stopped before the backups is finished there by the next %s",
-	async (next) => {
-		const { machine, begin } = world();
-		const a = machine("a");
-		const said = (ids: string, content: string) =>
-			Buffer.from(`{"type":"message",${ids}"timestamp":"1","message":{"role":"user","content":"${content}"}}`);
-		const ids = '"id":"a","parentId":null,';
-		begin(a, said(ids, "hunter2"), entry("b"));
-		const backup = `${a.file}.v1.bak`;
-		writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
-		const local = { session: SESSION, file: a.file };
-		const stopped = () => Promise.reject(new Error("stopped"));
-		await expect(
-			redactFile(a.file, { entries: ["a"] }, { redactionFile: new RedactionFile(a.notes, local), call: stopped }),
-		).rejects.toThrow("stopped");
-		for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
-		if (next === "push") await a.again().push();
-		else await a.again().redact(local, { text: "something else" });
-		expect(readFileSync(a.file)).toEqual(lined(header(), said(ids, "[redacted]"), entry("b")));
-		expect(readFileSync(backup)).toEqual(lined(said("", "[redacted]"), said("", "hunter2").fill("2", 28, 29)));
-	},
-);
+test.each(["push", "redact"] as const)("the next %s finishes a redaction in the backups", async (next) => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	const said = (ids: string, content: string) =>
+		Buffer.from(`{"type":"message",${ids}"timestamp":"1","message":{"role":"user","content":"${content}"}}`);
+	const ids = '"id":"a","parentId":null,';
+	begin(a, said(ids, "hunter2"), entry("b"));
+	const backup = `${a.file}.v1.bak`;
+	writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
+	const local = { session: SESSION, file: a.file };
+	const stopped = () => Promise.reject(new Error("stopped"));
+	await expect(
+		redactFile(a.file, { entries: ["a"] }, { redactionFile: new RedactionFile(a.notes, local), call: stopped }),
+	).rejects.toThrow("stopped");
+	for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
+	if (next === "push") await a.again().push();
+	else await a.again().redact(local, { text: "something else" });
+	expect(readFileSync(a.file)).toEqual(lined(header(), said(ids, "[redacted]"), entry("b")));
+	expect(readFileSync(backup)).toEqual(lined(said("", "[redacted]"), said("", "hunter2").fill("2", 28, 29)));
+});
 
 // Regression: it was noted after it was changed, and not at all where another line was gone by then.
 test.each(["before the file is changed", "in the moment in which it is changed"])(
-	"a line that another process appends while a session is redacted is noted (%s)",
+	"a line appended during a redaction is noted (%s)",
 	async (when) => {
 		const { machine, begin } = world();
 		const a = machine("a");
@@ -229,7 +223,7 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 );
 
 // Regression: a line went through text, so that the files differed, and both lost all that the entry says.
-test("bytes that are not UTF-8 stay in a redacted line on every machine, and in copies of its entry", async () => {
+test("a redacted line keeps bytes that are not UTF-8", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const said = (content: string, parent = "null") =>
@@ -254,7 +248,7 @@ test("bytes that are not UTF-8 stay in a redacted line on every machine, and in 
 	);
 });
 
-test("of a line that was redacted twice the redaction file holds what is left at last alone", async () => {
+test("the redaction file contains only a line's last replacement", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(
@@ -269,7 +263,7 @@ test("of a line that was redacted twice the redaction file holds what is left at
 	expect(lines).toEqual(Array(2).fill(readFileSync(a.file, "utf8").split("\n")[1]));
 });
 
-test("a redacted line leaves the store also if its batch is incomplete", async () => {
+test("a redacted line leaves an incomplete batch of the store", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const secret = Buffer.from(
@@ -300,7 +294,7 @@ test("a redacted line leaves the store also if its batch is incomplete", async (
 	}
 });
 
-test("redactions of another process reach the store with the next push", async () => {
+test("the next push sends redactions of another process", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	const said = (id: string, content: string) =>
@@ -320,7 +314,7 @@ test("redactions of another process reach the store with the next push", async (
 });
 
 // Regression: the store was told only where there was a file, and gave the line to the new one.
-test("what was redacted while the store was away does not come back with a file that was deleted since", async () => {
+test("a redacted line does not return into a deleted file", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
@@ -333,7 +327,7 @@ test("what was redacted while the store was away does not come back with a file 
 });
 
 // Regression: it stayed unfinished for ever, and each push tried it again.
-test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
+test.each(["not-found", "deleted"])("a redaction of an absent session is finished (%s)", async (code) => {
 	const redactionFile = new RedactionFile(
 		emptyDirectory(),
 		{ session: SESSION, file: "/sessions/one.jsonl" },
@@ -363,7 +357,7 @@ test.each([
 });
 
 // Regression: the store had been told, and the same push went on with the redacted line beside the old one.
-test("a store that is restored during a push gets its redactions first", async () => {
+test("a store restored during a push gets its redactions first", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
@@ -383,7 +377,7 @@ test("a store that is restored during a push gets its redactions first", async (
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.
-test("a redaction in a store is unfinished until it has succeeded", async () => {
+test("a redaction is unfinished until the store has succeeded", async () => {
 	const folder = emptyDirectory();
 	const inStore = (name: string) => new RedactionFile(folder, { session: SESSION, file: "/sessions/one.jsonl" }, name);
 	let fail: ((error: Error) => void) | undefined;
@@ -407,7 +401,7 @@ test("a redaction in a store is unfinished until it has succeeded", async () => 
 
 // Regression: what became of it was kept for the stores, which is refused, and the session neither went nor came any
 // more.
-test("a line without an id that has the type and time of a redacted entry is redacted, and stops nothing", async () => {
+test("a line without an id is redacted like its entry", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	const said = (ids: string) =>
@@ -425,7 +419,7 @@ test("a line without an id that has the type and time of a redacted entry is red
 });
 
 // Regression: the text stayed in the file, beside the line that the pull brought in its place.
-test("a restored file is redacted by the next push or pull", async () => {
+test("the next push or pull redacts a restored file", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(

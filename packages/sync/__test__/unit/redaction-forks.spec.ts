@@ -54,7 +54,7 @@ async function redacted() {
 test.each([
 	["its own", "a"],
 	["another one", "z"],
-])("a later fork with a redacted entry below %s is redacted by a pull, and in the store", async (_, parent) => {
+])("a pull redacts a later fork (entry below %s)", async (_, parent) => {
 	for (const who of ["a", "c", "fresh"] as const) {
 		const { late, ...machines } = await redacted();
 		putFork(late, first, secret(parent), other);
@@ -72,7 +72,7 @@ test.each([
 	}
 });
 
-test("nothing of a redacted entry is written when a fork that has it is pulled", async () => {
+test("a pulled fork is never written with a redacted text", async () => {
 	const { a, late } = await redacted();
 	putFork(late, first, secret());
 	await late.again().push({ session: FORK });
@@ -84,7 +84,7 @@ test("nothing of a redacted entry is written when a fork that has it is pulled",
 	expect(linesOf(forkOf(a))).toEqual([first, clean()].map(String));
 });
 
-test("a fork that is made of what a program had in memory is redacted before it is stored", async () => {
+test("a fork made from memory is redacted before its push", async () => {
 	const { a } = await redacted();
 	putFork(a, first, secret("z"), other);
 	expect(await a.again().push({ session: FORK })).toMatchObject([{ lag: 0 }]);
@@ -96,7 +96,7 @@ test("a fork that is made of what a program had in memory is redacted before it 
 	expect(linesOf(forkOf(a))).toEqual(expected);
 });
 
-test("a fork whose entry was redacted in another way keeps its own line", async () => {
+test("a fork keeps its own redaction of an entry", async () => {
 	const { a, late } = await redacted();
 	await a.again().pull();
 	putFork(late, first, said("b", "a", "the password is ***"));
@@ -128,7 +128,7 @@ test("sessions without redactions are pulled before copies are searched", async 
 });
 
 // Regression: it was looked for before the file was written, and the lines that had been loaded brought it back.
-test("what another process redacts while a pull writes the file is not in it afterwards", async () => {
+test("lines that are redacted during a pull stay redacted", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, first, secret());
@@ -148,7 +148,7 @@ test("what another process redacts while a pull writes the file is not in it aft
 });
 
 // Regression: the line was held back, though it is known here what stands in its place.
-test("a fork whose redacted entry holds a secret is redacted by its own machine's push, and stored", async () => {
+test("a push redacts and stores a fork with a secret", async () => {
 	const { a } = await redacted();
 	putFork(a, first, secret(), other);
 	const secretIn = (line: Uint8Array) => (Buffer.from(line).includes("password is hunter2") ? "a password" : undefined);

@@ -45,7 +45,7 @@ test("a new store at the address is filled again", async () => {
 });
 
 // Regression: after each mount of such a drive every session counted as unstored.
-test("a file that has another inode and the same bytes counts as stored", async () => {
+test("another inode with the same bytes counts as stored", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -58,7 +58,7 @@ test("a file that has another inode and the same bytes counts as stored", async 
 });
 
 // Regression: such a cursor was refused for good.
-test("a note whose cursor has the form of another store counts for nothing", async () => {
+test("a note with another store's cursor is ignored", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -120,7 +120,7 @@ test("the next push replaces an unreadable note, or fails", async () => {
 	]);
 });
 
-test("a store whose mark has not come yet is not taken for another one", async () => {
+test("a store without its mark yet is no other store", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -133,7 +133,7 @@ test("a store whose mark has not come yet is not taken for another one", async (
 	expect(append).not.toHaveBeenCalled();
 });
 
-test("a push of new lines costs no list of the store", async () => {
+test("a push of new lines does not list the store", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -145,7 +145,7 @@ test("a push of new lines costs no list of the store", async () => {
 	expect(list).not.toHaveBeenCalled();
 });
 
-test("another host's folder that is away for a while keeps nothing from being stored", async () => {
+test("appends succeed while another host's log is missing", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("a1"));
@@ -165,7 +165,7 @@ test("another host's folder that is away for a while keeps nothing from being st
 	for (const { file } of [a, b]) expect(idsIn(file)).toEqual(["a1", "b1", "a2", "a3"]);
 });
 
-test("a session that was deleted from the store is refused, and stored once it was put back", async () => {
+test("a deleted session is stored again after its restore", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -184,7 +184,7 @@ test("a session that was deleted from the store is refused, and stored once it w
 });
 
 // Regression: it was called deleted, and was not stored again.
-test("a missing session is stored again, and joined when it comes back", async () => {
+test("a missing session is stored again and later joined", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("x"));
@@ -208,7 +208,7 @@ test("a missing session is stored again, and joined when it comes back", async (
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(idsIn(a.file));
 });
 
-test("a session file that vanishes while a push begins keeps no other one back", async () => {
+test("a session file that vanishes delays no other push", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -225,7 +225,7 @@ test("a session file that vanishes while a push begins keeps no other one back",
 });
 
 // Regression: it never was.
-test("a file is stored by the next push after the store was put back twice within one", async () => {
+test("a push succeeds after two restores during the one before", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
@@ -259,7 +259,7 @@ test("a file is stored by the next push after the store was put back twice withi
 });
 
 // Regression: it came back.
-test("a session whose deletion is under way while its file is pushed does not come back", async () => {
+test("a session that is deleted during a push stays deleted", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));

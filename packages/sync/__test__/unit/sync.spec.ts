@@ -19,7 +19,7 @@ const notesOf = ({ notes }: { notes: string }) =>
 		.map((note) => (note === "" ? undefined : JSON.parse(note)));
 
 // Regression: after a push of this host's a session counted as one to be pulled.
-test("a session is behind if it misses lines or redactions, or the store is damaged", async () => {
+test("a session without all lines and redactions is behind", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const isBehind = async ({ again }: Pick<typeof a, "again">) => {
@@ -78,7 +78,7 @@ test("every pull reports damage, and restored lines are pulled", async () => {
 	expect(await b.sync.pull()).toEqual([]);
 });
 
-test("a pull that ended while a push waited for the store's answer is not undone by the push's older note", async () => {
+test("a push does not overwrite the note of a pull", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
@@ -103,7 +103,7 @@ test("a pull that ended while a push waited for the store's answer is not undone
 	expect(idsIn(a.file).sort()).toEqual(["mine", "root", "theirs"]);
 });
 
-test("after a killed pull the next push compares everything, and the next pull finishes", async () => {
+test("after a killed pull the next push compares everything", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
@@ -130,7 +130,7 @@ test("after a killed pull the next push compares everything, and the next pull f
 	expect(await a.again().pull()).toEqual([]);
 });
 
-test("a line that was stored between a pull's load and its merge comes to its place in the store's order", async () => {
+test("a line stored during a pull gets its place", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
@@ -187,7 +187,7 @@ test("the sessions that changed last are pulled first", async () => {
 });
 
 // Sixteen were, each with all of its lines in memory, more than once.
-test("of the sessions that are large in the store, two are loaded at the same time", async () => {
+test("at most two large sessions are loaded at once", async () => {
 	const { machine } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const names = Array.from({ length: 24 }, (_, n) => `s${n}`);
@@ -217,7 +217,7 @@ test("of the sessions that are large in the store, two are loaded at the same ti
 });
 
 // The store never took it, though the core, pi and the lists open it.
-test("a session with damaged lines before its header is pushed, and pulled into", async () => {
+test("damaged lines before a header stop no push or pull", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("first"));
@@ -237,7 +237,7 @@ test("a session with damaged lines before its header is pushed, and pulled into"
 });
 
 // Regression: only a megabyte was skipped, and the secret stayed in a file that is listed, searched and opened.
-test("megabytes of damaged lines before a header do not prevent a redaction", async () => {
+test("megabytes of damaged lines before a header stop no redaction", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
@@ -249,7 +249,7 @@ test("megabytes of damaged lines before a header do not prevent a redaction", as
 	expect(readFileSync(b.file, "utf8")).not.toContain("hunter2");
 });
 
-test("a header must be the first JSON line within 64 MiB", async () => {
+test("the first JSON line within 64 MiB is the header", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	for (const before of [
@@ -267,7 +267,7 @@ test("a header must be the first JSON line within 64 MiB", async () => {
 });
 
 // Regression: a push that succeeded took away what a pull had failed with.
-test("the last error of a session's pull stays until a pull succeeds, whatever a push does", async () => {
+test("a push does not clear the last error of pulls", async () => {
 	const errors = new LastErrors(emptyDirectory(), "store");
 	const failed = (message: string) => Object.assign(new Error(message), { code: "failed" });
 	await errors.set(SESSION, failed("a checksum is wrong"), "pull");
