@@ -1,13 +1,12 @@
 // The store in a real PostgreSQL.
 
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { loadAll, openStore, PostgresStore, SessionSync, type StoreError } from "../../lib/index.js";
 import { conformanceCases } from "../support/conformance.js";
 import { crowd } from "../support/crowd.js";
-import { append, emptyDirectory, entries, entry, header, ids, SESSION } from "../support/lines.js";
+import { append, emptyDirectory, entries, entry, hashOf, header, ids, SESSION } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
 import { admin, safeFailure as failure, newSchema, open, opened, server, withPostgres } from "../support/postgres.js";
 import { startProxy, type TcpProxy } from "../support/servers.js";
@@ -109,7 +108,7 @@ test("no row contains bytes of redacted or deleted lines", async () => {
 	const schema = newSchema();
 	const saying = (text: string) => Buffer.from(`{"type":"message","id":"a2","text":"${text}"}`);
 	const [store, secret] = [open(schema), saying("hunter2")];
-	const hash = createHash("sha256").update(secret).digest("hex");
+	const hash = hashOf(secret);
 	const isThere = async () =>
 		(
 			await admin.query(
@@ -120,9 +119,7 @@ test("no row contains bytes of redacted or deleted lines", async () => {
 	expect(await isThere()).toBe(true);
 	await store.redact(SESSION, [{ hash, line: saying("hunter2 no more") }]);
 	expect(await isThere()).toBe(true);
-	await store.redact(SESSION, [
-		{ hash: createHash("sha256").update(saying("hunter2 no more")).digest("hex"), line: saying("gone") },
-	]);
+	await store.redact(SESSION, [{ hash: hashOf(saying("hunter2 no more")), line: saying("gone") }]);
 	expect(await isThere()).toBe(false);
 	await append(store, [saying("hunter2 again")]);
 	await store.delete(SESSION);

@@ -7,6 +7,7 @@ import { type LineStore, loadAll, SessionSync, StoreError } from "../../lib/inde
 import { world as commandWorld, good, put } from "../support/cli.js";
 import { header, SESSION } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
+import { systemError } from "../support/opened-files.js";
 import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
 
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
@@ -280,8 +281,7 @@ describe.each([
 		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 		const { redact } = api.SessionManager;
 		const opening = vi.spyOn(api.SessionManager, "redact").mockImplementation((path, what) => {
-			if (path.endsWith("odd.jsonl"))
-				throw Object.assign(new Error(`EACCES: permission denied, open '${path}'`), { code: "EACCES" });
+			if (path.endsWith("odd.jsonl")) throw systemError("EACCES", `permission denied, open '${path}'`);
 			return redact(path, what);
 		});
 		expect(await b.again().pull()).toMatchObject([

@@ -1,5 +1,4 @@
 // The store in a real S3-compatible server.
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { createRequire } from "node:module";
@@ -19,10 +18,21 @@ import {
 } from "../../lib/index.js";
 import { conformanceCases } from "../support/conformance.js";
 import { crowd } from "../support/crowd.js";
-import { append, emptyDirectory, entries, entry, header, ids, library, logOf, SESSION } from "../support/lines.js";
+import {
+	append,
+	batchOf,
+	emptyDirectory,
+	entries,
+	entry,
+	hashOf,
+	header,
+	ids,
+	library,
+	logOf,
+	SESSION,
+} from "../support/lines.js";
 import { freePort, PASSWORD, type S3, startProxy, startS3, type TcpProxy } from "../support/servers.js";
 
-const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("./logs/log-names.js");
 let server: S3;
 beforeAll(async () => {
@@ -145,10 +155,7 @@ describe("requests", () => {
 			const session = `s${n}`;
 			put(projectPath(session), "shop\n");
 			put(headerPath(session), header(session));
-			put(
-				partPath({ folder: folderOf("shop"), session }, "a", 1),
-				encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes,
-			);
+			put(partPath({ folder: folderOf("shop"), session }, "a", 1), batchOf([entry("x")], { session }));
 		}
 	}
 
@@ -336,9 +343,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 				request.method === "PUT" && { status: 409, body: "<Error><Code>ConditionalRequestConflict</Code></Error>" },
 		);
 		const store = open(bucket, "b", { port });
-		const hash = createHash("sha256")
-			.update(entries("a", 1)[0] as Buffer)
-			.digest("hex");
+		const hash = hashOf(entries("a", 1)[0] as Buffer);
 		for (const work of [
 			() => store.delete(SESSION),
 			() => store.redact(SESSION, [{ hash }]),
@@ -365,9 +370,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		expect(await failure(append(open(bucket, "a", { port }), entries("a", 1)))).toMatchObject(refusal);
 		expect(existsSync(join(server.folder, bucket, "store.json"))).toBe(false);
 		await append(open(used), entries("a", 1));
-		const hash = createHash("sha256")
-			.update(entries("a", 1)[0] as Buffer)
-			.digest("hex");
+		const hash = hashOf(entries("a", 1)[0] as Buffer);
 		expect(await failure(open(used, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject(refusal);
 		expect(await failure(append(open(used, "a", { port }), entries("b", 1)))).toMatchObject(refusal);
 	});
@@ -376,9 +379,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		const bucket = server.newBucket();
 		await append(open(bucket), entries("a", 1));
 		const { port } = await between((request) => request.headers["if-match"] !== undefined && { status: 412, body: "" });
-		const hash = createHash("sha256")
-			.update(entries("a", 1)[0] as Buffer)
-			.digest("hex");
+		const hash = hashOf(entries("a", 1)[0] as Buffer);
 		expect(await failure(open(bucket, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject({
 			code: "failed",
 			message: expect.stringContaining("because others change it all the time"),

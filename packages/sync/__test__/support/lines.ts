@@ -1,11 +1,12 @@
 // Lines to put into stores, and stores to put them into.
-import { constants, type Dirent, mkdtempSync, readdirSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { type Dirent, mkdtempSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { remove } from "../../../../__test__/support/remove.js";
-import { type LineStore, type Page, StoreError } from "../../lib/index.js";
+import { DirectoryStore, type LineStore, loadAll, type Page, StoreError } from "../../lib/index.js";
 
 // A store for which no directory of locks is named has them in the user's home: here, and in the processes of a test.
 process.env.HOME = process.env.USERPROFILE = join(tmpdir(), "psn-home");
@@ -13,17 +14,15 @@ process.env.HOME = process.env.USERPROFILE = join(tmpdir(), "psn-home");
 /** The module, for processes of a test's own. */
 export const library = resolve(__dirname, "../../lib/index.js");
 
-const { folderOf, headerPath, partPath } = createRequire(library)("./logs/log-names.js");
+const require = createRequire(library);
+const { encodeBatch } = require("./logs/log-batches.js");
+const { folderOf, headerPath, partPath } = require("./logs/log-names.js");
 
 /** Where a directory has the log of a host. */
 export const logOf = (
 	host: string,
 	{ session = SESSION, project }: { session?: string; project?: string } = {},
 ): string => partPath({ folder: folderOf(project), session }, host, 1);
-
-/** Whether a file that is opened with these flags may be written to. */
-export const isForWriting = (flags: string | number = "r"): boolean =>
-	typeof flags === "number" ? (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0 : flags !== "r";
 
 /** Where a directory has the header of a session. */
 export const headerFileOf = (session = SESSION): string => headerPath(session);
@@ -37,6 +36,18 @@ export const header = (session = SESSION): Buffer =>
 
 export const entry = (id: string): Buffer => Buffer.from(`{"type":"message","id":"${id}","parentId":null}`);
 
+/** An entry in which the user says something. */
+export const said = (id: string, parentId: string | null, content: string): Buffer =>
+	Buffer.from(
+		JSON.stringify({
+			type: "message",
+			id,
+			parentId,
+			timestamp: "2025-06-01T09:00:00.000Z",
+			message: { role: "user", content, timestamp: 1 },
+		}),
+	);
+
 export const entries = (letter: string, count: number): Buffer[] =>
 	Array.from({ length: count }, (_, at) => entry(`${letter}${at}`));
 
@@ -44,6 +55,20 @@ export const ids = (page: Page): string[] => page.lines.map(({ line }) => JSON.p
 
 export const append = (store: LineStore, lines: Buffer[], after?: string) =>
 	store.append(SESSION, { header: header(), lines, after });
+
+/** The SHA-256 of a line, by which a redaction names it. */
+export const hashOf = (line: Uint8Array): string => createHash("sha256").update(line).digest("hex");
+
+/** The bytes of a batch in a log. */
+export const batchOf = (lines: Buffer[], { session = SESSION, host = "a", clock = 1, prev = "" } = {}): Buffer =>
+	encodeBatch({ session, host, clock, prev, lines }).bytes;
+
+/** A store in a directory, as a new process of the host opens it. */
+export const openDirectory = (path: string, host = "a"): DirectoryStore => new DirectoryStore({ path, host });
+
+/** The lines of a session in a store. */
+export const storedLines = async (store: LineStore, session = SESSION): Promise<string[]> =>
+	(await loadAll(store, session)).lines.map(({ line }) => line.toString());
 
 /** A directory of the running test's own. */
 export function emptyDirectory(): string {

@@ -3,32 +3,32 @@ import fs, { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, normalize } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { loadAll } from "../../lib/index.js";
 import {
 	append,
+	batchOf,
 	emptyDirectory,
 	entries,
 	entry,
 	filesOf,
+	hashOf,
 	header,
 	headerFileOf,
 	ids,
-	isForWriting,
 	library,
 	logOf,
+	openDirectory,
 	SESSION,
 } from "../support/lines.js";
+import { isForWriting, systemError } from "../support/opened-files.js";
 
-const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
-const { hashOf } = createRequire(library)("./base/redaction-rules.js");
 
 afterEach(() => vi.restoreAllMocks());
 
 /** What there is of sessions but their projects. */
 const storedIn = (path: string) => filesOf(path).filter((file) => /^(headers|lines)/.test(file));
 const markOf = (session: string) => deletedPath({ folder: folderOf(), session });
-const open = (path: string, host = "a") => new DirectoryStore({ path, host });
 
 const openFile = fs.promises.open;
 
@@ -45,55 +45,59 @@ function beforeWrite(work: () => Promise<unknown>): void {
 
 test("an append leaves nothing if its session is deleted meanwhile", async () => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), [entry("a1")]);
-	beforeWrite(() => open(path, "b").delete(SESSION));
-	await expect(append(open(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "deleted" });
-	expect(await open(path).list()).toMatchObject({ sessions: [], deleted: [{ session: SESSION }], problems: [] });
+	const { cursor } = await append(openDirectory(path), [entry("a1")]);
+	beforeWrite(() => openDirectory(path, "b").delete(SESSION));
+	await expect(append(openDirectory(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "deleted" });
+	expect(await openDirectory(path).list()).toMatchObject({
+		sessions: [],
+		deleted: [{ session: SESSION }],
+		problems: [],
+	});
 	// The first one of a host makes its log.
 	const other = { header: header("other"), lines: [entry("c1")] };
-	await open(path).append("other", other);
-	beforeWrite(() => open(path, "b").delete("other"));
-	await expect(open(path, "c").append("other", other)).rejects.toMatchObject({ code: "deleted" });
+	await openDirectory(path).append("other", other);
+	beforeWrite(() => openDirectory(path, "b").delete("other"));
+	await expect(openDirectory(path, "c").append("other", other)).rejects.toMatchObject({ code: "deleted" });
 	expect(storedIn(path)).toEqual([SESSION, "other"].map(markOf));
 });
 
 test.each([
-	["repeated", (path: string) => open(path, "b").delete(SESSION)],
+	["repeated", (path: string) => openDirectory(path, "b").delete(SESSION)],
 	[
 		"followed by an append",
-		(path: string) => expect(append(open(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" }),
+		(path: string) => expect(append(openDirectory(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" }),
 	],
 	[
 		"followed by a redaction",
-		(path: string) => expect(open(path).redact(SESSION, [])).rejects.toMatchObject({ code: "deleted" }),
+		(path: string) => expect(openDirectory(path).redact(SESSION, [])).rejects.toMatchObject({ code: "deleted" }),
 	],
 ])("a killed deletion is finished when it is %s", async (_, next) => {
 	const path = emptyDirectory();
-	await append(open(path), [entry("a1")]);
+	await append(openDirectory(path), [entry("a1")]);
 	const { rm } = fs.promises;
 	vi.spyOn(fs.promises, "rm").mockImplementation(async (name, options) => {
-		if (String(name).endsWith(".lines")) throw Object.assign(new Error("killed"), { code: "EIO" });
+		if (String(name).endsWith(".lines")) throw systemError("EIO", "killed");
 		return rm(name, options);
 	});
-	await expect(open(path, "b").delete(SESSION)).rejects.toMatchObject({ code: "unreachable" });
+	await expect(openDirectory(path, "b").delete(SESSION)).rejects.toMatchObject({ code: "unreachable" });
 	vi.restoreAllMocks();
 	expect(fs.existsSync(join(path, logOf("a")))).toBe(true);
 	await next(path);
-	expect(await open(path).list()).toMatchObject({ sessions: [], deleted: [{ session: SESSION }] });
+	expect(await openDirectory(path).list()).toMatchObject({ sessions: [], deleted: [{ session: SESSION }] });
 	expect(fs.existsSync(join(path, logOf("a")))).toBe(false);
 });
 
 // Regression: it stayed for ever, as the host that had written it only ever heard that the session was deleted.
 test("the next append removes lines stored beside a deletion", async () => {
 	const path = emptyDirectory();
-	await append(open(path), [entry("a1")]);
+	await append(openDirectory(path), [entry("a1")]);
 	beforeWrite(async () => {
-		await open(path, "b").delete(SESSION);
-		vi.spyOn(fs.promises, "readdir").mockRejectedValueOnce(Object.assign(new Error("away"), { code: "EIO" }));
+		await openDirectory(path, "b").delete(SESSION);
+		vi.spyOn(fs.promises, "readdir").mockRejectedValueOnce(systemError("EIO", "away"));
 	});
-	await expect(append(open(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "unreachable" });
+	await expect(append(openDirectory(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "unreachable" });
 	expect(fs.existsSync(join(path, logOf("c")))).toBe(true);
-	await expect(append(open(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "deleted" });
+	await expect(append(openDirectory(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "deleted" });
 	expect(storedIn(path)).toEqual([markOf(SESSION)]);
 });
 
@@ -101,13 +105,15 @@ test("the next append removes lines stored beside a deletion", async () => {
 test("a redaction during which its session was deleted leaves nothing", async () => {
 	const path = emptyDirectory();
 	const [secret] = entries("a", 1) as [Buffer];
-	await append(open(path), [secret]);
+	await append(openDirectory(path), [secret]);
 	const { link } = fs.promises;
 	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (...args) => {
-		await open(path, "b").delete(SESSION);
+		await openDirectory(path, "b").delete(SESSION);
 		return link(...args);
 	});
-	await expect(open(path).redact(SESSION, [{ hash: hashOf(secret), line: entry("redacted") }])).rejects.toMatchObject({
+	await expect(
+		openDirectory(path).redact(SESSION, [{ hash: hashOf(secret), line: entry("redacted") }]),
+	).rejects.toMatchObject({
 		code: "deleted",
 	});
 	expect(storedIn(path)).toEqual([markOf(SESSION)]);
@@ -115,7 +121,7 @@ test("a redaction during which its session was deleted leaves nothing", async ()
 
 test("appends do not reread loaded lines of another machine", async () => {
 	const path = emptyDirectory();
-	const [one, other] = [open(path), open(path)];
+	const [one, other] = [openDirectory(path), openDirectory(path)];
 	await append(other, entries("x", 1));
 	const { cursor: before } = await append(one, entries("y", 1));
 	const page = await loadAll(one, SESSION, before);
@@ -137,19 +143,20 @@ test("appends do not reread loaded lines of another machine", async () => {
 
 test("a batch with an impossible clock stops nobody else", async () => {
 	const path = emptyDirectory();
-	await append(open(path), [entry("a1")]);
-	const meta = { session: SESSION, host: "broken", prev: "", lines: [entry("x")] };
-	writeFileSync(join(path, logOf("broken")), encodeBatch({ ...meta, clock: Number.MAX_SAFE_INTEGER }).bytes);
-	const page = await open(path).load(SESSION);
+	await append(openDirectory(path), [entry("a1")]);
+	const putBatch = (clock: number) =>
+		writeFileSync(join(path, logOf("broken")), batchOf([entry("x")], { host: "broken", clock }));
+	putBatch(Number.MAX_SAFE_INTEGER);
+	const page = await openDirectory(path).load(SESSION);
 	expect(page.problems).toEqual([
 		{ session: SESSION, where: `${logOf("broken")}, batch at 0`, message: "its clock cannot be right" },
 	]);
-	await append(open(path), [entry("a2")], page.cursor);
-	expect(ids(await open(path, "reader").load(SESSION))).toEqual(["a1", "a2"]);
+	await append(openDirectory(path), [entry("a2")], page.cursor);
+	expect(ids(await openDirectory(path, "reader").load(SESSION))).toEqual(["a1", "a2"]);
 	// The last one that is taken for right: what would come after it is refused, and not acknowledged.
-	writeFileSync(join(path, logOf("broken")), encodeBatch({ ...meta, clock: 2 ** 52 }).bytes);
-	const { cursor } = await open(path).load(SESSION);
-	await expect(append(open(path), [entry("a3")], cursor)).rejects.toMatchObject({
+	putBatch(2 ** 52);
+	const { cursor } = await openDirectory(path).load(SESSION);
+	await expect(append(openDirectory(path), [entry("a3")], cursor)).rejects.toMatchObject({
 		code: "failed",
 		message: `Session ${SESSION}: the clock of its batches cannot grow any more`,
 	});
@@ -158,33 +165,33 @@ test("a batch with an impossible clock stops nobody else", async () => {
 // Regression: appends went on, and nobody stored the header again.
 test("the next appending process restores a missing header", async () => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), [entry("a1")]);
+	const { cursor } = await append(openDirectory(path), [entry("a1")]);
 	rmSync(join(path, headerFileOf()));
 	const problem = { session: SESSION, where: headerFileOf(), message: "its header is missing" };
-	await expect(open(path, "b").header(SESSION)).rejects.toMatchObject({
+	await expect(openDirectory(path, "b").header(SESSION)).rejects.toMatchObject({
 		code: "failed",
 		message: `${problem.where}: ${problem.message}`,
 	});
-	await append(open(path), [entry("a2")], cursor);
-	expect(await open(path, "b").header(SESSION)).toEqual(header());
+	await append(openDirectory(path), [entry("a2")], cursor);
+	expect(await openDirectory(path, "b").header(SESSION)).toEqual(header());
 });
 
 test("a header restored beside a deletion does not stay", async () => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), [entry("a1")]);
+	const { cursor } = await append(openDirectory(path), [entry("a1")]);
 	rmSync(join(path, headerFileOf()));
 	const { link } = fs.promises;
 	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (...args) => {
-		await open(path, "b").delete(SESSION);
+		await openDirectory(path, "b").delete(SESSION);
 		return link(...args);
 	});
-	await expect(append(open(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "deleted" });
+	await expect(append(openDirectory(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "deleted" });
 	expect(readdirSync(join(path, "headers"))).toEqual([]);
 });
 
 test("a second append does not look for the header", async () => {
 	const path = emptyDirectory();
-	const store = open(path);
+	const store = openDirectory(path);
 	const { cursor } = await append(store, [entry("a1")]);
 	rmSync(join(path, headerFileOf()));
 	await append(store, [entry("a2")], cursor);
@@ -194,7 +201,7 @@ test("a second append does not look for the header", async () => {
 test("a list of a project reads no other sessions", async () => {
 	const path = emptyDirectory();
 	const of = (session: string, project: string) =>
-		open(path).append(session, { header: header(session), lines: [entry("x")], project });
+		openDirectory(path).append(session, { header: header(session), lines: [entry("x")], project });
 	await of("mine", "github.com/me/shop");
 	await of("theirs", "../odd \u001f name");
 	const read: string[] = [];
@@ -206,42 +213,42 @@ test("a list of a project reads no other sessions", async () => {
 		});
 	}
 	expect(
-		(await open(path, "b").list({ project: "github.com/me/shop" })).sessions.map(({ session }) => session),
+		(await openDirectory(path, "b").list({ project: "github.com/me/shop" })).sessions.map(({ session }) => session),
 	).toEqual(["mine"]);
 	expect(read.some((one) => one.includes("mine"))).toBe(true);
 	expect(read.filter((one) => one.includes("theirs"))).toEqual([]);
 	expect(
-		(await open(path, "b").list({ project: "../odd \u001f name" })).sessions.map(({ session }) => session),
+		(await openDirectory(path, "b").list({ project: "../odd \u001f name" })).sessions.map(({ session }) => session),
 	).toEqual(["theirs"]);
-	for (const session of ["mine", "theirs"]) await open(path).delete(session);
+	for (const session of ["mine", "theirs"]) await openDirectory(path).delete(session);
 });
 
 test("a recreated store has another id", async () => {
 	const path = emptyDirectory();
-	expect((await open(path).list()).store).toBeUndefined();
-	const store = open(path);
+	expect((await openDirectory(path).list()).store).toBeUndefined();
+	const store = openDirectory(path);
 	await append(store, [entry("a")]);
-	const { store: first } = await open(path, "b").list();
+	const { store: first } = await openDirectory(path, "b").list();
 	expect(first).toMatch(/^[0-9a-f-]{36}$/);
 	expect((await store.list({ session: SESSION })).store).toBe(first);
 	for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
 	expect((await store.list()).store).toBeUndefined();
 	await append(store, [entry("a")]);
-	const { store: second } = await open(path, "b").list();
+	const { store: second } = await openDirectory(path, "b").list();
 	expect(second).toMatch(/^[0-9a-f-]{36}$/);
 	expect(second).not.toBe(first);
 });
 
 test("a large damaged batch delays no lines of other hosts", async () => {
 	const path = emptyDirectory();
-	await append(open(path), [
+	await append(openDirectory(path), [
 		Buffer.from(JSON.stringify({ type: "message", id: "large", parentId: null, text: "y".repeat(9 << 20) })),
 	]);
-	await append(open(path, "b"), [entry("b1")]);
+	await append(openDirectory(path, "b"), [entry("b1")]);
 	const file = join(path, logOf("a"));
 	const bytes = readFileSync(file);
 	bytes[bytes.length - 100] ^= 1;
 	writeFileSync(file, bytes);
-	const page = await loadAll(open(path), SESSION);
+	const page = await loadAll(openDirectory(path), SESSION);
 	expect([ids(page), page.problems.map(({ message }) => message)]).toEqual([["b1"], ["its checksum is wrong"]]);
 });

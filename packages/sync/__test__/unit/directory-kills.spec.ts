@@ -1,31 +1,27 @@
 // What killed processes and full disks leave in a directory, and one that is put back to an older state.
 
-import { createHash } from "node:crypto";
 import fs, { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
 import {
 	append,
+	batchOf,
 	emptyDirectory,
 	entries,
 	entry,
 	failure,
 	filesOf,
+	hashOf,
 	header,
 	ids,
-	isForWriting,
-	library,
 	logOf,
+	openDirectory,
 	SESSION,
 } from "../support/lines.js";
-
-const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
+import { changeOpenedFiles, isForWriting, systemError } from "../support/opened-files.js";
 
 afterEach(() => vi.restoreAllMocks());
-
-const open = (path: string, host = "a") => new DirectoryStore({ path, host });
 
 // Regression: it stayed for ever where nothing was removed.
 test("what killed processes left is removed after a day", async () => {
@@ -37,7 +33,7 @@ test("what killed processes left is removed after a day", async () => {
 		writeFileSync(join(path, draft), "x");
 		if (!draft.endsWith("new")) fs.utimesSync(join(path, draft), before, before);
 	}
-	await append(open(path), entries("a", 1));
+	await append(openDirectory(path), entries("a", 1));
 	expect(filesOf(path).filter((file) => file.includes(".draft-"))).toEqual(["sessions/.draft-new"]);
 });
 
@@ -45,18 +41,18 @@ test("what killed processes left is removed after a day", async () => {
 // about it.
 test.each(["", "sho"])("a truncated project name is no name (%j)", async (part) => {
 	const path = emptyDirectory();
-	await open(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
+	await openDirectory(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
 	const [where, message] = [
 		`sessions/${SESSION}`,
 		"it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project",
 	];
 	writeFileSync(join(path, where), part);
 	for (const filter of [{}, { session: SESSION }])
-		expect(await open(path, "b").list(filter)).toMatchObject({
+		expect(await openDirectory(path, "b").list(filter)).toMatchObject({
 			sessions: [],
 			problems: [{ session: SESSION, where, message }],
 		});
-	const other = open(path, "b");
+	const other = openDirectory(path, "b");
 	for (const work of [
 		() => append(other, [entry("b1")]),
 		() => other.load(SESSION),
@@ -75,12 +71,9 @@ test.each(["", "sho"])("a truncated project name is no name (%j)", async (part) 
 
 test("the next append of its host removes a torn batch", async () => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), entries("a", 1));
+	const { cursor } = await append(openDirectory(path), entries("a", 1));
 	const file = join(path, logOf("a"));
-	const [whole, { bytes }] = [
-		readFileSync(file),
-		encodeBatch({ session: SESSION, host: "a", clock: 2, prev: "", lines: entries("torn", 2) }),
-	];
+	const [whole, bytes] = [readFileSync(file), batchOf(entries("torn", 2), { clock: 2 })];
 	for (const torn of [
 		bytes.subarray(0, 1),
 		bytes.subarray(0, 90),
@@ -89,15 +82,15 @@ test("the next append of its host removes a torn batch", async () => {
 		Buffer.alloc(500),
 	]) {
 		writeFileSync(file, Buffer.concat([whole, torn]));
-		const page = await loadAll(open(path, "reader"), SESSION);
+		const page = await loadAll(openDirectory(path, "reader"), SESSION);
 		expect([ids(page), page.problems, page.more]).toEqual([["a0"], [], false]);
 		// Neither what is listed nor another host changes it.
-		expect((await open(path, "b").list()).sessions).toHaveLength(1);
-		await append(open(path, "b"), entries("b", 1));
+		expect((await openDirectory(path, "b").list()).sessions).toHaveLength(1);
+		await append(openDirectory(path, "b"), entries("b", 1));
 		expect(readFileSync(file)).toEqual(Buffer.concat([whole, torn]));
-		expect((await append(open(path), entries("c", 1), cursor)).stored).toBe(1);
+		expect((await append(openDirectory(path), entries("c", 1), cursor)).stored).toBe(1);
 		expect(readFileSync(file, "latin1")).not.toMatch(/torn|\0/);
-		expect(ids(await loadAll(open(path, "reader"), SESSION, page.cursor)).sort()).toEqual(
+		expect(ids(await loadAll(openDirectory(path, "reader"), SESSION, page.cursor)).sort()).toEqual(
 			["b0", "c0"].slice(page.cursor.includes('"b"') ? 1 : 0),
 		);
 		rmSync(join(path, logOf("b")));
@@ -107,10 +100,10 @@ test("the next append of its host removes a torn batch", async () => {
 // Regression: each append of the session failed for ever.
 test("only the last batch of the own host is removed", async () => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), entries("a", 1));
+	const { cursor } = await append(openDirectory(path), entries("a", 1));
 	const file = join(path, logOf("a"));
 	const first = readFileSync(file);
-	await append(open(path), entries("b", 3), cursor);
+	await append(openDirectory(path), entries("b", 3), cursor);
 	const second = readFileSync(file).subarray(first.length);
 	const without = (from: number, to: number) =>
 		Buffer.concat([second.subarray(0, from), Buffer.alloc(to - from), second.subarray(to)]);
@@ -123,20 +116,13 @@ test("only the last batch of the own host is removed", async () => {
 		without(0, second.length - 1),
 	]) {
 		writeFileSync(file, Buffer.concat([first, damaged]));
-		expect((await loadAll(open(path, "reader"), SESSION)).problems).toHaveLength(1);
-		expect((await append(open(path), [...entries("b", 3), entry("c")], cursor)).stored).toBe(4);
-		const page = await loadAll(open(path, "reader"), SESSION);
+		expect((await loadAll(openDirectory(path, "reader"), SESSION)).problems).toHaveLength(1);
+		expect((await append(openDirectory(path), [...entries("b", 3), entry("c")], cursor)).stored).toBe(4);
+		const page = await loadAll(openDirectory(path, "reader"), SESSION);
 		expect([ids(page), page.problems]).toEqual([["a0", "b0", "b1", "b2", "c"], []]);
-		writeFileSync(
-			file,
-			Buffer.concat([
-				first,
-				damaged,
-				encodeBatch({ session: SESSION, host: "a", clock: 3, prev: "x", lines: entries("d", 1) }).bytes,
-			]),
-		);
+		writeFileSync(file, Buffer.concat([first, damaged, batchOf(entries("d", 1), { clock: 3, prev: "x" })]));
 		const size = fs.statSync(file).size;
-		expect(await failure(append(open(path), [entry("c")], cursor))).toMatchObject({ code: "failed" });
+		expect(await failure(append(openDirectory(path), [entry("c")], cursor))).toMatchObject({ code: "failed" });
 		expect(fs.statSync(file).size).toBe(size);
 	}
 });
@@ -144,49 +130,46 @@ test("only the last batch of the own host is removed", async () => {
 // Regression: lists said that it was there, and every new machine pulled it again and again.
 test("a deletion counts before it has removed anything", async () => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), entries("a", 2));
+	const { cursor } = await append(openDirectory(path), entries("a", 2));
 	const { rm } = fs.promises;
 	const spy = vi
 		.spyOn(fs.promises, "rm")
 		.mockImplementation((name, options) =>
 			String(name).endsWith(".lines") ? Promise.reject(new Error("stopped")) : rm(name, options),
 		);
-	expect((await failure(open(path).delete(SESSION))).message).toContain("stopped");
+	expect((await failure(openDirectory(path).delete(SESSION))).message).toContain("stopped");
 	spy.mockRestore();
 	for (const filter of [{}, { session: SESSION }])
-		expect(await open(path, "b").list(filter)).toMatchObject({
+		expect(await openDirectory(path, "b").list(filter)).toMatchObject({
 			sessions: [],
 			deleted: [{ session: SESSION }],
 			problems: [],
 		});
-	expect((await open(path, "b").load(SESSION)).lines).toEqual([]);
+	expect((await openDirectory(path, "b").load(SESSION)).lines).toEqual([]);
 	for (const after of [cursor, undefined])
-		expect((await failure(append(open(path), entries("b", 1), after))).code).toBe("deleted");
-	await open(path).delete(SESSION);
+		expect((await failure(append(openDirectory(path), entries("b", 1), after))).code).toBe("deleted");
+	await openDirectory(path).delete(SESSION);
 	expect(filesOf(path).filter((name) => name.endsWith(".lines"))).toEqual([]);
 });
 
 // Regression: a load passed it with the cursor, after which nobody looked at it.
 test.each(["an append", "a load"])("%s removes a line that was redacted during a kill", async (next) => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), [entry("a")]);
-	const hash = createHash("sha256").update(entry("secret")).digest("hex");
-	const openFile = fs.promises.open;
+	const { cursor } = await append(openDirectory(path), [entry("a")]);
+	const hash = hashOf(entry("secret"));
 	let [isOver, begun] = [false, () => {}];
 	const written = new Promise<void>((resolve) => (begun = resolve));
-	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		const file = await (openFile as any)(...args);
-		if (!isForWriting(args[1]) || isOver || !String(args[0]).endsWith(".lines")) return file;
+	const spy = changeOpenedFiles((file, name, flags) => {
+		if (!isForWriting(flags) || isOver || !name.endsWith(".lines")) return;
 		isOver = true;
 		const write = file.write.bind(file);
 		file.write = async (...rest: any[]) => {
-			await open(path, "b").redact(SESSION, [{ hash }]);
+			await openDirectory(path, "b").redact(SESSION, [{ hash }]);
 			await write(...rest);
 			await file.close();
 			begun();
 			return new Promise(() => {});
 		};
-		return file;
 	});
 	// It has another directory of locks than the process that follows it, as its locks would end with it.
 	const appended = new DirectoryStore({ path, host: "a", locks: join(path, "locks") }).append(SESSION, {
@@ -197,10 +180,10 @@ test.each(["an append", "a load"])("%s removes a line that was redacted during a
 	// It does not end, but for a failure.
 	await Promise.race([written, appended]);
 	spy.mockRestore();
-	const after = next === "a load" ? (await loadAll(open(path), SESSION, cursor)).cursor : cursor;
-	expect((await append(open(path), [entry("b")], after)).stored).toBe(1);
+	const after = next === "a load" ? (await loadAll(openDirectory(path), SESSION, cursor)).cursor : cursor;
+	expect((await append(openDirectory(path), [entry("b")], after)).stored).toBe(1);
 	expect(readFileSync(join(path, logOf("a")), "utf8")).not.toContain('"secret"');
-	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a", "b"]);
+	expect(ids(await loadAll(openDirectory(path, "reader"), SESSION))).toEqual(["a", "b"]);
 });
 
 /**
@@ -211,7 +194,7 @@ function dieAt(at: number, isFull = false): { died: Promise<void> } {
 	let changes = 0;
 	let dead: () => void;
 	const died = new Promise<void>((resolve) => (dead = resolve));
-	const full = () => Promise.reject(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" }));
+	const full = () => Promise.reject(systemError("ENOSPC", "no space left on device"));
 	const never = (): Promise<never> => (isFull ? full() : new Promise(() => {}));
 	const step = (): boolean => {
 		changes++;
@@ -247,7 +230,7 @@ function dieAt(at: number, isFull = false): { died: Promise<void> } {
 test.each([0, 3])("a killed append can be repeated (after %i lines)", async (count) => {
 	const before = emptyDirectory();
 	let after: string | undefined;
-	for (const line of entries("n", count)) after = (await append(open(before), [line], after)).cursor;
+	for (const line of entries("n", count)) after = (await append(openDirectory(before), [line], after)).cursor;
 	const old = entries("n", count).map((_, at) => `n${at}`);
 	let [finished, kills] = [false, 0];
 	for (let at = 1; !finished; at++) {
@@ -263,12 +246,14 @@ test.each([0, 3])("a killed append can be repeated (after %i lines)", async (cou
 		await new Promise((resolve) => setTimeout(resolve, 5));
 		vi.restoreAllMocks();
 		kills++;
-		const page = await loadAll(open(path, "reader"), SESSION);
+		const page = await loadAll(openDirectory(path, "reader"), SESSION);
 		expect(page.problems, `killed at change ${at}`).toEqual([]);
 		const isNew = page.lines.length > old.length;
 		expect(ids(page), `killed at change ${at}`).toEqual(isNew ? [...old, "x0", "x1"] : old);
-		expect((await append(open(path), entries("x", 2), after)).stored, `killed at change ${at}`).toBe(isNew ? 0 : 2);
-		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
+		expect((await append(openDirectory(path), entries("x", 2), after)).stored, `killed at change ${at}`).toBe(
+			isNew ? 0 : 2,
+		);
+		expect(ids(await loadAll(openDirectory(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
 	}
 	// A log that is there is written at one place.
 	expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
@@ -276,9 +261,9 @@ test.each([0, 3])("a killed append can be repeated (after %i lines)", async (cou
 
 test.each([false, true])("the next deletion finishes an interrupted one (full disk: %s)", async (isFull) => {
 	const before = emptyDirectory();
-	const hash = createHash("sha256").update(entry("a1")).digest("hex");
-	await append(open(before), entries("a", 3));
-	await open(before).redact(SESSION, [{ hash, line: entry("masked") }]);
+	const hash = hashOf(entry("a1"));
+	await append(openDirectory(before), entries("a", 3));
+	await openDirectory(before).redact(SESSION, [{ hash, line: entry("masked") }]);
 	let [finished, stops] = [false, 0];
 	const outcomes = new Set<string>();
 	for (let at = 1; !finished; at++) {
@@ -296,12 +281,14 @@ test.each([false, true])("the next deletion finishes an interrupted one (full di
 		vi.restoreAllMocks();
 		stops++;
 		if (isFull && !finished) expect(error, `stopped at change ${at}`).toMatchObject({ code: "full" });
-		const { sessions, deleted, problems } = await open(path, "b").list();
+		const { sessions, deleted, problems } = await openDirectory(path, "b").list();
 		expect([sessions.length + deleted.length, problems], `stopped at change ${at}`).toEqual([1, []]);
 		outcomes.add(deleted.length > 0 ? "deleted" : "there");
-		expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(deleted.length > 0 ? [] : ["a0", "masked", "a2"]);
-		await open(path).delete(SESSION);
-		expect((await open(path, "b").list()).deleted).toMatchObject([{ session: SESSION }]);
+		expect(ids(await loadAll(openDirectory(path, "b"), SESSION))).toEqual(
+			deleted.length > 0 ? [] : ["a0", "masked", "a2"],
+		);
+		await openDirectory(path).delete(SESSION);
+		expect((await openDirectory(path, "b").list()).deleted).toMatchObject([{ session: SESSION }]);
 		expect(
 			filesOf(path).filter((name) => name.endsWith(".lines") || readFileSync(join(path, name)).includes("masked")),
 		).toEqual([]);

@@ -1,42 +1,40 @@
 // What is a directory's own: its files, and what is wrong with them.
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { testIf } from "../../../../__test__/support/windows.js";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { loadAll } from "../../lib/index.js";
 import {
 	append,
+	batchOf,
 	emptyDirectory,
 	entries,
 	entry,
 	failure,
 	filesOf,
+	hashOf,
 	header,
 	headerFileOf,
 	ids,
-	library,
 	logOf,
+	openDirectory,
 	SESSION,
 } from "../support/lines.js";
-
-const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
+import { changeOpenedFiles, systemError } from "../support/opened-files.js";
 
 afterEach(() => vi.restoreAllMocks());
 
-const open = (path: string, host = "a") => new DirectoryStore({ path, host });
 const [MARK, PROJECT, HEADER] = ["store.json", `sessions/${SESSION}`, headerFileOf()];
 
 test("each host writes below its own name", async () => {
 	const path = emptyDirectory();
-	const { cursor: first } = await append(open(path, "laptop"), entries("a", 1));
-	await append(open(path, "Build.Box"), entries("b", 1));
-	const { cursor } = await append(open(path, "laptop"), entries("c", 1), first);
+	const { cursor: first } = await append(openDirectory(path, "laptop"), entries("a", 1));
+	await append(openDirectory(path, "Build.Box"), entries("b", 1));
+	const { cursor } = await append(openDirectory(path, "laptop"), entries("c", 1), first);
 	expect(filesOf(path)).toEqual([logOf("laptop"), logOf("Build.Box"), HEADER, PROJECT, MARK].sort());
 	expect(logOf("Build.Box")).toMatch(/\/~build\.~box\.00000001\.lines$/);
-	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({
+	expect(await openDirectory(path, "laptop").load(SESSION, cursor)).toMatchObject({
 		lines: [{ host: "Build.Box" }],
 		comesAfter: false,
 	});
@@ -44,8 +42,8 @@ test("each host writes below its own name", async () => {
 
 test("a log contains plain lines of entries", async () => {
 	const path = emptyDirectory();
-	const { cursor } = await append(open(path), entries("a", 2));
-	await append(open(path), entries("b", 1), cursor);
+	const { cursor } = await append(openDirectory(path), entries("a", 2));
+	await append(openDirectory(path), entries("b", 1), cursor);
 	const [first, ...lines] = readFileSync(join(path, logOf("a")), "utf8").split("\n");
 	expect(JSON.parse(first as string)).toMatchObject({ session: SESSION, host: "a", clock: 1, bytes: 90 });
 	expect(lines).toEqual([
@@ -60,31 +58,29 @@ test("a log contains plain lines of entries", async () => {
 // Regression: the deletion stopped halfway each time, after the lines were gone.
 test("a draft that cannot be removed stops no deletion", async () => {
 	const path = emptyDirectory();
-	await append(open(path), entries("a", 1));
+	await append(openDirectory(path), entries("a", 1));
 	const draft = join(path, "lines/none/.draft-x");
 	writeFileSync(draft, "x");
 	fs.utimesSync(draft, 0, 0);
 	const { rm } = fs.promises;
-	const denied = () =>
-		Promise.reject(Object.assign(new Error("EPERM: operation not permitted, unlink"), { code: "EPERM" }));
+	const denied = () => Promise.reject(systemError("EPERM", "operation not permitted, unlink"));
 	vi.spyOn(fs.promises, "rm").mockImplementation((name, options) => (name === draft ? denied() : rm(name, options)));
-	await open(path).delete(SESSION);
+	await openDirectory(path).delete(SESSION);
 	expect(filesOf(path)).not.toContain(logOf("a"));
 });
 
 // Regression: it named one, another one each time.
 test("the message of a failure names no draft", async () => {
 	const path = emptyDirectory();
-	const store = open(path);
+	const store = openDirectory(path);
 	await append(store, entries("a", 1));
 	rmSync(join(path, PROJECT));
-	const denied = (name: string) =>
-		Object.assign(new Error(`EACCES: permission denied, open '${name}'`), { code: "EACCES" });
+	const denied = (name: string) => systemError("EACCES", `permission denied, open '${name}'`);
 	const openFile = fs.promises.open;
 	vi.spyOn(fs.promises, "open").mockImplementation((...args: any[]) =>
 		args[1] === "wx" ? Promise.reject(denied(String(args[0]))) : (openFile as any)(...args),
 	);
-	const { code, message } = await failure(append(open(path, "c"), entries("b", 1)));
+	const { code, message } = await failure(append(openDirectory(path, "c"), entries("b", 1)));
 	const folder = join(path, "sessions");
 	expect([code, message]).toEqual([
 		"denied",
@@ -95,21 +91,20 @@ test("the message of a failure names no draft", async () => {
 test("no file contains bytes of redacted lines or earlier replacements", async () => {
 	const path = emptyDirectory();
 	const saying = (text: string) => Buffer.from(`{"type":"message","id":"s","text":"${text}"}`);
-	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
 	const having = (text: string) => filesOf(path).filter((file) => readFileSync(join(path, file)).includes(text));
-	const store = open(path);
+	const store = openDirectory(path);
 	const { cursor } = await append(store, [entry("a"), saying("hunter2"), entry("b")]);
 	const size = fs.statSync(join(path, logOf("a"))).size;
-	await open(path, "b").redact(SESSION, [{ hash: hash(saying("hunter2")), line: saying("masked") }]);
+	await openDirectory(path, "b").redact(SESSION, [{ hash: hashOf(saying("hunter2")), line: saying("masked") }]);
 	expect([having("hunter2"), having("masked")]).toEqual([[], [expect.stringContaining(".redacted/")]]);
 	// The log has its length, so that its host goes on.
 	expect(fs.statSync(join(path, logOf("a"))).size).toBe(size);
 	await append(store, [entry("c")], cursor);
-	await open(path, "b").redact(SESSION, [{ hash: hash(saying("masked")) }]);
+	await openDirectory(path, "b").redact(SESSION, [{ hash: hashOf(saying("masked")) }]);
 	expect(having("masked")).toEqual([]);
-	const page = await loadAll(open(path, "reader"), SESSION);
+	const page = await loadAll(openDirectory(path, "reader"), SESSION);
 	expect([ids(page), page.problems]).toEqual([["a", "b", "c"], []]);
-	await store.redact(SESSION, [{ hash: hash(entry("a")), line: entry("here") }]);
+	await store.redact(SESSION, [{ hash: hashOf(entry("a")), line: entry("here") }]);
 	await store.delete(SESSION);
 	expect(having("here")).toEqual([]);
 });
@@ -117,23 +112,22 @@ test("no file contains bytes of redacted lines or earlier replacements", async (
 // Regression: each load read all that was ever redacted of the session.
 test("replacements are read only with their redacted lines", async () => {
 	const path = emptyDirectory();
-	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
-	const { cursor } = await append(open(path), entries("a", 3));
-	await append(open(path), entries("b", 1), cursor);
-	await open(path).redact(
+	const { cursor } = await append(openDirectory(path), entries("a", 3));
+	await append(openDirectory(path), entries("b", 1), cursor);
+	await openDirectory(path).redact(
 		SESSION,
-		entries("a", 2).map((line, at) => ({ hash: hash(line), line: entry(`in-place-${at}`) })),
+		entries("a", 2).map((line, at) => ({ hash: hashOf(line), line: entry(`in-place-${at}`) })),
 	);
 	const reading = vi.spyOn(fs.promises, "open");
 	const read = () => reading.mock.calls.filter(([name]) => String(name).includes(".redacted")).length;
-	expect([ids(await open(path).load(SESSION, cursor)), read()]).toEqual([["b0"], 0]);
-	expect([ids(await open(path).load(SESSION)), read()]).toEqual([["in-place-0", "in-place-1", "a2", "b0"], 2]);
+	expect([ids(await openDirectory(path).load(SESSION, cursor)), read()]).toEqual([["b0"], 0]);
+	expect([ids(await openDirectory(path).load(SESSION)), read()]).toEqual([["in-place-0", "in-place-1", "a2", "b0"], 2]);
 });
 
 test("this release reads and extends a directory of layout 4", async () => {
 	const path = emptyDirectory();
 	cpSync(join(__dirname, "../support/layouts/4"), path, { recursive: true });
-	const store = open(path, "laptop");
+	const store = openDirectory(path, "laptop");
 	const { sessions, deleted, problems, store: id } = await store.list({ project: "shop" });
 	expect(sessions).toMatchObject([
 		{ session: "shared", project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 },
@@ -152,7 +146,9 @@ test("this release reads and extends a directory of layout 4", async () => {
 	expect(
 		(await store.append("shared", { ...shared, lines: [entry("secret"), entry("a2")], after: cursor })).stored,
 	).toBe(1);
-	expect((await open(path, "Desk.top").append("shared", { ...shared, lines: entries("b", 2) })).stored).toBe(1);
+	expect((await openDirectory(path, "Desk.top").append("shared", { ...shared, lines: entries("b", 2) })).stored).toBe(
+		1,
+	);
 	expect(ids(await loadAll(store, "shared")).sort()).toEqual(["a0", "a1", "a2", "b0", "b1", "masked"]);
 	expect((await failure(store.append("deleted", { header: header("deleted"), lines: entries("c", 1) }))).code).toBe(
 		"deleted",
@@ -165,21 +161,21 @@ describe("what was stored since a list", () => {
 	test("by a host of an earlier page, is loaded", async () => {
 		const path = emptyDirectory();
 		const large = Buffer.from(`{"type":"message","id":"large","text":"${"x".repeat(9 << 20)}"}`);
-		const { cursor } = await append(open(path), [large]);
-		await append(open(path, "b"), entries("b", 1));
-		const reader = open(path, "reader");
+		const { cursor } = await append(openDirectory(path), [large]);
+		await append(openDirectory(path, "b"), entries("b", 1));
+		const reader = openDirectory(path, "reader");
 		const { sessions } = await reader.list();
-		await append(open(path), entries("a", 1), cursor);
+		await append(openDirectory(path), entries("a", 1), cursor);
 		expect(ids(await loadAll(reader, SESSION, undefined, sessions[0]))).toEqual(["large", "b0", "a0"]);
 	});
 
 	test("by this host, is passed by its cursor", async () => {
 		const path = emptyDirectory();
-		const store = open(path);
+		const store = openDirectory(path);
 		const { cursor } = await append(store, entries("a", 1));
 		const { sessions } = await store.list();
 		const { cursor: later } = await append(store, entries("b", 1), cursor);
-		await append(open(path, "other"), entries("x", 1), later);
+		await append(openDirectory(path, "other"), entries("x", 1), later);
 		expect(ids(await store.load(SESSION, later, sessions[0]))).toEqual(["x0"]);
 	});
 });
@@ -187,11 +183,8 @@ describe("what was stored since a list", () => {
 // Regression: it ended at the first damage, and said that all was done.
 test("a redacted line leaves damaged logs and batches", async () => {
 	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
-	const hash = createHash("sha256").update(secret).digest("hex");
-	const batches = entries("a", 3).map(
-		(line, at) =>
-			encodeBatch({ session: SESSION, host: "a", clock: at + 1, prev: "", lines: [line, secret] }).bytes as Buffer,
-	);
+	const hash = hashOf(secret);
+	const batches = entries("a", 3).map((line, at) => batchOf([line, secret], { clock: at + 1 }));
 	const [first, second, third] = batches as [Buffer, Buffer, Buffer];
 	const glued = Buffer.from(String(second).replace('}\n{"type":"message","id":"s"', '} {"type":"message","id":"s"'));
 	const logs = {
@@ -201,11 +194,11 @@ test("a redacted line leaves damaged logs and batches", async () => {
 	};
 	for (const [name, parts] of Object.entries(logs)) {
 		const path = emptyDirectory();
-		await append(open(path), entries("a", 1));
+		await append(openDirectory(path), entries("a", 1));
 		const file = join(path, logOf("a"));
 		const before = Buffer.concat(parts);
 		writeFileSync(file, before);
-		await open(path, "b").redact(SESSION, [{ hash }]);
+		await openDirectory(path, "b").redact(SESSION, [{ hash }]);
 		const after = readFileSync(file);
 		expect([name, String(after).includes("hunter"), after.length]).toEqual([name, false, before.length]);
 		for (const line of name === "two lines in one" ? [] : [entry("a0"), entry("a1")])
@@ -216,18 +209,18 @@ test("a redacted line leaves damaged logs and batches", async () => {
 // Regression: another host overwrote it by what it had read, and an append may have put another batch there meanwhile.
 test("only its host removes a torn end with redacted lines", async () => {
 	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
-	const hash = createHash("sha256").update(secret).digest("hex");
+	const hash = hashOf(secret);
 	const path = emptyDirectory();
-	await append(open(path), entries("a", 1));
+	await append(openDirectory(path), entries("a", 1));
 	const file = join(path, logOf("a"));
-	const torn = encodeBatch({ session: SESSION, host: "a", clock: 2, prev: "", lines: [secret] }).bytes as Buffer;
+	const torn = batchOf([secret], { clock: 2 });
 	appendFileSync(file, torn.subarray(0, -2));
 	const before = readFileSync(file);
-	await open(path, "b").redact(SESSION, [{ hash }]);
+	await openDirectory(path, "b").redact(SESSION, [{ hash }]);
 	expect(readFileSync(file)).toEqual(before);
-	await append(open(path), [entry("next")]);
+	await append(openDirectory(path), [entry("next")]);
 	expect(String(readFileSync(file))).not.toContain("hunter");
-	expect((await loadAll(open(path, "b"), SESSION)).lines).toHaveLength(2);
+	expect((await loadAll(openDirectory(path, "b"), SESSION)).lines).toHaveLength(2);
 });
 
 // Regression: the batch looked torn. So nobody named it, a redaction left secrets in the batches after it, and the next
@@ -239,25 +232,25 @@ test.each([
 	const path = emptyDirectory();
 	const file = join(path, logOf("a"));
 	let after: string | undefined;
-	for (const line of entries("a", 4)) after = (await append(open(path), [line], after)).cursor;
+	for (const line of entries("a", 4)) after = (await append(openDirectory(path), [line], after)).cursor;
 	const whole = readFileSync(file, "utf8");
 	const damaged = flip(whole);
 	expect([damaged.length, damaged === whole]).toEqual([whole.length, false]);
 	writeFileSync(file, damaged);
-	const page = await loadAll(open(path, "b"), SESSION);
+	const page = await loadAll(openDirectory(path, "b"), SESSION);
 	expect([ids(page), page.problems]).toEqual([["a0"], [expect.objectContaining({ session: SESSION })]]);
-	expect(await failure(append(open(path), [entry("next")]))).toMatchObject({ code: "failed" });
+	expect(await failure(append(openDirectory(path), [entry("next")]))).toMatchObject({ code: "failed" });
 	expect(readFileSync(file, "utf8")).toBe(damaged);
-	const hashes = [entry("a1"), entry("a3")].map((line) => ({ hash: createHash("sha256").update(line).digest("hex") }));
-	await open(path, "b").redact(SESSION, hashes);
+	const hashes = [entry("a1"), entry("a3")].map((line) => ({ hash: hashOf(line) }));
+	await openDirectory(path, "b").redact(SESSION, hashes);
 	const redacted = readFileSync(file, "utf8");
 	expect(["a0", "a1", "a2", "a3"].filter((id) => redacted.includes(`"${id}"`))).toEqual(["a0", "a2"]);
-	expect(await failure(append(open(path), [entry("next")]))).toMatchObject({ code: "failed" });
+	expect(await failure(append(openDirectory(path), [entry("next")]))).toMatchObject({ code: "failed" });
 	// The batches after the damage wait until somebody restores the byte.
 	const restored = redacted.replace("\v", "\n").replace(/("clock":2,"bytes":)9/, "$14");
 	writeFileSync(file, restored);
-	expect((await append(open(path), [entry("next")], after)).stored).toBe(1);
-	expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(["a0", "a2", "next"]);
+	expect((await append(openDirectory(path), [entry("next")], after)).stored).toBe(1);
+	expect(ids(await loadAll(openDirectory(path, "b"), SESSION))).toEqual(["a0", "a2", "next"]);
 });
 
 describe("an unusable batch is named, and only the rest of its log waits", () => {
@@ -271,23 +264,13 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 		[
 			"another session's",
 			/^it belongs to session "s2"$/,
-			([a, , c]) =>
-				Buffer.concat([
-					a,
-					encodeBatch({ session: "s2", host: "a", clock: 1, prev: "", lines: [] }).bytes,
-					c,
-				] as Buffer[]),
+			([a, , c]) => Buffer.concat([a, batchOf([], { session: "s2" }), c] as Buffer[]),
 			["a0", "x0"],
 		],
 		[
 			"another host's",
 			/^it belongs to host "b"$/,
-			([a, , c]) =>
-				Buffer.concat([
-					a,
-					encodeBatch({ session: SESSION, host: "b", clock: 1, prev: "", lines: [] }).bytes,
-					c,
-				] as Buffer[]),
+			([a, , c]) => Buffer.concat([a, batchOf([], { host: "b" }), c] as Buffer[]),
 			["a0", "x0"],
 		],
 		[
@@ -311,7 +294,7 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 	];
 	test.each(damages)("%s", async (_, message, damage, there) => {
 		const path = emptyDirectory();
-		const store = open(path);
+		const store = openDirectory(path);
 		const file = join(path, logOf("a"));
 		let [after, batches, size] = [undefined as string | undefined, [] as Buffer[], 0];
 		for (const letter of ["a", "b", "c"]) {
@@ -319,25 +302,25 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 			batches.push(readFileSync(file).subarray(size));
 			size = fs.statSync(file).size;
 		}
-		await append(open(path, "other"), entries("x", 1));
+		await append(openDirectory(path, "other"), entries("x", 1));
 		writeFileSync(file, damage(batches));
-		const page = await loadAll(open(path, "reader"), SESSION);
+		const page = await loadAll(openDirectory(path, "reader"), SESSION);
 		expect(ids(page)).toEqual(there);
 		expect(page.problems).toEqual([
 			{ session: SESSION, where: expect.stringContaining(logOf("a")), message: expect.stringMatching(message) },
 		]);
 		writeFileSync(file, Buffer.concat(batches));
 		await append(store, entries("d", 1), after);
-		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "x0", "b0", "c0", "d0"]);
+		expect(ids(await loadAll(openDirectory(path, "reader"), SESSION))).toEqual(["a0", "x0", "b0", "c0", "d0"]);
 	});
 
 	test("its host stores a damaged line again", async () => {
 		const path = emptyDirectory();
-		await append(open(path), entries("a", 2));
+		await append(openDirectory(path), entries("a", 2));
 		const file = join(path, logOf("a"));
 		writeFileSync(file, readFileSync(file, "utf8").replace('"a1"', '"b1"'));
-		expect((await append(open(path), entries("a", 2))).stored).toBe(1);
-		const page = await loadAll(open(path, "reader"), SESSION);
+		expect((await append(openDirectory(path), entries("a", 2))).stored).toBe(1);
+		const page = await loadAll(openDirectory(path, "reader"), SESSION);
 		expect([ids(page), page.problems.length]).toEqual([["a0", "a1"], 1]);
 	});
 });
@@ -346,7 +329,7 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 test("lines in the folder of another project are left out", async () => {
 	const [path, synchronised] = [emptyDirectory(), emptyDirectory()];
 	const put = (at: string, host: string, project: string) =>
-		open(at, host).append(SESSION, { header: header(), lines: [entry(host)], project });
+		openDirectory(at, host).append(SESSION, { header: header(), lines: [entry(host)], project });
 	await put(path, "a", "new");
 	await put(synchronised, "b", "old");
 	cpSync(join(synchronised, "lines"), join(path, "lines"), { recursive: true });
@@ -357,13 +340,13 @@ test("lines in the folder of another project are left out", async () => {
 		message: `it names the project "new", whose lines are in ${own}, but there are lines in ${other}`,
 	};
 	const listed = async () => {
-		const { sessions, problems } = await open(path).list();
+		const { sessions, problems } = await openDirectory(path).list();
 		return [sessions.map(({ session, project }) => [session, project]), problems];
 	};
 	expect(await listed()).toEqual([[[SESSION, "new"]], [problem]]);
 	// Of two other sessions, the names of their projects are read before.
 	for (const project of ["new", "old"])
-		await open(path).append(`0-${project}`, { header: header(`0-${project}`), lines: [entry("x")], project });
+		await openDirectory(path).append(`0-${project}`, { header: header(`0-${project}`), lines: [entry("x")], project });
 	expect(await listed()).toEqual([
 		[
 			["0-new", "new"],
@@ -372,21 +355,21 @@ test("lines in the folder of another project are left out", async () => {
 		],
 		[problem],
 	]);
-	for (const project of ["new", "old"]) await open(path).delete(`0-${project}`);
-	await open(path).move("new", "newer");
+	for (const project of ["new", "old"]) await openDirectory(path).delete(`0-${project}`);
+	await openDirectory(path).move("new", "newer");
 	for (const project of ["new", "newer"])
-		expect(await open(path).list({ project })).toMatchObject({
+		expect(await openDirectory(path).list({ project })).toMatchObject({
 			sessions: [{ session: SESSION, project }],
 			problems: [],
 		});
-	expect(await open(path).list({ session: SESSION })).toMatchObject({
+	expect(await openDirectory(path).list({ session: SESSION })).toMatchObject({
 		sessions: [{ project: "new", hosts: ["a"] }],
 		problems: [],
 	});
 	rmSync(join(path, PROJECT));
 	const missing = { session: SESSION, where: PROJECT, message: "it is missing" };
 	expect(await listed()).toEqual([[], [missing, missing]]);
-	await open(path).append("after", { header: header("after"), lines: [entry("x")], project: "new" });
+	await openDirectory(path).append("after", { header: header("after"), lines: [entry("x")], project: "new" });
 	expect(await listed()).toEqual([[["after", "new"]], [missing, missing]]);
 });
 
@@ -396,9 +379,9 @@ test("a long log is read and redacted in portions", async () => {
 	const long = (id: string, bytes: number) =>
 		Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
 	const ended = [long("a", 3 << 20), long("b", 3 << 20), long("c", 3 << 20), long("d", 20 << 20), entry("e")];
-	for (const line of ended) await append(open(path), [line]);
+	for (const line of ended) await append(openDirectory(path), [line]);
 	const alloc = vi.spyOn(Buffer, "alloc");
-	const page = await loadAll(open(path, "reader"), SESSION);
+	const page = await loadAll(openDirectory(path, "reader"), SESSION);
 	expect([ids(page), page.problems]).toEqual([["a", "b", "c", "d", "e"], []]);
 	const lengths = alloc.mock.calls.map(([length]) => length);
 	// Those of a, b and c, and the portions that grow until they contain d.
@@ -409,17 +392,17 @@ test("a long log is read and redacted in portions", async () => {
 	const file = fs.openSync(log, "r+");
 	fs.writeSync(file, "?", 2);
 	fs.closeSync(file);
-	const hashes = ended.slice(2).map((line) => ({ hash: createHash("sha256").update(line).digest("hex") }));
-	await open(path, "b").redact(SESSION, hashes);
+	const hashes = ended.slice(2).map((line) => ({ hash: hashOf(line) }));
+	await openDirectory(path, "b").redact(SESSION, hashes);
 	const kept = readFileSync(log);
 	expect(ended.map((line) => kept.includes(line))).toEqual([true, true, false, false, false]);
-	const damaged = await loadAll(open(path, "reader"), SESSION);
+	const damaged = await loadAll(openDirectory(path, "reader"), SESSION);
 	expect([ids(damaged), damaged.problems]).toEqual([[], [expect.objectContaining({ session: SESSION })]]);
 });
 
 test("names that no host made are nobody's", async () => {
 	const path = emptyDirectory();
-	await append(open(path), entries("a", 1));
+	await append(openDirectory(path), entries("a", 1));
 	const folder = dirname(logOf("a"));
 	for (const name of [
 		".DS_Store",
@@ -440,9 +423,9 @@ test("names that no host made are nobody's", async () => {
 		mkdirSync(join(path, other), { recursive: true });
 		cpSync(join(path, logOf("a")), join(path, other, "a.00000001.lines"));
 	}
-	const page = await open(path, "reader").load(SESSION);
+	const page = await openDirectory(path, "reader").load(SESSION);
 	expect([ids(page), page.problems]).toEqual([["a0"], []]);
-	expect((await open(path).list()).sessions).toHaveLength(1);
+	expect((await openDirectory(path).list()).sessions).toHaveLength(1);
 });
 
 describe("a store that cannot be used says why", () => {
@@ -450,14 +433,16 @@ describe("a store that cannot be used says why", () => {
 	test("an unmounted drive is not created as a directory", async () => {
 		const path = join(emptyDirectory(), "drive");
 		mkdirSync(path);
-		await append(open(path), entries("a", 1));
+		await append(openDirectory(path), entries("a", 1));
 		const { mkdir } = fs.promises;
 		vi.spyOn(fs.promises, "mkdir").mockImplementationOnce((async (...args: Parameters<typeof mkdir>) => {
 			rmSync(path, { recursive: true });
 			return mkdir(...args);
 		}) as typeof mkdir);
 		expect(
-			await failure(open(path, "b").append("s2", { header: header("s2"), lines: entries("b", 1), project: "shop" })),
+			await failure(
+				openDirectory(path, "b").append("s2", { header: header("s2"), lines: entries("b", 1), project: "shop" }),
+			),
 		).toMatchObject({ code: "unreachable", retryable: true });
 		expect(fs.existsSync(path)).toBe(false);
 	});
@@ -466,10 +451,10 @@ describe("a store that cannot be used says why", () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":5}');
 		for (const work of [
-			() => append(open(path), entries("a", 1)),
-			() => open(path).load(SESSION),
-			() => open(path).list(),
-			() => open(path).delete(SESSION),
+			() => append(openDirectory(path), entries("a", 1)),
+			() => openDirectory(path).load(SESSION),
+			() => openDirectory(path).list(),
+			() => openDirectory(path).delete(SESSION),
 		])
 			expect(await failure(work())).toMatchObject({
 				code: "newer-schema",
@@ -480,7 +465,7 @@ describe("a store that cannot be used says why", () => {
 			});
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
 		// Regression: it asked to empty the place, and did not say what is lost with that.
-		expect(await failure(open(path).list())).toMatchObject({
+		expect(await failure(openDirectory(path).list())).toMatchObject({
 			code: "unsupported",
 			message: expect.stringMatching(/push again from each machine.*lines that no machine has any more are then lost$/),
 		});
@@ -490,7 +475,7 @@ describe("a store that cannot be used says why", () => {
 	test("the directory is not a store", async () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"name":"a shop"}');
-		expect((await failure(append(open(path), entries("a", 1)))).message).toContain(
+		expect((await failure(append(openDirectory(path), entries("a", 1)))).message).toContain(
 			"does not belong to a store of sessions",
 		);
 	});
@@ -502,18 +487,15 @@ describe("a store that cannot be used says why", () => {
 		["EIO", "unreachable", true],
 	])("the system says %s: the append can be repeated", async (system, code, retryable) => {
 		const path = emptyDirectory();
-		const store = open(path);
+		const store = openDirectory(path);
 		const { cursor } = await append(store, entries("a", 1));
-		const openFile = fs.promises.open;
-		const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-			const file = await (openFile as any)(...args);
+		const spy = changeOpenedFiles((file) => {
 			// Half of it was written.
 			const write = file.write.bind(file);
 			file.write = async (bytes: Buffer, from: number, length: number, at: number) => {
 				await write(bytes, from, length >> 1, at);
-				throw Object.assign(new Error(`${system}: it does not work`), { code: system });
+				throw systemError(system);
 			};
-			return file;
 		});
 		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({
 			code,
@@ -521,7 +503,7 @@ describe("a store that cannot be used says why", () => {
 			message: expect.stringContaining(system),
 		});
 		spy.mockRestore();
-		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
+		expect(ids(await loadAll(openDirectory(path, "reader"), SESSION))).toEqual(["a0"]);
 		expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
 	});
 });
@@ -529,10 +511,10 @@ describe("a store that cannot be used says why", () => {
 // Regression: Node ended with SIGABRT.
 test("a log that is too long is an error", async () => {
 	const path = emptyDirectory();
-	const store = new DirectoryStore({ path, host: "a" });
+	const store = openDirectory(path);
 	await append(store, entries("a", 1));
 	truncateSync(join(path, logOf("a")), 3 * 2 ** 30);
-	expect(await failure(new DirectoryStore({ path, host: "b" }).load(SESSION))).toMatchObject({
+	expect(await failure(openDirectory(path, "b").load(SESSION))).toMatchObject({
 		code: "failed",
 		message: expect.stringContaining(logOf("a")),
 	});
@@ -541,13 +523,13 @@ test("a log that is too long is an error", async () => {
 // Regression: lists, pulls and pushes waited for ever; later, a session whose log was a pipe was missing in every list.
 testIf(process.platform !== "win32", "Windows has no such pipes")("a pipe instead of a file is an error", async () => {
 	const path = emptyDirectory();
-	const store = new DirectoryStore({ path, host: "a" });
+	const store = openDirectory(path);
 	await append(store, entries("a", 1));
 	for (const name of [`sessions/${SESSION}`, headerFileOf(), logOf("a")]) {
 		const kept = readFileSync(join(path, name));
 		rmSync(join(path, name));
 		execFileSync("mkfifo", [join(path, name)]);
-		const other = new DirectoryStore({ path, host: "b" });
+		const other = openDirectory(path, "b");
 		const answers = await Promise.allSettled([
 			other.list(),
 			other.header(SESSION),

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { hostId } from "../../lib/index.js";
 import { emptyDirectory } from "../support/lines.js";
+import { systemError } from "../support/opened-files.js";
 
 const require = createRequire(import.meta.url);
 const fs = require("node:fs");
@@ -49,8 +50,7 @@ test("a host's id survives moments when it cannot be read", async () => {
 	const open = fs.openSync;
 	for (const name of [file, ".dockerenv"]) {
 		const failing = vi.spyOn(fs, "openSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
-			if (String(path).endsWith(String(name)))
-				throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+			if (String(path).endsWith(String(name))) throw systemError("EMFILE", "too many open files");
 			return open(path, ...rest);
 		});
 		if (name === file || process.platform === "linux")

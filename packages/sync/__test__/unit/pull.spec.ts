@@ -10,15 +10,13 @@ import {
 	utimesSync,
 	writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { api, snapshot } from "../../../../__test__/support/scratch.js";
 import { loadAll } from "../../lib/index.js";
-import { entries, entry, header, library, logOf, SESSION } from "../support/lines.js";
+import { batchOf, entries, entry, header, logOf, SESSION } from "../support/lines.js";
 import { idsIn, NAME, text, world } from "../support/machines.js";
 
-const { encodeBatch } = createRequire(library)("./logs/log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
 
 test("a pulled file has the same entries and another directory", async () => {
@@ -129,7 +127,7 @@ test("each pull names stored lines that are no entries", async () => {
 		Buffer.from(line),
 	);
 	const odd = logOf("odd", { project: "shop" });
-	writeFileSync(join(path, odd), encodeBatch({ session: SESSION, host: "odd", clock: 9, prev: "", lines }).bytes);
+	writeFileSync(join(path, odd), batchOf(lines, { host: "odd", clock: 9 }));
 	const problems = [1, 2, 3, 4, 5, 6].map((line) => ({
 		session: SESSION,
 		where: `${odd}, line ${line} of the batch at 0`,

@@ -1,12 +1,12 @@
 // Redaction files, on which it rests that a redacted line does not come back.
-import { createHash } from "node:crypto";
 import fs, { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { testWith } from "../../../../__test__/support/windows.js";
-import { emptyDirectory, entry, header, library, logOf, SESSION } from "../support/lines.js";
+import { emptyDirectory, entry, hashOf, header, library, logOf, SESSION } from "../support/lines.js";
 import { idsIn, lined, text, world } from "../support/machines.js";
+import { changeOpenedFiles } from "../support/opened-files.js";
 
 const { StoreError } = createRequire(library)("./base/errors.js");
 const { callHere } = createRequire(library)("./machine/local-sessions.js");
@@ -30,12 +30,10 @@ const fileIn = (notes: string) =>
 /** The files and folders that are synchronised, and the renames, while something is done. */
 async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 	const steps: string[] = [];
-	const { open, rename } = fs.promises;
-	vi.spyOn(fs.promises, "open").mockImplementation(async (...args) => {
-		const file = await open(...args);
+	const { rename } = fs.promises;
+	changeOpenedFiles((file, name) => {
 		const sync = file.sync.bind(file);
-		file.sync = () => sync().then(() => void steps.push(`sync ${args[0]}`));
-		return file;
+		file.sync = () => sync().then(() => void steps.push(`sync ${name}`));
 	});
 	vi.spyOn(fs.promises, "rename").mockImplementation((from, to) =>
 		rename(from, to).then(() => void steps.push(`rename ${from}`)),
@@ -157,7 +155,7 @@ test("the redactions that a killed process noted are finished", async () => {
 		);
 	const clean = said("the password is [redacted]");
 	begin(a, said("the password is hunter2"), entry("b"));
-	const hash = createHash("sha256").update(said("the password is hunter2")).digest("hex");
+	const hash = hashOf(said("the password is hunter2"));
 	await new RedactionFile(a.notes, { session: SESSION, file: a.file }).add([{ hash, line: clean }]);
 	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
 	expect(await b.again().pull()).toMatchObject([{ session: SESSION }]);
@@ -197,9 +195,7 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 			Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
 		begin(a, entry("a"), said("b", "hunter2"));
 		const redactionFile = new RedactionFile(a.notes, { session: SESSION, file: a.file });
-		const hashes = [said("b", "hunter2"), said("c", "hunter2")]
-			.map((line) => createHash("sha256").update(line).digest("hex"))
-			.sort();
+		const hashes = [said("b", "hunter2"), said("c", "hunter2")].map((line) => hashOf(line)).sort();
 		const noted = () =>
 			redactionFile
 				.all()

@@ -16,6 +16,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { loadAll } from "../../lib/index.js";
 import { append, entry, ids, library, logOf, SESSION } from "../support/lines.js";
 import { idsIn, text, world } from "../support/machines.js";
+import { systemError } from "../support/opened-files.js";
 
 const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
 const { Notes } = createRequire(library)("./machine/notes.js");
@@ -103,7 +104,7 @@ test("the next push replaces an unreadable note, or fails", async () => {
 	const open = fs.openSync;
 	const load = vi.spyOn(a.store, "load");
 	const denied = vi.spyOn(fs, "openSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
-		if (path === note) throw Object.assign(new Error("permission denied"), { code: "EACCES" });
+		if (path === note) throw systemError("EACCES", "permission denied");
 		return open(path, ...rest);
 	});
 	const pushed = async () => [
