@@ -27,7 +27,8 @@ try {
 		`${total.kills} kills: ${total.acknowledged} acknowledged entries in ${total.files} files, all found; ` +
 			`${total.locked} of the writers had the lock, which ${total.refused} others were refused; ` +
 			`${total.rewritten} redactions, repairs and merges beside them; ${total.kept} originals were kept by ` +
-			`repairs, all whole; ${total.cut} lines were cut and stand alone (${seconds} s)`,
+			`repairs, all whole; ${total.cut} lines were cut and stand alone; ${total.failed} appends failed, because the ` +
+			`file was locked or replaced at each try (${seconds} s)`,
 	);
 } finally {
 	rmSync(scratch, { recursive: true, force: true });

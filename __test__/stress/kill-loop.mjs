@@ -34,13 +34,15 @@ const WRITER = `
 	const say = (...words) => fs.writeSync(1, words.join(" ") + "\\n");
 	const user = (text) => ({ role: "user", content: text, timestamp: 1 });
 	const main = path.join(dir, "main.jsonl");
-	// Where the other process keeps the lock for long, the append is refused.
+	// The append fails if the other process keeps the lock for long, or replaces the file between each check and write,
+	// as it can on a busy machine.
 	const append = (text) => {
 		try {
 			return manager.appendMessage(user(text));
 		} catch (error) {
-			if (error.code !== "ERR_SESSION_LOCKED") throw error;
-			say("locked");
+			const isOvertaken = error.code === "ERR_SESSION_CHANGED" && / keep (?:writing|replacing)/.test(error.message);
+			if (error.code !== "ERR_SESSION_LOCKED" && !isOvertaken) throw error;
+			say("failed");
 		}
 	};
 	const manager = SessionManager.open(main, { sessionDir: dir, durability, lock });
@@ -303,6 +305,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 		rewritten: 0,
 		cut: 0,
 		kept: 0,
+		failed: 0,
 	};
 	let state = seed >>> 0;
 	const random = (below) => {
@@ -334,6 +337,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 					acknowledged.get(file).push(id);
 					total.acknowledged++;
 				}
+				if (what === "failed") total.failed++;
 				if (what === "old") old.push(file);
 				if (what === "broken" && checkKept(dir, basename(file), id)) total.kept++;
 			}
