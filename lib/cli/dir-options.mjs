@@ -58,11 +58,15 @@ export const scopeName = (options) =>
 	`${options.repository ? "the repository of " : ""}${safeLine(workingDirectory(options))}`;
 
 /**
- * The session directory, or undefined for the default one: from `--dir`, then the environment, then pi's settings.
+ * The session directory, or undefined for the default one: from `--dir`, then the environment, then pi's settings. It is
+ * absolute, because the paths of its sessions begin with it and are compared with other paths.
  * @param {DirOptions} options
  * @returns {string | undefined}
  */
-export const sessionDir = (options) => options.dir ?? configuredDir(options);
+export function sessionDir(options) {
+	const dir = options.dir ?? configuredDir(options);
+	return dir === undefined ? undefined : pathOf(dir);
+}
 
 /**
  * The same for a command that only reads: throws if the directory of `--dir` does not exist.
@@ -71,7 +75,7 @@ export const sessionDir = (options) => options.dir ?? configuredDir(options);
  */
 export function existingSessionDir(options) {
 	const dir = sessionDir(options);
-	if (options.dir !== undefined && !statSync(pathOf(options.dir), { throwIfNoEntry: false })?.isDirectory())
+	if (options.dir !== undefined && dir !== undefined && !statSync(dir, { throwIfNoEntry: false })?.isDirectory())
 		throw new CommandError(`The directory of --dir does not exist: ${options.dir}`);
 	return dir;
 }

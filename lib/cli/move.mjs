@@ -46,8 +46,10 @@ export async function move(old, now, options) {
 	const renamed = renamedFolder(old, to, listed);
 	// The subagents of a session that moves go with it.
 	const before = [...listed, ...(await subagentsOf(listed.filter((one) => !isMoved(one, renamed))))];
-	const only = options.session === undefined ? undefined : await sessionPath(options.session, options);
-	const selected = before.filter((one) => isMoved(one, renamed) && (only === undefined || one.path === only));
+	const only = options.session === undefined ? undefined : withoutLinks(await sessionPath(options.session, options));
+	const selected = before.filter(
+		(one) => isMoved(one, renamed) && (only === undefined || withoutLinks(one.path) === only),
+	);
 	const nested = new Set(selected.flatMap(({ path }) => subagentFiles(path)));
 	const sessions = selected.filter(({ path }) => !nested.has(path));
 	if (only !== undefined && sessions.length === 0)
@@ -117,7 +119,7 @@ async function everySession(to, options) {
 	return await withProgress("Reading sessions", async ({ update }) => {
 		const all = [
 			...(await SessionManager.listAll(undefined, update)),
-			...(dir === undefined ? [] : await SessionManager.listAll(pathOf(dir), update)),
+			...(dir === undefined ? [] : await SessionManager.listAll(dir, update)),
 		];
 		return [...new Map(all.map((one) => [one.path, one])).values()];
 	});

@@ -1,6 +1,6 @@
 // The line that tells how to continue a session in pi.
 import { dirname } from "node:path";
-import { defaultDir, pathOf } from "../shared/session-dir.mjs";
+import { defaultDir } from "../shared/session-dir.mjs";
 import { safeLine, widthOf } from "../shared/text.mjs";
 import { cwdOf, sessionDir } from "./dir-options.mjs";
 import { columns, isInTerminal, paint } from "./output.mjs";
@@ -36,7 +36,7 @@ function resumeCommand({ path, id, cwd }, options) {
 		options.dir === undefined &&
 		cwd === cwdOf(options) &&
 		options.cwd === undefined &&
-		dirname(path) === pathOf(sessionDir(options) ?? defaultDir(cwd));
+		dirname(path) === (sessionDir(options) ?? defaultDir(cwd));
 	const name = isHere && isPlainId(id) ? id : path;
 	return safeLine(name) === name ? `pi --session ${quoted(name)}` : undefined;
 }

@@ -73,8 +73,7 @@ export async function sessionPath(query, options, hint = "") {
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
 		// Lists leave out sessions of subagents.
 		const dir = sessionDir(options);
-		const byId =
-			query === "" ? [] : SessionManager.findByIdPrefix(query, dir === undefined ? {} : { sessionDir: pathOf(dir) });
+		const byId = query === "" ? [] : SessionManager.findByIdPrefix(query, dir === undefined ? {} : { sessionDir: dir });
 		const others = byId.length > 0 ? byId : (await subagentsOf(sessions)).filter(({ name }) => isNamed(name, query));
 		if (others.length > 0) return findOne(query, others, (session) => clip(session.id, ID_COLUMNS)).path;
 		throw new CommandError(

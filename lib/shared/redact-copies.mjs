@@ -1,8 +1,9 @@
 // Redacts a session, and every copy of its entries on this machine: in other sessions, in sessions of subagents, and in
 // the temporary files of killed processes. `SessionManager.redact` redacts one file and its backups.
 import { statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { readSessionHeader, SessionManager } from "../../index.mjs";
-import { everySessionFile, everySessionFolder, subagentFiles } from "./session-dir.mjs";
+import { everySessionFile, everySessionFolder, subagentFiles, withoutLinks } from "./session-dir.mjs";
 import { count, counted } from "./text.mjs";
 
 /** @typedef {import("../../index.js").RedactInput} RedactInput */
@@ -12,12 +13,13 @@ import { count, counted } from "./text.mjs";
 /**
  * @template {RedactReport} Report
  * @template {object} More
- * @param {string} path
+ * @param {string} given
  * @param {RedactInput} what
  * @param {import("../../session-files.mjs").RedactOptions<Report, More>} options
  * @returns {Promise<{ rows: (RedactedFile & More)[], others: string[] }>}
  */
-export async function redactEverywhere(path, what, { lines, dirs, redactFile, more }) {
+export async function redactEverywhere(given, what, { lines, dirs, redactFile, more }) {
+	const path = resolve(given);
 	/**
 	 * @param {string} file
 	 * @param {() => Promise<{ report?: Report, hasOtherLines: boolean } | undefined>} redact
@@ -37,7 +39,9 @@ export async function redactEverywhere(path, what, { lines, dirs, redactFile, mo
 	};
 	// Copies come first, because the session's own entries tell which lines of a copy are to be changed.
 	const found = lines.length > 0 ? everySessionFile(...dirs) : subagentFiles(path);
-	const others = found.filter((other) => other !== path);
+	const real = withoutLinks(path);
+	// The comparison of names avoids most calls of the system.
+	const others = found.filter((other) => basename(other) !== basename(path) || withoutLinks(other) !== real);
 	const inCopies = ofCopies(path, what, lines);
 	const { text, replacement, dryRun } = what;
 	// Killed processes leave temporary files of any session, also in folders without a session.
@@ -97,8 +101,8 @@ function ofCopies(path, { text, replacement }, lines) {
 		return () => ({ lines: lines.map(({ hash, line }) => ({ hash, line, session: path })), replacement });
 	const entries = lines.flatMap(({ id }) => id ?? []);
 	// Subagents' sessions repeat texts of the session under other ids.
-	const own = new Set(subagentFiles(path));
-	return (other) => ({ text, entries: own.has(other) ? undefined : entries, replacement });
+	const own = new Set(subagentFiles(path).map((file) => withoutLinks(file)));
+	return (other) => ({ text, entries: own.has(withoutLinks(other)) ? undefined : entries, replacement });
 }
 
 /**

@@ -67,8 +67,18 @@ export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(session
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFile(...dirs) {
-	const files = [...new Set([undefined, ...dirs])].flatMap((dir) => filesOfSessions(dir, isAnyOfPi));
+	const files = [undefined, ...otherDirs(dirs)].flatMap((dir) => filesOfSessions(dir, isAnyOfPi));
 	return [...new Set(files)].filter((file) => !isEmpty(file));
+}
+
+/**
+ * The directories that are no default session directories. A directory with two spellings, as by a link, occurs once.
+ * @param {(string | undefined)[]} dirs
+ */
+function otherDirs(dirs) {
+	const known = new Set(sessionFolders().map((dir) => withoutLinks(dir)));
+	const named = dirs.flatMap((dir) => (dir === undefined ? [] : [pathOf(dir)]));
+	return named.filter((dir) => known.size < known.add(withoutLinks(dir)).size);
 }
 
 /**
@@ -91,7 +101,7 @@ function isEmpty(path) {
  * @param {(string | undefined)[]} dirs
  */
 export function everySessionFolder(...dirs) {
-	const named = [...new Set(dirs)].flatMap((dir) => (dir === undefined ? [] : [pathOf(dir)]));
+	const named = otherDirs(dirs);
 	const below = named.flatMap((dir) => {
 		const files = new Set(sessionFiles(dir));
 		const folders = [

@@ -11,7 +11,7 @@ import {
 	utimesSync,
 	writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { agreeAfter, good, goodJson, put, run, runInTerminal, type World, world } from "../../support/cli.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
@@ -119,6 +119,21 @@ test("--session moves one, and only one of that folder", async () => {
 	});
 	await good(at, ["move", from, to, "--session", "below", "--yes"]);
 	expect([main, below].map(existsSync)).toEqual([true, false]);
+});
+
+// Regression: "The working directory of this session is not in …", because its path was compared as it was written.
+test("--session finds a session in a directory by any spelling", async () => {
+	const { at, from, main } = renamed();
+	const home = at.env.HOME as string;
+	renameSync(dirname(main), join(home, "s2"));
+	symlinkSync("s2", join(home, "link"));
+	for (const [dir, session] of [
+		["s2", "main"],
+		["link", join("s2", basename(main))],
+	] as const) {
+		const args = ["move", from, at.cwd, "--dir", dir, "--session", session, "--dry-run"];
+		expect((await goodJson({ ...at, cwd: home }, args)).sessions).toMatchObject([{ id: "main" }]);
+	}
 });
 
 test("a session in the user's own directory stays there", async () => {

@@ -1,10 +1,10 @@
 // `pi-sessions redact`.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
-import { bin, good, put, run, world } from "../../support/cli.js";
+import { bin, good, goodJson, put, run, world } from "../../support/cli.js";
 import {
 	countsOtherFiles,
 	countsOtherLines,
@@ -124,6 +124,30 @@ test("redact reaches subagents whose parent session was deleted", async () => {
 	put(at, ID, [secret]);
 	expect(await good(at, ["redact", ID, "--text", "hunter2"])).toContain(orphan);
 	expect(readFileSync(orphan, "utf8")).not.toContain("hunter2");
+});
+
+// Regression: the session was listed twice, and counted among the other files: its path was compared as it was written.
+testWith("links")("redact counts a session once, however its directory is spelled", async () => {
+	const at = world();
+	const [home, dir] = [at.env.HOME as string, dirname(put(at, ID, [message("b", null, user(SECRET))]))];
+	const copy = put(at, FORK, [message("b", null, user(SECRET))]);
+	renameSync(dir, join(home, "s2"));
+	symlinkSync("s2", join(home, "link"));
+	const inHome = { ...at, cwd: home };
+	for (const args of [
+		["--dir", "s2", ID],
+		["--dir", "link", ID],
+		["--dir", "link", join("s2", basename(copy).replace(FORK, ID))],
+	]) {
+		const asked = ["redact", ...args, "--text", "hunter2", "--dry-run"];
+		const out = await good(inHome, asked);
+		expect(out.match(/^would redact/gm), args.join(" ")).toHaveLength(2);
+		expect(out).toContain("1 other session file searched: 1 to redact, ");
+		const { file, files, others } = await goodJson(inHome, asked);
+		expect([files.map((one: any) => one.file).includes(file), others]).toEqual([true, 1]);
+	}
+	const { file, files } = await goodJson(inHome, ["redact", "--dir", "s2", ID, "--text", "hunter2"]);
+	expect(files).toContainEqual(expect.objectContaining({ file, lines: 1 }));
 });
 
 test("a locked session's error says who has it", async () => {
