@@ -1,7 +1,7 @@
 // Finds the session or entry that the user named, and opens sessions for reading.
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { SessionManager } from "../../index.mjs";
+import { assertValidSessionId, SessionManager } from "../../index.mjs";
 import { placeIn } from "../shared/repository.mjs";
 import { defaultDir, pathOf, subagentFiles } from "../shared/session-dir.mjs";
 import { asText, clip, safeLine } from "../shared/text.mjs";
@@ -45,11 +45,18 @@ export async function subagentsOf(sessions) {
 	return (await Promise.all([...dirs].map((dir) => SessionManager.listAll(dir)))).flat();
 }
 
-/** Ids that the library accepts. Other ids may contain any characters and are never offered to a shell. */
-const PLAIN_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
-
-/** @param {string} id */
-export const isPlainId = (id) => PLAIN_ID.test(id);
+/**
+ * Whether the library accepts an id. Other ids may contain any characters and are never offered to a shell.
+ * @param {string} id
+ */
+export function isPlainId(id) {
+	try {
+		assertValidSessionId(id);
+		return true;
+	} catch {
+		return false;
+	}
+}
 
 /** Whether a query is a path; otherwise it is an id, the beginning of an id, or a name. @param {string} query */
 const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);

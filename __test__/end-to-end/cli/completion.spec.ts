@@ -145,6 +145,14 @@ test("ids are those of --dir, where that is typed", async () => {
 	expect(await typed(at, "zsh", [[`pi-sessions show --dir=${typedDir} kept\t`, "kept-apart"]])).toContain("kept-apart");
 });
 
+// Regression: the command had a rule of its own for ids, with a limit of 128 characters.
+test("an id is completed if the library accepts it", async () => {
+	const at = world();
+	const id = "a".repeat(129);
+	put(at, id, branched);
+	expect((await run(at, ["complete", "pi-sessions", "show", ""])).out).toContain(`${id}\t`);
+});
+
 test("file names with spaces stay one word", async () => {
 	const at = shellWorld();
 	writeFileSync(join(at.cwd, "my own session.jsonl"), "");
