@@ -134,7 +134,7 @@ export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 	const asked = ["redact", "0194aaaa", "--text", "hunter2"];
 	const planned = await run(at, [...asked, "--dry-run"]);
 	expect([planned.code, planned.err]).toEqual([0, ""]);
-	expect(planned.out).toContain("3 other session files searched: 0 to redact, 3 without\n");
+	expect(planned.out).toContain("3 other session files searched: 0 to redact, 3 do not contain the text\n");
 	expect(planned.out).not.toContain("failed");
 	writeFileSync(join(dir, "other.jsonl"), '{"id":"b","text":"hunter\\u0032"}\n');
 	for (const [more, done] of [
@@ -144,7 +144,7 @@ export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 		const { code, out } = await run(at, [...asked, ...more]);
 		expect(code).toBe(1);
 		expect(out).toMatch(/^failed {2}\S+other\.jsonl: Session file is not a valid pi session/m);
-		expect(out).toContain(`3 other session files searched: 0 ${done}, 2 without, 1 failed\n`);
+		expect(out).toContain(`3 other session files searched: 0 ${done}, 2 do not contain the text, 1 failed\n`);
 	}
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
@@ -170,17 +170,17 @@ export async function countsOtherLines({ run }: RedactCommand): Promise<void> {
 			const stay = "  lines of its own contain the text and stay: redact this session, too\n";
 			expect([is, out]).toEqual([code, expect.stringContaining(`not changed  ${own}\n${stay}`)]);
 			expect(out).toContain(`${of}  ${both}: 1 line\n${stay}`);
-			expect(out).toContain(` searched: ${done}, 1 with the text only in lines of their own, ${rest}\n`);
+			expect(out).toContain(` searched: ${done}, 1 contains the text only in own lines, ${rest}\n`);
 		}
 	};
 	const before = [file, both].map((path) => readFileSync(path));
-	await check(0, "1 without");
+	await check(0, "1 does not contain the text");
 	expect(readFileSync(both, "utf8").match(/hunter2/g)).toHaveLength(1);
 	expect(readFileSync(own, "utf8")).toContain("hunter2");
 	// A file of another program is never changed.
 	writeFileSync(join(dirname(file), "foreign.jsonl"), '{"foo":"hunter2"}\n');
 	for (const [at, path] of [file, both].entries()) writeFileSync(path, before[at] as Buffer);
-	await check(1, "1 without, 1 failed");
+	await check(1, "1 does not contain the text, 1 failed");
 }
 
 /** A folder that cannot be read may contain the text: it fails, once, and the exit code is 1. */
@@ -194,8 +194,8 @@ export async function failsForUnreadableFolders({ bin }: RedactCommand): Promise
 	chmodSync(locked, 0);
 	try {
 		for (const [more, counts] of [
-			[["--dry-run"], "2 other session files searched: 0 to redact, 1 without, 1 failed\n"],
-			[[], "2 other session files searched: 0 redacted, 1 without, 1 failed\n"],
+			[["--dry-run"], "2 other session files searched: 0 to redact, 1 does not contain the text, 1 failed\n"],
+			[[], "2 other session files searched: 0 redacted, 1 does not contain the text, 1 failed\n"],
 			// The session does not contain it any more, so only folders are searched.
 			[[], ""],
 		] as const) {

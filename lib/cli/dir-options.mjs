@@ -68,6 +68,9 @@ export function sessionDir(options) {
 	return dir === undefined ? undefined : pathOf(dir);
 }
 
+/** The directory of `--dir` for messages; empty without the option. @param {DirOptions} options */
+export const inNamedDir = ({ dir }) => (dir === undefined ? "" : ` (session directory ${safeLine(dir)})`);
+
 /**
  * The same for a command that only reads: throws if the directory of `--dir` does not exist.
  * @param {DirOptions} options

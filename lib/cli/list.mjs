@@ -5,7 +5,7 @@ import { readSessionHeader } from "../../index.mjs";
 import { sessionFiles, subagentFiles } from "../shared/session-dir.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
-import { existingSessionDir, scopeName, sessionDir } from "./dir-options.mjs";
+import { existingSessionDir, inNamedDir, scopeName, sessionDir } from "./dir-options.mjs";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { listSessions, title } from "./sessions.mjs";
@@ -51,7 +51,7 @@ export async function list(options) {
 
 /** @param {Options} options */
 function nothing(options) {
-	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
+	const dir = inNamedDir(options);
 	return options.all
 		? `No sessions${dir}`
 		: `No sessions for ${scopeName(options)}${dir}; --all lists the sessions of every directory`;

@@ -5,7 +5,7 @@ import { kinds } from "../shared/entries.mjs";
 import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
 import { age, clip, count, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
-import { existingSessionDir, scopeName, scopeOf } from "./dir-options.mjs";
+import { existingSessionDir, inNamedDir, scopeName, scopeOf } from "./dir-options.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
@@ -89,11 +89,12 @@ async function nothingFound(query, session, options) {
 async function sessionsSearched(options) {
 	const searched = (await listSessions(options)).length;
 	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
-	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
 	return {
-		where: options.all
-			? `all ${counted(searched, "session")}${dir}`
-			: `the ${counted(searched, "session")} of ${scopeName(options)}${dir}`,
+		where:
+			(options.all && searched !== 1 ? "all " : "") +
+			counted(searched, "session") +
+			(options.all ? "" : ` of ${scopeName(options)}`) +
+			inNamedDir(options),
 		rest: [
 			...(others > 0 ? [`${counted(others, "session")} of other directories (--all includes them)`] : []),
 			...(options.subagents ? [] : ["sessions of subagents (--no-subagents)"]),

@@ -157,11 +157,14 @@ export function summaryOf(rows, others, isDryRun) {
 	const files = rows.filter(({ file }) => others.includes(file));
 	const failed = files.filter(({ error }) => error !== undefined).length;
 	const unchanged = files.filter(isUnchanged).length;
+	const without = others.length - files.length;
 	return [
 		`${counted(others.length, "other session file")} searched: ` +
 			`${count(files.length - failed - unchanged)} ${isDryRun ? "to redact" : "redacted"}`,
-		...(unchanged > 0 ? [`${count(unchanged)} with the text only in lines of their own`] : []),
-		`${count(others.length - files.length)} without`,
+		...(unchanged > 0
+			? [`${count(unchanged)} ${unchanged === 1 ? "contains" : "contain"} the text only in own lines`]
+			: []),
+		`${count(without)} ${without === 1 ? "does" : "do"} not contain the text`,
 		...(failed > 0 ? [`${count(failed)} failed`] : []),
 	].join(", ");
 }

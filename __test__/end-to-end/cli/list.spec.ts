@@ -166,7 +166,7 @@ describe("--dir", () => {
 		);
 		expect(await good(at, ["list", "--dir", dir, "--all"])).not.toContain("Only the sessions");
 		expect(await good(at, ["list", "--dir", dir, "--cwd", "/other"])).toBe(
-			`No sessions for /other in ${dir}; --all lists the sessions of every directory\n`,
+			`No sessions for /other (session directory ${dir}); --all lists the sessions of every directory\n`,
 		);
 	});
 });

@@ -52,7 +52,7 @@ test("list, search and stats include all worktrees", async () => {
 	expect(hits.sort()).toEqual(OWN);
 	expect((await goodJson(at, ["stats", "-r"])).sessions).toBe(4);
 	expect((await run(at, ["search", "nothing like it", "-r"])).out).toContain(
-		`Nothing found for nothing like it in the 4 sessions of the repository of ${at.cwd}`,
+		`Nothing found for nothing like it in 4 sessions of the repository of ${at.cwd}`,
 	);
 	// In a directory of one's own, too.
 	const dir = join(at.agent, "sessions", `--${at.cwd.slice(1).replaceAll("/", "-")}--`);

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { bin, branched, good, lines, put, run, type World, world } from "../../support/cli.js";
@@ -170,7 +170,7 @@ test("an empty result names the scopes, and exits with 1", async () => {
 	const others = "Not searched: 1 session of other directories (--all includes them).";
 	const left = "Not searched: tool, thinking, custom (--in selects texts).";
 	expect(await told()).toBe(
-		`Nothing found for never-said in the 1 session of ${at.cwd}. Searched: user, assistant, name, summary. ${left} ${others}\n`,
+		`Nothing found for never-said in 1 session of ${at.cwd}. Searched: user, assistant, name, summary. ${left} ${others}\n`,
 	);
 	expect(await told("--all")).toBe(
 		`Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary. ${left}\n`,
@@ -182,6 +182,9 @@ test("an empty result names the scopes, and exits with 1", async () => {
 		"Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary, tool, thinking, custom.\n",
 	);
 	expect(await told("--all", "--json")).toBe("");
+	const dir = dirname(put(at, "s-3", branched, { cwd: "/third" }));
+	expect(await told("--all", "--dir", dir)).toContain(`never-said in 1 session (session directory ${dir}). `);
+	expect(await told("--dir", dir)).toContain(`in 0 sessions of ${at.cwd} (session directory ${dir}). `);
 });
 
 // Regression: it named the sessions of the working directory, and not the subagents that were left out.
