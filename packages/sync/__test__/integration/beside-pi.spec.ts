@@ -80,7 +80,7 @@ test("the next process stores the lines of a killed one", async () => {
 	const file = at.put("s1", entry("a"));
 	const killed = at.open("s1");
 	await vi.waitFor(() => expect(at.pending()).toHaveLength(1), LONG);
-	killed.child.kill("SIGKILL");
+	killed.kill();
 	// Nor is it stored where the store is not there.
 	expect(await at.open("s1").close()).toBe("");
 	renameSync(away, address);

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
+import { markOpen } from "../../lib/machine/open-files.js";
 import { emptyDirectory } from "./lines.js";
 
 const MAIN = resolve(__dirname, "../../lib/beside/main.mjs");
@@ -33,9 +34,9 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 	const here = () => readdirSync(dir).filter((name) => name.endsWith(".jsonl"));
 	/** The names of the files in which processes wrote down what they have open. */
 	const pending = () => {
-		const open = join(agent, "session-stores/open");
-		return existsSync(open)
-			? readdirSync(open, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json"))
+		const notes = join(agent, "session-stores");
+		return existsSync(notes)
+			? readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => /^pending-.*\.json$/.test(name))
 			: [];
 	};
 	/** Begins as pi's extension does when a session is opened. */
@@ -43,6 +44,7 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 		besidePi(
 			{ ...at.env, ...env },
 			{ session, file: fileOf(session), cwd: work, dir, isShared: false, agentDir: agent },
+			markOpen(join(agent, "session-stores"), fileOf(session)),
 		);
 	const at = { path, agent, work, dir, env, fileOf, put, here, pending, open };
 	return at;
@@ -50,20 +52,26 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 
 export type Machine = ReturnType<typeof machine>;
 
-function besidePi(env: NodeJS.ProcessEnv, argument: object) {
+function besidePi(env: NodeJS.ProcessEnv, argument: object, unmark: () => void) {
 	const child: ChildProcess = spawn(process.execPath, [MAIN, JSON.stringify(argument)], {
 		stdio: ["pipe", "pipe", "inherit"],
 		env,
 	});
-	onTestFinished(() => void child.kill("SIGKILL"));
+	/** Ends both pi and the process beside it. */
+	const kill = () => {
+		unmark();
+		child.kill("SIGKILL");
+	};
+	onTestFinished(kill);
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
 	/** pi closes the session. Gives what was said until the process has ended. */
 	const close = async () => {
 		const closed = once(child, "close");
+		unmark();
 		child.stdin?.end();
 		await closed;
 		return said;
 	};
-	return { child, close };
+	return { close, kill };
 }

@@ -8,8 +8,8 @@
 //   pull all other sessions of the project     5 s; a minute if nothing was said in the session for ten minutes
 //   push sessions that earlier processes left  once
 //
-// A pull does not change a session that a pi of this machine has open, because its manager would not notice. So this
-// session is pulled when it is closed.
+// A pull does not change a session that a pi of this machine has open (open-files.js), because its manager would not
+// notice. So this session is pulled when it is closed.
 import { promises, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -21,9 +21,9 @@ import { inParallel } from "../base/in-parallel.js";
 import { hostId, openStore, SessionSync } from "../index.js";
 import { LastErrors } from "../machine/last-errors.js";
 import { revisionOf } from "../machine/notes.js";
+import { isOpen } from "../machine/open-files.js";
 import { Pending } from "../machine/pending.js";
 import places from "../machine/places.js";
-import { fileOnDisk } from "../machine/session-path.js";
 import settings from "../machine/settings.js";
 
 /** The pauses before the next look at the file, before the next pull, and before the next pull of an idle session. */
@@ -118,9 +118,9 @@ class BesidePi {
 		const sync = await this.#openSync();
 		const [result] = push ? await sync.push({ local: [this.#open] }) : [];
 		if (result?.error) return;
-		this.#pending.remove();
+		this.#pending.remove(this.#open.file);
 		say(STORED);
-		if (pull && !this.#pending.isOpenElsewhere(this.#open.file)) await sync.pull({ session: this.#open.session });
+		if (pull) await sync.pull({ session: this.#open.session });
 	}
 
 	/** Pushes the session if its file has grown. The slower the store answers, the more lines share a call. */
@@ -162,7 +162,7 @@ class BesidePi {
 			if (!(await unlessAbsent(promises.stat(dirname(one.file))))) return;
 			const [result] = await (await this.#syncOf(one)).push({ local: [one] });
 			const { code, retryable } = Object(result?.error);
-			if (!result?.error || code === "deleted") this.#pending.remove(one.id);
+			if (!result?.error || code === "deleted") this.#pending.remove(one.file);
 			else if (retryable) failures.push(result.error);
 		};
 		await inParallel(
@@ -184,8 +184,6 @@ class BesidePi {
 		// The variable names the project of pi's own working directory only.
 		const set = cwd === this.#open.cwd ? undefined : "";
 		const { project } = await settings.projectIn(cwd, this.#store.host, this.#open.agentDir, set);
-		const isOpen = (/** @type {string} */ path) =>
-			(!this.#isClosed && fileOnDisk(path) === fileOnDisk(this.#open.file)) || this.#pending.isOpenElsewhere(path);
 		const otherFiles = () => everySessionFile(this.#open.dir);
 		return new SessionSync({
 			store: this.#store,
@@ -196,7 +194,7 @@ class BesidePi {
 			isShared,
 			project,
 			otherFiles,
-			isOpen,
+			isOpen: (path) => isOpen(this.#notesDir, path),
 			...this.#rules,
 		});
 	}

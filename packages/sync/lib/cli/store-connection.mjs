@@ -4,7 +4,7 @@ import { readAddress } from "../base/address.js";
 import { hostId, openStore, SessionSync, StoreError } from "../index.js";
 import { directoryAnswers } from "../logs/directory-probe.js";
 import local from "../machine/local-sessions.js";
-import { Pending } from "../machine/pending.js";
+import { isOpen } from "../machine/open-files.js";
 import places from "../machine/places.js";
 import settings from "../machine/settings.js";
 import { defaultDir, everySessionFile, namedDir, sessionDirs, workingDirectory } from "./places.mjs";
@@ -13,7 +13,7 @@ import { UsageError, writeWarning } from "./terminal.mjs";
 /** @typedef {import("./places.mjs").Options} Options */
 /**
  * @typedef {{ store: import("../index.js").LineStore, address: string, shown: string, notesDir: string, rules:
- * ReturnType<typeof settings.pushRules>, pending: Pending }} Connection
+ * ReturnType<typeof settings.pushRules> }} Connection
  */
 
 /** The time limit for a directory to answer, because a call to a drive that hangs never ends. */
@@ -45,7 +45,6 @@ export async function withStore(options, work, check = checkAnswers) {
 		shown,
 		notesDir,
 		rules: settings.pushRules(places.agentDir()),
-		pending: new Pending(notesDir, address),
 	};
 	// If the store does not answer, we do not close it, because a call to a drive that hangs would never end.
 	await check(connection);
@@ -126,7 +125,7 @@ export async function syncsOfAll(connection, options) {
  * @param {{ dir: string, cwd: string, isShared: boolean }} place
  * @param {Options} options
  */
-async function syncIn({ store, address, notesDir, rules, pending }, place, options) {
+async function syncIn({ store, address, notesDir, rules }, place, options) {
 	const { project, why } = await projectHere(place.cwd, store.host);
 	if (why !== undefined) writeWarning(why, Boolean(options.json));
 	return new SessionSync({
@@ -136,7 +135,7 @@ async function syncIn({ store, address, notesDir, rules, pending }, place, optio
 		...place,
 		project,
 		otherFiles: () => everySessionFile(options),
-		isOpen: (file) => pending.isOpenElsewhere(file),
+		isOpen: (file) => isOpen(notesDir, file),
 		...rules,
 	});
 }

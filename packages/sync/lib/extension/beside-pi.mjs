@@ -19,10 +19,15 @@ const node = () => (/^node(?:\.exe)?$/i.test(basename(process.execPath)) ? proce
 
 export class BesidePi {
 	#child;
+	#unmark;
 	#isStored = false;
 
-	/** @param {import("../beside/main.mjs").Open} open */
-	constructor(open) {
+	/**
+	 * @param {import("../beside/main.mjs").Open} open
+	 * @param {() => void} unmark ends the mark that the session is open
+	 */
+	constructor(open, unmark) {
+		this.#unmark = unmark;
 		const child = spawn(node(), [MAIN, JSON.stringify(open)], {
 			detached: true,
 			windowsHide: true,
@@ -37,8 +42,13 @@ export class BesidePi {
 		this.#child = child;
 	}
 
-	/** Called when pi has closed the session. */
-	close() {
+	/**
+	 * Called when pi has closed the session, or reloads its extensions and keeps the session open.
+	 * @param {{ isReload?: boolean }} [why]
+	 */
+	close({ isReload = false } = {}) {
+		// First, because the process pulls the session when it has stored the rest.
+		if (!isReload) this.#unmark();
 		this.#child.stdin?.destroy();
 	}
 

@@ -1,5 +1,5 @@
-// The extension of pi. It tells a process beside pi (lib/beside) which session is open, and provides the command
-// `/private`. It never calls the store, and loads the addon only for `/private`.
+// The extension of pi. It marks the session as open, tells a process beside pi (lib/beside) about it, and provides the
+// command `/private`. It never calls the store, and loads the addon only if a store is named.
 import * as pi from "@earendil-works/pi-coding-agent";
 import { BesidePi } from "./beside-pi.mjs";
 
@@ -20,7 +20,7 @@ export default function extension(api) {
 		beside = undefined;
 		// If pi continues with another session, this one is stored meanwhile.
 		if (reason === "quit") await ending?.endWithin();
-		else ending?.close();
+		else ending?.close({ isReload: reason === "reload" });
 	});
 	api.registerCommand("private", {
 		description: "Keep this session out of the store: /private [on|off|status]",

@@ -17,18 +17,23 @@ export function begin(pi, ctx) {
 	const agentDir = pi.getAgentDir();
 	const { pushRules, storeAddress } = require("../machine/settings.js");
 	const { readAddress } = require("../base/address.js");
+	const { markOpen } = require("../machine/open-files.js");
+	const { notesIn } = require("../machine/places.js");
 	const [session, cwd, dir] = [manager.getSessionId(), manager.getCwd(), manager.getSessionDir()];
 	try {
 		const address = storeAddress(agentDir);
 		if (address === undefined) return undefined;
 		readAddress(address);
 		showMark(ctx, pushRules(agentDir).isPrivate({ session, file, cwd }));
+		// In pi's own process and before pi continues, because the process beside pi needs some 200 ms to start, and may end
+		// before pi.
+		const unmark = markOpen(notesIn(agentDir), file);
+		// A default session directory of pi has a name made from the path of its working directory.
+		return new BesidePi({ session, file, cwd, dir, isShared: !/[\\/]--.*--$/.test(dir), agentDir }, unmark);
 	} catch (error) {
 		tell(ctx, `pi-sync: no store is used: ${safeLine(error instanceof Error ? error.message : error)}`);
 		return undefined;
 	}
-	// A default session directory of pi has a name made from the path of its working directory.
-	return new BesidePi({ session, file, cwd, dir, isShared: !/[\\/]--.*--$/.test(dir), agentDir });
 }
 
 /** @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx @param {string} text */

@@ -87,3 +87,4 @@ function tryLock(pathOf) {
 const isWithoutLocks = (error) => isObject(error) && WITHOUT_LOCKS.has(String(error.code));
 
 exports.hostLock = hostLock;
+exports.tryLock = tryLock;
