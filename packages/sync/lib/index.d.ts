@@ -383,8 +383,8 @@ export class SessionSync {
 		deleted: { session: string; file: string; cwd: string | undefined }[];
 	}>;
 	/**
-	 * Selects the sessions from `compare` whose files do not contain every stored line. It asks the store if the list
-	 * does not tell, for example after a push.
+	 * Selects the sessions from `compare` whose files do not contain every stored line, also open ones. It asks the store
+	 * if the list does not tell, for example after a push.
 	 */
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**

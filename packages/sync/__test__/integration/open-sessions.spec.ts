@@ -62,3 +62,22 @@ test("a session is open without the process beside pi", async () => {
 	await run("pull");
 	expect(readFileSync(file, "utf8")).toContain("theirs");
 });
+
+// Regression: status named nothing to pull, and "The store has nothing new" was printed.
+test("an open session that is behind is shown by each command", async () => {
+	const { at, run } = await behind();
+	const open = at.open("s1");
+	const why = "open in a pi of this machine: pulled after pi closes it";
+	await run("push");
+	const status = await run("status");
+	expect(status.out).toContain("1 session to be pulled");
+	expect(status.out).toContain(why);
+	for (const args of [["pull"], ["pull", "s1"], ["pull", "--dry-run"], ["sync"]])
+		expect(await run(...args)).toMatchObject({
+			code: 0,
+			out: expect.stringMatching(new RegExp(`^${why} {2}s1 .*\n$`)),
+		});
+	await open.close();
+	await run("pull");
+	expect((await run("status")).out).not.toContain("to be pulled");
+});

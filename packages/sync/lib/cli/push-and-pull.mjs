@@ -19,6 +19,9 @@ import {
 	writeWarning,
 } from "./terminal.mjs";
 
+/** Why a session is not pulled now. */
+export const OPEN = "open in a pi of this machine: pulled after pi closes it";
+
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../index.js").SessionSync} SessionSync */
@@ -158,6 +161,8 @@ async function pulled(connection, query, options) {
 		const { items, problems, deleted } = await sync.compare({ session });
 		for (const problem of problems) rows.push(problemRow(problem));
 		for (const one of deleted) rows.push(deletedRow(one));
+		const open = await sync.behind(items.filter(({ state }) => state === "open"));
+		for (const { session: id, file = "" } of open) rows.push({ session: id, file, what: OPEN });
 		const fresh = items.filter(isToPull);
 		if (options.dryRun) {
 			for (const { session: id, file, state, stored } of fresh)

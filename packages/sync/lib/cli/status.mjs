@@ -5,6 +5,7 @@ import { displayName } from "../base/names.js";
 import lastErrors from "../machine/last-errors.js";
 import { idInName } from "../machine/session-path.js";
 import { everySessionFile } from "./places.mjs";
+import { OPEN } from "./push-and-pull.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
 import { age, clip, counted, paint, safeLine, size, table, write, writeJson } from "./terminal.mjs";
 
@@ -116,7 +117,10 @@ async function statusOf(sync, list, errors) {
 			session,
 			file,
 			bytes: stored.bytes,
-			why: why(session, state === "new" ? "not on this machine yet" : "may have changed since the last pull"),
+			why:
+				state === "open"
+					? OPEN
+					: why(session, state === "new" ? "not on this machine yet" : "may have changed since the last pull"),
 		})),
 		private: secret.length,
 		privateStored: secret

@@ -96,7 +96,7 @@ class SessionSync {
 	async #isBehind(item) {
 		const { session, stored, file } = item;
 		const note = this.#notes.get(session);
-		if (!isToPull(item)) return false;
+		if (!isToPull(item) && item.state !== "open") return false;
 		if (file === undefined || !note) return true;
 		if (note.mustReload || (note.redactions ?? 0) !== stored.redactions || !(await isAsNoted(file, note))) return true;
 		// A push notes no revision, because others may have appended meanwhile. A pull reports errors of the store.
