@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { inRpc, print } from "../../../../__test__/end-to-end/extension/pi.js";
 import { loadAll } from "../../lib/index.js";
+import { hangingDrive } from "../support/hanging-drive.js";
 import { emptyDirectory } from "../support/lines.js";
 import { extension, machine, reader, WAYS } from "../support/pi.js";
 import { inBucket, inPostgres } from "../support/shared-stores.js";
@@ -126,6 +127,16 @@ test.each(WAYS)("an unreachable store delays only pi's end, on %s", async (_, op
 		},
 		{ ...options, env: at.env },
 	);
+});
+
+test("pi ends if the store's drive hangs", async () => {
+	const at = await machine(join(emptyDirectory(), "store"), [{ text: "Hello" }]);
+	const store = join(await hangingDrive(), "store");
+	expect(await print(at, "Hi", { extension, env: { ...at.env, PI_SYNC_STORE: store } })).toMatchObject({
+		code: 0,
+		stdout: "Hello\n",
+		stderr: expect.stringContaining("a part of this session is not stored yet"),
+	});
 });
 
 test("pi starts without a store if the settings are unusable", async () => {

@@ -38,7 +38,7 @@ test("an open session is stored while it grows", async () => {
 	await vi.waitFor(async () => expect(await stored(address).ids("s1")).toEqual(["a", "b"]), LONG);
 	expect(at.pending()).toHaveLength(1);
 	appendFileSync(file, `${entry("c")}\n`);
-	expect(await beside.close()).toBe("stored\n");
+	expect(await beside.close()).toBe("done\n");
 	expect(await stored(address).ids("s1")).toEqual(["a", "b", "c"]);
 	expect(at.pending()).toEqual([]);
 });
@@ -53,7 +53,7 @@ test("others' lines come into a session once it is closed", async () => {
 	await stored(address).append("s2", entry("x"));
 	await vi.waitFor(() => expect(at.here()).toHaveLength(2), LONG);
 	expect(idsIn(file)).toEqual(["a"]);
-	expect(await beside.close()).toBe("stored\n");
+	expect(await beside.close()).toBe("done\n");
 	expect(idsIn(file)).toEqual(["a", "theirs"]);
 });
 
@@ -87,7 +87,7 @@ test("the next process stores the lines of a killed one", async () => {
 	at.put("s2", entry("b"));
 	const next = at.open("s2");
 	await vi.waitFor(async () => expect((await stored(address).sessions()).sort()).toEqual(["s1", "s2"]), LONG);
-	expect(await next.close()).toBe("stored\n");
+	expect(await next.close()).toBe("done\n");
 	expect(at.pending()).toEqual([]);
 	// Nor does the killed process keep its session from being pulled.
 	await stored(address).append("s1", entry("theirs"));
@@ -106,7 +106,7 @@ test("a failed push is repeated while the session is open", async () => {
 	await vi.waitFor(() => expect(readdirSync(join(at.agent, "session-stores")).join()).toContain("errors-"), LONG);
 	renameSync(`${address}-away`, address);
 	await vi.waitFor(async () => expect(await stored(address).ids("s1")).toEqual(["a"]), LONG);
-	expect(await beside.close()).toBe("stored\n");
+	expect(await beside.close()).toBe("done\n");
 });
 
 test("settings say that nothing is pushed, or pulled", async () => {
@@ -121,7 +121,30 @@ test("settings say that nothing is pushed, or pulled", async () => {
 	expect(await stored(address).sessions()).toEqual(["s2"]);
 	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ pull: false }), { mode: 0o600 });
 	await stored(address).append("s3", entry("x"));
-	expect(await at.open("s1").close()).toBe("stored\n");
+	expect(await at.open("s1").close()).toBe("done\n");
 	expect(at.here()).toHaveLength(2);
 	expect((await stored(address).sessions()).sort()).toEqual(["s1", "s2", "s3"]);
+});
+
+// Regression: each opening left two files for ever, if the session could not be stored.
+test("a session that cannot be stored leaves no files", async () => {
+	const address = emptyDirectory();
+	const at = machine(address);
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
+	at.put("s1", entry("a"), `{"type":"message","id":"b","parentId":"a","text":"ghp_${"a".repeat(36)}"}`);
+	for (const _ of [1, 2]) {
+		const killed = at.open("s1");
+		await vi.waitFor(() => expect(at.pending()).toHaveLength(1), LONG);
+		killed.kill();
+	}
+	expect(at.pending()).toHaveLength(1);
+	expect(await at.open("s1").close()).toBe("refused\n");
+	expect(at.pending()).toEqual([]);
+	const file = at.put("s2", entry("a"));
+	expect(await at.open("s2").close()).toBe("done\n");
+	await new DirectoryStore({ path: address, host: "reader" }).delete("s2");
+	appendFileSync(file, `${entry("b")}\n`);
+	expect(await at.open("s2").close()).toBe("done\n");
+	expect(at.pending()).toEqual([]);
+	expect(readdirSync(join(at.agent, "session-stores/open"))).toEqual([]);
 });

@@ -1,11 +1,12 @@
 // Commands of a machine on which pi has a session open.
-import { readFileSync } from "node:fs";
-import { expect, onTestFinished, test } from "vitest";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { runProgram } from "../../../../__test__/support/cli.js";
 import { setEnv } from "../../../../__test__/support/scratch.js";
 import { begin } from "../../lib/extension/session.mjs";
 import { DirectoryStore } from "../../lib/index.js";
-import { type Machine, machine } from "../support/beside.js";
+import { LONG, type Machine, machine } from "../support/beside.js";
 import { piSync } from "../support/cli.js";
 import { emptyDirectory, entry, header } from "../support/lines.js";
 
@@ -80,4 +81,52 @@ test("an open session that is behind is shown by each command", async () => {
 	await open.close();
 	await run("pull");
 	expect((await run("status")).out).not.toContain("to be pulled");
+});
+
+/** pi's clock does not run by itself. */
+function stopClock() {
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+	onTestFinished(() => void vi.useRealTimers());
+}
+
+// Regression: pi said that its next start stores them.
+test("pi names sessions at its end that cannot be stored", async () => {
+	const { at, address } = await behind();
+	setEnv({ ...at.env, PI_SYNC_STORE: address });
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
+	at.put("s2", `{"type":"message","id":"b","parentId":null,"text":"ghp_${"a".repeat(36)}"}`);
+	at.put("gone", entry("a"));
+	const store = new DirectoryStore({ path: address, host: "desktop" });
+	await store.append("gone", { header: header("gone"), lines: [entry("a")], project: "shop" });
+	await store.delete("gone");
+	stopClock();
+	expect(await startPi(at, "s1")?.end()).toBeUndefined();
+	expect(await startPi(at, "s2")?.end()).toBe("pi-sync: a part of this session is not stored: run pi-sync status\n");
+	expect(await startPi(at, "gone")?.end()).toBeUndefined();
+});
+
+test("pi waits two seconds for a process that never answers", async () => {
+	const { at, address } = await behind();
+	const preload = join(at.work, "hang.cjs");
+	const pid = join(at.work, "pid");
+	writeFileSync(
+		preload,
+		`require("node:fs").writeFileSync(${JSON.stringify(pid)}, String(process.pid));
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`,
+	);
+	onTestFinished(async () => {
+		await vi.waitFor(() => expect(existsSync(pid) && readFileSync(pid, "utf8")).toMatch(/^\d+$/), LONG);
+		process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+	});
+	setEnv({ ...at.env, PI_SYNC_STORE: address, NODE_OPTIONS: `--require ${preload}` });
+	stopClock();
+	let message: string | undefined;
+	const ended = startPi(at, "s1")
+		?.end()
+		.then((text) => (message = text));
+	await vi.advanceTimersByTimeAsync(1999);
+	expect(message).toBeUndefined();
+	await vi.advanceTimersByTimeAsync(1);
+	await ended;
+	expect(message).toContain("not stored yet");
 });

@@ -1,7 +1,7 @@
 // The process beside pi. It calls the store while pi has one session open (lib/extension starts it), because a call to
 // a network drive whose server is gone never ends, and would block pi. Its argument describes the open session. When
-// its standard input ends, pi has closed the session or was killed. When the whole session is stored, it writes
-// `STORED`.
+// its standard input ends, pi has closed the session or was killed. Then it stores the rest and writes the result, one
+// of `ANSWERS`; nothing if a later process must try again.
 //
 //   work                                       repeated after
 //   push that session, if its file has grown   0.25 s
@@ -40,8 +40,8 @@ const LONGEST_RETRY_MS = 60_000;
 const END_MS = 60_000;
 /** The number of sessions of earlier processes that are pushed at the same time. */
 const ABANDONED_AT_ONCE = 4;
-/** The output when the whole session is stored. */
-const STORED = "stored\n";
+/** The output at the end: nothing is left to store, or it cannot be stored before the user changes something. */
+const ANSWERS = { done: "done\n", refused: "refused\n" };
 
 /** @typedef {import("../machine/pending.js").PendingSession} PendingSession */
 /**
@@ -117,9 +117,10 @@ class BesidePi {
 		const { push, pull } = this.#settings;
 		const sync = await this.#openSync();
 		const [result] = push ? await sync.push({ local: [this.#open] }) : [];
-		if (result?.error) return;
+		const { code, retryable } = Object(result?.error);
+		if (retryable) return;
 		this.#pending.remove(this.#open.file);
-		say(STORED);
+		say(!result?.error || code === "deleted" ? ANSWERS.done : ANSWERS.refused);
 		if (pull) await sync.pull({ session: this.#open.session });
 	}
 
@@ -161,9 +162,9 @@ class BesidePi {
 			// If the directory of the file is missing, its drive may come back.
 			if (!(await unlessAbsent(promises.stat(dirname(one.file))))) return;
 			const [result] = await (await this.#syncOf(one)).push({ local: [one] });
-			const { code, retryable } = Object(result?.error);
-			if (!result?.error || code === "deleted") this.#pending.remove(one.file);
-			else if (retryable) failures.push(result.error);
+			// After an error that does not pass, `pi-sync status` shows the session.
+			if (Object(result?.error).retryable) failures.push(/** @type {Error} */ (result?.error));
+			else this.#pending.remove(one.file);
 		};
 		await inParallel(
 			this.#pending.abandoned(),

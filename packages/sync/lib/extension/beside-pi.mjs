@@ -2,7 +2,6 @@
 // hangs it cannot be killed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -14,13 +13,19 @@ const END_MS = 2000;
  */
 const THREADS = { UV_THREADPOOL_SIZE: "16" };
 
+/** What pi prints at its end, by the answer of the process beside it (lib/beside). @type {Record<string, string>} */
+const MESSAGES = {
+	"": "pi-sync: a part of this session is not stored yet. The next start of pi stores it, or run pi-sync push (pi-sync status says why)\n",
+	"refused\n": "pi-sync: a part of this session is not stored: run pi-sync status\n",
+};
+
 /** The program of Node, because pi may be a program of its own. */
 const node = () => (/^node(?:\.exe)?$/i.test(basename(process.execPath)) ? process.execPath : "node");
 
 export class BesidePi {
 	#child;
 	#unmark;
-	#isStored = false;
+	#answer = "";
 
 	/**
 	 * @param {import("../beside/main.mjs").Open} open
@@ -36,7 +41,7 @@ export class BesidePi {
 		});
 		child.on("error", () => {});
 		child.stdin?.on("error", () => {});
-		child.stdout?.on("data", () => (this.#isStored = true));
+		child.stdout?.on("data", (text) => (this.#answer += text));
 		// None of them keeps pi from ending.
 		for (const part of [child, child.stdin, child.stdout]) Object(part).unref?.();
 		this.#child = child;
@@ -52,31 +57,21 @@ export class BesidePi {
 		this.#child.stdin?.destroy();
 	}
 
-	/** Called when pi ends: waits until the session is stored, for two seconds at most. */
-	async endWithin() {
+	/**
+	 * Called when pi ends: waits for the answer of the process, for two seconds at most. Returns what pi prints at its end,
+	 * if anything.
+	 */
+	async end() {
 		const { stdout, exitCode, signalCode } = this.#child;
 		this.close();
 		// The output of the process must keep pi running until then, because nothing else may.
-		const over = { signal: AbortSignal.timeout(END_MS) };
+		const over = new AbortController();
+		const timer = setTimeout(() => over.abort(), END_MS);
 		Object(stdout).ref?.();
 		if (stdout && exitCode === null && signalCode === null)
 			await Promise.race([once(stdout, "data", over), once(stdout, "close", over)]).catch(() => {});
 		Object(stdout).unref?.();
-		// Printed after pi has restored the screen.
-		if (!this.#isStored)
-			process.once("exit", () =>
-				print(
-					"pi-sync: a part of this session is not stored yet. The next start of pi stores it, or run pi-sync push (pi-sync status says why)\n",
-				),
-			);
-	}
-}
-
-/** @param {string} text */
-function print(text) {
-	try {
-		writeSync(2, text);
-	} catch {
-		// Standard error is closed.
+		clearTimeout(timer);
+		return MESSAGES[this.#answer];
 	}
 }

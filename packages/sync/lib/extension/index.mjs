@@ -1,7 +1,7 @@
 // The extension of pi. It marks the session as open, tells a process beside pi (lib/beside) about it, and provides the
 // command `/private`. It never calls the store, and loads the addon only if a store is named.
+import { writeSync } from "node:fs";
 import * as pi from "@earendil-works/pi-coding-agent";
-import { BesidePi } from "./beside-pi.mjs";
 
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionAPI} ExtensionAPI */
 
@@ -9,7 +9,7 @@ import { BesidePi } from "./beside-pi.mjs";
 export default function extension(api) {
 	// A subagent has no user and ends soon.
 	if (process.env.PI_SUBAGENT_CHILD === "1" || Number(process.env.PI_SUBAGENT_DEPTH) > 0) return;
-	/** @type {BesidePi | undefined} */
+	/** @type {import("./beside-pi.mjs").BesidePi | undefined} */
 	let beside;
 	api.on("session_start", async (_event, ctx) => {
 		const { begin } = await import("./session.mjs");
@@ -19,11 +19,22 @@ export default function extension(api) {
 		const ending = beside;
 		beside = undefined;
 		// If pi continues with another session, this one is stored meanwhile.
-		if (reason === "quit") await ending?.endWithin();
-		else ending?.close({ isReload: reason === "reload" });
+		if (reason !== "quit") return ending?.close({ isReload: reason === "reload" });
+		const message = await ending?.end();
+		// After pi has restored the screen.
+		if (message !== undefined) process.once("exit", () => print(message));
 	});
 	api.registerCommand("private", {
 		description: "Keep this session out of the store: /private [on|off|status]",
 		handler: async (args, ctx) => (await import("./private.mjs")).answer(pi, args, ctx),
 	});
+}
+
+/** @param {string} text */
+function print(text) {
+	try {
+		writeSync(2, text);
+	} catch {
+		// Standard error is closed.
+	}
 }
