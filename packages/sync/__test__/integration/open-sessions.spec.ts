@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { runProgram } from "../../../../__test__/support/cli.js";
 import { setEnv } from "../../../../__test__/support/scratch.js";
-import { begin } from "../../lib/extension/session.mjs";
 import { DirectoryStore } from "../../lib/index.js";
 import { LONG, type Machine, machine } from "../support/beside.js";
 import { piSync } from "../support/cli.js";
-import { emptyDirectory, entry, header } from "../support/lines.js";
+import { emptyDirectory, entry, header, library } from "../support/lines.js";
+
+const { begin } = await import(join(library, "../extension/session.mjs"));
 
 /** A machine with a session, and a store in which the session has one line more. */
 async function behind() {
@@ -30,10 +31,9 @@ function startPi(at: Machine, session: string) {
 		getCwd: () => at.work,
 		getSessionDir: () => at.dir,
 	};
-	const ctx = { sessionManager: manager, hasUI: false } as unknown as Parameters<typeof begin>[1];
-	const beside = begin({ getAgentDir: () => at.agent }, ctx);
-	onTestFinished(() => beside?.close());
-	return beside;
+	const beside = begin({ getAgentDir: () => at.agent }, { sessionManager: manager, hasUI: false });
+	onTestFinished(() => beside.close());
+	return beside as { close(why?: { isReload: boolean }): void; end(): Promise<string | undefined> };
 }
 
 // Regression: each store had locks of its own.
@@ -56,10 +56,10 @@ test("a session is open without the process beside pi", async () => {
 	await run("pull");
 	expect(readFileSync(file, "utf8")).not.toContain("theirs");
 	// pi reloads its extensions.
-	beside?.close({ isReload: true });
+	beside.close({ isReload: true });
 	await run("pull");
 	expect(readFileSync(file, "utf8")).not.toContain("theirs");
-	startPi(at, "s1")?.close();
+	startPi(at, "s1").close();
 	await run("pull");
 	expect(readFileSync(file, "utf8")).toContain("theirs");
 });
@@ -100,9 +100,9 @@ test("pi names sessions at its end that cannot be stored", async () => {
 	await store.append("gone", { header: header("gone"), lines: [entry("a")], project: "shop" });
 	await store.delete("gone");
 	stopClock();
-	expect(await startPi(at, "s1")?.end()).toBeUndefined();
-	expect(await startPi(at, "s2")?.end()).toBe("pi-sync: a part of this session is not stored: run pi-sync status\n");
-	expect(await startPi(at, "gone")?.end()).toBeUndefined();
+	expect(await startPi(at, "s1").end()).toBeUndefined();
+	expect(await startPi(at, "s2").end()).toBe("pi-sync: a part of this session is not stored: run pi-sync status\n");
+	expect(await startPi(at, "gone").end()).toBeUndefined();
 });
 
 test("pi waits two seconds for a process that never answers", async () => {
@@ -122,7 +122,7 @@ test("pi waits two seconds for a process that never answers", async () => {
 	stopClock();
 	let message: string | undefined;
 	const ended = startPi(at, "s1")
-		?.end()
+		.end()
 		.then((text) => (message = text));
 	await vi.advanceTimersByTimeAsync(1999);
 	expect(message).toBeUndefined();

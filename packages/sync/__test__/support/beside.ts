@@ -2,11 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
-import { markOpen } from "../../lib/machine/open-files.js";
-import { emptyDirectory } from "./lines.js";
+import { emptyDirectory, library } from "./lines.js";
 
+const { markOpen } = createRequire(library)("./machine/open-files.js");
 const MAIN = resolve(__dirname, "../../lib/beside/main.mjs");
 /** Long enough on a busy machine. */
 export const LONG = { timeout: 300_000, interval: 20 };
