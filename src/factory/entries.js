@@ -1,7 +1,8 @@
-// Entry objects, and what is made of them: messages, projections and trees. Making many small objects is cheaper here
-// than through Node-API. The addon calls these functions with `scratch`, an array of numbers that it reads in place.
-// They keep no state of sessions. Rust decides the kind of the message that an entry contributes, and its position in
-// the tree, and passes both as numbers. The shape of the message is that of the table of kinds.
+// Creates entry objects, and from them messages, projections and trees, because creating many small objects is cheaper
+// here than through Node-API. These functions keep no state of sessions. Rust decides the kind of the message that an
+// entry contributes, and the entry's position in the tree, and passes both as numbers. The table of kinds decides the
+// shape of the message. `scratch` is an array of numbers that the addon shares: it reads there the results of
+// `message`.
 (shared, codes, scratch, values) => {
 	"use strict";
 	const { define, time, unbound } = shared;
@@ -25,7 +26,8 @@
 	const OTHER_ROLE = codes.roles.length;
 	const { conversation } = codes;
 
-	// `objects` has the entries of labels; `unordered` are the rows whose children are to be sorted by their times.
+	// Creates the tree. For each entry, `parents` contains the parent's row, and `labels` the row of the label entry in
+	// `objects`; a negative row means none. The children of the rows in `unordered` must be sorted by their times.
 	function tree(entries, objects, parents, labels, unordered) {
 		const nodes = new Array(parents.length);
 		for (let at = 0; at < parents.length; at++) {
@@ -48,8 +50,7 @@
 		return roots;
 	}
 
-	// By code of a kind of entry: how its message is built. The template has the message's keys: values that replace those
-	// of a copy run no setter of Object.prototype.
+	// For each kind code: how its message is built. A template contains the keys, so that assigning runs no setter.
 	const makers = codes.made.map((row) => {
 		if (row === undefined) return undefined;
 		const template = {};
@@ -70,8 +71,8 @@
 		return message;
 	}
 
-	function messages(entry, gives) {
-		switch (gives) {
+	function messages(entry, contribution) {
+		switch (contribution) {
 			case NOTHING:
 				return [];
 			case MESSAGE:
@@ -81,7 +82,7 @@
 			case MESSAGE_EMPTY_TEXT:
 				return [{ ...entry.message, content: "" }];
 			default: {
-				const maker = makers[gives];
+				const maker = makers[contribution];
 				const message = made(entry, maker, maker.hasContent ? (entry.content ?? []) : undefined);
 				const before = maker.before === undefined ? undefined : entry[maker.before];
 				return before ? [before, message] : [message];
@@ -89,7 +90,7 @@
 		}
 	}
 
-	// A copy with other content. The replaced content is not read: it may be large, or unreadable.
+	// Returns a copy with other content. The replaced content is not read, because it may be large or unreadable.
 	function withContent(message, content) {
 		const copy = {};
 		for (const key of ownKeys(message)) {
@@ -101,15 +102,16 @@
 
 	return {
 		messages,
-		// The message that an entry makes, with other content.
-		editedMessage: (entry, gives, content) => made(entry, makers[gives], content),
+		// Returns the message that is made from an entry, with other content.
+		editedMessage: (entry, contribution, content) => made(entry, makers[contribution], content),
 		withContent,
 
 		messageEntry: (type, id, parentId, timestamp, message) => ({ type, id, parentId, timestamp, message }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		// Everything an append needs of a message, in one call: gives the text of its entry's own fields if it is needed,
-		// and leaves in the scratch the role's code (-1 for no object), whether content is missing, and the time.
+		// Reads everything that an append needs of a message in one call: returns the text of the entry's own fields if it
+		// is needed, and writes role code (-1 if the message is no object), content flag (1 if the content is missing) and
+		// time to `scratch`.
 		message(message, need) {
 			let role = -1;
 			let content;
@@ -118,10 +120,10 @@
 				role = (typeof name === "string" ? roles[name] : undefined) ?? OTHER_ROLE;
 				({ content } = message);
 			}
-			// The caller's code may run here, and append: everything else comes after it.
+			// Writing may run the caller's code, which may append. So the results are written to `scratch` after it.
 			let text;
 			if (need === TEXT_ALWAYS || (need === TEXT_OF_CONVERSATION && conversation[role] === true)) {
-				// Most messages with a short text have no long one elsewhere.
+				// If the content is short, the message rarely contains a long string elsewhere.
 				text = typeof content === "string" && content.length < LONG ? stringify({ message }) : write({ message });
 			}
 			scratch[0] = role;
@@ -130,40 +132,41 @@
 			return text;
 		},
 		tree: (objects, parents, labels, unordered) => tree(objects, objects, parents, labels, unordered),
-		// `entries` is a list of what is known of entries without reading them; for others it has null.
+		// For each entry, `entries` contains the fields that the index knows, or null. Null is replaced by the entry's
+		// object.
 		outline(objects, entries, rows, parents, labels, unordered) {
 			for (let at = 0; at < entries.length; at++) entries[at] ??= objects[at];
 			const branch = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) branch[at] = entries[rows[at]].id;
 			return { tree: tree(entries, objects, parents, labels, unordered), branch };
 		},
-		// `lists` are the messages of the entries at these positions, which edits have changed.
-		project(objects, rows, gives, positions, lists) {
+		// Context edits have changed the entries at these positions. `lists` contains their messages.
+		project(objects, rows, contributions, positions, lists) {
 			const entries = new Array(rows.length);
 			const all = [];
 			let count = 0;
 			let next = 0;
 			for (let at = 0; at < rows.length; at++) {
 				const sourceEntry = objects[rows[at]];
-				const own = positions?.[next] === at ? lists[next++] : messages(sourceEntry, gives[at]);
-				entries[at] = { sourceEntry, messages: own };
-				for (let one = 0; one < own.length; one++) all[count++] = own[one];
+				const added = positions?.[next] === at ? lists[next++] : messages(sourceEntry, contributions[at]);
+				entries[at] = { sourceEntry, messages: added };
+				for (let one = 0; one < added.length; one++) all[count++] = added[one];
 			}
 			return { entries, messages: all };
 		},
-		context(objects, rows, gives, positions, lists) {
+		context(objects, rows, contributions, positions, lists) {
 			const all = [];
 			let count = 0;
 			let next = 0;
 			for (let at = 0; at < rows.length; at++) {
-				if (gives[at] === NOTHING) continue;
+				if (contributions[at] === NOTHING) continue;
 				const entry = objects[rows[at]];
-				if (gives[at] === MESSAGE && positions?.[next] !== at) {
+				if (contributions[at] === MESSAGE && positions?.[next] !== at) {
 					all[count++] = entry.message;
 					continue;
 				}
-				const own = positions?.[next] === at ? lists[next++] : messages(entry, gives[at]);
-				for (let one = 0; one < own.length; one++) all[count++] = own[one];
+				const added = positions?.[next] === at ? lists[next++] : messages(entry, contributions[at]);
+				for (let one = 0; one < added.length; one++) all[count++] = added[one];
 			}
 			return all;
 		},

@@ -72,7 +72,7 @@ factory! {
     InsertNewest = c"insertNewest",
     Slices = c"slices",
     UnreadTexts = c"unreadTexts",
-    ReadTexts = c"readTexts",
+    RequestedTexts = c"requestedTexts",
     Listen = c"listen",
     Message = c"message",
 }

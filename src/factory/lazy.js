@@ -1,10 +1,10 @@
 // Entries whose bodies are read on first access. Until then a body is an own, enumerable, configurable accessor under
-// its key; on first access it becomes plain data.
+// its key. The first access replaces the accessor with plain data.
 //
-// All accessors of a key are the same two functions, which keeps the objects in the engine's fast shape: which entry
-// an object is of is in a private field of it. A Proxy of the object, or an object that inherits from it, has no
-// such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead
-// of accessors.
+// All objects share the two functions of a key's accessor, so that the engine keeps the objects in their fast shape. A
+// private field of an object contains its cell, from which the accessor reads. A Proxy of the object, and an object
+// that inherits from it (its heir), do not have the private field. They have the object's inspection function, which
+// `util.inspect` calls to show values in place of accessors. It has the private field, too.
 (shared, codes, readBody) => {
 	"use strict";
 	const { define, invalid, unbound } = shared;
@@ -21,10 +21,10 @@
 	const BODY_KEYS = ["content", "details", "data"];
 	const ANY_OF_MESSAGE = OF_MESSAGE.content | OF_MESSAGE.details;
 	const ANY_OF_ENTRY = OF_ENTRY.content | OF_ENTRY.details | OF_ENTRY.data;
-	// Stands for a value that is not read, here as in lines without their bodies.
+	// Replaces a body that is not read, in the shadow of an object as in a line without its bodies.
 	const BODY_PLACEHOLDER = codes.bodyPlaceholder;
 
-	// What it takes to read an object's values. The caller's code never gets one.
+	// A cell contains what is needed to read the bodies of one object. It never reaches the caller.
 	class Cell {
 		#source;
 		constructor(object, source, row, id, codes, waiting) {
@@ -33,16 +33,19 @@
 			this.row = row;
 			this.id = id;
 			this.codes = codes;
+			// The codes of the bodies that are still accessors.
 			this.waiting = waiting;
-			// What was read, shared with copies of the object, and what was assigned to a sealed object.
+			// The bodies that were read. Copies of the object share them.
 			this.values = undefined;
-			this.given = undefined;
+			// The values that were assigned to a sealed object.
+			this.assigned = undefined;
+			// The object's inspection function.
 			this.inspect = undefined;
 		}
 		read(key) {
 			return readBody(this.#source, this.row, this.id, this.codes[key]);
 		}
-		// The same values are in another file now.
+		// From now on the bodies are read from another file.
 		moveTo(row, source) {
 			this.row = row;
 			this.#source = source;
@@ -55,16 +58,17 @@
 		}
 	}
 
-	// Its fields are its own, whatever setters Object.prototype was given.
+	// Without a prototype, assigning a field of a cell runs no setter that was added to Object.prototype.
 	setPrototypeOf(Cell.prototype, null);
 
-	class Given {
+	class ReturnsObject {
 		constructor(object) {
-			// A private field can be put on any object this way; on a frozen one later no more.
+			// A class that extends this one adds its private field to the object. We do so when the object is new, because
+			// later versions of JavaScript refuse it on a frozen object.
 			return object;
 		}
 	}
-	class Marked extends Given {
+	class HasCell extends ReturnsObject {
 		#cell;
 		constructor(object, cell) {
 			super(object);
@@ -78,7 +82,7 @@
 		}
 	}
 
-	// What was read of an object.
+	// The bodies of an object that were read.
 	const NOT_READ = Symbol("not read");
 	class Values {
 		content = NOT_READ;
@@ -87,13 +91,13 @@
 	}
 	setPrototypeOf(Values.prototype, null);
 
-	// The cell of an object, or of the one that it is a Proxy of or inherits from: that one's inspection function has the
-	// mark, too. No function of the caller's is called to find it.
+	// Returns the cell of an object. For a Proxy or an heir it finds the cell through the inspection function, which it
+	// does not call.
 	function cellOf(holder) {
-		const cell = Marked.cellOf(holder);
+		const cell = HasCell.cellOf(holder);
 		if (cell !== undefined) return cell;
 		const inspect = holder[INSPECT];
-		return typeof inspect === "function" ? Marked.cellOf(inspect) : undefined;
+		return typeof inspect === "function" ? HasCell.cellOf(inspect) : undefined;
 	}
 
 	function markRead(cell, key) {
@@ -102,36 +106,38 @@
 		const { object } = cell;
 		const shown = getOwnPropertyDescriptor(object, INSPECT);
 		if (shown?.value === cell.inspect && shown.configurable) deletes(object, INSPECT);
-		Marked.forget(object);
+		HasCell.forget(object);
 	}
 
 	const isOurs = (object, key) => getOwnPropertyDescriptor(object, key)?.get === ACCESSORS[key].get;
 
-	// Whether a property is an accessor of ours that can be exchanged.
+	// Whether a property is an accessor of ours that can be replaced.
 	const canReplace = (property, key) => property?.get === ACCESSORS[key].get && property.configurable;
 
-	// Puts a value in an accessor's place; false where the object does not let go of it.
+	// Replaces an accessor with a value. Returns false if the object refuses it.
 	function replaceAccessor(object, key, value) {
 		const property = getOwnPropertyDescriptor(object, key);
 		return property.configurable && define(object, key, value, property.enumerable);
 	}
 
+	// Returns a body, and makes it plain data if the object allows that.
 	function touch(cell, key) {
 		const { object } = cell;
-		if (cell.given && key in cell.given) return cell.given[key];
+		if (cell.assigned && key in cell.assigned) return cell.assigned[key];
 		const values = (cell.values ??= new Values());
 		if (values[key] === NOT_READ) values[key] = cell.read(key);
-		// A frozen object keeps its accessor, which gives the same value every time.
+		// A frozen object keeps its accessor, which returns the same value each time.
 		const property = getOwnPropertyDescriptor(object, key);
 		if (canReplace(property, key)) {
-			// In this order: V8 takes four times as long to exchange the accessor first.
+			// In this order, because V8 takes four times as long if the accessor is replaced first.
 			markRead(cell, key);
 			define(object, key, values[key], property.enumerable);
 		}
 		return values[key];
 	}
 
-	// A value, or what stands for one in a log that must not end because of it.
+	// Returns a property's value. If reading it throws, returns an object that `util.inspect` shows as the error, because
+	// printing an entry must not throw.
 	function valueOrError(object, key) {
 		try {
 			return object[key];
@@ -140,7 +146,7 @@
 		}
 	}
 
-	// What `util.inspect` is to show of an object that keeps its accessors.
+	// Returns the object that `util.inspect` shows: a copy with values if the object keeps accessors, otherwise itself.
 	function shownOf(object) {
 		if (!isOurs(object, "content") && !isOurs(object, "details") && !isOurs(object, "data")) return object;
 		const all = getOwnPropertyDescriptors(object);
@@ -157,19 +163,20 @@
 			const cell = cellOf(this);
 			if (cell === undefined) throw invalid(`${key} was taken from its entry`);
 			const value = touch(cell, key);
-			// An object that was given the entry's property descriptors.
+			// The caller copied the entry's property descriptors to another object, which also gets plain data.
 			if (this !== cell.object && isOurs(this, key)) replaceAccessor(this, key, value);
 			return value;
 		},
-		// As an assignment to plain data does: to the receiver, be it the object, a Proxy of it or its heir.
+		// Has the effect of an assignment to plain data: it changes the receiver, which is the object, its Proxy or its
+		// heir.
 		set(value) {
-			const cell = Marked.cellOf(this);
+			const cell = HasCell.cellOf(this);
 			if (isOurs(this, key) ? replaceAccessor(this, key, value) : define(this, key, value)) {
 				if (cell !== undefined) markRead(cell, key);
 			} else if (cell !== undefined && !isFrozen(this)) {
-				// A sealed object keeps its accessor, and can be written to.
-				cell.given ??= { __proto__: null };
-				cell.given[key] = value;
+				// A sealed object keeps its accessor, but accepts assignments.
+				cell.assigned ??= { __proto__: null };
+				cell.assigned[key] = value;
 			} else {
 				throw new TypeError(`Cannot assign to read only property '${key}' of object '#<Object>'`);
 			}
@@ -182,13 +189,13 @@
 	const DATA = accessor("data");
 	const ACCESSORS = { content: CONTENT, details: DETAILS, data: DATA };
 
-	// Assigning to what Object.prototype has, or was given, might not make a property.
+	// An assignment creates no property if Object.prototype has a setter or a constant of that name.
 	function put(object, key, value) {
 		if (key in prototype) define(object, key, value);
 		else object[key] = value;
 	}
 
-	// The object with accessors in place of the values it lacks.
+	// Returns a copy of an object with accessors in place of its unread bodies. `waiting` contains their codes.
 	function withAccessors(from, codes, waiting) {
 		const object = {};
 		const names = keys(from);
@@ -202,7 +209,7 @@
 		return object;
 	}
 
-	// Gives an object with accessors its cell.
+	// Connects a cell with its object, and adds the inspection function. Returns the object.
 	function attach(cell) {
 		const { object } = cell;
 		cell.inspect = function () {
@@ -211,17 +218,19 @@
 					if (isOurs(object, key)) touch(cell, key);
 					if (this !== object && isOurs(this, key)) this[key];
 				} catch {
-					// It is shown as what it is: a value that cannot be read.
+					// `shownOf` shows the error.
 				}
 			}
 			return shownOf(this);
 		};
-		new Marked(object, cell);
-		new Marked(cell.inspect, cell);
+		new HasCell(object, cell);
+		new HasCell(cell.inspect, cell);
 		define(object, INSPECT, cell.inspect, false);
 		return object;
 	}
 
+	// Returns an entry that was parsed from a line without its bodies. Accessors replace the placeholders of the bodies.
+	// `omitted` contains their codes, `row` and `source` the position from which they are read.
 	function defer(entry, row, omitted, source) {
 		if ((omitted & ANY_OF_MESSAGE) !== 0) {
 			const waiting = omitted & ANY_OF_MESSAGE;
@@ -234,11 +243,11 @@
 	}
 
 	const hasRead = (cell, key) =>
-		(cell.values !== undefined && cell.values[key] !== NOT_READ) || Boolean(cell.given && key in cell.given);
+		(cell.values !== undefined && cell.values[key] !== NOT_READ) || Boolean(cell.assigned && key in cell.assigned);
 
-	// The codes of an object's values that were not read yet.
+	// Returns the codes of an object's unread bodies.
 	function unread(object) {
-		const cell = Marked.cellOf(object);
+		const cell = HasCell.cellOf(object);
 		if (cell === undefined) return 0;
 		let left = 0;
 		for (const key of BODY_KEYS) {
@@ -248,18 +257,18 @@
 		return left;
 	}
 
-	// An object's own values, with placeholders for those with these codes.
+	// Returns a copy of an object's own values, with placeholders for the bodies with these codes.
 	function shadowOf(object, left, codes) {
 		const shadow = {};
 		for (const key of keys(object)) put(shadow, key, (codes[key] & left) !== 0 ? BODY_PLACEHOLDER : object[key]);
 		return shadow;
 	}
 
-	// A copy of an entry around the same values, read or not.
+	// Returns a shallow copy of an entry. Bodies that are unread stay unread, and are read only once for both.
 	function copyOf(entry) {
 		const waiting = unread(entry);
 		if (waiting === 0) return { ...entry };
-		const cell = Marked.cellOf(entry);
+		const cell = HasCell.cellOf(entry);
 		const { codes } = cell;
 		const copied = cell.copyFor(withAccessors(shadowOf(entry, waiting, codes), codes, waiting), waiting);
 		for (const symbol of getOwnPropertySymbols(entry)) {
@@ -271,13 +280,14 @@
 	}
 
 	function move(part, entry, row, source) {
-		const cell = typeof part === "object" && part !== null ? Marked.cellOf(part) : undefined;
+		const cell = typeof part === "object" && part !== null ? HasCell.cellOf(part) : undefined;
 		if (cell !== undefined && cell.id === entry.id) cell.moveTo(row, source);
 	}
 
 	return {
 		defer,
-		// The entries of a list are read from a session of their own from here on: each row's from its line there.
+		// From now on the bodies of these entries are read from another session, where each entry is in the row of its
+		// index in the list.
 		moveTo(objects, source) {
 			for (let row = 0; row < objects.length; row++) {
 				const entry = objects[row];
@@ -285,7 +295,8 @@
 				move(entry?.message, entry, row, source);
 			}
 		},
-		// In a new session an entry is under the id by which its children know it, whatever became of its object.
+		// Returns a copy of an entry for a new session, with a new parent. In a new session an entry gets the id to which
+		// its children refer, even if the caller changed its object.
 		rechained(entry, id, parentId, isCompaction, firstKept) {
 			const copy = copyOf(entry);
 			if (copy.id !== id) put(copy, "id", id);
@@ -293,28 +304,29 @@
 			if (isCompaction) put(copy, "firstKeptEntryId", firstKept ?? entry.firstKeptEntryId);
 			return copy;
 		},
-		// The codes of what was not read of the entry in a row of a source, and its text with placeholders for that;
-		// undefined if all was read, or if what is left to read is another entry's.
+		// Returns the codes of the unread bodies, and the text with placeholders for them. Returns undefined if there are
+		// none, if they are not those of this row of the source, or if `toJSON` decides the text.
 		unreadText(entry, row, source) {
 			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : undefined;
 			const ofEntry = unread(entry);
 			const ofMessage = message === undefined ? 0 : unread(message);
 			if ((ofEntry | ofMessage) === 0 || typeof entry.toJSON === "function") return undefined;
 			if (message !== undefined && typeof message.toJSON === "function") return undefined;
-			if (ofEntry !== 0 && !Marked.cellOf(entry).isOf(row, source, entry.id)) return undefined;
-			if (ofMessage !== 0 && !Marked.cellOf(message).isOf(row, source, entry.id)) return undefined;
+			if (ofEntry !== 0 && !HasCell.cellOf(entry).isOf(row, source, entry.id)) return undefined;
+			if (ofMessage !== 0 && !HasCell.cellOf(message).isOf(row, source, entry.id)) return undefined;
 			const shadow = shadowOf(entry, ofEntry, OF_ENTRY);
 			if (ofMessage !== 0) put(shadow, "message", shadowOf(message, ofMessage, OF_MESSAGE));
 			return [ofEntry | ofMessage, stringify(shadow)];
 		},
 		// Whether a message has no content, found without reading it.
 		lacksContent(message) {
-			const waiting = Marked.cellOf(message)?.waiting ?? 0;
+			const waiting = HasCell.cellOf(message)?.waiting ?? 0;
 			if ((waiting & OF_MESSAGE.content) !== 0 && isOurs(message, "content")) return false;
 			return (message.content ?? null) === null;
 		},
-		// Makes the entries of a text, a list of lines, in their places. False, and none is made, unless they are those
-		// whose `ids` these are, each followed by a line feed: lines may be a list together that are none by themselves.
+		// Creates the entries from a list of lines. Returns false, and creates none, if an id differs from `ids`, where
+		// each id is followed by a line feed. They may differ, because lines that are not JSON can together be a valid
+		// list.
 		fill(objects, rows, omitted, source, text, ids) {
 			const values = parse(text);
 			if (values.length !== rows.length) return false;

@@ -1,5 +1,5 @@
-// Listed sessions, hits of a search, and the dates of both. `listedText` is the addon's function that reads a listed
-// session's text.
+// Objects, texts, dates and order of listed sessions, and the turns of the event loop in which promises of the addon
+// are settled. `listedText` is the addon's function that reads the text of a listed session.
 (shared, listedText) => {
 	"use strict";
 	const { define, time, unbound } = shared;
@@ -27,30 +27,32 @@
 	const deref = unbound(WeakRef.prototype.deref);
 	const register = unbound(FinalizationRegistry.prototype.register);
 
-	// Of each listed session, where its text is read, and the text once it was read.
+	// For each listed session: the file and state from which its text is read, and the text after the first read.
 	const texts = new WeakMap();
-	// By file: the last of these whose text was asked for. A later list that found the file unchanged has the same one, so
-	// that no text is read twice. It lives only as long as the sessions that have it.
-	const asked = new Map();
-	const isGone = (file) => mapGet(asked, file) !== undefined && deref(mapGet(asked, file)) === undefined;
-	const collected = new FinalizationRegistry((file) => void (isGone(file) && mapDelete(asked, file)));
-	function ask(text) {
-		const known = mapGet(asked, text.file);
+	// Maps a file to the text that was requested last, so that a later list of the unchanged file does not read it again.
+	// A text is collected together with the last listed session that uses it.
+	const requested = new Map();
+	const isGone = (file) => mapGet(requested, file) !== undefined && deref(mapGet(requested, file)) === undefined;
+	const collected = new FinalizationRegistry((file) => void (isGone(file) && mapDelete(requested, file)));
+	function request(text) {
+		const known = mapGet(requested, text.file);
 		if (known !== undefined && deref(known) === text) return;
-		mapSet(asked, text.file, new WeakRef(text));
+		mapSet(requested, text.file, new WeakRef(text));
 		register(collected, text, text.file);
 	}
-	// What was read of a file in this state. A text that could not be read is empty, and is tried again.
+	// Returns the text of a file in this state: the requested one, or a new one that is not read yet. An empty text is
+	// read again, because it is also the result of a failed read.
 	function textOf(file, source) {
-		const known = mapGet(asked, file);
+		const known = mapGet(requested, file);
 		const text = known === undefined ? undefined : deref(known);
 		return text?.source === source && text.value !== "" ? text : { file, source, value: undefined };
 	}
-	// A list settles under the fake timers of a test, too.
+	// We schedule by setImmediate, so that a list also settles under a test's fake timers.
 	const later = (callback) => void (setImmediate ? setImmediate(callback) : setTimeout(callback, 0));
 
 	return {
-		// The newest of these dates; undefined if none is a date. A value whose conversion throws is not one.
+		// Returns the newest date in ms since 1970, or undefined if no value is a date. A value whose conversion throws is
+		// not a date.
 		newestTime(dates) {
 			let newest;
 			for (let next = 0; next < dates.length; next++) {
@@ -62,7 +64,8 @@
 			}
 			return newest;
 		},
-		// The starts of the local days that overlap these UTC days, each with its date as UTC midnight.
+		// Returns a pair for each local day that overlaps a UTC day: the time at which the local day begins, and UTC
+		// midnight of the same date. UTC days are counted from 1970.
 		localDays(utcDays) {
 			const pairs = [];
 			const midnight = (year, month, date) => {
@@ -75,7 +78,7 @@
 				const year = getFullYear(first);
 				const month = getMonth(first);
 				const date = getDate(first);
-				// A UTC day overlaps two local days, or three where the local clock skips most of one.
+				// A UTC day overlaps two local days, or three if the local clock skips most of a day.
 				for (let next = 0; next < 3; next++) {
 					const start = midnight(year, month, date + next);
 					const shown = new Date(start);
@@ -87,8 +90,9 @@
 			}
 			return pairs;
 		},
-		// Completes a listed session. `source` says which state of the file was listed, and is the same in lists that found
-		// it unchanged. The text is read when it is asked for, and is a plain property from then on.
+		// Completes the object of a listed session. `source` describes the listed state of the file: two lists have the
+		// same `source` if the file did not change between them. The first read of `allMessagesText` reads the text, and
+		// makes the property plain data.
 		info(made, file, source) {
 			const settle = (object, value) => define(object, "allMessagesText", value);
 			const text = textOf(file, source);
@@ -97,7 +101,7 @@
 			defineProperty(made, "allMessagesText", {
 				__proto__: null,
 				get() {
-					ask(text);
+					request(text);
 					text.value ??= listedText(file, source);
 					settle(this, text.value);
 					return text.value;
@@ -111,35 +115,35 @@
 			set(texts, made, text);
 			return made;
 		},
-		// The texts of these listed sessions that were not read yet; what is not a listed session has none.
+		// Returns the texts of these listed sessions that were not read yet. Other values are ignored.
 		unreadTexts(infos) {
 			const unread = [];
 			for (let next = 0; next < infos.length; next++) {
 				const text = get(texts, infos[next]);
 				if (text === undefined || text.value !== undefined) continue;
-				ask(text);
+				request(text);
 				unread[unread.length] = text;
 			}
 			return unread;
 		},
-		// The texts that were asked for and are still in use.
-		readTexts() {
+		// Returns the requested texts that listed sessions still use.
+		requestedTexts() {
 			const found = [];
-			mapForEach(asked, (known) => {
+			mapForEach(requested, (known) => {
 				const text = deref(known);
 				if (text !== undefined) found[found.length] = text;
 			});
 			return found;
 		},
-		// For invalid times (a date too far away): only the engine's own sort gives the same order.
+		// Sorts lists with invalid times (dates too far away). Their order depends on the engine's sort, so we call it.
 		newestFirst: (infos) => sort(infos, (a, b) => getTime(b.modified) - getTime(a.modified)),
-		// The positions of names in the order of the engine's language, the last first; of equal ones as they are.
+		// Returns the positions of the names in reverse order of the engine's language. Equal names keep their order.
 		byName(names) {
 			const order = [];
 			for (let next = 0; next < names.length; next++) order[next] = next;
 			return sort(order, (a, b) => localeCompare(names[b], names[a]) || a - b);
 		},
-		// Inserts an info into a sorted array, after those of the same time.
+		// Inserts a listed session into a sorted array, after the sessions with the same time.
 		insertNewest(infos, info) {
 			const at = getTime(info.modified);
 			let from = 0;
@@ -158,8 +162,8 @@
 			};
 			return () => later(run);
 		},
-		// Calls `cancel` when the signal fires, and `end` in a later turn of the event loop. Returns the function that ends
-		// that.
+		// Calls `cancel` when the signal fires, and `end` in a later turn of the event loop. Returns the function that
+		// removes the listener.
 		listen(signal, cancel, end) {
 			const onAbort = () => {
 				cancel();

@@ -1,4 +1,4 @@
-// The class `SessionManager` beyond what napi-rs makes of it, and what each manager owns.
+// The parts of the class `SessionManager` that napi-rs does not generate, and the anchor of each manager.
 (shared) => {
 	"use strict";
 	const { invalid, unbound } = shared;
@@ -6,8 +6,8 @@
 	const { apply } = Reflect;
 	const { defineProperty } = Object;
 
-	// The `length` of pi's methods. lib/takeover compares them with the methods of the pi that it finds: a method with
-	// another number of arguments may do something else, and that pi keeps its own manager.
+	// The `length` of pi's methods. lib/takeover compares them with the methods of the installed pi. If an argument count
+	// differs, the method may do something else, so that pi keeps its own manager.
 	const LENGTHS = {
 		setSessionFile: 1,
 		newSession: 1,
@@ -34,15 +34,15 @@
 	// The method that Node, Deno and Bun call to print an object.
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
-	class Given {
+	class ReturnsObject {
 		constructor(object) {
-			// A private field can be put on any object this way.
+			// A class that extends this one adds its private field to the object.
 			return object;
 		}
 	}
-	// What a manager holds is in a private field of it, and collected with it. To ask whether there is one takes a tenth
-	// of a look into a WeakMap.
-	class Anchored extends Given {
+	// A private field of a manager contains its anchor, so that the two are collected together. Checking for a private
+	// field takes a tenth of the time of a look into a WeakMap.
+	class Anchored extends ReturnsObject {
 		#anchor;
 		constructor(object, anchor) {
 			super(object);
@@ -70,8 +70,8 @@
 				anchor.listeners = filter(anchor.listeners, (one) => one !== added);
 			};
 		},
-		// The entry is in the session by now, so an exception of a listener does not fail the append. Listeners that are
-		// added or removed meanwhile are in another list.
+		// Calls the listeners after an append. The session already contains the entry, so an exception of a listener does
+		// not fail the append. A listener that adds or removes listeners changes a new list, not this one.
 		notify(anchor, entry) {
 			for (const { listener } of anchor.listeners) {
 				try {
@@ -83,10 +83,10 @@
 				}
 			}
 		},
-		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths of methods, and
-		// methods that work on a Proxy of a manager or an object that inherits from one, as tests and applications call
-		// them. The engine runs a native method only on its own instance; each finds the manager through a property of it.
-		// On anything else they throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
+		// Adds what napi-rs does not generate: names and lengths of methods, the attributes of pi's methods, and methods
+		// that also work on a Proxy of a manager or an heir of one, because tests and applications call them so. The engine
+		// runs a native method only on an instance, so each method finds the instance through the property SELF. On any
+		// other receiver it throws a TypeError, because Bun and Deno would throw a plain Error.
 		finishClass(SessionManager) {
 			const { prototype } = SessionManager;
 			const wrap = (holder, name, method) => {

@@ -1,4 +1,4 @@
-// Plain operations on arrays, maps and objects, many of them the caller's.
+// Operations on arrays, maps and objects, many of which belong to the caller.
 (shared) => {
 	"use strict";
 	const { unbound } = shared;
@@ -13,19 +13,19 @@
 	const setHas = unbound(Set.prototype.has);
 
 	return {
-		// A plain array of what another array holds: a Proxy of an array is one, too.
+		// Returns a plain copy of an array, which may be a Proxy. Returns undefined if the value is not an array.
 		arrayOf(value) {
 			if (!isArray(value)) return undefined;
 			const array = [];
 			for (let at = 0; at < value.length; at++) array[at] = value[at];
 			return array;
 		},
-		// The first own key of an object that is not in a list of names.
+		// Returns the first own key of an object that is not in a list of names.
 		unknownKey(object, names) {
 			return find(keys(object), (key) => !includes(names, key));
 		},
 		entriesOf: (object) => entries(object),
-		// As an assignment and a deletion in strict code: if the object refuses them, that is a TypeError.
+		// In strict code, assigning and deleting throw a TypeError if the object refuses them.
 		assign(object, key, value) {
 			object[key] = value;
 		},
@@ -39,8 +39,10 @@
 			return map;
 		},
 		newSet: () => new Set(),
+		// Adds a value to a set. Returns false if the set contains it already.
 		addNew: (set, value) => !setHas(set, value) && Boolean(setAdd(set, value)),
 		slice: (array, from, to) => slice(array, from, to),
+		// Returns the objects at these indexes.
 		pick(objects, rows) {
 			const picked = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];

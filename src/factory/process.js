@@ -1,13 +1,13 @@
-// What the addon asks JavaScript: the clock, the environment and the directories. They are looked up at each call,
-// because the application may replace them.
+// Returns facts to the addon that only JavaScript knows: the clock, the environment and the directories. Each call
+// reads them again, because the application may replace them.
 () => {
 	"use strict";
 	const world = globalThis;
 	const { URL, decodeURIComponent } = world;
 	const { assign } = Object;
-	// Set by lib/takeover/library.mjs: the pi that this process runs, which may be a renamed build.
+	// The pi that this process runs, which may be a renamed build. lib/takeover/library.mjs sets it.
 	const APP = Symbol.for("pi-session-native.app");
-	// Set by the program, for this thread.
+	// The application may set it for this thread.
 	let ownAgentDir;
 	const builtin = (name) => world.process?.getBuiltinModule?.(name);
 
@@ -21,7 +21,7 @@
 			try {
 				return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
 			} catch (error) {
-				// Of a percent sign in the wrong place the engine makes an error without a code.
+				// For a misplaced percent sign the engine's error has no code.
 				throw assign(error, { code: error.code ?? "ERR_INVALID_ARGUMENT" });
 			}
 		},

@@ -1,22 +1,23 @@
-// What several scripts need. Each script takes the engine's functions when the addon is loaded, so that code that
-// replaces them later changes nothing. Setters that Object.prototype was given are not run where pi's would not be.
-// Beyond that the prototypes are trusted, as pi trusts them: what arrays inherit for their indexes and iteration is the
-// engine's.
+// Functions that several scripts use. Each script keeps references to the engine's functions from the moment the addon
+// is loaded, so replacing them later has no effect. A setter that was added to Object.prototype does not run where pi
+// would not run it. Otherwise we trust the prototypes, as pi does: nobody has changed the indexes and the iteration of
+// arrays.
 () => {
 	"use strict";
 	const { Date, TypeError } = globalThis;
 	const { assign, setPrototypeOf } = Object;
 	const { defineProperty } = Reflect;
-	// A method as a function of what it is called on and its arguments.
+	// Converts a method to a function whose first argument is the method's `this`.
 	const { bind, call } = Function.prototype;
 	const unbound = bind.bind(call);
 	const getTime = unbound(Date.prototype.getTime);
 
+	// Returns a date in ms since 1970, NaN if the value is not a date.
 	const time = (value) => getTime(new Date(value));
 
-	// One descriptor for all: making one takes longer than defining the property.
+	// All properties share one descriptor, because creating one takes longer than defining a property.
 	const PLAIN = setPrototypeOf({ value: undefined, writable: true, enumerable: true, configurable: true }, null);
-	// Makes a plain data property, whatever setters Object.prototype was given. False if the object refuses it.
+	// Creates a plain data property without running a setter of Object.prototype. Returns false if the object refuses it.
 	function define(object, key, value, enumerable = true) {
 		PLAIN.value = value;
 		PLAIN.enumerable = enumerable;
@@ -27,7 +28,7 @@
 		}
 	}
 
-	// The error for an argument, or a receiver, that cannot be used.
+	// Returns the error for a wrong argument or receiver.
 	const invalid = (text) => assign(new TypeError(text), { code: "ERR_INVALID_ARGUMENT" });
 
 	return { define, invalid, time, unbound };

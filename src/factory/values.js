@@ -1,4 +1,4 @@
-// Values as JSON: writes the caller's values, their long strings separately, and parses lines.
+// Writes the caller's values as JSON, their long strings separately, and parses lines.
 (shared, codes) => {
 	"use strict";
 	const { unbound } = shared;
@@ -11,29 +11,32 @@
 	const trim = unbound(String.prototype.trim);
 	const { isProxy, isBoxedPrimitive } = globalThis.process?.getBuiltinModule?.("node:util")?.types ?? {};
 
-	// Writing values. From a plain one (own data in plain objects and lists, nothing that the engine would call) the long
-	// strings are taken out, and the addon escapes them: the engine takes ten times as long. Whether a value is plain is
-	// found without running any code of the caller's, and none runs before it is written. So no step here may depend on
-	// what the caller can change: no method of a prototype, no iterator, no setter.
+	// Writing a value. A value is plain if it consists of own data in plain objects and lists, so that the engine would
+	// call no code of the caller to write it. We remove the long strings from a plain value, and the addon escapes them,
+	// because the engine takes ten times as long. Until a plain value is written, none of the caller's code runs. So the
+	// code here uses nothing that the caller can change: no method of a prototype, no iterator, no setter.
 	const OBJECT = Object.prototype;
 	const LIST = Array.prototype;
 	const NOT_PLAIN = Symbol("not plain");
 	const { stringPlaceholder: STRING_PLACEHOLDER, longString: LONG } = codes;
+	// The engine writes values that are nested deeper.
 	const DEEP = 32;
-	// A value of many small ones costs more to look at than its long strings save. At most MANY are looked at, and one
-	// more for every UNITS_EACH units of long strings.
+	// Looking at many small values costs more time than their long strings save. So we look at MANY values at most, and
+	// at one more for every UNITS_EACH units of long strings.
 	const MANY = 64;
 	const UNITS_EACH = 32;
-	// With more units the text may be longer than a string can be, which is the engine's error to throw.
+	// The text of more units may be too long for a string. The engine writes such a value, so that it throws its error.
 	const MOST_UNITS = 1 << 26;
+	// How many values may still be looked at, and the units of the long strings that were found.
 	let left;
 	let units;
 
-	// What is different in the copies that are being made: position, other value, and so on.
+	// The differences of the copies that are being made from their originals: a position, its new value, and so on.
 	let changes;
 	let changed;
 
-	// The value with placeholders for its long strings, which are put into `texts`; itself if it has none.
+	// Returns a copy of the value with placeholders for its long strings, which are added to `texts`. Returns the value
+	// itself if it contains none, and NOT_PLAIN if the engine must write it.
 	function withoutTexts(value, texts, depth) {
 		if (typeof value === "string") {
 			if (value.length < LONG) return value === STRING_PLACEHOLDER ? NOT_PLAIN : value;
@@ -52,7 +55,7 @@
 		const { length } = names ?? value;
 		left -= length;
 		if (left < 0) return NOT_PLAIN;
-		// Copying reads all, so all is looked at before.
+		// A copy reads all properties, so we look at all of them before we copy.
 		const first = changed;
 		for (let at = 0; at < length; at++) {
 			const key = isList ? at : names[at];
@@ -68,7 +71,7 @@
 		const last = changed;
 		changed = first;
 		if (!isList) {
-			// The copy would call getters of symbols, which V8 does not look at.
+			// The copy would call getters under symbols. V8's JSON ignores these, so it writes the value.
 			if (getOwnPropertySymbols(value).length > 0) return NOT_PLAIN;
 			const copy = { ...value };
 			for (let next = first; next < last; next += 2) copy[names[changes[next]]] = changes[next + 1];
@@ -79,11 +82,12 @@
 		return copy;
 	}
 
-	// Whether a value can be found plain: what the engine would look up in a prototype is in none.
+	// Whether we can decide that a value is plain: the prototypes are unchanged where the engine reads them.
 	const canTell = () =>
 		isProxy !== undefined && getPrototypeOf(LIST) === OBJECT && !("get" in OBJECT) && !("value" in OBJECT);
 
-	// The JSON text of a value, or a list-like object of the text with placeholders and the strings that they replace.
+	// Returns the JSON text of a value. If long strings were removed, returns a list-like object: the text with
+	// placeholders, followed by the strings.
 	function write(value) {
 		const texts = { __proto__: null, length: 1 };
 		left = MANY;
@@ -98,17 +102,17 @@
 	}
 
 	return {
-		// For the other scripts.
+		// entries.js uses it.
 		LONG,
 
 		parse,
 		listOf: (...elements) => elements,
-		// A content that is one text block.
+		// Returns a content of one text block.
 		textBlock(text) {
 			return [{ type: "text", text }];
 		},
 		write,
-		// Each value's line; undefined for one that has none.
+		// Returns the text of each value; undefined for a value without JSON.
 		lines(values) {
 			const all = [];
 			for (let at = 0; at < values.length; at++) all[at] = write(values[at]);
@@ -127,7 +131,7 @@
 				try {
 					value = parse(line);
 				} catch {
-					// A line that is not JSON is skipped, as everywhere.
+					// We skip a line that is not JSON, as everywhere.
 					continue;
 				}
 				values[values.length] = value;

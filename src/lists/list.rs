@@ -40,8 +40,8 @@ pub fn promise<'env>(
         let (location, cwd) = catalog_and_cwd(js)?;
         let task = Task::new(js, deferred, signal, on_progress)?;
         task.hold(js, Held::Partial, js.array(0)?)?;
-        // The caller may drop the list before this one while this one is made, which uses its texts.
-        task.hold(js, Held::Texts, factory::call(js, FactoryFn::ReadTexts, &[])?)?;
+        // This list reuses the texts of an earlier list, which the caller may drop while this one runs.
+        task.hold(js, Held::Texts, factory::call(js, FactoryFn::RequestedTexts, &[])?)?;
         let progress = Progress { partial: PartialLists::of(&scope), ..Progress::default() };
         let list = List { scope: scope.clone(), progress: RefCell::new(progress) };
         task.run(
