@@ -1271,7 +1271,7 @@ export type SearchedSession = Pick<SearchHit, "path" | "id" | "name" | "firstMes
 // Types of the table of kinds. See scripts/declarations.mjs for where the build puts them.
 
 /**
- * What is known of each kind of entry, each role of messages and each type of content blocks.
+ * Facts about each kind of entry, each role of messages and each type of content blocks.
  *
  * @example
  * ```ts
@@ -1284,7 +1284,8 @@ export interface EntryKinds {
 	entries: Record<string, KindFacts>;
 	/** By the `role` of a message. */
 	roles: Record<string, KindFacts>;
-	/** By the `type` of a content block. A text without a scope has that of the content. */
+	/** By the `type` of a content block. A text without a scope has the scope of the content that
+	 * contains it. */
 	blocks: Record<string, KindFacts>;
 	/** The kinds of text that a search can be limited to. */
 	scopes: SearchScope[];
@@ -1295,7 +1296,7 @@ export interface EntryKinds {
 }
 
 /**
- * What is known of one kind of entry, one role, or one type of blocks.
+ * Facts about one kind of entry, one role, or one type of blocks.
  *
  * @example
  * ```ts
@@ -1304,13 +1305,13 @@ export interface EntryKinds {
  * ```
  */
 export interface KindFacts {
-	/** What people call the speaker: `tool`, for example. */
+	/** The name of the speaker that people are shown: `tool`, for example. */
 	speaker: string;
 	/** The fields that contain ids of other entries, besides `parentId`. */
 	refersTo: string[];
-	/** What it says, in the order in which a reader is shown it. */
+	/** The texts and sentences that a reader is shown, in this order, and the texts that a search reads. */
 	says: (SaidText | Sentence)[];
-	/** The message that an entry makes of its fields for the model; other kinds give their `message`, or nothing. */
+	/** The message that is made from an entry's fields for the model. Other kinds add their `message`, or nothing. */
 	makes?: MadeMessage;
 }
 
