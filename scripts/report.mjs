@@ -38,7 +38,7 @@ const variables = (env) =>
 		.map(([name, value]) => `${name}=${value} `)
 		.join("");
 
-/** A failure as the end of a run shows it. A message that says how to repeat it knows best. */
+/** A failure as the end of a run shows it. If the message says how to repeat the failure, we print only that. */
 const failure = (name, message, repeat) => {
 	const own = /^\s*Run it again: (.*)$/m.exec(message ?? "")?.[1];
 	const seed = /\bseed:? (\d+)/i.exec(message ?? "")?.[1];

@@ -12,7 +12,7 @@ import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";
  * Node["entry"]) => string }} View
  */
 
-/** @type {Record<string, (text: string) => string>} the colour of what is said under a role, by the scope of its texts */
+/** @type {Record<string, (text: string) => string>} the colour of a role, by the scope of its first text */
 const colours = { user: paint.green, assistant: paint.cyan, tool: paint.yellow, summary: paint.magenta };
 
 /** @param {string} role */

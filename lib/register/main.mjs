@@ -1,7 +1,7 @@
 // The two entry points that run pi on this manager from its start: `--import …/register.mjs`, and the command
 // `pi-native`. Both import pi's exports before pi's own command does, and take over its class. If a script imports pi's
-// SDK, Node gets one line more at the end of the SDK's index, and of a program that is imported beside it: the only texts
-// of pi that are read.
+// SDK, we add a line to the end of the SDK's index, and to a program of pi that the script imports after the index. No
+// other text of pi is read.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { resolve } from "node:path";

@@ -25,7 +25,7 @@ test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {
 	}
 });
 
-// `FromNapiValue` gives a handle of any lifetime: what keeps one from being kept is that no function asks for it.
+// `FromNapiValue` accepts any lifetime, so this test checks that no function asks for `'static`.
 test("no function has a handle of static lifetime", () => {
 	const found = rust.flatMap((file) =>
 		shipped(file)

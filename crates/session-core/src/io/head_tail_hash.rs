@@ -1,5 +1,5 @@
-//! A hash of a file's length, its first 4 KB and its last 4 KB. Most changes of a file change it. We do not hash the
-//! whole file, because that would cost as much as listing it again.
+//! A hash of a file's length, its first 4 KB and its last 4 KB. The hash notices most changes. We do not hash the whole
+//! file, because that would cost as much as listing it again.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use super::fs::read_exact_at;
 /// How many bytes at each end are hashed.
 const HASHED: usize = 4 << 10;
 
-/// The hash of a file's first `end` bytes: of their number, and of the first and last of them.
+/// The hash of a file's first `end` bytes: it covers `end` itself, and the first and the last 4 KB of these bytes.
 pub(crate) fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
     let mut hash = Xxh3Default::new();
     hash.update(&end.to_le_bytes());

@@ -110,10 +110,10 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) -> memory::Result<(
         session.owner = owner.or(session.owner.take());
     }
     let mut known: HashMap<usize, Amounts> = HashMap::new();
-    // The rest of each result. A copy of a result in a fork has the same, and explains no further calls.
+    // The rest of each result. A copy of a result in a fork has the same rest, so nothing is subtracted from it again.
     let mut rests: HashMap<(u64, u64), Amounts> = HashMap::new();
-    // Results whose sessions are all there come first: each of their calls is explained by one of these results, and
-    // only the other calls explain a part of a result that also names a missing session.
+    // A call is subtracted from one result only. We subtract first from the results that name no missing session. A result
+    // that also names a missing session is reduced only by the calls that are left.
     let (complete, others) =
         (results.iter().filter(|one| !one.has_missing), results.iter().filter(|one| one.has_missing));
     for Naming { session, call, children, has_missing } in complete.chain(others).filter(|one| !one.children.is_empty())
@@ -150,8 +150,8 @@ fn own_amounts(session: &UsageSession) -> Amounts {
 /// Costs that differ by less count as equal, because sums are rounded.
 const LEAST: f64 = 1e-9;
 
-/// Subtracts from `rest`, a part of a result, the amounts that are still in a session, and removes them there: if
-/// several results name a session, each of its calls explains only one of them.
+/// Subtracts the remaining amounts of a session from `rest`, a part of a result, and from the session's amounts. So each
+/// call of a session is subtracted from one result only, even if several results name the session.
 fn take(rest: &mut Amounts, session: &mut Amounts) {
     let (mut left, mut own) = (rest.to_array(), session.to_array());
     for (left, own) in left.iter_mut().zip(&mut own) {
