@@ -15,7 +15,7 @@ import { nodeBin, referenceDir, referenceVersion, setup } from "../scripts/refer
 import { setup as setupRuntime } from "../scripts/runtimes/setup.mjs";
 import { CASES, select } from "./cases.mjs";
 import { chart } from "./chart.mjs";
-import { check, FIGURES } from "./check.mjs";
+import { check, FIGURES, OTHER_RUNTIMES } from "./check.mjs";
 import { dataDir, provide, warmUp } from "./data.mjs";
 import { OPERATIONS } from "./operations.mjs";
 import { publish, ROUNDS } from "./readme.mjs";
@@ -42,6 +42,12 @@ const { values: options } = optionsOf(
 	},
 	{ counts: ["rounds"] },
 );
+// With more rounds the best one would be better.
+if (options.check && options.rounds) {
+	console.error("--check has its own number of rounds: leave out --rounds");
+	process.exit(2);
+}
+const figures = options.runtime === undefined || options.runtime === "node22" ? FIGURES : OTHER_RUNTIMES;
 
 const modules = {
 	pi: join(referenceDir, "dist/core/session-manager.js"),
@@ -122,7 +128,7 @@ function wanted() {
 	if (options.readme) return CASES.filter(({ name }) => ROUNDS.has(name));
 	if (!options.check) return select(options.cases?.split(","), options.quick);
 	const among = options.cases ? select(options.cases.split(","), false) : CASES;
-	return among.filter(({ name }) => name in FIGURES);
+	return among.filter(({ name }) => name in figures);
 }
 
 function main() {
@@ -163,7 +169,7 @@ function main() {
 	if (failed.length > 0) {
 		console.log(`\nFailed:\n${failed.join("\n")}`);
 		process.exitCode = 1;
-	} else if (options.check) check(rows);
+	} else if (options.check) check(rows, figures);
 	else if (options.readme) publish(rows, version.trim());
 	if (options.json)
 		writeFileSync(

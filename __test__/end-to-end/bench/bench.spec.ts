@@ -127,9 +127,9 @@ test("a check fails for a slower start or extension", async () => {
 	const start = { case: "start-answer", ratio: FIGURES["start-answer"].median, high: 9 };
 	const first = { case: "start-first", pi: 800, ours: 800 + FIGURES["start-first"].more };
 	expect(fallen([start, first])).toEqual([]);
-	const slower = [{ ...start, ratio: 0.99 }, { ...first, pi: 799 }, { case: "start-first" }];
+	const slower = [{ ...start, ratio: 0.89 }, { ...first, pi: 799 }, { case: "start-first" }];
 	expect(fallen(slower)).toEqual([
-		"start-answer: 0.99 times as fast as pi, less than 1",
+		"start-answer: 0.89 times as fast as pi, less than 0.9",
 		"start-first: 101.00 ms more than pi, more than 100 ms",
 		"start-first: not measured ms more than pi, more than 100 ms",
 	]);
@@ -141,4 +141,15 @@ test("a check fails for a slower start or extension", async () => {
 	expect(fallen(rows, EXTENSION_FIGURES)).toEqual([]);
 	const worse = rows.map((row) => ({ ...row, ratio: 0.5, high: 0.9, oursGrowth: 100 }));
 	expect(fallen(worse, EXTENSION_FIGURES)).toHaveLength(4);
+});
+
+// Regression: a case with another name than its figure was not judged, and the check passed.
+test("every figure of the check belongs to a case", async () => {
+	const { FIGURES } = await import(join(root, "bench/check.mjs"));
+	const { CASES } = await import(join(root, "bench/cases.mjs"));
+	expect(Object.keys(FIGURES).filter((name) => !CASES.some((one: { name: string }) => one.name === name))).toEqual([]);
+	expect(run("run.mjs", "--check", "--rounds", "9")).toMatchObject({
+		status: 2,
+		stderr: "--check has its own number of rounds: leave out --rounds\n",
+	});
 });
