@@ -19,6 +19,7 @@ const CASES = [
 	["\u001b[>4;1mx", "x"],
 	["\u001bPq#0\u001b\\é", "é"],
 	["\u001b(B\u001b7x", "x"],
+	["\u001b[38;2;1;2;3mx\u001b[0m\u001b[?25l\u001b[2J", "x"],
 ];
 
 describe("escape sequences", () => {
@@ -38,6 +39,9 @@ describe("escape sequences", () => {
 		["cut \u001b[3", "cut \u001b[3", "cut ␛[3"],
 		["\u001b]0;title\nx\u0007", "\u001b]0;title\nx\u0007", "␛]0;title\nx␇"],
 		["\u001b[1m\ud800", "\ud800", "\ufffd"],
+		["\u001b[3é", "\u001b[3é", "␛[3é"],
+		["\u001b text \u001b", "\u001b text \u001b", "␛ text ␛"],
+		["\u001b\u001b[1mx", "\u001bx", "␛x"],
 	])("%j is text, which is shown and does nothing", (text, plain, shown) => {
 		expect(withoutEscapeSequences(text)).toBe(plain);
 		expect(safeBlock(text)).toBe(shown);

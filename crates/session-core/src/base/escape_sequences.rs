@@ -94,6 +94,3 @@ pub fn wtf8_without_sequences(text: &[u8]) -> memory::Result<Vec<u8>> {
     plain_ranges(text).try_for_each(|range| append(&mut plain, text.get(range).unwrap_or_default()))?;
     Ok(plain)
 }
-
-#[cfg(test)]
-mod tests;

@@ -28,6 +28,3 @@ pub fn edited(role: Role, is_text: bool) -> Edited {
 pub fn needs_block_list(role: Role) -> bool {
     role.facts().content == ContentRule::Blocks
 }
-
-#[cfg(test)]
-mod tests;

@@ -152,6 +152,3 @@ fn steps_of(tree: &Tree, rows: &[RowNo]) -> memory::Result<Vec<Step>> {
     });
     collect(steps)
 }
-
-#[cfg(test)]
-mod tests;

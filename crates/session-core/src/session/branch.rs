@@ -235,6 +235,3 @@ impl Session {
         steps.next().map_or(Ok(()), |step| Err(self.entry_changed(step.row, "has no line any more")))
     }
 }
-
-#[cfg(test)]
-mod tests;

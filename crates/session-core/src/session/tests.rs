@@ -249,27 +249,6 @@ fn another_session_written_over_ours_in_place_is_not_written_to() {
 }
 
 #[test]
-#[cfg(unix)]
-fn the_same_session_in_another_file_is_adopted_and_our_entries_are_added() {
-    let world = World::with(&["a", "b"]);
-    let mut session = opened(&world.path);
-    let first = append(&mut session);
-    world.replace(&(HEADER.to_owned() + &entry("a") + &entry("b") + &entry("theirs")));
-    let second = append(&mut session);
-    assert_eq!(ids(&session), ["a", "b", "theirs", &first, &second]);
-    let moved = session.take_remap().expect("rows moved");
-    assert_eq!(moved.rows, [Some(0), Some(1), None, Some(2)]);
-    assert!(moved.old.line(1).expect("read").is_some(), "what was there before can still be read");
-    let leaf = session.tree().leaf().expect("a leaf");
-    assert_eq!(session.tree().parent_row(leaf), Some(3), "the leaf stayed ours");
-    expect_whole(&session, &world);
-    world.replace(&(HEADER.to_owned() + &entry("b")));
-    session.reload().expect("adopted");
-    assert_eq!(ids(&session), ["b", &first, &second], "what others took out stays out");
-    expect_whole(&session, &world);
-}
-
-#[test]
 fn a_file_cut_in_place_is_adopted() {
     let world = World::with(&["a", "b", "c"]);
     let mut session = opened(&world.path);
@@ -422,18 +401,6 @@ fn two_processes_that_begin_one_empty_file_begin_one_session() {
     before_next(FsCall::Write, move || fs::write(path, HEADER).expect("written"));
     assert!(!ours.fill_empty_file(b"{\"type\":\"session\",\"id\":\"ours\"}").expect("seen"));
     assert_eq!(world.text(), HEADER);
-}
-
-#[test]
-fn a_closed_session_opens_its_file_again() {
-    let world = World::with(&["a"]);
-    let mut session = opened(&world.path);
-    append(&mut session);
-    session.close();
-    assert!(session.line(0).expect("read").is_some());
-    session.close();
-    append(&mut session);
-    expect_whole(&session, &world);
 }
 
 mod appends;

@@ -46,6 +46,3 @@ pub(crate) fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> memor
     }
     Ok(found)
 }
-
-#[cfg(test)]
-mod tests;

@@ -27,6 +27,3 @@ pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> memory::Res
     }
     Ok(unordered)
 }
-
-#[cfg(test)]
-mod tests;

@@ -47,12 +47,3 @@ fn versions_compare_as_in_javascript() {
         assert_eq!(version(json), Some(want), "{json}");
     }
 }
-
-#[test]
-fn a_new_header_has_the_references_bytes() {
-    let line = new_header_line("i", "t", "/a\"b", Some("/p")).expect("memory");
-    assert_eq!(
-        String::from_utf8_lossy(&line),
-        r#"{"type":"session","version":3,"id":"i","timestamp":"t","cwd":"/a\"b","parentSession":"/p"}"#
-    );
-}

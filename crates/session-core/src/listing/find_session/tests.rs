@@ -2,22 +2,6 @@ use super::*;
 use crate::base::paths::tests::Fixed;
 use std::fs;
 
-#[test]
-fn one_bad_file_hides_no_session() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let at = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
-    fs::create_dir(at("dir.jsonl")).expect("made");
-    fs::write(at("junk.jsonl"), "junk").expect("written");
-    #[cfg(unix)]
-    std::os::unix::fs::symlink("/nowhere/at/all", at("dangling.jsonl")).expect("linked");
-    let long = format!("{{\"type\":\"session\",\"x\":\"{}\",\"id\":\"s\",\"cwd\":\"/c\"}}\n", "x".repeat(3 << 20));
-    fs::write(at("long.jsonl"), long).expect("written");
-    let scope = |cwd: Option<&str>| ListScope::dir(dir.path().to_str().expect("text").into(), cwd.map(str::to_owned));
-    assert_eq!(most_recent(&scope(None), &Fixed), Some(at("long.jsonl")));
-    assert_eq!(by_id(&scope(None), b"s", &Fixed).expect("read"), Some(at("long.jsonl")));
-    assert_eq!(most_recent(&scope(Some("/d")), &Fixed), None);
-}
-
 /// Regression: only the files beside the project directories were looked at.
 #[test]
 fn an_id_is_found_in_pis_layout() {

@@ -32,20 +32,6 @@ fn a_list_of_a_working_directory_has_only_its_sessions() {
     assert_eq!([listed("/"), listed("/other")], [3, 0]);
 }
 
-#[test]
-fn partial_lists_come_as_in_the_reference() {
-    let published = |scope: &ListScope, order: &[usize]| {
-        let mut partial = PartialLists::of(scope);
-        order.iter().map(|at| partial.add(*at, order.len())).collect::<Vec<_>>()
-    };
-    let one = ListScope::dir("/d".into(), None);
-    let want: Vec<bool> = (1..=12).map(|loaded| matches!(loaded, 1 | 10 | 12)).collect();
-    assert_eq!(published(&one, &(0..12).collect::<Vec<_>>()), want);
-    // A list of all directories publishes nothing before the first file.
-    let all = ListScope::all("/d".into());
-    assert_eq!(published(&all, &[1, 2, 0, 3]), [false, false, true, true]);
-}
-
 /// Regression: the name of the last session of a directory stayed in the catalog, and in its log, after the session
 /// was deleted.
 #[test]

@@ -7,16 +7,6 @@ fn path_in(dir: &tempfile::TempDir) -> String {
     dir.path().join("lock").to_str().expect("text").to_owned()
 }
 
-#[test]
-fn the_file_stays_and_keeps_what_it_holds() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let path = path_in(&dir);
-    drop(FileMutex::try_lock(&path).expect("made"));
-    std::fs::write(&path, "a note").expect("written");
-    drop(FileMutex::try_lock(&path).expect("locked"));
-    assert_eq!(std::fs::read_to_string(&path).expect("read"), "a note");
-}
-
 #[cfg(unix)]
 #[test]
 fn a_lock_ends_though_a_duplicate_of_its_file_is_open() {

@@ -1,15 +1,5 @@
 use super::*;
 
-#[test]
-fn a_lock_file_of_another_tool_stays_after_the_sweep() {
-    let dir = tempfile::tempdir().expect("a directory");
-    std::fs::write(dir.path().join("other.jsonl.lock"), "precious").expect("written");
-    std::fs::write(dir.path().join("dead.jsonl.lock"), "pi-session-native 4711").expect("written");
-    sweep(dir.path());
-    let left: Vec<_> = std::fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
-    assert_eq!(left, ["other.jsonl.lock"]);
-}
-
 /// Regression: a file of the user was removed because its name began and ended as the names of temporary files do.
 #[test]
 fn a_file_of_the_user_with_a_similar_name_stays_after_the_sweep() {

@@ -12,29 +12,6 @@ fn migrate(version: Version, lines: &[&str]) -> Vec<String> {
     all
 }
 
-#[test]
-fn version_1_gets_a_linear_chain() {
-    let lines = [
-        r#"{"type":"session","id":"s","provider":"p"}"#,
-        r#"{"type":"message","message":{"role":"hookMessage","content":"x","n":1.50}}"#,
-        "torn {",
-        r#"{"type":"compaction","firstKeptEntryIndex":1,"summary":"é\ud83d"}"#,
-        r#"{"type":"compaction","firstKeptEntryIndex":0,"id":"old"}"#,
-        r#"{"type":"compaction","firstKeptEntryIndex":9}"#,
-    ];
-    assert_eq!(
-        migrate(Version::V1, &lines),
-        [
-            r#"{"type":"session","id":"s","provider":"p","version":3}"#,
-            r##"{"type":"message","message":{"role":"custom","content":"x","n":1.50},"id":"#0","parentId":null}"##,
-            "torn {",
-            r##"{"type":"compaction","summary":"é\ud83d","id":"#1","parentId":"#0","firstKeptEntryId":"#0"}"##,
-            r##"{"type":"compaction","id":"#2","parentId":"#1"}"##,
-            r##"{"type":"compaction","id":"#3","parentId":"#2"}"##,
-        ]
-    );
-}
-
 /// Regression: only zeros written `0` and `-0` were left out when values were counted, so an index after `0.0`
 /// named another entry.
 #[test]

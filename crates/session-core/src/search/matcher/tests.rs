@@ -27,18 +27,6 @@ fn the_exact_phrase_comes_before_words_and_words_before_parts() {
     }
 }
 
-/// Regression: "m12" was found in coloured output, and "33ms" was not.
-#[test]
-fn escape_sequences_are_no_part_of_a_text() {
-    let text = "\u{1b}[32m✓ \u{1b}[39mtests \u{1b}[33m33\u{1b}[39m\u{1b}[2mms\u{1b}[22m \u{1b}[1m12 passed";
-    assert_eq!(matched("33ms", &[text]), Some((MatchTier::Exact, "✓ tests [33ms] 12 passed".into())));
-    for query in ["m12", "39m", "[32m"] {
-        assert_eq!(matched(query, &[text]), None, "{query}");
-    }
-    let pasted = "\u{1b}[33m33\u{1b}[39mms";
-    assert_eq!(matched(pasted, &[text]).map(|(tier, _)| tier), Some(MatchTier::Exact));
-}
-
 #[test]
 fn words_may_be_in_several_texts() {
     assert_eq!(matched("red green", &["so red", "greens"]), Some((MatchTier::Parts, "so [red]".into())));

@@ -4,29 +4,6 @@ use super::*;
 use crate::base::error::ErrorCode;
 use crate::locks::lock_file::SessionLockGuard;
 
-#[test]
-fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
-    let world = World::with(&["a"]);
-    let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
-    let mut plain = opened(&world.path);
-    append(&mut plain);
-    let mut holder = Session::open(&world.path, Persistence::File, exclusive).expect("opened");
-    assert!(Session::open(&world.path, Persistence::File, exclusive).is_err(), "there is one holder");
-    let error = append_as(&mut opened(&world.path), None).expect_err("another has the lock");
-    assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
-    append(&mut holder);
-    let before = world.text();
-    append_as(&mut plain, None).expect_err("another has the lock since");
-    assert_eq!(world.text(), before);
-    holder.close();
-    append(&mut plain);
-    append(&mut holder);
-    append_as(&mut plain, None).expect_err("it took the lock again");
-    drop(holder);
-    append(&mut plain);
-    expect_whole(&plain, &world);
-}
-
 /// Regression: an append got an exception while another process repaired the file.
 /// The repair has the lock while it replaces the session's file.
 #[test]

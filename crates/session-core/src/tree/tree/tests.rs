@@ -1,143 +1,314 @@
-use std::borrow::Cow;
+//! A tree as one would write it without caring for speed, and whether ours is the same: ids that come again, orphans,
+//! cycles, the self-parented, labels set and cleared, a leaf that moves, compactions, context edits, branches.
+
+use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::time::Time;
+use crate::context::projection::{project, Contribution};
+use crate::format::entry::EntryKind;
+use crate::format::entry::{read_line, Line};
+use crate::session::branch::plan;
+use crate::testing::tests::count;
+use crate::tree::tree_integrity::check_integrity;
 
-mod model;
+/// Kinds as the file names them, some more often than others.
+const KINDS: [&str; 12] = [
+    "message",
+    "message",
+    "message",
+    "custom",
+    "custom_message",
+    "label",
+    "label",
+    "compaction",
+    "context_edit",
+    "branch_summary",
+    "thinking_level_change",
+    "session_info",
+];
+const ROLES: [&str; 4] = ["user", "assistant", "system", "toolResult"];
 
-fn entry(id: &str, parent: Option<&str>) -> EntryHead<'static> {
-    EntryHead {
-        kind: EntryKind::Custom,
-        id: Cow::Owned(id.as_bytes().to_vec()),
-        parent: parent.map_or(Parent::Null, |id| Parent::Id(Cow::Owned(id.as_bytes().to_vec()))),
-        time: Time::At(0.0),
-        message: None,
-        target: None,
-        sets_label: false,
-        has_summary: false,
+#[derive(Debug, Clone)]
+struct Made {
+    kind: &'static str,
+    role: &'static str,
+    id: String,
+    parent: Option<String>,
+    target: String,
+    says: bool,
+}
+
+impl Made {
+    fn line(&self) -> String {
+        let Self { kind, role, id, target, says, .. } = self;
+        let parent = self.parent.as_ref().map_or("null".into(), |id| format!("\"{id}\""));
+        let text = if *says { "x" } else { "" };
+        let own = match *kind {
+            "message" => format!("\"message\":{{\"role\":\"{role}\",\"content\":\"x\"}}"),
+            "label" => format!("\"targetId\":\"{target}\",\"label\":\"{text}\""),
+            "compaction" => format!("\"firstKeptEntryId\":\"{target}\",\"summary\":\"x\""),
+            "context_edit" => format!("\"targetId\":\"{target}\",\"replacement\":null"),
+            "branch_summary" => format!("\"fromId\":\"root\",\"summary\":\"{text}\""),
+            _ => "\"name\":\"x\"".to_owned(),
+        };
+        format!("{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"t\",{own}}}")
     }
 }
 
-fn label(id: &str, target: &str, sets: bool) -> EntryHead<'static> {
-    EntryHead {
-        kind: EntryKind::Label,
-        target: Some(Cow::Owned(target.as_bytes().to_vec())),
-        sets_label: sets,
-        ..entry(id, None)
-    }
+#[derive(Default)]
+struct Naive {
+    all: Vec<Made>,
+    leaf: Option<usize>,
 }
-
-fn tree(entries: &[EntryHead<'_>]) -> Tree {
-    let mut tree = Tree::default();
-    for head in entries {
-        tree.push(head, true).expect("memory");
-    }
-    tree
-}
-
-#[test]
-fn labels_keep_the_order_of_their_first_setting_until_cleared() {
-    let tree = tree(&[
-        label("1", "a", true),
-        label("2", "b", true),
-        label("3", "a", true),
-        label("4", "c", true),
-        label("5", "b", false),
-        label("6", "b", true),
-    ]);
-    let order: Vec<_> = tree
-        .labels()
-        .in_order()
-        .expect("memory")
-        .into_iter()
-        .map(|(id_no, row)| (tree.id_bytes(id_no).to_vec(), row))
-        .collect();
-    assert_eq!(order, [(b"a".to_vec(), 2), (b"c".to_vec(), 3), (b"b".to_vec(), 5)]);
-}
-
-#[test]
-fn a_walk_through_a_cycle_visits_each_entry_once() {
-    let tree = tree(&[entry("a", Some("c")), entry("b", Some("a")), entry("c", Some("b")), entry("d", Some("c"))]);
-    assert_eq!(tree.path(3).expect("memory"), [0, 1, 2, 3]);
-    assert_eq!(tree.path(1).expect("memory"), [2, 0, 1]);
-    assert_eq!(tree.parents().expect("memory"), [None, Some(0), Some(1), Some(2)]);
-}
-
-#[test]
-fn the_self_parented_and_orphans_are_roots() {
-    let tree = tree(&[entry("a", Some("a")), entry("b", Some("gone"))]);
-    assert_eq!(tree.parents().expect("memory"), [None, None]);
-    assert_eq!(tree.path(0).expect("memory"), [0]);
-    assert!(tree.path(9).expect("memory").is_empty(), "there is no such row");
-    assert_eq!(tree.children(ChildrenOf::Id(b"gone")).expect("memory"), [1]);
-}
-
-#[test]
-fn an_empty_id_is_a_parent_in_the_tree_but_ends_a_walk() {
-    let tree = tree(&[entry("", None), entry("a", Some(""))]);
-    assert_eq!(tree.parents().expect("memory"), [None, Some(0)]);
-    assert_eq!(tree.path(1).expect("memory"), [1]);
-}
-
-/// The tree as one would write it without caring for speed.
-struct Naive(Vec<(u8, Option<u8>)>);
 
 impl Naive {
-    fn find(&self, id: u8) -> Option<usize> {
-        self.0.iter().rposition(|&(have, _)| have == id)
+    fn find(&self, id: &str) -> Option<usize> {
+        self.all.iter().rposition(|made| made.id == id)
     }
 
-    fn path(&self, to: usize) -> Vec<u32> {
+    fn up(&self, no: usize) -> Option<usize> {
+        self.all[no].parent.as_deref().filter(|id| !id.is_empty()).and_then(|id| self.find(id))
+    }
+
+    fn path(&self, to: Option<usize>) -> Vec<usize> {
         let mut path = vec![];
-        let mut at = Some(to);
-        while let Some(no) = at.filter(|no| !path.contains(&(*no as u32))) {
-            path.push(no as u32);
-            at = self.0[no].1.and_then(|parent| self.find(parent));
+        let mut at = to;
+        while let Some(no) = at.filter(|no| !path.contains(no)) {
+            path.push(no);
+            at = self.up(no);
         }
         path.reverse();
         path
     }
 
-    fn children(&self, of: u8) -> Vec<u32> {
-        let rows = 0..self.0.len();
-        rows.filter(|&no| self.0[no].1 == Some(of) && self.find(self.0[no].0) == Some(no)).map(|no| no as u32).collect()
+    fn children(&self, of: Option<&str>) -> Vec<usize> {
+        let is_child = |no: &usize| self.all[*no].parent.as_deref() == of && self.find(&self.all[*no].id) == Some(*no);
+        (0..self.all.len()).filter(is_child).collect()
     }
+
+    /// The rows of the cycle that a row is in, as `up` leads.
+    fn cycle(&self, no: usize, up: &dyn Fn(usize) -> Option<usize>) -> Option<BTreeSet<usize>> {
+        let mut seen = BTreeSet::from([no]);
+        let mut at = up(no);
+        while let Some(next) = at {
+            if next == no {
+                return Some(seen);
+            }
+            if !seen.insert(next) {
+                return None;
+            }
+            at = up(next);
+        }
+        None
+    }
+
+    /// The node that each is shown below.
+    fn parents(&self) -> Vec<Option<usize>> {
+        let up = |no: usize| {
+            let made = &self.all[no];
+            made.parent.as_deref().filter(|id| *id != made.id).and_then(|id| self.find(id))
+        };
+        let first_of_cycle = |no| self.cycle(no, &up).is_some_and(|rows| rows.first() == Some(&no));
+        (0..self.all.len()).map(|no| up(no).filter(|_| !first_of_cycle(no))).collect()
+    }
+
+    fn labels(&self) -> Vec<(String, usize)> {
+        let mut labels: Vec<(String, usize)> = vec![];
+        for (no, made) in self.all.iter().enumerate().filter(|(_, made)| made.kind == "label") {
+            match labels.iter().position(|(target, _)| *target == made.target) {
+                Some(at) if made.says => labels[at].1 = no,
+                Some(at) => drop(labels.remove(at)),
+                None if made.says => labels.push((made.target.clone(), no)),
+                None => {}
+            }
+        }
+        labels
+    }
+
+    /// What the model sees of a path: row, what it gives, the edit on it.
+    fn context(&self, path: &[usize]) -> Vec<(usize, Contribution, Option<usize>)> {
+        let mut rows = path.to_vec();
+        if let Some(at) = path.iter().rposition(|no| self.all[*no].kind == "compaction") {
+            let first_kept = &self.all[path[at]].target;
+            let from = path[..at].iter().position(|no| self.all[*no].id == *first_kept).unwrap_or(at);
+            let kept = path[from..at]
+                .iter()
+                .filter(|no| !(self.all[**no].kind == "message" && self.all[**no].role == "system"));
+            rows = std::iter::once(&path[at]).chain(kept).chain(&path[at + 1..]).copied().collect();
+        }
+        let edit = |id: &str| {
+            let is_edit = |no: &&usize| self.all[**no].kind == "context_edit" && self.all[**no].target == id;
+            rows.iter().rev().find(is_edit).copied()
+        };
+        let gives = |at: usize, made: &Made| match made.kind {
+            "message" => Contribution::Message,
+            "custom_message" => Contribution::Made(EntryKind::CustomMessage),
+            "branch_summary" if made.says => Contribution::Made(EntryKind::BranchSummary),
+            "compaction" if at == 0 => Contribution::Made(EntryKind::Compaction),
+            _ => Contribution::Nothing,
+        };
+        rows.iter().enumerate().map(|(at, &no)| (no, gives(at, &self.all[no]), edit(&self.all[no].id))).collect()
+    }
+
+    /// The branch to a row: what stays, with its parent and what it keeps from; then the labels written again.
+    #[allow(clippy::type_complexity, reason = "a plain list is what makes this the plain account")]
+    fn branch(&self, to: usize) -> (Vec<(usize, Option<String>, Option<String>)>, Vec<(String, usize)>) {
+        let path = self.path(Some(to));
+        let is_label = |no: &usize| self.all[*no].kind == "label";
+        let mut parent: Option<String> = None;
+        let mut steps = vec![];
+        for no in path.iter().filter(|no| !is_label(no)) {
+            let made = &self.all[*no];
+            let label = path.iter().take_while(|other| *other != no).position(|other| {
+                is_label(other)
+                    && self.all[*other].id == made.target
+                    && made.kind == "compaction"
+                    && made.target != made.id
+            });
+            let next = label.and_then(|at| path[at..].iter().find(|other| !is_label(other)));
+            steps.push((*no, parent.replace(made.id.clone()), next.map(|&next| self.all[next].id.clone())));
+        }
+        let stays = |target: &str| steps.iter().any(|(no, ..)| self.all[*no].id == target);
+        let labels = self.labels().into_iter().filter(|(target, _)| stays(target)).collect();
+        (steps, labels)
+    }
+}
+
+/// What is done to a tree: the kind, whose id, below what, about what, and whether the leaf is moved before.
+type Done = (usize, u8, u8, u8, u8);
+
+fn done() -> impl Strategy<Value = Vec<Done>> {
+    proptest::collection::vec((0..KINDS.len() * 4, 0u8..40, 0u8..30, 0u8..40, 0u8..12), 0..40)
+}
+
+/// Few small numbers come often, so that ids come again; the last is the empty one.
+fn name(number: u8) -> String {
+    match number {
+        39 => String::new(),
+        _ => number.to_string(),
+    }
+}
+
+fn rows(of: &[u32]) -> Vec<usize> {
+    of.iter().map(|&no| no as usize).collect()
+}
+
+fn is_the_same(tree: &Tree, naive: &Naive) -> Result<(), TestCaseError> {
+    let path = naive.path(naive.leaf);
+    prop_assert_eq!(tree.leaf().map(|no| no as usize), naive.leaf);
+    let ours = tree.leaf().map(|leaf| tree.path(leaf).expect("memory")).unwrap_or_default();
+    prop_assert_eq!(rows(&ours), path.clone());
+    let projection = project(tree, &ours).expect("memory");
+    let steps: Vec<_> =
+        projection.steps.iter().map(|step| (step.row as usize, step.gives, step.edit.map(|no| no as usize))).collect();
+    prop_assert_eq!(steps, naive.context(&path));
+    let last = |wanted: &dyn Fn(&Made) -> bool| path.iter().rev().find(|no| wanted(&naive.all[**no])).copied();
+    let settings = projection.settings;
+    prop_assert_eq!(settings.thinking_level.map(|no| no as usize), last(&|made| made.kind == "thinking_level_change"));
+    let decides = |made: &Made| made.kind == "model_change" || made.kind == "message" && made.role == "assistant";
+    prop_assert_eq!(settings.model.map(|no| no as usize), last(&decides));
+    Ok(())
+}
+
+fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseError> {
+    let text = |id: &[u8]| String::from_utf8_lossy(id).into_owned();
+    for no in 0..naive.all.len() {
+        let path = naive.path(Some(no));
+        prop_assert_eq!(rows(&tree.path(no as u32).expect("memory")), path.clone());
+        let plan = plan(tree, no as u32).expect("memory");
+        let (steps, labels) = naive.branch(no);
+        let ours: Vec<_> = plan
+            .steps
+            .iter()
+            .map(|step| (step.row as usize, step.parent.as_deref().map(text), step.first_kept.as_deref().map(text)))
+            .collect();
+        prop_assert_eq!(ours, steps);
+        let ours: Vec<_> = plan.labels.iter().map(|label| (text(&label.target), label.from as usize)).collect();
+        prop_assert_eq!(ours, labels);
+    }
+    for id in (0..40).map(name) {
+        prop_assert_eq!(tree.find(id.as_bytes()).map(|no| no as usize), naive.find(&id));
+        prop_assert_eq!(
+            rows(&tree.children(ChildrenOf::Id(id.as_bytes())).expect("memory")),
+            naive.children(Some(&id))
+        );
+    }
+    prop_assert_eq!(rows(&tree.children(ChildrenOf::Null).expect("memory")), naive.children(None));
+    let parents: Vec<_> = tree.parents().expect("memory").into_iter().map(|no| no.map(|no| no as usize)).collect();
+    prop_assert_eq!(parents, naive.parents());
+    let labels: Vec<_> = tree
+        .labels()
+        .in_order()
+        .expect("memory")
+        .into_iter()
+        .map(|(id_no, row)| (text(tree.id_bytes(id_no)), row as usize))
+        .collect();
+    prop_assert_eq!(labels, naive.labels());
+    let distinct: BTreeSet<_> = naive.all.iter().map(|made| &made.id).collect();
+    prop_assert_eq!((tree.len(), tree.distinct_ids()), (naive.all.len(), distinct.len()));
+    let last_info = naive.all.iter().rposition(|made| made.kind == "session_info");
+    prop_assert_eq!(tree.last_info().map(|no| no as usize), last_info);
+    let talks = |made: &Made| made.kind == "message" && matches!(made.role, "user" | "assistant");
+    prop_assert_eq!(tree.has_conversation(), naive.all.iter().any(talks));
+
+    let found = check_integrity(tree).expect("memory");
+    let is_orphan = |no: &usize| naive.all[*no].parent.as_deref().is_some_and(|id| naive.find(id).is_none());
+    prop_assert_eq!(rows(&found.orphans), (0..naive.all.len()).filter(is_orphan).collect::<Vec<_>>());
+    let of_id = |id: &String| (0..naive.all.len()).filter(|no| naive.all[*no].id == *id).collect::<Vec<_>>();
+    let mut twice: Vec<_> = distinct.into_iter().map(of_id).filter(|rows| rows.len() > 1).collect();
+    twice.sort();
+    prop_assert_eq!(found.duplicates.iter().map(|of| rows(of)).collect::<Vec<_>>(), twice);
+    let cycles: BTreeSet<_> = (0..naive.all.len()).filter_map(|no| naive.cycle(no, &|no| naive.up(no))).collect();
+    let ours: BTreeSet<BTreeSet<usize>> = found.cycles.iter().map(|of| rows(of).into_iter().collect()).collect();
+    prop_assert_eq!((found.cycles.len(), ours), (cycles.len(), cycles));
+    for cycle in &found.cycles {
+        for (at, &no) in cycle.iter().enumerate() {
+            let before = cycle[(at + cycle.len() - 1) % cycle.len()];
+            prop_assert_eq!(naive.up(no as usize), Some(before as usize));
+        }
+    }
+    Ok(())
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(count("model_trees")))]
     #[test]
-    fn any_tree_is_what_a_naive_one_is(entries in proptest::collection::vec((0u8..12, proptest::option::of(0u8..14)), 0..24)) {
-        let naive = Naive(entries.clone());
-        let heads: Vec<_> = entries
-            .iter()
-            .map(|(id, parent)| entry(&id.to_string(), parent.map(|p| p.to_string()).as_deref()))
-            .collect();
-        let tree = tree(&heads);
-        for no in 0..entries.len() {
-            prop_assert_eq!(tree.path(no as u32).expect("memory"), naive.path(no));
+    fn whatever_is_done_to_a_tree_it_is_what_a_naive_one_is(all in done()) {
+        let mut tree = Tree::default();
+        let mut naive = Naive::default();
+        for (kind, id, below, about, moves) in all {
+            let count = naive.all.len();
+            match moves {
+                0 => naive.leaf = None,
+                1..=3 if count > 0 => naive.leaf = Some(usize::from(below) % count),
+                _ => {}
+            }
+            tree.set_leaf(naive.leaf.map(|no| no as u32));
+            is_the_same(&tree, &naive)?;
+            let parent = match below {
+                // Mostly below the leaf, as sessions grow; else below whatever, nothing among it.
+                0..=19 => naive.leaf.map(|leaf| naive.all[leaf].id.clone()),
+                29 => None,
+                other => Some(name(other - 15)),
+            };
+            // Few ids come again; the others are of their own.
+            let id = if id < 12 { name(id) } else if id == 39 { String::new() } else { format!("{}", 1_000 + count) };
+            let target = match about {
+                0..=19 if count > 0 => naive.all[usize::from(about) * count / 20].id.clone(),
+                _ => name(about),
+            };
+            let made = Made { kind: KINDS[kind % 12], role: ROLES[kind / 12], id, parent, target, says: about % 4 > 0 };
+            read_line(&made.line(), |line| match line {
+                Line::Entry(head) => drop(tree.push(&head, true).expect("memory")),
+                other => panic!("{other:?}"),
+            })
+            .expect("memory");
+            naive.all.push(made);
+            naive.leaf = Some(count);
+            is_the_same(&tree, &naive)?;
         }
-        for id in 0..14u8 {
-            prop_assert_eq!(tree.find(id.to_string().as_bytes()), naive.find(id).map(|no| no as u32));
-            prop_assert_eq!(tree.children(ChildrenOf::Id(id.to_string().as_bytes())).expect("memory"), naive.children(id));
-        }
-        // Every row hangs from a root: following parents ends.
-        let parents = tree.parents().expect("memory");
-        for start in 0..parents.len() {
-            let steps = std::iter::successors(Some(start as u32), |&no| parents[no as usize]).take(parents.len() + 1).count();
-            prop_assert!(steps <= parents.len());
-        }
+        is_the_same_in_the_end(&tree, &naive)?;
     }
-}
-
-#[test]
-fn a_leaf_whose_id_comes_again_is_its_last_entry() {
-    let mut tree = tree(&[entry("a", None), entry("b", Some("a")), entry("c", Some("b"))]);
-    tree.push(&entry("b", None), false).expect("memory");
-    assert_eq!(tree.leaf(), Some(2), "another id");
-    tree.push(&entry("c", Some("a")), false).expect("memory");
-    assert_eq!(tree.leaf(), Some(4));
-    let leaf = tree.leaf();
-    assert_eq!(leaf.map(|leaf| tree.path(leaf).expect("memory")), Some(vec![0, 4]));
 }

@@ -1,6 +1,5 @@
 use super::*;
 use crate::format::entry::{read_line, Line};
-use crate::index::damage_report::{FaultReport, Orphan};
 
 fn tree(entries: &[(&str, &str)]) -> Tree {
     let mut tree = Tree::default();
@@ -13,26 +12,6 @@ fn tree(entries: &[(&str, &str)]) -> Tree {
         .expect("memory");
     }
     tree
-}
-
-#[test]
-fn orphans_repeated_ids_and_cycles_are_found() {
-    let tree = tree(&[
-        ("a", "null"),
-        ("b", "\"gone\""),
-        ("c", "\"e\""),
-        ("d", "\"c\""),
-        ("e", "\"d\""),
-        ("a", "\"a\""),
-        ("f", "\"e\""),
-        ("g", "7"),
-    ]);
-    let found = check_integrity(&tree).expect("memory");
-    assert_eq!(found.orphans, [1, 7]);
-    assert_eq!(found.duplicates, [vec![0, 5]]);
-    assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
-    let faults = FaultReport::of(&tree, &|no| u64::from(no) + 10, std::iter::empty()).expect("memory");
-    assert_eq!(faults.orphans[1], Orphan { line: 17, id: "g".into(), parent_id: "7".into() });
 }
 
 #[test]
