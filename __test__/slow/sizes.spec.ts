@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { header, message, root, scratch, text, user, writeSession } from "../support/scratch.js";
+import { header, LOAD, message, scratch, text, user, writeSession } from "../support/scratch.js";
 
 const MB = 1 << 20;
 const START = [header(), message("a", null, user("one")), message("b", "a", user("two"))];
@@ -22,7 +22,7 @@ function goingOn(filler: string, bytes: number): string {
  * What a process with so much memory says that runs `code`, which has `SessionManager`, `file` and `dir`, and its peak.
  */
 function within(kilobytes: number, file: string, code: string): { said: any; peak: number } {
-	const script = `const { SessionManager } = require(${JSON.stringify(`${root}/index.js`)});
+	const script = `${LOAD}
 		const [file, dir] = process.argv.slice(1);
 		const tried = (work) => { try { return work(); } catch (error) { return error.message; } };
 		(async () => {

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { header, message, root, scratch, user, writeSession } from "../support/scratch.js";
+import { header, LOAD, message, root, scratch, user, writeSession } from "../support/scratch.js";
 
 /** How many entries each manager appends. */
 const APPENDS = 5;
@@ -38,7 +38,7 @@ function waits(options: object | undefined, environment: Record<string, string>)
 	const base = scratch();
 	const log = join(base, "log");
 	const waited: Record<string, number> = {};
-	const script = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+	const script = `${LOAD}
 		const fs = require("node:fs");
 		const { file, dir, forks, way, options, log } = JSON.parse(process.argv[1]);
 		const manager = ${Object.entries(WAYS).reduce((rest, [way, code]) => `way === "${way}" ? ${code} : ${rest}`, "undefined")};

@@ -1,9 +1,6 @@
 // Processes that use the module, to be watched, crowded and killed.
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
-import { root } from "./scratch.js";
-
-const MODULE = process.env.PSN_MODULE ?? join(root, "index.js");
+import { LOAD } from "./scratch.js";
 
 /** Starts a process that runs `script` with `SessionManager` and its arguments as `args`. */
 export function start(script: string, args: readonly unknown[] = [], flags: readonly string[] = []): ChildProcess {
@@ -17,7 +14,7 @@ export function startLimited(limit: string, script: string, args: readonly unkno
 }
 
 function coded(script: string, args: readonly unknown[]): string {
-	return `const { SessionManager } = require(${JSON.stringify(MODULE)});
+	return `${LOAD}
 		const args = ${JSON.stringify(args)};
 		const fs = require("node:fs");
 		const say = (text) => fs.writeSync(1, text + "\\n");

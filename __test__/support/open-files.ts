@@ -1,4 +1,5 @@
-import { readdirSync, readlinkSync } from "node:fs";
+// What Linux tells of the files of a process.
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** The paths of the files that a process has open. */
 export const openFilesOf = (pid: number | "self"): string[] =>
@@ -10,3 +11,6 @@ export const openFilesOf = (pid: number | "self"): string[] =>
 			return [];
 		}
 	});
+
+/** How many bytes this process has read so far, from whatever file. */
+export const bytesRead = (): number => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);

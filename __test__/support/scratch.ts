@@ -25,6 +25,8 @@ export type Json = Record<string, unknown>;
 export type Loose = Record<string, (...args: unknown[]) => any>;
 
 export const root = resolve(__dirname, "../..");
+/** The first line of a script in another process or thread: it has the module under test as `api`, and `SessionManager`. */
+export const LOAD = `const api = require(${JSON.stringify(process.env.PSN_MODULE ?? join(root, "index.js"))}), { SessionManager } = api;`;
 export const api = (await loadSubject()) as unknown as Api;
 /** `SessionManager` whose statics take anything. */
 export const anyManager = api.SessionManager as unknown as Loose & { prototype: Loose };
@@ -78,6 +80,8 @@ export function ownAgent(): { agent: string; home: string } {
 	mkdirSync(home);
 	// Windows has another name for it.
 	setEnv({ PI_CODING_AGENT_DIR: agent, HOME: home, USERPROFILE: home });
+	// Others look elsewhere.
+	setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined, PI_SESSION_NATIVE_CATALOG: undefined });
 	// The pi that an earlier test served (lib/takeover/library.mjs).
 	Reflect.deleteProperty(globalThis, Symbol.for("pi-session-native.app"));
 	return { agent, home };
@@ -251,6 +255,13 @@ export function caught(work: () => unknown): any {
 	}
 	throw new Error("expected an error");
 }
+
+/** The reason of a rejection. */
+export const rejection = (promise: Promise<unknown>): Promise<any> =>
+	promise.then(
+		() => "resolved",
+		(reason: unknown) => reason,
+	);
 
 /** The entries of a tree, each followed by its children. */
 export function flat(nodes: readonly { entry: SessionEntry; children: readonly any[] }[]): SessionEntry[] {

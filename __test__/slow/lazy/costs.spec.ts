@@ -2,7 +2,6 @@
 // counts the calls.
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
 	api,
@@ -10,6 +9,7 @@ import {
 	entry,
 	header,
 	type Json,
+	LOAD,
 	message,
 	scratch,
 	user,
@@ -111,17 +111,13 @@ function isOpenOn(fd: string, file: string): boolean {
 	}
 }
 
-/** What a script gives that may collect, in a process of its own; `before` runs before the addon is loaded. */
-function measured(body: string, env: Record<string, string> = {}, before = ""): Record<string, number> {
-	const script = `${before}
-		const { SessionManager } = require(${JSON.stringify(join(process.cwd(), "index.js"))});
+/** What a script gives that may collect, in a process of its own. */
+function measured(body: string): Record<string, number> {
+	const script = `${LOAD}
 		process.stdout.write(JSON.stringify((() => {${body}})()));`;
 	// Other runtimes have no such flag.
 	const node = process.versions.bun || process.versions.deno ? "node" : process.execPath;
-	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], {
-		encoding: "utf8",
-		env: { ...process.env, ...env },
-	});
+	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], { encoding: "utf8" });
 	expect(stderr).toBe("");
 	return JSON.parse(stdout);
 }
@@ -169,14 +165,6 @@ test("what an open keeps is the index, not the file", () => {
 	expect(peak).toBeLessThan(30e6);
 });
 
-/**
- * What a script says of its own memory: `rss()` now, `peak()` at most. (What getrusage says counts the process it was
- * forked from.)
- */
-const MEMORY = `
-	const rss = () => process.memoryUsage.rss();
-	const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;`;
-
 /** A session of very many small entries: its index is as large as its file. */
 function indexed(count: number): string {
 	const lines = Array.from({ length: count }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user("x")));
@@ -196,7 +184,8 @@ for (const [what, work] of Object.entries(LOOPS)) {
 	test(`sessions ${what} give their memory back though the event loop does not turn`, () => {
 		const file = indexed(60_000);
 		const rounds = 24;
-		const { one, all } = measured(`${MEMORY}
+		const { one, all } = measured(`
+			const rss = () => process.memoryUsage.rss();
 			const [file, dir] = ${JSON.stringify([file, scratch()])};
 			const before = rss();
 			const manager = SessionManager.open(file);

@@ -1,8 +1,7 @@
 // Lists and searches of a process that has few file handles left, or none: they give everything, or the system's error.
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { root } from "../../support/scratch.js";
+import { LOAD } from "../../support/scratch.js";
 import { agentDir, namesIn, session, tick } from "../../unit/catalog/agent-dir.js";
 
 const MANY = 100;
@@ -11,7 +10,7 @@ const MANY = 100;
 function run(script: string, limit: number): string {
 	const source = `
 		const fs = require("node:fs");
-		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		${LOAD}
 		const count = (what) => what.then((all) => all.length, (why) => why.code + ": " + why.message.split(",")[0]);
 		const list = () => count(SessionManager.listAll());
 		const search = () => count(SessionManager.search("question", { limit: 1000 }));

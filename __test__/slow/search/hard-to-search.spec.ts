@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { appendFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { api, header, message, root, user, writeSession } from "../../support/scratch.js";
+import { api, header, LOAD, message, user, writeSession } from "../../support/scratch.js";
 import { agentDir, namesIn, session, settled, tick } from "../../unit/catalog/agent-dir.js";
 
 const { SessionManager } = api;
@@ -15,12 +15,23 @@ const ids = async (query: string, dedupe = true): Promise<string[]> =>
 /** Half of a file's length. */
 const truncated = (path: string): number => statSync(path).size >> 1;
 
-/** Runs a script in a process of its own that says what became of its search, and that it ended. */
-const script = (query: string): string => `
-	process.on("exit", () => console.log("ended"));
-	const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-	SessionManager.search(${JSON.stringify(query)}).then((hits) => console.log("hits", hits.length), (why) => console.log("why", String(why)));
-`;
+/**
+ * Runs a script in a process of its own, after a line of the shell. The script has `SessionManager` and says something by
+ * `say`, which adds how many MB its memory has grown since the module was loaded.
+ */
+function inProcess(script: string, shell = ""): { words: string[]; errors: string } {
+	const source = `${LOAD}
+		const idle = process.resourceUsage().maxRSS;
+		const say = (what) => console.log(what, (process.resourceUsage().maxRSS - idle) >> 10);
+		${script}`;
+	const ran = spawnSync("bash", ["-c", `${shell} exec "$0" -e "$1"`, process.execPath, source], { encoding: "utf8" });
+	return { words: ran.stdout.trim().split(/\s/), errors: ran.stderr };
+}
+
+/** A script whose search has settled before its process ends. */
+const settling = (query: string): string => `
+	process.on("exit", () => say("ended"));
+	SessionManager.search(${JSON.stringify(query)}).then((hits) => say(hits.length), (why) => say(why.code));`;
 
 // Regression: a search on a full disk never settled.
 test("a search on a full disk settles", async () => {
@@ -29,9 +40,8 @@ test("a search on a full disk settles", async () => {
 	await tick();
 	for (const most of [64, 300, 1_000]) {
 		for (const name of namesIn(at.agent)) if (name.startsWith("session-catalog")) rmSync(join(at.agent, name));
-		const shell = `trap "" XFSZ; ulimit -f ${most}; exec "$0" -e "$1"`;
-		const ran = spawnSync("bash", ["-c", shell, process.execPath, script("word7")], { encoding: "utf8" });
-		expect(ran.stdout, `${most} blocks: ${ran.stderr}`).toBe("hits 1\nended\n");
+		const { words, errors } = inProcess(settling("word7"), `trap "" XFSZ; ulimit -f ${most};`);
+		expect([words[0], words[2]], `${most} blocks: ${errors}`).toEqual(["1", "ended"]);
 	}
 	expect(await ids("word7")).toEqual(["s-7"]);
 });
@@ -54,8 +64,8 @@ test("a search among changing files keeps its process alive", async () => {
 	try {
 		await new Promise((resolve) => writer.stdout.once("data", resolve));
 		for (let n = 0; n < 3; n++) expect(await ids("question")).toHaveLength(12);
-		const ran = spawnSync(process.execPath, ["-e", script("question")], { encoding: "utf8" });
-		expect(ran.stdout, ran.stderr).toBe("hits 12\nended\n");
+		const { words, errors } = inProcess(settling("question"));
+		expect([words[0], words[2]], errors).toEqual(["12", "ended"]);
 		// What changes is found, too: as it is, or was a moment ago.
 		expect((await ids("hot")).length).toBeGreaterThan(0);
 	} finally {
@@ -72,14 +82,13 @@ test("no hit holds a copy of its session's first message", async () => {
 	const hits = Array.from({ length: 400 }, (_, n) => message(`h${n}`, null, user(`needle ${n}`)));
 	writeSession(at.dir, [header({ id: "large" }), message("a", null, user(large)), ...hits], "large.jsonl");
 	await tick();
-	const asked = `
-		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-		SessionManager.search("needle", { limit: 1_000 }).then((hits) => console.log(hits.length, process.resourceUsage().maxRSS >> 10));`;
-	const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8" });
-	const [count, peakMB] = ran.stdout.split(" ").map(Number);
-	expect(count, ran.stderr).toBe(400);
+	const { words, errors } = inProcess(
+		`SessionManager.search("needle", { limit: 1_000 }).then((hits) => say(hits.length));`,
+	);
+	const [count, addedMB] = words.map(Number);
+	expect(count, errors).toBe(400);
 	// 400 copies of 12 MB would be 4.8 GB.
-	expect(peakMB).toBeLessThan(1_000);
+	expect(addedMB).toBeLessThan(1_000);
 });
 
 test("a text of 80 MB is found with bounded memory", async () => {
@@ -90,14 +99,11 @@ test("a text of 80 MB is found with bounded memory", async () => {
 		[header({ id: "giant" }), message("m", null, user([{ type: "text", text: giant }]))],
 		"giant.jsonl",
 	);
-	const asked = `
-		const idle = process.resourceUsage().maxRSS;
-		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-		const snippets = async () => (await SessionManager.search("STRAW needle")).map((hit) => hit.snippet.length < 400);
-		snippets().then((hits) => console.log(hits.join(" "), (process.resourceUsage().maxRSS - idle) >> 10));`;
-	const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8" });
-	const [isShort, addedMB] = ran.stdout.trim().split(" ");
-	expect(isShort, ran.stderr).toBe("true");
+	const { words, errors } = inProcess(
+		`SessionManager.search("STRAW needle").then((hits) => say(hits.map((hit) => hit.snippet.length < 400).join()));`,
+	);
+	const [isShort, addedMB] = words;
+	expect(isShort, errors).toBe("true");
 	expect(Number(addedMB)).toBeLessThan(400);
 });
 
@@ -106,19 +112,13 @@ test.runIf(process.platform === "linux")("a long line ends no process", async ()
 	const at = agentDir(0);
 	const line = (piece: string) =>
 		`{"type":"custom","id":"c","data":["needle"${piece.repeat((40 << 20) / piece.length)}]}\n`;
-	const asked = `
-		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-		SessionManager.search("needle", { in: ["custom"] }).then((hits) => console.log(hits.length), (why) => console.log(why.code));`;
+	const asked = `SessionManager.search("needle", { in: ["custom"] }).then((hits) => say(hits.length), (why) => say(why.code));`;
 	for (const piece of [" ".repeat(100), `,"${"a b ".repeat(1_000)}"`, ',"ab"'.repeat(40)]) {
 		writeFileSync(join(at.dir, "long.jsonl"), `${JSON.stringify(header({ id: "long" }))}\n${line(piece)}`);
 		for (const limit of ["unlimited", "1000000"]) {
-			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], {
-				encoding: "utf8",
-			});
+			const { words, errors } = inProcess(asked, `ulimit -v ${limit};`);
 			// Where memory is limited it depends on the engine how much is left.
-			expect(limit === "unlimited" ? ["1"] : ["1", "ENOMEM"], `${piece.slice(0, 20)}: ${ran.stderr}`).toContain(
-				ran.stdout.trim(),
-			);
+			expect(limit === "unlimited" ? ["1"] : ["1", "ENOMEM"], `${piece.slice(0, 20)}: ${errors}`).toContain(words[0]);
 		}
 	}
 });
@@ -127,22 +127,16 @@ test.runIf(process.platform === "linux")("a long line ends no process", async ()
 // them.
 test.runIf(process.platform === "linux")("a message of many million parts ends no process", async () => {
 	const at = agentDir(0);
-	const asked = `
-		const idle = process.resourceUsage().maxRSS;
-		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-		const said = (what) => console.log(what, (process.resourceUsage().maxRSS - idle) >> 10);
-		SessionManager.search("needle").then((hits) => said(hits.length), (why) => said(why.code));`;
+	const asked = `SessionManager.search("needle").then((hits) => say(hits.length), (why) => say(why.code));`;
 	for (const piece of [",1", ',{"type":"text","text":"a"}']) {
 		const content = `[{"type":"text","text":"needle"}${piece.repeat((30 << 20) / piece.length)}]`;
 		const line = `{"type":"message","id":"m","message":{"role":"user","content":${content}}}`;
 		writeFileSync(join(at.dir, "parts.jsonl"), `${JSON.stringify(header({ id: "parts" }))}\n${line}\n`);
 		for (const limit of ["unlimited", "1000000"]) {
-			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], {
-				encoding: "utf8",
-			});
-			const [what, addedMB] = ran.stdout.trim().split(" ");
+			const { words, errors } = inProcess(asked, `ulimit -v ${limit};`);
+			const [what, addedMB] = words;
 			// The line is held, and the places of its texts.
-			expect(Number(addedMB), `${piece}, ${limit}: ${ran.stderr}`).toBeLessThan(150);
+			expect(Number(addedMB), `${piece}, ${limit}: ${errors}`).toBeLessThan(150);
 			// Where memory is limited it depends on the engine how much is left.
 			if (limit === "unlimited") expect(what).toBe("1");
 			else expect(["1", "ENOMEM"]).toContain(what);
@@ -161,13 +155,11 @@ test("memory does not grow with the hits in a session", async () => {
 	writeFileSync(path, `${JSON.stringify(header({ id: "many" }))}\n`);
 	// Each time under other ids.
 	for (let n = 0; n < 40; n++) appendFileSync(path, lines.join("").replaceAll('-"', `-${n}"`));
-	const asked = `
-		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-		const idle = process.resourceUsage().maxRSS;
-		SessionManager.search("needle", { limit: 20 }).then((hits) => console.log(hits.length, (process.resourceUsage().maxRSS - idle) >> 10));`;
-	const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8" });
-	const [count, addedMB] = ran.stdout.trim().split(" ").map(Number);
-	expect(count, ran.stderr).toBe(20);
+	const { words, errors } = inProcess(
+		`SessionManager.search("needle", { limit: 20 }).then((hits) => say(hits.length));`,
+	);
+	const [count, addedMB] = words.map(Number);
+	expect(count, errors).toBe(20);
 	// Keys of 2,000,000 hits take more than 70 MB.
 	expect(addedMB).toBeLessThan(40);
 });

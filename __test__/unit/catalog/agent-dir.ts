@@ -3,17 +3,17 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../../index.js";
+import { ended } from "../../support/children.js";
 import { loadReference } from "../../support/reference.js";
 import {
 	api,
 	assistant,
 	header,
 	type Json,
+	LOAD,
 	message,
 	ownAgent,
-	root,
 	scratch,
-	setEnv,
 	toolResult,
 	user,
 	writeSession,
@@ -32,7 +32,6 @@ export interface AgentDir {
 /** An agent of the test's own with sessions in two projects. */
 export function agentDir(count = 12): AgentDir {
 	const { agent } = ownAgent();
-	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 	const dir = api.getDefaultSessionDir("/project");
 	const other = api.getDefaultSessionDir("/other");
 	for (let n = 0; n < count; n++) session(n % 4 === 3 ? other : dir, n);
@@ -127,19 +126,12 @@ export const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync
  * Runs a script that has `SessionManager`, in a process of its own, and gives what it prints. One that does not end by
  * itself is an error in the end.
  */
-export function run(script: string, env: Record<string, string> = {}): Promise<string> {
-	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+export async function run(script: string, env: Record<string, string> = {}): Promise<string> {
+	const source = `${LOAD}
 		(async () => { ${script} })().catch((error) => { console.error(error); process.exit(1); });`;
-	return new Promise((resolve, reject) => {
-		const options = { timeout: 500_000, killSignal: "SIGKILL", env: { ...process.env, ...env } } as const;
-		const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "pipe", "pipe"], ...options });
-		let output = "";
-		let errors = "";
-		child.stdout.on("data", (data) => (output += data));
-		child.stderr.on("data", (data) => (errors += data));
-		child.on("error", reject);
-		child.on("close", (code, signal) =>
-			code === 0 ? resolve(output) : reject(new Error(`exit ${code ?? signal}: ${errors}`)),
-		);
-	});
+	const options = { timeout: 500_000, killSignal: "SIGKILL", env: { ...process.env, ...env } } as const;
+	const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "pipe", "pipe"], ...options });
+	const { lines, errors, code, signal } = await ended(child);
+	if (code !== 0) throw new Error(`exit ${code ?? signal}: ${errors}`);
+	return lines.map((line) => `${line}\n`).join("");
 }

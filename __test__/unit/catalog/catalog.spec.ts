@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import type { SearchHit } from "../../../index.js";
-import { api, lockedOut, modeOf, ownAgent, root, scratch, setEnv, snapshot } from "../../support/scratch.js";
+import { api, LOAD, lockedOut, modeOf, ownAgent, scratch, setEnv, snapshot } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 import {
 	type AgentDir,
@@ -55,7 +55,7 @@ test("a setting moves it, or does without; a worker's own environment counts", a
 	expect(existsSync(elsewhere)).toBe(true);
 	expect(namesIn(at.agent)).toEqual(["sessions"]);
 	const own = join(scratch(), "workers.db");
-	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+	const source = `${LOAD}
 		SessionManager.listAll().then((list) => require("node:worker_threads").parentPort.postMessage(list.length));`;
 	const worker = new Worker(source, { eval: true, env: { ...process.env, PI_SESSION_NATIVE_CATALOG: own } });
 	expect(await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject))).toBe(12);
@@ -194,7 +194,7 @@ test("two processes list, search and append at once, and in the end all agree", 
 test("the environment may end in the middle of lists, searches and what they leave to do", async () => {
 	agentDir(30);
 	for (let time = 0; time < 6; time++) {
-		const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		const source = `${LOAD}
 			for (let n = 0; n < 5; n++) { SessionManager.listAll(() => {}); SessionManager.search("question"); }
 			setTimeout(() => process.exit(), ${time * 4});`;
 		const worker = new Worker(source, { eval: true });

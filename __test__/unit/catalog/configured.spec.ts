@@ -50,7 +50,6 @@ const prefixed = (options?: object) =>
 describe("the configured session directory", () => {
 	test("is that of the environment, the project's settings or the agent's, and is looked through by search, usage and findByIdPrefix", async () => {
 		const { agent, home } = ownAgent();
-		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 		const project = scratch();
 		enter(project);
 		put(join(agent, "sessions", "--elsewhere--"), "default", "/elsewhere");
@@ -95,7 +94,6 @@ describe("the configured session directory", () => {
 
 	test("settings that cannot be read are ignored, and told to who wants to know", () => {
 		const { agent } = ownAgent();
-		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 		const warnings: string[] = [];
 		const onWarning = (text: string) => warnings.push(text);
 		settings(agent, "{ not JSON");
@@ -124,7 +122,6 @@ describe("the configured session directory", () => {
 describe("findByIdPrefix", () => {
 	test("finds a session in every working directory: exactly its id, else those that begin with it", () => {
 		const { agent } = ownAgent();
-		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 		const at = (name: string) => join(agent, "sessions", name);
 		const [one, two] = [put(at(dirName("/a")), "0193a2b4-1", "/a"), put(at(dirName("/b")), "0193a2b4-12", "/b")];
 		writeFileSync(join(at(dirName("/a")), "damaged.jsonl"), "not a session\n");
@@ -139,7 +136,6 @@ describe("findByIdPrefix", () => {
 // Regression: they were not found.
 test("findByIdPrefix finds sessions of subagents, where the session is that they belong to", () => {
 	const { agent } = ownAgent();
-	setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 	const dir = join(agent, "sessions", dirName("/a"));
 	const main = put(dir, "0193-main", "/a");
 	const below = join(dir, basename(main, ".jsonl"), "r1/run-0");
@@ -154,7 +150,6 @@ test("findByIdPrefix finds sessions of subagents, where the session is that they
 describe("setAgentDir", () => {
 	test("names the agent's directory, before the environment, until it is taken back", async () => {
 		const { agent } = ownAgent();
-		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 		const acme = scratch();
 		const name = join("sessions", dirName("/x"));
 		put(join(acme, name), "acme", "/x");
@@ -185,7 +180,6 @@ for (const [what, make] of [
 ] as const)
 	testWith("pipes")(`settings that are ${what} are ignored`, async () => {
 		ownAgent();
-		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 		const project = scratch();
 		enter(project);
 		mkdirSync(join(project, ".pi"));

@@ -1,7 +1,8 @@
 // Finding one session: by its header, whatever names and the catalog say, and never by reading a whole file.
-import { closeSync, openSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { bytesRead } from "../../support/open-files.js";
 import { runtime } from "../../support/runtime.js";
 import { api, header, message, scratch, user, writeSession } from "../../support/scratch.js";
 import { testIf } from "../../support/windows.js";
@@ -44,7 +45,6 @@ testIf(process.platform === "linux", "only Linux says what a process has read")(
 			closeSync(file);
 			utimesSync(path, 1_700_000_000 + n, 1_700_000_000 + n);
 		}
-		const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
 		const before = bytesRead();
 		expect(SessionManager.findById("/here", "s-2", dir)).toBe(join(dir, "2.jsonl"));
 		expect(SessionManager.findById("/here", "none", dir)).toBeUndefined();

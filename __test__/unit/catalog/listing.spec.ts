@@ -15,6 +15,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
+import { bytesRead } from "../../support/open-files.js";
 import { api, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
 import { testIf, testWith } from "../../support/windows.js";
 import { type AgentDir, agentDir, listed, listedByReference, namesIn, settled, tick } from "./agent-dir.js";
@@ -192,7 +193,6 @@ testIf(process.platform === "linux", "only Linux says what a process has read")(
 			"large.jsonl",
 		);
 		await tick();
-		const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
 		const read = async () => {
 			// The texts that are taken in the background are read, too: alone, and nothing of what had been.
 			const before = bytesRead();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { runtime } from "../../support/runtime.js";
-import { api, header, message, root, scratch, user, writeSession } from "../../support/scratch.js";
+import { api, header, LOAD, message, scratch, user, writeSession } from "../../support/scratch.js";
 import { isWindows } from "../../support/windows.js";
 import { agentDir, reference, run } from "./agent-dir.js";
 
@@ -34,7 +34,7 @@ test("a process's first list loaded the runtime's sorting rules, and sorted all 
 		writeSession(dir, [header({ id: time, timestamp: time })], name);
 	}
 	const script = `${COUNTED}
-		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		${LOAD}
 		calls.length = 0;
 		SessionManager.listAll(process.env.PSN_DIR).then((list) => {
 			const during = calls.slice();

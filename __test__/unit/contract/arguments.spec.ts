@@ -14,6 +14,7 @@ import {
 	message,
 	opened,
 	ownAgent,
+	rejection,
 	scratch,
 	user,
 	writeSession,
@@ -146,12 +147,7 @@ describe("a TypeError names the argument:", () => {
 		test(name, async () => {
 			ownAgent();
 			for (const bad of values) {
-				const error = await Promise.resolve()
-					.then(() => call(bad))
-					.then(
-						() => undefined,
-						(reason: unknown) => reason,
-					);
+				const error = await rejection((async () => await call(bad))());
 				expect(error, show(bad)).toBeInstanceOf(TypeError);
 				expect(error, show(bad)).toMatchObject({
 					code: "ERR_INVALID_ARGUMENT",

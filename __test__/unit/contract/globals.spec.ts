@@ -1,15 +1,14 @@
 // What the engine has is taken when the module is loaded: code that replaces it afterwards changes no result.
 import { execFileSync } from "node:child_process";
 import { utimesSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scriptCommand, scriptFile } from "../../support/runtime.js";
 import {
 	assistant,
 	entry,
 	header,
+	LOAD,
 	message,
-	root,
 	scratch,
 	system,
 	toolResult,
@@ -53,8 +52,7 @@ const LINES = [
 /** Every kind of call, and what each gave; `change` runs once all is loaded, and gives what takes it back. */
 const script = (change: string): string => `
 	const { writeSync } = require("node:fs");
-	const api = require(${JSON.stringify(join(root, "index.js"))});
-	const { SessionManager } = api;
+	${LOAD}
 	const [dir, listedDir] = process.argv.slice(2);
 	const file = dir + "/session.jsonl";
 	const text = require("node:fs").readFileSync(file, "utf8");

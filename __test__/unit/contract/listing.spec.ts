@@ -12,6 +12,7 @@ import {
 	header,
 	message,
 	ownAgent,
+	rejection,
 	scratch,
 	shape,
 	toolResult,
@@ -35,12 +36,6 @@ function sessions(count: number, dir = scratch()): string {
 	}
 	return dir;
 }
-
-const rejection = (promise: Promise<unknown>): Promise<any> =>
-	promise.then(
-		() => "resolved",
-		(reason: unknown) => reason,
-	);
 
 test("a session is listed with all that can be known of it", async () => {
 	const dir = scratch();

@@ -7,11 +7,10 @@ import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { ended, saying, start } from "../../support/children.js";
 import { gc, runtime } from "../../support/runtime.js";
-import { api, caught, root, scratch } from "../../support/scratch.js";
+import { api, caught, LOAD, scratch } from "../../support/scratch.js";
 import { testIf, testWith } from "../../support/windows.js";
 
 const { tryLockFile } = api;
-const MODULE = process.env.PSN_MODULE ?? join(root, "index.js");
 
 /** Locks a file that nobody has. */
 function locked(path: string): () => void {
@@ -82,8 +81,7 @@ test("a process that is killed leaves no lock, and one that was started meanwhil
 	// On Windows a process that is not detached ends with its parent.
 	const child = start(
 		`
-		const { tryLockFile } = require(${JSON.stringify(MODULE)});
-		globalThis.kept = tryLockFile(args[0]);
+		globalThis.kept = api.tryLockFile(args[0]);
 		const sleeper = require("node:child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"], { stdio: "ignore", detached: true });
 		say("holding " + sleeper.pid);
 		setInterval(() => {}, 1000);`,
@@ -118,7 +116,8 @@ testIf(runtime !== "deno", "Deno does not say that a thread is terminated")(
 		for (let round = 0; round < 3; round++) {
 			const code = `
 			const { parentPort, workerData } = require("node:worker_threads");
-			globalThis.kept = require(${JSON.stringify(MODULE)}).tryLockFile(workerData);
+			${LOAD}
+			globalThis.kept = api.tryLockFile(workerData);
 			parentPort.postMessage(typeof globalThis.kept);
 			setInterval(() => {}, 1000);`;
 			const worker = new Worker(code, { eval: true, workerData: path });

@@ -10,9 +10,9 @@ import {
 	enter,
 	header,
 	jsonLines,
+	LOAD,
 	message,
 	opened,
-	root,
 	scratch,
 	setEnv,
 	system,
@@ -23,8 +23,6 @@ import { dirName } from "../../support/windows.js";
 
 // Later than any real clock: session ids never go back in time.
 const NOW = "2099-02-03T04:05:06.789Z";
-const addon = process.env.PSN_MODULE ?? join(root, "index.js");
-const load = `const { SessionManager, getDefaultSessionDir } = require(${JSON.stringify(addon)});`;
 
 test("fake timers hold for ids, headers, file names and entries", () => {
 	clockAt(NOW);
@@ -66,7 +64,7 @@ test("the working directory is asked for when it is needed", () => {
 
 /** What a worker with this body posts. */
 function inWorker(body: string, workerData: unknown): Promise<any> {
-	const code = `const { parentPort, workerData } = require("node:worker_threads");${load}${body}`;
+	const code = `const { parentPort, workerData } = require("node:worker_threads");${LOAD}${body}`;
 	return new Promise((resolve, reject) => {
 		const worker = new Worker(code, { eval: true, workerData });
 		worker.once("message", resolve);
@@ -94,7 +92,7 @@ test("a worker thread has an environment and a working directory of its own", as
 
 /** Runs a script in a process of its own. */
 function run(script: string, ...args: string[]) {
-	const [command, ...rest] = scriptCommand(scriptFile(load + script), args);
+	const [command, ...rest] = scriptCommand(scriptFile(LOAD + script), args);
 	return spawnSync(command as string, rest, { encoding: "utf8", timeout: 500_000 });
 }
 
@@ -107,7 +105,7 @@ test("workers may be ended in the middle of a list, again and again", () => {
 		const { Worker } = require("node:worker_threads");
 		const dir = process.argv[2];
 		const code = ${JSON.stringify(`
-			const { parentPort, workerData } = require("node:worker_threads");${load}
+			const { parentPort, workerData } = require("node:worker_threads");${LOAD}
 			for (let i = 0; i < 4; i++) SessionManager.listAll(workerData, () => parentPort.postMessage("going"));`)};
 		(async () => {
 			for (let round = 0; round < 15; round++) {

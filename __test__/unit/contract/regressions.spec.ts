@@ -1,7 +1,6 @@
 // What happened once and must not happen again, each named after what happened.
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
 import { type EngineFlags, runtime, scriptCommand, scriptFile } from "../../support/runtime.js";
@@ -10,11 +9,11 @@ import {
 	caught,
 	header,
 	jsonLines,
+	LOAD,
 	linesOf,
 	loose,
 	message,
 	opened,
-	root,
 	scratch,
 	user,
 	writeSession,
@@ -25,7 +24,7 @@ const { SessionManager } = api;
 
 /** Runs a script with our module in a process of its own, where its end or its memory can be seen. */
 function inChild(script: string, { args = [] as string[], engine = {} as EngineFlags, shell = "" } = {}): string {
-	const code = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});\n${script}`;
+	const code = `${LOAD}\n${script}`;
 	const command = scriptCommand(scriptFile(code), args, engine);
 	if (!shell) return execFileSync(command[0] as string, command.slice(1), { encoding: "utf8" });
 	// Deno's caches, which all its processes share, must not be what is too large.

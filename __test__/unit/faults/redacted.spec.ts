@@ -1,9 +1,8 @@
 // A session is open while another process redacts its file: what was taken out is not read, copied or written any more.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { api, linesOf, message, opened, read, root, scratch, user } from "../../support/scratch.js";
+import { api, LOAD, linesOf, message, opened, read, scratch, user } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 const SECRET = "hunter2";
@@ -11,7 +10,7 @@ const LARGE = `${"x".repeat(5_000)} ${SECRET}`;
 
 /** Redacts a file in another process. */
 function redact(file: string, replacement?: string): void {
-	const script = `require(${JSON.stringify(join(root, "index.js"))}).SessionManager.redact(${JSON.stringify(file)}, ${JSON.stringify({ text: SECRET, replacement })})`;
+	const script = `${LOAD} SessionManager.redact(${JSON.stringify(file)}, ${JSON.stringify({ text: SECRET, replacement })})`;
 	execFileSync(process.execPath, ["-e", script]);
 	expect(read(file)).not.toContain(SECRET);
 }

@@ -1,16 +1,15 @@
 // Several managers in several threads: on sessions of their own, and on one session that all of them append to.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { scriptFile } from "../../support/runtime.js";
-import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../../support/scratch.js";
+import { api, header, jsonLines, LOAD, message, scratch, user, writeSession } from "../../support/scratch.js";
 
 const THREADS = 4;
 const ROUNDS = 60;
 const load = `
 	const { parentPort, workerData } = require("node:worker_threads");
-	const { SessionManager } = require(${JSON.stringify(process.env.PSN_MODULE ?? join(root, "index.js"))});
+	${LOAD}
 	const say = (content) => ({ role: "user", content, timestamp: 1 });`;
 
 /** Starts a thread with this code, made of text or of a file; gives what it posts. */

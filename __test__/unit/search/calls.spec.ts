@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit } from "../../../index.js";
-import { api, header, message, ownAgent, user, writeSession } from "../../support/scratch.js";
+import { api, header, message, ownAgent, rejection, user, writeSession } from "../../support/scratch.js";
 import { settled, tick } from "../catalog/agent-dir.js";
 import { saying, search } from "./saying.js";
 
@@ -58,11 +58,6 @@ const readOther = (_file: string): string =>
 describe("an aborted signal", () => {
 	const reason = { why: "enough" };
 	const dir = () => saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
-	const rejection = (promise: Promise<unknown>) =>
-		promise.then(
-			() => "resolved",
-			(why: unknown) => why,
-		);
 
 	test("rejects with its reason: from before, right after, from the progress", async () => {
 		const at = dir();

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import type { SearchHit, SearchScope } from "../../../index.js";
 import { Random } from "../../stress/differential/random.js";
-import { api, type Json, ownAgent, setEnv } from "../../support/scratch.js";
+import { api, type Json, ownAgent } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
@@ -388,7 +388,6 @@ const head = (file: number): string =>
 /** A directory of an agent of its own. */
 function ownDir(): string {
 	ownAgent();
-	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 	return api.getDefaultSessionDir("/p");
 }
 

@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFil
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager, UsageReport } from "../../../index.js";
+import { bytesRead } from "../../support/open-files.js";
 import {
 	api,
 	assistant,
@@ -192,7 +193,6 @@ testIf(process.platform === "linux", "only Linux tells how many bytes a process 
 			...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("x".repeat(10_000)))),
 		]);
 		const manager = api.SessionManager.open(path);
-		const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
 		const readBy = (work: () => unknown) => {
 			const before = bytesRead();
 			work();

@@ -72,7 +72,6 @@ const rows = (report: any, by: string) =>
 describe("sessions of subagents", () => {
 	test("are counted once, in the row of their session", async () => {
 		const { agent } = ownAgent();
-		setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 		const dir = join(agent, "sessions/--project--");
 		mkdirSync(dir, { recursive: true });
 		const { main, other } = sessions(dir);
