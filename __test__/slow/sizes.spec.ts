@@ -69,7 +69,7 @@ test("a session that ends in gigabytes of zeros works", () => {
 	expect(peak).toBeLessThan(400);
 });
 
-test("a line that there is no memory for is an error that says so", () => {
+test("a line too large for the memory is an error", () => {
 	const file = goingOn("x", 900 * MB);
 	const { said } = within(
 		1_300_000,
@@ -94,7 +94,7 @@ test("20 MB of newlines take no memory each", () => {
 
 // Regression: they were in memory three times: from the pass that plans, from the one that looks, and from the one that
 // writes.
-test("the new lines of a redaction are in memory once, beside what the report has of them", () => {
+test("a redaction keeps its new lines in memory once", () => {
 	const lines = Array.from({ length: 16 }, (_, at) => message(`m${at}`, null, user(`secret ${"x".repeat(4 * MB)}`)));
 	const file = writeSession(scratch(), [header(), ...lines]);
 	const { said, peak } = within(
@@ -106,7 +106,7 @@ test("the new lines of a redaction are in memory once, beside what the report ha
 	expect(peak).toBeLessThan(220);
 });
 
-test("two million damaged lines are counted, the first thousand told, and a repair leaves them out", () => {
+test("two million damaged lines are counted and removed by repair", () => {
 	const count = 2_000_000;
 	const file = goingOn("x\n", 2 * count);
 	const { said, peak } = within(

@@ -68,15 +68,15 @@ function waits(options: object | undefined, environment: Record<string, string>)
 const each = (count: number): Record<string, number> =>
 	Object.fromEntries(Object.keys(WAYS).map((way) => [way, count]));
 
-test("durability fsync, as an option, waits for the disk at every append, however the manager was made", () => {
+test("durability fsync waits for the disk at every append", () => {
 	expect(waits({ durability: "fsync" }, {})).toEqual(each(APPENDS));
 });
 
-test("durability fsync, from the environment, does the same", () => {
+test("durability fsync may come from the environment", () => {
 	expect(waits(undefined, { PI_SESSION_NATIVE_DURABILITY: "fsync" })).toEqual(each(APPENDS));
 });
 
-test("os waits for nothing: by default, and as an option against the environment", () => {
+test("durability os waits for nothing, by default or by option", () => {
 	expect(waits(undefined, {})).toEqual(each(0));
 	expect(waits({ durability: "os" }, { PI_SESSION_NATIVE_DURABILITY: "fsync" })).toEqual(each(0));
 });

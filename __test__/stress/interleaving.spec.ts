@@ -311,7 +311,7 @@ class World {
 	}
 }
 
-test("nothing that was acknowledged goes without a word, whatever others do to the file", () => {
+test("no acknowledged entry is lost silently, whatever others write", () => {
 	const sum = { kept: 0, inPlace: 0, closed: 0, open: 0 };
 	for (let round = 0; round < ROUNDS; round++) {
 		const seed = SEED + round * 7919;

@@ -6,7 +6,7 @@ import { DAMAGE, isCut, killLoop } from "./kill-loop.mjs";
 
 const SEED = Number(process.env.PSN_SEED ?? 20251121);
 
-test("a writer killed at random moments loses nothing that it acknowledged", async () => {
+test("a writer killed at any moment loses no acknowledged entry", async () => {
 	console.log(`kill loop: seed ${SEED}`);
 	const kills = count("kills");
 	const total = await killLoop({ kills, seed: SEED, scratch: scratch(), each: 20 });
@@ -37,7 +37,7 @@ test("half a line counts as cut only at the end", () => {
  * Regression: a writer was killed in a write, which left 4,737 bytes of a line, up to the end of a page of memory. The other process
  * appended its damaged line to them, was killed before the repair, and the loop found a line that no writer writes.
  */
-test("the damage that the loop does itself is no part of a line that a kill has cut", () => {
+test("the loop's own damage is not a cut line", () => {
 	const half =
 		'{"type":"message","id":"00a0000f","parentId":null,"timestamp":"2025-11-21T09:00:00.123Z","message":{"ro';
 	const lines = `${half}${DAMAGE}`.split("\n").filter((line) => line !== "");

@@ -10,7 +10,7 @@ const exclusive = { lock: "exclusive" } as const;
 const LONGEST = 255;
 
 // Regression: its lock's name was too long.
-test("a session whose name has 250 bytes can be written to", () => {
+test("a session with a name of 250 bytes is writable", () => {
 	for (let length = 219; length <= 224; length++) {
 		for (const options of [{}, exclusive]) {
 			const dir = scratch();
@@ -28,7 +28,7 @@ test("a session whose name has 250 bytes can be written to", () => {
 	}
 });
 
-test("long names: append, lock, migrate, repair", () => {
+test("names of 255 bytes can be locked, migrated and repaired", () => {
 	for (let length = 240; length <= LONGEST; length++) {
 		const name = `${"n".repeat(length - 6)}.jsonl`;
 		const at = (lines: Parameters<typeof writeSession>[1]): string => writeSession(scratch(), lines, name);
@@ -64,7 +64,7 @@ test("long names: append, lock, migrate, repair", () => {
 	}
 });
 
-test("where a process can open no more files, a call that needs one says so, changes nothing, and works when there is room", async () => {
+test("a call without a free file handle changes nothing", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 10; n++) writeSession(dir, [header({ id: `s${n}` }), message("a", null, user())], `${n}.jsonl`);
 	writeSession(
@@ -145,7 +145,7 @@ test("where a process can open no more files, a call that needs one says so, cha
 	expect(lines.filter((line) => line.endsWith("did nothing"))).toEqual(["open did nothing"]);
 });
 
-test("too many open managers: an error that names the file", async () => {
+test("too many open managers are an error naming the file", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 150; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
 	const script = `

@@ -51,7 +51,7 @@ function expectAll(file: string, writers: readonly string[][]): void {
 	).toEqual(ids);
 }
 
-test("eight processes, many entries each, on one session", async () => {
+test("eight processes append many entries to one session", async () => {
 	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
 	const watcher = SessionManager.open(file);
 	const entries = count("crowd_entries");
@@ -71,7 +71,7 @@ test("eight processes, many entries each, on one session", async () => {
 	expect(grown).toMatchObject({ kind: "grown", entries: 8 * entries });
 });
 
-test("two of our processes and two of pi's on one session", async () => {
+test("two processes each of ours and pi's share a session", async () => {
 	await loadReference();
 	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
 	const pi = join(root, "scripts/reference/pi/dist/core/session-manager.js");
@@ -95,7 +95,7 @@ test("two of our processes and two of pi's on one session", async () => {
 	expectAll(file, all);
 });
 
-test("four processes that all begin with an empty file begin one session", async () => {
+test("four processes with one empty file begin one session", async () => {
 	for (let round = 0; round < 5; round++) {
 		const file = join(scratch(), "empty.jsonl");
 		writeFileSync(file, "");
@@ -116,7 +116,7 @@ test("four processes that all begin with an empty file begin one session", async
 });
 
 // Regression: each migrated it, and they lost each other's entries.
-test("processes that open one old file at once migrate it once, and lose no entry", async () => {
+test("processes that open one old file migrate it once", async () => {
 	for (let round = 0; round < 4; round++) {
 		const old = [
 			{ type: "session", id: "old", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/somewhere" },

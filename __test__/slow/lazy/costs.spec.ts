@@ -60,14 +60,14 @@ test("a branch is made without its siblings", () => {
 	expect(manager.getBranch("t").map((one) => one.id)).toEqual(["m0", "m1", "m2", "m3", "s", "t"]);
 });
 
-test("the newest entries of a branch are made without the older ones", () => {
+test("a limited branch reads none of its older entries", () => {
 	const file = writeSession(scratch(), [header(), ...chain()]);
 	const manager = openLazy(file);
 	harm(file, ids.slice(0, 30));
 	expect(manager.getBranch(undefined, { limit: 10 }).map((one) => one.id)).toEqual(ids.slice(30));
 });
 
-test("the context of a compacted session is made without what was compacted", () => {
+test("the context reads no entry before its compaction", () => {
 	const compaction = entry("compaction", "c", "m39", { summary: "so far", firstKeptEntryId: "m30", tokensBefore: 5 });
 	const file = writeSession(scratch(), [header(), ...chain(), compaction, message("n", "c", user("on"))]);
 	const manager = openLazy(file);
@@ -81,7 +81,7 @@ test("the context of a compacted session is made without what was compacted", ()
 	expect(manager.buildContextEntries()).toHaveLength(12);
 });
 
-test("an append is one write to a file that stays open", () => {
+test("an append writes once to a file that stays open", () => {
 	const dir = scratch();
 	mkdirSync(dir, { recursive: true });
 	const manager = api.SessionManager.create("/work", dir);
@@ -181,7 +181,7 @@ const LOOPS: Record<string, string> = {
 };
 
 for (const [what, work] of Object.entries(LOOPS)) {
-	test(`sessions ${what} give their memory back though the event loop does not turn`, () => {
+	test(`sessions ${what} release their memory within one turn`, () => {
 		const file = indexed(60_000);
 		const rounds = 24;
 		const { one, all } = measured(`
@@ -203,7 +203,7 @@ for (const [what, work] of Object.entries(LOOPS)) {
 	});
 }
 
-test("entries that outlive their manager read their bodies however many sessions were opened since", () => {
+test("entries read their bodies after many other sessions were opened", () => {
 	const lines = Array.from({ length: 200 }, (_, at) =>
 		message(`m${at}`, at ? `m${at - 1}` : null, user(long(`m${at}`))),
 	);

@@ -31,7 +31,7 @@ function sessionWith(line: string, parts: readonly number[], join_ = "", filled 
 	return file;
 }
 
-test("a text over the limit: the session opens, and looking at that value is an error that names it", () => {
+test("a session with a text over the limit opens", () => {
 	const line = JSON.stringify(message("b", "a", { role: "user", content: "<long>", timestamp: 5, note: "kept" }));
 	const file = sessionWith(line, [OVER]);
 	const manager = openLazy(file);
@@ -61,7 +61,7 @@ test("a text over the limit: the session opens, and looking at that value is an 
 	expect((manager.getEntry("c") as any).message.content[0].text).toBe("after");
 });
 
-test("a list of texts that are over the limit together is read", () => {
+test("a list of texts over the limit together is read", () => {
 	const line = JSON.stringify(message("b", "a", { role: "toolResult", content: ["<long>"], toolName: "read" }));
 	const parts = Array.from({ length: 9 }, (_, at) => 60 * MB + at);
 	const file = sessionWith(line, parts, '","');
@@ -72,7 +72,7 @@ test("a list of texts that are over the limit together is read", () => {
 	expect(one.message.content).toBe(one.message.content);
 });
 
-test("a text over the limit that is no large value: the error names its entry, and the others are there", () => {
+test("a summary over the limit is an entry's error", () => {
 	const { message: _, ...rest } = message("b", "a") as any;
 	const line = JSON.stringify({ ...rest, type: "branch_summary", fromId: "root", summary: "<long>" });
 	const file = sessionWith(line, [OVER]);
@@ -98,7 +98,7 @@ test("a text over the limit that is no large value: the error names its entry, a
 	expect(manager.getEntryCount()).toBe(4);
 });
 
-test("short texts that are over the limit together: the error names their entry, and the others are there", () => {
+test("an error names the entry of too many short texts", () => {
 	const line = JSON.stringify(message("b", "a", { role: "toolResult", content: ["<long>"], toolName: "read" }));
 	const file = sessionWith(line, [33 * 16 * MB], "", 'not long","');
 	const one = openLazy(file).getEntry("b") as any;

@@ -32,7 +32,7 @@ const differing = (some: readonly unknown[], others: readonly unknown[]): number
 
 const MILLION = 1_000_000;
 
-test("a million entries in one path open, take more, and give branch, context, tree and children", () => {
+test("a path of a million entries is read and extended", () => {
 	function* chain(): Iterable<string> {
 		for (let at = 0; at < MILLION; at++)
 			yield message(`m${at}`, at === 0 ? null : `m${at - 1}`, at % 2 ? "assistant" : "user");
@@ -86,7 +86,7 @@ test("a million entries in one path open, take more, and give branch, context, t
 	expect(manager.getChildren("m500000")).toEqual([all[500_001], manager.getEntry(id)]);
 });
 
-test("a path of labelled entries gives its tree, its labels, and a session of its own", () => {
+test("a path of 100,000 labels can be read and branched", () => {
 	const count = 100_000;
 	function* chain(): Iterable<string> {
 		for (let at = 0; at < count; at++) {
@@ -115,7 +115,7 @@ test("a path of labelled entries gives its tree, its labels, and a session of it
 	expect(again.getLeafId()).toBe(manager.getLeafId());
 });
 
-test("one parent with 200,000 children", () => {
+test("one parent has 200,000 children", () => {
 	const count = 200_000;
 	function* star(): Iterable<string> {
 		yield message("root", null, "user");
@@ -139,7 +139,7 @@ test("one parent with 200,000 children", () => {
 	expect(manager.getEntries().map((one) => one.id)).toEqual(["root", "m77"]);
 });
 
-test("many appends in memory, and their branch", () => {
+test("300,000 entries are appended in memory", () => {
 	const manager = api.SessionManager.inMemory("/somewhere");
 	const shared = user("x");
 	for (let at = 0; at < 300_000; at++) manager.appendMessage(shared);
@@ -152,7 +152,7 @@ test("many appends in memory, and their branch", () => {
 	expect(differing(manager.getEntries(), branch)).toBe(0);
 });
 
-test("as many edits of the context as entries, and branches before and behind them", () => {
+test("a context with as many edits as entries is built", () => {
 	const [count, path] = [60_000, "m"];
 	function* lines(): Iterable<string> {
 		for (let at = 0; at < count; at++)

@@ -7,7 +7,7 @@ import { header, message, user } from "../../support/scratch.js";
 import { agentDir, run, session } from "../../unit/catalog/agent-dir.js";
 
 // Regression: a first message longer than a string may be kept a list from ever settling.
-test("a list settles where a first message is longer than a string may be", async () => {
+test("a list settles despite a first message beyond string length", async () => {
 	const { agent, dir } = agentDir(0);
 	session(dir, 1);
 	const [begin, end] = JSON.stringify(message("a", null, user("|"))).split("|") as [string, string];

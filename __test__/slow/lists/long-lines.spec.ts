@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agentDir, run } from "../../unit/catalog/agent-dir.js";
 
-describe("of one line of 90 MB, or four, a list and what it leaves to do held more than twice as much:", () => {
+describe("a list reads lines of 90 MB in little memory:", () => {
 	const text = JSON.stringify({ type: "text", text: "look" });
 	// What begins the line, what ends it, and how many of the lists' texts are "look".
 	test.each([

@@ -33,7 +33,7 @@ async function many(): Promise<void> {
 const NONE_LEFT = "EMFILE: EMFILE: too many open files";
 
 // Regression: a search with few file handles found a part of the sessions, and later searches nothing.
-test("a search with few file handles finds all sessions, and so do later ones", async () => {
+test("searches with few file handles find all sessions", async () => {
 	await many();
 	const first = run("for (let n = 0; n < 3; n++) console.log(await search());", 64);
 	expect(first).toBe(`${MANY}\n`.repeat(3));
@@ -41,7 +41,7 @@ test("a search with few file handles finds all sessions, and so do later ones", 
 });
 
 // Regression: of many searches at once with few file handles some found nothing.
-test("of many searches at once with few file handles each finds everything or rejects", async () => {
+test("of many searches with few handles each succeeds or rejects", async () => {
 	await many();
 	const all = "console.log((await Promise.all(Array.from({ length: 20 }, search))).join('\\n'));";
 	const answers = run(all, 60).trimEnd().split("\n");
@@ -50,7 +50,7 @@ test("of many searches at once with few file handles each finds everything or re
 });
 
 // Regression: without any file handle left a list was empty, and a search found nothing.
-test("without any file handle left a list and a search reject", async () => {
+test("lists and searches reject if no file handle is left", async () => {
 	await many();
 	const script = `
 		const held = [];

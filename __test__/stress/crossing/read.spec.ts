@@ -126,7 +126,7 @@ const line = fc
 					`{"type":"custom","customType":"t","data":${content},"more":${details},"id":"e${id}","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z"}`,
 	);
 
-test(`${numRuns} sessions of ${AT_ONCE} random lines are read as JSON.parse reads them`, { timeout: 3_600_000 }, () => {
+test(`${numRuns} sessions of random lines are read like JSON.parse`, { timeout: 3_600_000 }, () => {
 	const dir = scratch();
 	const property = fc.property(fc.array(line, { minLength: 1, maxLength: AT_ONCE, size: "max" }), (makers) => {
 		const lines = makers.map((make, at) => make(at));

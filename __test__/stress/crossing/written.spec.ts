@@ -61,10 +61,10 @@ function check(arbitrary: fc.Arbitrary<Recipe>, wrap: "data" | "message"): void 
 	fc.assert(property, { seed, numRuns });
 }
 
-test(`${numRuns} values of every kind are written as JSON.stringify writes them`, { timeout: 3_600_000 }, () => {
+test(`${numRuns} values of every kind are written like JSON.stringify`, { timeout: 3_600_000 }, () => {
 	check(value, "data");
 });
 
-test(`${numRuns} messages of plain values are written as JSON.stringify writes them`, { timeout: 3_600_000 }, () => {
+test(`${numRuns} messages of plain values are written like JSON.stringify`, { timeout: 3_600_000 }, () => {
 	check(json, "message");
 });

@@ -21,7 +21,7 @@ import {
 
 const { SessionManager } = api;
 
-testWith("modes")("it is the owner's alone, in the agent's directory, and nothing else is made anywhere", async () => {
+testWith("modes")("it is the only new file, for its owner alone", async () => {
 	const at = agentDir();
 	await listed();
 	await settled(at);
@@ -32,7 +32,7 @@ testWith("modes")("it is the owner's alone, in the agent's directory, and nothin
 	expect(namesIn(at.dir).every((name) => name.endsWith(".jsonl"))).toBe(true);
 });
 
-test("a directory that is given stays as it was; without an agent there is no catalog", async () => {
+test("a given directory gets no catalog", async () => {
 	const { agent } = ownAgent();
 	const dir = scratch();
 	session(dir, 1);
@@ -43,7 +43,7 @@ test("a directory that is given stays as it was; without an agent there is no ca
 	expect(existsSync(agent)).toBe(false);
 });
 
-test("a setting moves it, or does without; a worker's own environment counts", async () => {
+test("the environment moves it or turns it off", async () => {
 	const at = agentDir();
 	setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 	expect(await listed()).toEqual(await listedByReference());
@@ -154,7 +154,7 @@ describe("the answer is the same with a catalog that is", () => {
 	});
 });
 
-test("a process that ends right after its list leaves the next one what it read", async () => {
+test("a process stores its list before it ends", async () => {
 	const at = agentDir(3);
 	const path = session(at.dir, 77);
 	await tick();
@@ -173,7 +173,7 @@ test("a process that ends right after its list leaves the next one what it read"
 	expect(path).toContain("77");
 });
 
-test("two processes list, search and append at once, and in the end all agree", async () => {
+test("processes that list, search and append at once agree", async () => {
 	const at = agentDir(40);
 	const work = (name: string) => `
 		const fs = require("node:fs");
@@ -191,7 +191,7 @@ test("two processes list, search and append at once, and in the end all agree", 
 	expect(await SessionManager.search("by", { limit: 100 })).toHaveLength(50);
 });
 
-test("the environment may end in the middle of lists, searches and what they leave to do", async () => {
+test("a worker may end during its lists and searches", async () => {
 	agentDir(30);
 	for (let time = 0; time < 6; time++) {
 		const source = `${LOAD}
@@ -207,7 +207,7 @@ test("the environment may end in the middle of lists, searches and what they lea
 describe("allMessagesText", () => {
 	const _texts = async () => (await SessionManager.listAll()).map((info) => info.allMessagesText).sort();
 
-	test("is an own property that is fetched when it is read, and plain from then on", async () => {
+	test("is an own property that is read on first access", async () => {
 		agentDir(1);
 		const [info] = await SessionManager.listAll();
 		const before = Object.getOwnPropertyDescriptor(info, "allMessagesText");
@@ -221,7 +221,7 @@ describe("allMessagesText", () => {
 		});
 	});
 
-	test("comes along with copies, and can be set", async () => {
+	test("is copied with its list entry, and can be set", async () => {
 		agentDir(1);
 		const fresh = async () => (await SessionManager.listAll())[0] as any;
 		expect({ ...(await fresh()) }.allMessagesText).toBe("question 0 answer 0");
@@ -235,7 +235,7 @@ describe("allMessagesText", () => {
 	});
 });
 
-test("no more than 64 results are handled in one turn of the event loop", async () => {
+test("one turn of the loop handles at most 64 results", async () => {
 	agentDir(300);
 	for (let time = 0; time < 2; time++) {
 		let turn = 0;

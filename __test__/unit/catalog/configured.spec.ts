@@ -48,7 +48,7 @@ const prefixed = (options?: object) =>
 		.join();
 
 describe("the configured session directory", () => {
-	test("is that of the environment, the project's settings or the agent's, and is looked through by search, usage and findByIdPrefix", async () => {
+	test("comes from the environment, the project or the agent", async () => {
 		const { agent, home } = ownAgent();
 		const project = scratch();
 		enter(project);
@@ -92,7 +92,7 @@ describe("the configured session directory", () => {
 		expect((await SessionManager.listAll()).map(({ id }) => id).sort()).toEqual(["default", "own"]);
 	});
 
-	test("settings that cannot be read are ignored, and told to who wants to know", () => {
+	test("settings that cannot be read are ignored with a warning", () => {
 		const { agent } = ownAgent();
 		const warnings: string[] = [];
 		const onWarning = (text: string) => warnings.push(text);
@@ -120,7 +120,7 @@ describe("the configured session directory", () => {
 });
 
 describe("findByIdPrefix", () => {
-	test("finds a session in every working directory: exactly its id, else those that begin with it", () => {
+	test("finds sessions of every working directory, by exact id first", () => {
 		const { agent } = ownAgent();
 		const at = (name: string) => join(agent, "sessions", name);
 		const [one, two] = [put(at(dirName("/a")), "0193a2b4-1", "/a"), put(at(dirName("/b")), "0193a2b4-12", "/b")];
@@ -134,7 +134,7 @@ describe("findByIdPrefix", () => {
 });
 
 // Regression: they were not found.
-test("findByIdPrefix finds sessions of subagents, where the session is that they belong to", () => {
+test("findByIdPrefix finds sessions of subagents beside their session", () => {
 	const { agent } = ownAgent();
 	const dir = join(agent, "sessions", dirName("/a"));
 	const main = put(dir, "0193-main", "/a");
@@ -148,7 +148,7 @@ test("findByIdPrefix finds sessions of subagents, where the session is that they
 });
 
 describe("setAgentDir", () => {
-	test("names the agent's directory, before the environment, until it is taken back", async () => {
+	test("names the agent's directory instead of the environment", async () => {
 		const { agent } = ownAgent();
 		const acme = scratch();
 		const name = join("sessions", dirName("/x"));

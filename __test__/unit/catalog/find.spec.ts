@@ -10,7 +10,7 @@ import { agentDir, listed, reference, session, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
-test("findById finds by the headers that are there, whatever the files are called", () => {
+test("findById reads headers, whatever the files' names", () => {
 	const { dir } = agentDir(0);
 	for (let n = 0; n < 100; n++) session(dir, n);
 	const named = writeSession(dir, [header({ id: "named", cwd: "/project" })], "2025-01-01_named.jsonl");
@@ -55,7 +55,7 @@ testIf(process.platform === "linux", "only Linux says what a process has read")(
 );
 
 // Regression: the catalog, or a file's name, gave another file.
-test("where two files have one id pi's is given, whatever the catalog or a name says", async () => {
+test("of two files with one id findById returns pi's", async () => {
 	const { dir } = agentDir(0);
 	for (let n = 10; n < 90; n++) session(dir, n);
 	const put = (name: string, cwd = "/project") => writeSession(dir, [header({ id: "twice", cwd })], name);

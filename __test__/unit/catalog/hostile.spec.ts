@@ -31,34 +31,31 @@ const everything = `
 	console.log(JSON.stringify(found));`;
 
 // Regression: a pipe, a socket or a device under a session's name kept findById and continueRecent forever.
-testWith("pipes")(
-	"a pipe, a socket or a device under a session's name does not keep findById and continueRecent",
-	async () => {
-		const { dir } = agentDir(2);
-		const link = join(dir, "..", "elsewhere.jsonl");
-		writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
-		symlinkSync(link, join(dir, "link.jsonl"));
-		execFileSync("mkfifo", [join(dir, "a.jsonl"), join(dir, "z.jsonl")]);
-		symlinkSync(join(dir, "z.jsonl"), join(dir, "y.jsonl"));
-		symlinkSync("/dev/zero", join(dir, "zero.jsonl"));
-		const server = createServer().listen(join(dir, "socket.jsonl"));
-		onTestFinished(() => void server.close());
-		mkdirSync(join(dir, "folder.jsonl"));
-		const newest = newestSession(dir);
-		const found = JSON.parse(await run(everything, { PSN_DIR: dir }));
-		expect(found).toEqual({
-			all: ["linked", "s-0", "s-1"],
-			list: ["linked", "s-0", "s-1"],
-			search: ["s-1"],
-			id: newest,
-			recent: newest,
-		});
-		expect(SessionManager.findById("/project", "linked")).toBe(join(dir, "link.jsonl"));
-	},
-);
+testWith("pipes")("no call waits for pipes, sockets or devices", async () => {
+	const { dir } = agentDir(2);
+	const link = join(dir, "..", "elsewhere.jsonl");
+	writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
+	symlinkSync(link, join(dir, "link.jsonl"));
+	execFileSync("mkfifo", [join(dir, "a.jsonl"), join(dir, "z.jsonl")]);
+	symlinkSync(join(dir, "z.jsonl"), join(dir, "y.jsonl"));
+	symlinkSync("/dev/zero", join(dir, "zero.jsonl"));
+	const server = createServer().listen(join(dir, "socket.jsonl"));
+	onTestFinished(() => void server.close());
+	mkdirSync(join(dir, "folder.jsonl"));
+	const newest = newestSession(dir);
+	const found = JSON.parse(await run(everything, { PSN_DIR: dir }));
+	expect(found).toEqual({
+		all: ["linked", "s-0", "s-1"],
+		list: ["linked", "s-0", "s-1"],
+		search: ["s-1"],
+		id: newest,
+		recent: newest,
+	});
+	expect(SessionManager.findById("/project", "linked")).toBe(join(dir, "link.jsonl"));
+});
 
 // Regression: findById did so on the caller's own thread.
-test("a file without a newline is not read whole into memory", async () => {
+test("a file without a newline is not read whole", async () => {
 	const { dir } = agentDir(2);
 	for (const [name, begins] of [
 		["zeros", ""],
@@ -98,7 +95,7 @@ test("a file without a newline is not read whole into memory", async () => {
 	for (const name of ["zeros", "object", "text", "list"]) rmSync(join(dir, `${name}.jsonl`));
 });
 
-test("a header's line of any length is found by all, and not held", async () => {
+test("a header's line of any length is found", async () => {
 	const { dir } = agentDir(0);
 	const path = join(dir, "long.jsonl");
 	const head = JSON.stringify(header({ id: "long", cwd: "/project" })).slice(0, -1);
@@ -120,7 +117,7 @@ test("a header's line of any length is found by all, and not held", async () => 
 
 // Regression: it hid all others from list, and findById and continueRecent threw.
 test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
-	"one session with the cwd %s hides no other from list, findById and continueRecent",
+	"a session with the cwd %s hides no other",
 	async (cwd) => {
 		agentDir(0);
 		const dir = scratch();

@@ -181,7 +181,7 @@ testWith("modes")("an unreadable file is left out until it is readable", async (
 });
 
 testIf(process.platform === "linux", "only Linux says what a process has read")(
-	"what is unchanged is not read again, of what grew only the rest",
+	"a list reads only new bytes of known files",
 	async () => {
 		const at = agentDir(3);
 		const path = writeSession(

@@ -28,7 +28,7 @@ async function lock(path: string): Promise<void> {
 }
 
 // Regression: each text took half a second.
-test("a locked catalog does not keep the user waiting for each text", async () => {
+test("a locked catalog does not delay each text", async () => {
 	const at = agentDir(300);
 	await tick();
 	// By a process of its own: this one has not opened it, and so can be locked out.

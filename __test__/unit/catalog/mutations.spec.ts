@@ -192,7 +192,7 @@ class Changing {
 	}
 }
 
-test(`whatever happens to files, every list is pi's (seed ${seed}, ${rounds} rounds)`, async () => {
+test(`every list is pi's, whatever happens to files (seed ${seed})`, async () => {
 	const random = new Random(seed);
 	const { agent, dir, other } = agentDir(0);
 	const third = join(agent, "sessions", "--Ä--");

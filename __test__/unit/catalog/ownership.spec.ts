@@ -81,7 +81,7 @@ describe("a setting deleted the file it named:", () => {
 	});
 });
 
-testWith("modes")("an empty file that is named becomes the catalog, and the owner's alone", async () => {
+testWith("modes")("a named empty file becomes the catalog, for its owner", async () => {
 	agentDir();
 	const dir = scratch();
 	const path = join(dir, "named");
@@ -99,7 +99,7 @@ const USER = 1000;
 // Regression: `sudo pi-sessions list` left a catalog that the user could not read, so that each later list read every
 // file.
 testIf(process.getuid?.() === 0, "only root gives files to other users")(
-	"root makes no catalog in another user's directory, and uses that of the user no more than before",
+	"root neither makes nor changes a user's catalog",
 	async () => {
 		const at = agentDir();
 		chownSync(at.agent, USER, USER);
@@ -122,7 +122,7 @@ testIf(process.getuid?.() === 0, "only root gives files to other users")(
 );
 
 testIf(process.getuid?.() === 0, "only root gives files to other users")(
-	"a user's own catalog is made in the user's directory, and in root's if the user may write there",
+	"a user's catalog is made in any writable directory",
 	async () => {
 		const at = agentDir();
 		for (const one of namesIn(at.dir)) chmodSync(join(at.dir, one), 0o644);
@@ -141,7 +141,7 @@ testIf(process.getuid?.() === 0, "only root gives files to other users")(
 );
 
 // Regression: the agent's own catalog had the mode of the file that was there before.
-testWith("modes")("the agent's own catalog does not have the mode of the file that was there before", async () => {
+testWith("modes")("the agent's catalog does not keep another file's mode", async () => {
 	const at = agentDir();
 	writeFileSync(at.catalog, "no catalog", { mode: 0o644 });
 	chmodSync(at.catalog, 0o644);
@@ -151,7 +151,7 @@ testWith("modes")("the agent's own catalog does not have the mode of the file th
 	}
 });
 
-test("a catalog of a newer form is left alone, one of an older form made anew", async () => {
+test("a newer catalog stays, an older one is replaced", async () => {
 	for (const named of [false, true]) {
 		const at = agentDir();
 		const path = named ? join(scratch(), "named") : at.catalog;
@@ -173,7 +173,7 @@ test("a catalog of a newer form is left alone, one of an older form made anew", 
 });
 
 // Regression: it stayed, with what was said, and no release that was installed could take it out.
-test("of a redacted session nothing stays in a catalog of an older form, and that of a newer one may have it", async () => {
+test("a redaction deletes an older catalog, not a newer one", async () => {
 	const at = agentDir();
 	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 	await tick();
@@ -194,7 +194,7 @@ test("of a redacted session nothing stays in a catalog of an older form, and tha
 });
 
 describe("a link in the catalog's place", () => {
-	testWith("links")("to a file that is something else is left, and so is the file", async () => {
+	testWith("links")("to another file stays, and so does the file", async () => {
 		const at = agentDir();
 		const target = join(scratch(), "notes.txt");
 		writeFileSync(target, "notes ".repeat(50));
@@ -203,7 +203,7 @@ describe("a link in the catalog's place", () => {
 		expect([readlinkSync(at.catalog), readFileSync(target, "utf8")]).toEqual([target, "notes ".repeat(50)]);
 	});
 
-	testWith("links")("to nothing yet: the catalog is made there, if its directory is there", async () => {
+	testWith("links")("to a missing file makes the catalog in its directory", async () => {
 		const at = agentDir();
 		const dir = scratch();
 		symlinkSync(join(dir, "catalog"), at.catalog);

@@ -44,7 +44,7 @@ test("all texts in any order are pi's", async () => {
 	}
 });
 
-test(`whatever happens to files meanwhile, each text is what was listed, or nothing (seed ${seed}, 30 rounds)`, async () => {
+test(`each text is the listed one or none (seed ${seed})`, async () => {
 	const random = new Random(seed);
 	const at = await mixed();
 	for (let round = 0; round < 30; round++) {
@@ -75,7 +75,7 @@ test(`whatever happens to files meanwhile, each text is what was listed, or noth
 });
 
 // Regression: a text of one list was given to the next one, which had found the file changed.
-test("a text of one list is not given to the next one, which has found the file changed", async () => {
+test("the next list has no old text of changed files", async () => {
 	const at = agentDir(0);
 	const line = (word: string): string => JSON.stringify(message("b", "a", user(`the word is ${word}`)));
 	const around = (n: number): string => JSON.stringify(message(`x${n}`, null, user("y".repeat(6_000))));
@@ -130,7 +130,7 @@ test("a text is read once while its file is unchanged", async () => {
 	for (const list of lists) for (const info of list) expect(info.allMessagesText).toBe(want.get(info.id));
 });
 
-test("texts are kept no longer than the lists that have them", async () => {
+test("texts are released with the lists that contain them", async () => {
 	const at = await mixed();
 	const asked = async () => {
 		const list = await SessionManager.listAll();
@@ -148,7 +148,7 @@ test("texts are kept no longer than the lists that have them", async () => {
 	expect(later).toHaveLength(60);
 });
 
-test("reading texts ends with its signal, and texts that were not read are read when they are asked for", async () => {
+test("an aborted readTexts leaves the texts to be read later", async () => {
 	await mixed();
 	const list = await SessionManager.listAll();
 	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));

@@ -4,7 +4,7 @@ import { api, scratch, user } from "../../support/scratch.js";
 
 const say = (content: string) => ({ role: "user" as const, content, timestamp: 1 });
 
-test("a listener gets each appended entry, the very object, once it is in the session", () => {
+test("a listener receives each appended entry, the same object", () => {
 	const manager = api.SessionManager.inMemory("/work");
 	const heard: unknown[] = [];
 	const end = manager.onAppend((entry) => {
@@ -37,7 +37,7 @@ test("a listener may append, and listen twice", () => {
 	expect(manager.getEntryCount()).toBe(3);
 });
 
-test("what a listener throws is uncaught, and the append stands", async () => {
+test("a listener's error is uncaught and keeps the append", async () => {
 	const manager = api.SessionManager.inMemory("/work");
 	const before = process.listeners("uncaughtException");
 	process.removeAllListeners("uncaughtException");
@@ -75,7 +75,7 @@ test("a limit gives the end of a branch", () => {
 });
 
 // Regression: it gave another session's entry.
-test("an append gives its own entry when a listener moves the manager", () => {
+test("an append returns its own entry after a listener's move", () => {
 	const moves: ((manager: ReturnType<typeof api.SessionManager.create>) => void)[] = [
 		(manager) => void manager.newSession(),
 		(manager) => void manager.createBranchedSession(manager.getLeafId() as string),

@@ -48,7 +48,7 @@ const MESSAGES = [
 	{ ...toolResult("short"), details: { diff: LONG, lines: [1, 2, 3] } },
 ];
 
-test("messages as pi appends them are written the fast way, and to the byte", () => {
+test("pi's messages are written the fast way, byte by byte", () => {
 	const manager = api.SessionManager.create("/somewhere", scratch());
 	manager.appendMessage(user());
 	const { written } = crossings(() => {
@@ -60,7 +60,7 @@ test("messages as pi appends them are written the fast way, and to the byte", ()
 		expect(line.endsWith(`,"message":${JSON.stringify(MESSAGES[at])}}`)).toBe(true);
 });
 
-test("a value with code in it is left to the engine", () => {
+test("a value that runs code is left to the engine", () => {
 	const manager = api.SessionManager.create("/somewhere", scratch());
 	manager.appendMessage(user());
 	const odd = [

@@ -128,7 +128,7 @@ test("in memory nothing is serialised, so nothing is refused", () => {
 	}
 });
 
-test("createBranchedSession that cannot serialise leaves session, leaf and files as before, and no file behind", () => {
+test("createBranchedSession that cannot serialise changes nothing", () => {
 	const dir = scratch();
 	const manager = api.SessionManager.open(writeSession(dir, [header(), message("a", null, assistant())]));
 	const data: Json = {};

@@ -37,7 +37,7 @@ function sessions(count: number, dir = scratch()): string {
 	return dir;
 }
 
-test("a session is listed with all that can be known of it", async () => {
+test("a session is listed with all its fields", async () => {
 	const dir = scratch();
 	const file = writeSession(dir, [
 		header({ parentSession: "/from/here.jsonl" }),
@@ -66,7 +66,7 @@ test("a session is listed with all that can be known of it", async () => {
 	expect(info?.created).toBeInstanceOf(Date);
 });
 
-test("what is unknown is an own undefined key, an empty cwd an empty text", async () => {
+test("a missing field is an own undefined key", async () => {
 	const dir = scratch();
 	writeSession(dir, [header({ cwd: undefined })]);
 	const [info] = await SessionManager.listAll(dir);
@@ -75,7 +75,7 @@ test("what is unknown is an own undefined key, an empty cwd an empty text", asyn
 	);
 });
 
-test("a header with branchedFrom alone gives it as the parent's path; getHeader stays as read", async () => {
+test("branchedFrom is listed as the path of the parent", async () => {
 	const dir = scratch();
 	for (const version of [2, 3]) {
 		const file = writeSession(
@@ -90,7 +90,7 @@ test("a header with branchedFrom alone gives it as the parent's path; getHeader 
 	}
 });
 
-test("list filters a directory that is given by cwd, listAll never does", async () => {
+test("list filters a given directory by cwd, listAll does not", async () => {
 	const dir = scratch();
 	for (const [id, cwd] of [
 		["mine", "/mine"],
@@ -121,7 +121,7 @@ test("a content that is no text hides no session", async () => {
 	}
 });
 
-testWith("links")("listAll gathers every directory under sessions; other files there are no matter", async () => {
+testWith("links")("listAll reads every directory below sessions, and no file", async () => {
 	const { agent } = ownAgent();
 	expect(await SessionManager.listAll()).toEqual([]);
 	sessions(3, api.getDefaultSessionDir("/one"));
@@ -144,7 +144,7 @@ test("a missing directory has no sessions and is not made", async () => {
 	expect(() => readdirSync(dir)).toThrow();
 });
 
-testWith("links")("what is not a session is left out, and is counted by progress all the same", async () => {
+testWith("links")("a file that is no session counts only as progress", async () => {
 	const dir = sessions(2);
 	writeFileSync(join(dir, "junk.jsonl"), "junk\n");
 	writeFileSync(join(dir, "empty.jsonl"), "");
@@ -157,7 +157,7 @@ testWith("links")("what is not a session is left out, and is counted by progress
 });
 
 describe("progress", () => {
-	test("counts every file up to the total, with partial lists first, every tenth, and last", async () => {
+	test("counts every file, and has partial lists at fixed counts", async () => {
 		const dir = sessions(25);
 		const seen: { loaded: number; total: number; partial?: readonly SessionInfo[] | undefined }[] = [];
 		let isSettled = false;
@@ -178,7 +178,7 @@ describe("progress", () => {
 		expect(seen.at(-1)?.partial).not.toBe(list);
 	});
 
-	test("of listAll publishes once the newest file is read, and at the end", async () => {
+	test("of listAll publishes after the newest file, and last", async () => {
 		ownAgent();
 		sessions(12, api.getDefaultSessionDir("/one"));
 		const published: number[] = [];
@@ -215,7 +215,7 @@ describe("progress", () => {
 describe("an aborted signal", () => {
 	const reason = { why: "changed my mind" };
 
-	test("from before rejects with its reason, whatever there is to list", async () => {
+	test("from before the list rejects with its reason", async () => {
 		const dir = sessions(3);
 		const signal = AbortSignal.abort(reason);
 		ownAgent();
@@ -233,7 +233,7 @@ describe("an aborted signal", () => {
 		});
 	});
 
-	test("during the list rejects with its reason; progress is not called again", async () => {
+	test("during the list rejects, and progress is not called again", async () => {
 		const dir = sessions(30);
 		const controller = new AbortController();
 		const seen: number[] = [];
@@ -252,7 +252,7 @@ describe("an aborted signal", () => {
 		expect(seen).toEqual([1, 2, 3]);
 	});
 
-	test("right after the call rejects too, but in the last progress call comes too late", async () => {
+	test("right after the call rejects, in the last progress not", async () => {
 		const dir = sessions(3);
 		const early = new AbortController();
 		const promise = SessionManager.listAll(dir, undefined, early.signal);
@@ -313,7 +313,7 @@ describe("an aborted signal", () => {
 			},
 		],
 		["is missing", { removeEventListener: undefined }],
-	])("whose removeEventListener %s leaves a list and a search as they are", async (_what, more) => {
+	])("whose removeEventListener %s changes no result", async (_what, more) => {
 		const dir = sessions(3);
 		for (let round = 0; round < 2; round++) {
 			expect(await SessionManager.list("/somewhere", dir, undefined, ownSignal(more).signal)).toHaveLength(3);
@@ -357,7 +357,7 @@ describe("an aborted signal", () => {
 	});
 
 	// Regression: the list never settled.
-	test("whose getter throws after a progress callback has thrown lets the list settle", async () => {
+	test("whose getter throws after progress threw lets lists settle", async () => {
 		const dir = sessions(3);
 		let armed = false;
 		const { signal } = ownSignal({
@@ -395,7 +395,7 @@ describe("an aborted signal", () => {
 	});
 
 	// Regression: the list resolved.
-	test("that fires when the list is about to end rejects it", async () => {
+	test("that fires right before the list's end rejects it", async () => {
 		let asked = 0;
 		const { signal, fire } = ownSignal({
 			reason,

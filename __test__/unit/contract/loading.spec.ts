@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { api, caught, header, message, scratch, snapshot, text, writeSession } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 
-describe("a file whose first line that parses is not a header", () => {
+describe("a file whose first parsed line is no header", () => {
 	const NO_SESSION: Record<string, string> = {
 		text: "just some notes\nmore\n",
 		"a number first": `5\n${text([header()])}`,

@@ -30,7 +30,7 @@ async function isFree(path: string): Promise<boolean> {
 	return false;
 }
 
-test("one has the lock at a time; the file stays as it is", () => {
+test("one caller has the lock, and the file stays", () => {
 	const path = join(scratch(), "lock");
 	const release = locked(path);
 	expect([tryLockFile(path), tryLockFile(path)]).toEqual([null, null]);
@@ -52,7 +52,7 @@ test("a lock that was released twice is not somebody else's", () => {
 	locked(path)();
 });
 
-test("what cannot be locked is an error with a code and the path", () => {
+test("a path that cannot be locked is an error", () => {
 	const dir = scratch();
 	const told = (path: unknown) => {
 		const { code, path: about } = caught(() => tryLockFile(path as string)) as { code?: string; path?: string };
@@ -76,7 +76,7 @@ testWith("links")("a symbolic link is not followed", () => {
 	expect(caught(() => tryLockFile(join(dir, "lock")))).toMatchObject({ code: "ELOOP" });
 });
 
-test("a process that is killed leaves no lock, and one that was started meanwhile does not have it", async () => {
+test("a killed process leaves no lock, and its child none", async () => {
 	const path = join(scratch(), "lock");
 	// On Windows a process that is not detached ends with its parent.
 	const child = start(
@@ -98,7 +98,7 @@ test("a process that is killed leaves no lock, and one that was started meanwhil
 	}
 });
 
-test("a lock that is released while processes are started is free at once", async () => {
+test("a lock released while a process starts is free", async () => {
 	const path = join(scratch(), "lock");
 	for (let round = 0; round < 5; round++) {
 		const release = locked(path);
@@ -130,7 +130,7 @@ testIf(runtime !== "deno", "Deno does not say that a thread is terminated")(
 );
 
 testIf(runtime === "node", "other engines collect when they like")(
-	"a lock that nobody can release is released when it is collected",
+	"a lock is released when its function is collected",
 	async () => {
 		const path = join(scratch(), "lock");
 		locked(path);

@@ -44,7 +44,7 @@ test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 		"create",
 		(options) => (api as unknown as Loose).getDefaultSessionDir?.("/x", scratch(), options),
 	],
-])("%s refuses an option that it does not know, and names those that it does", async (call, known, run) => {
+])("%s refuses an unknown option and names the known ones", async (call, known, run) => {
 	const outcome = (async () => await run({ nope: undefined }))();
 	await expect(outcome).rejects.toThrow(TypeError);
 	await expect(outcome).rejects.toThrow(`${call} has no option "`);
@@ -81,7 +81,7 @@ test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: o
 	["lock", "a string", [true], made],
 	["durability", '"os" or "fsync", not ""', [""], made],
 	["durability", "a string", [5], made],
-])("options.%s must be %s in every call that has it", async (option, wanted, wrong, calls) => {
+])("options.%s must be %s in every call", async (option, wanted, wrong, calls) => {
 	for (const value of wrong) {
 		for (const call of calls) {
 			const outcome = (async () => await call({ [option]: value }))();
@@ -108,7 +108,7 @@ test("open takes options in place of pi's positions", () => {
 	expect([ours.getSessionDir(), ours.getCwd()]).toEqual([positions.getSessionDir(), positions.getCwd()]);
 });
 
-test("options that are inherited are taken as they are, and only own ones can be unknown", async () => {
+test("inherited options are used, and none of them is unknown", async () => {
 	const options = Object.create({ nope: true, limit: 1 });
 	expect(two().getBranch(undefined, options)).toHaveLength(1);
 });

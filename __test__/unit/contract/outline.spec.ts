@@ -51,7 +51,7 @@ const line = fc.record({
 	),
 });
 
-test("an outline is the tree without what entries say, whatever is in the file", () => {
+test("an outline is the tree without the entries' contents", () => {
 	fc.assert(
 		fc.property(fc.array(line, { maxLength: 12 }), (lines) => {
 			const { manager, file } = opened(lines.map(({ rest, ...fields }) => ({ ...rest, ...fields })));
@@ -65,7 +65,7 @@ test("an outline is the tree without what entries say, whatever is in the file",
 	);
 });
 
-test("an outline has what was appended, labels and the moved leaf", () => {
+test("an outline has appended entries, labels and the moved leaf", () => {
 	for (const manager of [
 		inMemory(),
 		opened([message("a", null), entry("model_change", "b", "a", { provider: "p", modelId: "m" })]).manager,
@@ -82,7 +82,7 @@ test("an outline has what was appended, labels and the moved leaf", () => {
 	}
 });
 
-test("an outline makes no entries but those whose kind it does not know", () => {
+test("an outline makes only entries of unknown kinds", () => {
 	const { manager } = opened([message("a", null), { ...entry("later", "b", "a"), more: 1 }]);
 	const { tree } = manager.getOutline() as any;
 	expect(tree[0].entry).toEqual({
@@ -94,7 +94,7 @@ test("an outline makes no entries but those whose kind it does not know", () => 
 	expect(tree[0].children[0].entry).toBe(manager.getEntry("b"));
 });
 
-test("ISO times in an outline are in UTC, others are what entries say", () => {
+test("ISO times in an outline are in UTC", () => {
 	const { manager } = opened([
 		message("a", null, undefined, { timestamp: "2025-01-02T00:00:00+02:00" }),
 		message("b", "a", undefined, { timestamp: "Jan 5 2031" }),

@@ -42,7 +42,7 @@ describe("the agent directory", () => {
 	// Regression: of `file://` the store's rule made a relative path, so that its settings and locks were looked for in
 	// another directory.
 	test.each(["~", "~/own", "~//own/../x", "~other", "~\\own", "rel/dir", "file", ""])(
-		"is the same for sessions, for a store and for pi: %j",
+		"is the same for this package and for pi: %j",
 		async (given) => {
 			const { home } = ownAgent();
 			const dir = scratch();
@@ -129,7 +129,7 @@ describe("continueRecent and findMostRecentSession", () => {
 	});
 });
 
-describe("errors of the file system name the path, and nothing on disk changes:", () => {
+describe("an error of the file system names its path:", () => {
 	test("a directory where a session file should be", () => {
 		const dir = scratch();
 		const folder = join(dir, "folder.jsonl");

@@ -46,7 +46,7 @@ test("fake timers hold for ids, headers, file names and entries", () => {
 	expect(manager.newSession()).toContain("2099-02-03T06-00-00-000Z_");
 });
 
-test("times before 1970 and after 9999 are written as JavaScript writes them", () => {
+test("times before 1970 and after 9999 are written like JavaScript's", () => {
 	for (const iso of ["1969-12-31T23:59:59.999Z", "+010000-01-01T00:00:00.000Z"]) {
 		clockAt(iso);
 		const { manager } = opened([message("a", null)]);
@@ -73,7 +73,7 @@ function inWorker(body: string, workerData: unknown): Promise<any> {
 	});
 }
 
-test("a worker thread has an environment and a working directory of its own", async () => {
+test("a worker has its own environment and working directory", async () => {
 	const [main, own, cwd] = [scratch(), scratch(), scratch()];
 	setEnv({ PI_CODING_AGENT_DIR: main });
 	const body = `
@@ -96,7 +96,7 @@ function run(script: string, ...args: string[]) {
 	return spawnSync(command as string, rest, { encoding: "utf8", timeout: 500_000 });
 }
 
-test("workers may be ended in the middle of a list, again and again", () => {
+test("workers may be terminated during their lists", () => {
 	const dir = scratch();
 	for (let n = 0; n < 200; n++)
 		writeSession(dir, [header({ id: `s${n}` }), message("a", null, user("x".repeat(10_000)))], `${n}.jsonl`);
@@ -119,7 +119,7 @@ test("workers may be ended in the middle of a list, again and again", () => {
 	expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: "listed 200\n" });
 });
 
-test("a process ends by itself after a list, with a signal that never fires", () => {
+test("a process ends after a list with an unused signal", () => {
 	const dir = scratch();
 	writeSession(dir, [header()]);
 	const script = `

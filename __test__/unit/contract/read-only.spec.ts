@@ -62,7 +62,7 @@ const CHANGES: Record<string, (manager: Loose) => unknown> = {
 	setSessionFile: (manager) => manager.setSessionFile?.("/elsewhere.jsonl"),
 };
 
-test("every method of the class is known to read, or to throw in a read-only manager", () => {
+test("every method either reads or throws in a read-only manager", () => {
 	const reads = /^(get|build|is|uses|draw)|^(constructor|onAppend|reload|flush|close)$/;
 	const others = Object.getOwnPropertyNames(SessionManager.prototype).filter((name) => !reads.test(name));
 	expect(others.sort()).toEqual(Object.keys(CHANGES).sort());
@@ -72,7 +72,7 @@ test.each([
 	["3", [header(), message("a", null), message("b", "a", assistant("x".repeat(2_000)))]],
 	["2", V2],
 	["1", V1],
-] as const)("of version %s is shown as pi shows it, and nothing is written", (_, lines) => {
+] as const)("a file of version %s is shown as in pi", (_, lines) => {
 	const dir = scratch();
 	const file = writeSession(dir, lines);
 	const before = snapshot(dir);
@@ -109,13 +109,13 @@ test.each([
 	expect(snapshot(dir)).toEqual(before);
 });
 
-test("an entry of version 1 has its number as its id, each time", () => {
+test("an entry of version 1 has its number as id", () => {
 	const file = writeSession(scratch(), V1);
 	expect(ids(shown(file).getEntries())).toEqual(["00000001", "00000002", "00000003"]);
 	expect(shown(file).getEntries()[2]).toMatchObject({ parentId: "00000002", firstKeptEntryId: "00000002" });
 });
 
-describe("what cannot be shown is an error, and nothing is made", () => {
+describe("a path that cannot be shown is an error", () => {
 	test("no file", () => {
 		const dir = scratch();
 		expect(() => shown(join(dir, "none", "such.jsonl"))).toThrow(expect.objectContaining({ code: "ENOENT" }));
@@ -143,7 +143,7 @@ describe("what cannot be shown is an error, and nothing is made", () => {
 	});
 });
 
-test("no lock is taken or waited for, whatever the options and the environment say", () => {
+test("a read-only manager neither takes nor awaits a lock", () => {
 	ownAgent();
 	const file = writeSession(scratch(), [header(), message("a", null)]);
 	const holder = SessionManager.open(file, { lock: "exclusive" });
@@ -159,7 +159,7 @@ test("no lock is taken or waited for, whatever the options and the environment s
 });
 
 describe("reload", () => {
-	test("takes in what another writer appended, and the leaf is the last entry", () => {
+	test("reads another writer's entries, and the last is the leaf", () => {
 		const file = writeSession(scratch(), [header(), message("a", null), message("b", "a")]);
 		const manager = shown(file);
 		const first = manager.getEntries();
@@ -178,7 +178,7 @@ describe("reload", () => {
 		).toBe(true);
 	});
 
-	test("takes in a file that replaced it, and one that was truncated", () => {
+	test("reads a file that was replaced or truncated", () => {
 		const file = writeSession(scratch(), [header(), message("a", null), message("b", "a")]);
 		const manager = shown(file);
 		writeFileSync(`${file}.new`, text([header(), message("a", null), message("c", "a"), message("d", "c")]));
@@ -192,7 +192,7 @@ describe("reload", () => {
 		expect([ids(manager.getEntries()), manager.getLeafId(), read(file)]).toEqual([["a"], "a", kept]);
 	});
 
-	test.each(["deleted", "emptied"])("a file that was %s is an error, and is not written again", (how) => {
+	test.each(["deleted", "emptied"])("a file that was %s is an error", (how) => {
 		const dir = scratch();
 		const file = writeSession(dir, [header(), message("a", null)]);
 		const manager = shown(file);
@@ -205,7 +205,7 @@ describe("reload", () => {
 		expect(readdirSync(dir)).toEqual(how === "deleted" ? [] : ["session.jsonl"]);
 	});
 
-	test("a file of version 1 is read again, also after another process migrated it", () => {
+	test("reads a file of version 1 that another process migrated", () => {
 		const file = writeSession(scratch(), V1);
 		const manager = shown(file);
 		appendFileSync(file, `${JSON.stringify(V1[1])}\n`);

@@ -30,7 +30,7 @@ beforeEach(() => {
 	);
 });
 
-test("a text leaves the file, its backups and the catalog, and nothing else changes", async () => {
+test("a text leaves the file, its backups and the catalog", async () => {
 	const agent = process.env.PI_CODING_AGENT_DIR ?? "";
 	const catalog = join(agent, "session-catalog.sqlite");
 	writeFileSync(`${file}.bak`, readFileSync(file));
@@ -66,7 +66,7 @@ test("a text leaves the file, its backups and the catalog, and nothing else chan
 	if (!isWindows) expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("a manager that has the session open takes the change in, and goes on", () => {
+test("a manager with the session open reads the redaction", () => {
 	const manager = SessionManager.open(file);
 	manager.appendMessage({ role: "user", content: "mine: hunter2", timestamp: 1 });
 	const leaf = manager.getLeafId();
@@ -79,7 +79,7 @@ test("a manager that has the session open takes the change in, and goes on", () 
 	expect(SessionManager.verify(file).ok).toBe(true);
 });
 
-test("an entry loses what it says, a text only in the entries that are named, and lines go by their hashes", () => {
+test("entries, a text of named entries, and lines are redacted", () => {
 	SessionManager.redact(file, { text: "stays", entries: ["a"] });
 	expect(readFileSync(file, "utf8")).toContain("stays");
 	SessionManager.redact(file, { entries: ["a"] });
@@ -101,7 +101,7 @@ test("what is not a session is left alone", () => {
 	expect(readFileSync(note, "utf8")).toBe("hunter2\n");
 });
 
-test("a session that another manager has alone is refused, and stays", () => {
+test("a session with another manager's exclusive lock is not redacted", () => {
 	const manager = SessionManager.open(file, { lock: "exclusive" });
 	expect(() => SessionManager.redact(file, { text: "hunter2" })).toThrow(
 		expect.objectContaining({ code: "ERR_SESSION_LOCKED" }),
@@ -178,7 +178,7 @@ test("getters and proxies are asked once, and do no harm", () => {
 	expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("lines without a file are redacted as those of a file, to the byte, and only those that change are given", () => {
+test("lines without a file are redacted like those of one", () => {
 	const { redactLines } = api;
 	const bytes = (text: string) => Buffer.from(text, "latin1");
 	const lines = [

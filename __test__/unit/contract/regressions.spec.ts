@@ -45,7 +45,7 @@ test("a synchronous loop over sessions takes bounded memory", () => {
 });
 
 // Regression: an entry that refers to its manager kept it alive forever.
-test("an entry that refers to its manager does not keep it alive", () => {
+test("an entry's reference to its manager keeps none alive", () => {
 	const script = `
 		const made = new FinalizationRegistry(() => collected++);
 		let collected = 0;
@@ -195,7 +195,7 @@ test("functions have pi's names and lengths", async () => {
 // Regression: what V8 had collected was released only after the session had been opened, which waited for its lock in
 // vain.
 testIf(runtime === "node", "other engines collect when they like")(
-	"the lock of a manager that was collected is free for the next one in the same turn",
+	"a collected manager's lock is free in the same turn",
 	() => {
 		const file = writeSession(scratch(), [header(), message("a", null, user("x"))]);
 		const script =

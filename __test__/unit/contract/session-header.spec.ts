@@ -21,20 +21,20 @@ test("the header of every version is given with all fields", () => {
 		expect(headerOf(JSON.stringify(header), '{"type":"custom","id":"a"}')).toEqual(header);
 });
 
-test("damaged lines in front of the header are skipped, however long", () => {
+test("damaged lines before the header are skipped", () => {
 	const line = JSON.stringify(HEADER);
 	expect(headerOf("", "{", Buffer.alloc(3 << 20), line)).toEqual(HEADER);
 	expect(headerOf(Buffer.alloc(65 << 20), line)).toBeNull();
 });
 
-test("a file without a header, or with another line before it, is not a session", () => {
+test("a file with another first line is not a session", () => {
 	for (const lines of [[""], ["not JSON"], ["null", JSON.stringify(HEADER)], ['{"type":"session","id":5}'], ["[]"]])
 		expect(headerOf(...lines), lines[0]).toBeNull();
 	writeFileSync(file, JSON.stringify(HEADER));
 	expect(readSessionHeader(file)).toEqual(HEADER);
 });
 
-test("a file that is missing, or is none, is an error with the system's code", () => {
+test("a missing file is an error with the system's code", () => {
 	expect(caught(() => readSessionHeader(join(scratch(), "nowhere.jsonl")))).toMatchObject({ code: "ENOENT" });
 	expect(() => readSessionHeader(scratch())).toThrow();
 });

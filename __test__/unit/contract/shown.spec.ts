@@ -14,7 +14,7 @@ import {
 	writeSession,
 } from "../../support/scratch.js";
 
-test("a printed manager shows its id, its file, how many entries it has, and its leaf", () => {
+test("a printed manager shows id, file, entries and leaf", () => {
 	const file = writeSession(scratch(), [header({ id: "shown" }), message("a", null), message("b", "a")]);
 	const manager = api.SessionManager.open(file);
 	expect(inspect(manager, { breakLength: Infinity })).toBe(

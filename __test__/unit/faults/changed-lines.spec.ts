@@ -21,11 +21,11 @@ import { agrees, fileIds, long, replace } from "./files.js";
 
 const { SessionManager } = api;
 
-describe("bodies of entries that were handed out and not yet looked at", () => {
+describe("a body that was not read yet", () => {
 	const names = ["a", "b", "c", "d", "e"];
 	const large = (): any[] => names.map((name, at) => message(name, at ? names[at - 1] : null, user(long(name))));
 
-	test("found where they are now, after an entry before them was taken out in place", () => {
+	test("is found after an earlier entry was removed in place", () => {
 		for (const way of ["reload", "append", "look"] as const) {
 			const { manager, file } = opened(large());
 			const entries = Object.fromEntries(manager.getEntries().map((entry) => [entry.id, entry])) as any;
@@ -42,7 +42,7 @@ describe("bodies of entries that were handed out and not yet looked at", () => {
 		}
 	});
 
-	test("never those of another session that the manager went to", () => {
+	test("is never read from the manager's next session", () => {
 		const { manager, file } = opened(large());
 		const [, b] = manager.getEntries() as any[];
 		writeFileSync(file, text([header(), ...large().slice(2)]));
@@ -52,7 +52,7 @@ describe("bodies of entries that were handed out and not yet looked at", () => {
 		expect(caught(() => b.message.content).message).toContain(file);
 	});
 
-	test("replaced by a file of equal length and another text: what is read then is what is there", () => {
+	test("is read from a replacing file of equal length", () => {
 		const { manager, file } = opened(large());
 		const before = manager.getEntries();
 		const now = large();
@@ -67,7 +67,7 @@ describe("bodies of entries that were handed out and not yet looked at", () => {
 	});
 });
 
-describe("a line changed where it stands, its beginning and length kept", () => {
+describe("a line changed in place, with its beginning and length", () => {
 	/** Puts a text in the place of another of the same length. */
 	const put = (file: string, old: string, now: string): void => {
 		expect(now.length).toBe(old.length);
@@ -81,7 +81,7 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 	const names = Array.from({ length: 12 }, (_, at) => `e${at}`);
 	const lines = (): any[] => names.map((name, at) => message(name, at ? names[at - 1] : null, user(long(name))));
 
-	test("an entry that was overwritten with zeros: no branch is made of what is left", () => {
+	test("overwritten with zeros fails the branch that needs it", () => {
 		const { manager, file } = opened(lines());
 		const dir = dirname(file);
 		const before = readdirSync(dir);
@@ -97,7 +97,7 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 	});
 
 	// Regression: the error's text was asked of it, and the caller's code ran while the manager's state was borrowed.
-	test("where an entry, or its body, cannot be read any more, the error is ours, and nothing that a program put into prototypes runs", () => {
+	test("unreadable is an error that runs no code of prototypes", () => {
 		const { manager, file } = opened([
 			message("short", null, user("short")),
 			...lines().map((line, at) => (at === 0 ? { ...line, parentId: "short" } : line)),
@@ -146,7 +146,7 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 		expect(manager.getEntry("e2")).toMatchObject({ id: "e2" });
 	});
 
-	test("an entry with another parent: the branch follows the file", () => {
+	test("with another parent changes the branch", () => {
 		for (const cut of [false, true]) {
 			const { manager, file } = opened([
 				...lines(),
@@ -162,7 +162,7 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 		}
 	});
 
-	test("lines that are a list together and none by themselves are not taken for the entries", () => {
+	test("joined with its neighbour into one list is no entry", () => {
 		const { manager, file } = opened([
 			message("a", null, user("x".repeat(80))),
 			message("b", "a", user("y".repeat(80))),
@@ -179,7 +179,7 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 		}
 	});
 
-	test("an entry that says it is another one at the end of its line is not taken for what it was", () => {
+	test("with another id at its end is another entry", () => {
 		const { manager, file } = opened([
 			message("a", null, user("x")),
 			message("b", "a", user("y"), { filler: "xxxxxxxxx" }),

@@ -15,7 +15,7 @@ function changed(change: (entries: any[], header: any) => void) {
 	return { manager, file: manager.getSessionFile() as string, before };
 }
 
-test("ids, parents and types that were changed on objects stay with the objects", () => {
+test("changed ids, parents and types of objects are not written", () => {
 	const { manager, file, before } = changed((entries, header) => {
 		entries[1].id = "hacked00";
 		entries[2].parentId = "nowhere";

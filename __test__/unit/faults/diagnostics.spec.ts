@@ -73,7 +73,7 @@ test("an open session tells what is wrong with it", () => {
 	expect(manager.getDiagnostics().damaged.at(-1)).toMatchObject({ line: 12, reason: "not valid JSON" });
 });
 
-test("a session in memory, or one without a file, has nothing to tell", () => {
+test("a session without a file has empty diagnostics", () => {
 	const lists = { damaged: [], orphans: [], duplicateIds: [], cycles: [] };
 	const totals = { damaged: 0, orphans: 0, duplicateIds: 0, cycles: 0 };
 	const nothing = { ...lists, repairs: [], foreignChanges: [], totals };
@@ -126,7 +126,7 @@ test("verify reports and changes nothing", () => {
 	expect(caught(() => SessionManager.verify("/none/such.jsonl")).code).toBe("ENOENT");
 });
 
-test("repair writes a good file, keeps the original, and an open manager follows", () => {
+test("repair writes a good file that an open manager reads", () => {
 	const file = broken();
 	const before = readFileSync(file, "utf8");
 	const open = SessionManager.open(file);
@@ -155,7 +155,7 @@ test("repair writes a good file, keeps the original, and an open manager follows
 	expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.bak"]);
 });
 
-test("a closed session whose file is gone still tells what is wrong with it", () => {
+test("a closed session keeps its diagnostics without the file", () => {
 	const file = writeSession(scratch(), [
 		header(),
 		"no json",
@@ -175,7 +175,7 @@ test("a closed session whose file is gone still tells what is wrong with it", ()
 	]);
 });
 
-test("reports tell the first thousand of each kind, and how many there are", () => {
+test("reports list the first thousand of each kind", () => {
 	const many = Array.from({ length: 1_500 }, (_, at) => at);
 	const orphans = many.map((at) => message(`o${at}`, "gone"));
 	const twice = many.flatMap((at) => [message(`t${at}`, null), message(`t${at}`, null)]);

@@ -24,7 +24,7 @@ import { kinds, replace } from "./files.js";
 const { SessionManager } = api;
 const begun = () => opened([message("a", null, user("one")), message("b", "a", user("two"))]);
 
-test("grown: their lines come in at the next append, and by reload; our leaf stays; objects stay", () => {
+test("reload and append read the lines of other writers", () => {
 	const { manager, file } = begun();
 	const before = manager.getEntries();
 	appendFileSync(file, text([message("theirs", "b", user("three"))]));
@@ -44,9 +44,9 @@ test("grown: their lines come in at the next append, and by reload; our leaf sta
 	expect(manager.getDiagnostics().foreignChanges).toMatchObject([{ kind: "grown", count: 2, entries: 2 }]);
 });
 
-describe("deleted or renamed away: written again, whole, with its header", () => {
+describe("a deleted file", () => {
 	// Regression: a viewer that was closed brought back the session that its user had deleted.
-	test("a viewer that is closed does not bring back the session that its user deleted", () => {
+	test("a closed viewer does not restore a deleted session", () => {
 		const { manager, file } = opened([message("a", null)]);
 		manager.getEntries();
 		rmSync(file);
@@ -59,7 +59,7 @@ describe("deleted or renamed away: written again, whole, with its header", () =>
 		expect(ids(SessionManager.open(writer.file).getEntries())).toEqual(["a", id]);
 	});
 
-	test("deleted before the manager wrote anything: written again; deleted while it was closed: an error", () => {
+	test("a session deleted while closed is not written again", () => {
 		const { manager, file } = begun();
 		rmSync(file);
 		manager.appendMessage(user("after"));
@@ -82,7 +82,7 @@ describe("deleted or renamed away: written again, whole, with its header", () =>
 });
 
 describe("replaced or cut", () => {
-	test("by the same session: adopted, ours added, objects the same", () => {
+	test("by the same session: our entries are added", () => {
 		const { manager, file } = begun();
 		const own = manager.appendMessage(user("ours"));
 		const [a, b, ours] = manager.getEntries();
@@ -100,7 +100,7 @@ describe("replaced or cut", () => {
 		expect(ids(manager.getBranch())).toEqual(["a", "b", own, id]);
 	});
 
-	test("large bodies of entries given out before are still read from where they were", () => {
+	test("large bodies are still read from the old file", () => {
 		const large = "x".repeat(50_000);
 		const { manager, file } = opened([message("a", null, user(large)), message("b", "a", user(`${large}!`))]);
 		const [a] = manager.getEntries() as any[];
@@ -113,7 +113,7 @@ describe("replaced or cut", () => {
 	});
 });
 
-test("flush and close leave a manager usable; a session without a file stays without", () => {
+test("flush and close leave a manager usable", () => {
 	const { manager, file } = begun();
 	manager.close();
 	manager.close();
@@ -132,7 +132,7 @@ test("flush and close leave a manager usable; a session without a file stays wit
 	for (const call of ["flush", "close", "reload"] as const) SessionManager.inMemory("/x")[call]();
 });
 
-testWith("modes")("a migration and a repair keep the mode, and their backups have it", () => {
+testWith("modes")("migrations and repairs keep the mode, also of their backups", () => {
 	const old = writeSession(scratch(), [
 		{ type: "session", id: "old" },
 		{ type: "message", message: user() },

@@ -36,7 +36,7 @@ const HOLDER = `
 	globalThis.kept = manager;
 `;
 
-test("a second writer is refused with the holder's process; the holder goes on; a crash ends the lock", async () => {
+test("a second writer is refused until the holder crashes", async () => {
 	const path = file();
 	const before = SessionManager.open(path);
 	before.appendCustomEntry("early");
@@ -69,7 +69,7 @@ test("a second writer is refused with the holder's process; the holder goes on; 
 	expect(readdirSync(dirname(path))).toEqual(["session.jsonl"]);
 });
 
-test("in one process too; close lets go, the next append takes it again", () => {
+test("close releases the lock, the next append takes it", () => {
 	const path = file();
 	const first = openExclusive(path);
 	expect(caught(() => openExclusive(path)).message).toContain(`process ${process.pid}`);
@@ -98,7 +98,7 @@ test("pi neither sees the lock nor is kept from anything", async () => {
 	expect(linesOf(path)).toHaveLength(4);
 });
 
-testWith("links")("the lock goes with the manager to another session, and with the file's links", () => {
+testWith("links")("a lock follows its manager and the file's links", () => {
 	const dir = scratch();
 	const manager = SessionManager.create("/somewhere", dir, exclusive);
 	manager.appendMessage(user("one"));
@@ -118,7 +118,7 @@ testWith("links")("the lock goes with the manager to another session, and with t
 	expect(readdirSync(dir).every((name) => name.endsWith(".jsonl"))).toBe(true);
 });
 
-test("every static takes the options, the environment gives them where they do not", () => {
+test("every static has the option, and else the environment", () => {
 	const dir = scratch();
 	const made = SessionManager.create("/somewhere", dir, { id: "one", lock: "exclusive", durability: "fsync" });
 	made.appendMessage(user("x"));
@@ -190,7 +190,7 @@ test("only the process with the session's lock merges and redacts", async () => 
 });
 
 // Regression: a thread that ended took it with it.
-test("a thread that ends leaves the lock of its process to the others", async () => {
+test("a thread's end leaves the lock to its process", async () => {
 	const path = file();
 	const script = `
 		const { Worker } = require("node:worker_threads");
@@ -221,7 +221,7 @@ test("a thread that ends leaves the lock of its process to the others", async ()
 const aWhile = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
 
 // Regression: it went on.
-test("a manager that has written already is refused beside an exclusive one", () => {
+test("an exclusive manager refuses one that has written before", () => {
 	const path = file();
 	const early = SessionManager.open(path);
 	early.appendCustomEntry("early");
@@ -244,7 +244,7 @@ test("a manager that has written already is refused beside an exclusive one", ()
 	expect(linesOf(path)).toHaveLength(lines.length + 2);
 });
 
-test("a process that was writing already is refused from then on", async () => {
+test("an exclusive lock refuses a process that already writes", async () => {
 	const path = file();
 	const writer = start(
 		`const manager = SessionManager.open(args[0]);
@@ -282,7 +282,7 @@ test("a process that was writing already is refused from then on", async () => {
 });
 
 // Regression: such a link destroyed what it led to, and such a directory stopped every append.
-testWith("links")("a lock file that is a link leaves what it leads to; a directory of its name stops no append", () => {
+testWith("links")("a foreign lock file stays and stops no append", () => {
 	const dir = scratch();
 	const path = writeSession(dir, [header(), message("a", null)]);
 	const lock = `${path}.lock`;
@@ -330,7 +330,7 @@ test("other tools' lock files of a directory stay", async () => {
 });
 
 // Regression: a holder whose lock file was deleted by hand never noticed that there were two.
-test("a holder whose lock file was deleted by hand notices that there are two", () => {
+test("a holder notices that its lock file was deleted", () => {
 	const path = file();
 	const first = openExclusive(path);
 	first.appendCustomEntry("one");
@@ -350,7 +350,7 @@ test("a holder whose lock file was deleted by hand notices that there are two", 
 });
 
 // Regression: it stayed with the entries.
-test("a lock ends when its manager leaves the session, though its entries stay", () => {
+test("a lock ends when its manager leaves the session", () => {
 	const moves: ((manager: ReturnType<typeof openExclusive>) => void)[] = [
 		(manager) => void manager.newSession(),
 		(manager) => void manager.createBranchedSession(manager.getLeafId() as string),
@@ -403,7 +403,7 @@ test("no lock outlives its process, however the process ends", async () => {
 	expect(lines).toContain("left false");
 });
 
-test("a value that does not exist in the environment is refused by name", () => {
+test("a wrong value in the environment is named", () => {
 	setEnv({ PI_SESSION_NATIVE_DURABILITY: "maybe" });
 	expect(caught(() => SessionManager.open(file())).message).toBe(
 		'PI_SESSION_NATIVE_DURABILITY must be "os" or "fsync", not "maybe"',

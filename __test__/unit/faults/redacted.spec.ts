@@ -39,7 +39,7 @@ for (const [name, get] of [
 	});
 }
 
-test("a large value that is first looked at after the redaction is redacted", () => {
+test("a large value read after the redaction is redacted", () => {
 	const { manager, file } = begun();
 	const entries = manager.getEntries() as any[];
 	redact(file);
@@ -48,7 +48,7 @@ test("a large value that is first looked at after the redaction is redacted", ()
 	expect(manager.getEntry("c")).toBe(entries[2]);
 });
 
-test("a large value of an entry from before the redaction is redacted after an append, too", () => {
+test("a large value is redacted after an append, too", () => {
 	const { manager, file } = begun();
 	const entries = manager.getEntries() as any[];
 	redact(file);
@@ -56,10 +56,10 @@ test("a large value of an entry from before the redaction is redacted after an a
 	expect(entries[1].message.content).toBe(LARGE.replace(SECRET, "[redacted]"));
 });
 
-for (const looked of [false, true]) {
-	test(`a branch does not bring back what was redacted${looked ? ", though all was read before" : ""}`, () => {
+for (const entries of ["unread", "read"]) {
+	test(`a branch of ${entries} entries contains no redacted text`, () => {
 		const { manager, file } = begun();
-		if (looked) expect(shown(manager.getEntries())).toContain(SECRET);
+		if (entries === "read") expect(shown(manager.getEntries())).toContain(SECRET);
 		redact(file);
 		const branch = manager.createBranchedSession("c") as string;
 		expect(linesOf(branch)).toHaveLength(4);
@@ -69,7 +69,7 @@ for (const looked of [false, true]) {
 }
 
 // Regression: the second replacement during one branch was an error.
-test("a branch is made though others replace the file again and again meanwhile", () => {
+test("a branch is made while others replace the file", () => {
 	const { manager, file } = begun();
 	const now = Date.now;
 	let left = 3;
@@ -88,7 +88,7 @@ test("a branch is made though others replace the file again and again meanwhile"
 	}
 });
 
-test("a fork does not bring back what was redacted", () => {
+test("a fork contains no redacted text", () => {
 	const { manager, file } = begun();
 	expect(shown(manager.getEntries())).toContain(SECRET);
 	redact(file);
@@ -98,7 +98,7 @@ test("a fork does not bring back what was redacted", () => {
 });
 
 // Regression: the object of an entry that was appended here stayed if its line had the same length.
-test("an entry that was appended here is redacted, even if its line keeps its length", () => {
+test("an appended entry is redacted, even at the same length", () => {
 	for (const replacement of [undefined, "*".repeat(SECRET.length)]) {
 		const { manager, file } = opened([message("a", null)]);
 		const id = manager.appendMessage(user(`mine: ${SECRET}`));
@@ -113,7 +113,7 @@ test("an entry that was appended here is redacted, even if its line keeps its le
 	}
 });
 
-test("entries of a file that was only deleted are read as before", () => {
+test("entries of a deleted file are read as before", () => {
 	const { manager, file } = begun();
 	rmSync(file);
 	expect(shown(manager.getEntries())).toContain(SECRET);

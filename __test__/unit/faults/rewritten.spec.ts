@@ -39,7 +39,7 @@ const chain = (...names: string[]): any[] =>
 	names.map((name, at) => message(name, at === 0 ? null : names[at - 1], user(name)));
 
 describe("closed, and another file at the path", () => {
-	test("one that got the same inode and is another session's is not written to", () => {
+	test("another session's file with the same inode stays", () => {
 		for (const pool of [false, true]) {
 			const { manager, file } = opened(chain("a", "b"));
 			manager.appendMessage(user("x"));
@@ -67,7 +67,7 @@ describe("closed, and another file at the path", () => {
 		}
 	});
 
-	test("an older copy of the same session: what was appended here is gone, and the manager says so", () => {
+	test("an older copy: the manager reports its lost entries", () => {
 		const { manager, file } = opened(chain("a"));
 		manager.appendMessage(user("mine"));
 		manager.close();
@@ -89,7 +89,7 @@ describe("closed, and another file at the path", () => {
 		agrees(manager, file);
 	});
 
-	test("another session's at close: an error, and nothing is lost", () => {
+	test("another session's at close: nothing is lost", () => {
 		const { manager, file } = opened(chain("a"));
 		const mine = manager.appendMessage(user("mine"));
 		const other = text([header({ id: "other" })]);
@@ -120,7 +120,7 @@ describe("closed, and another file at the path", () => {
 });
 
 describe("rewritten in place", () => {
-	test("as long as before: the next append hangs from what is there", () => {
+	test("at equal length: the next append follows the new entries", () => {
 		const { manager, file } = opened(chain("a", "b"));
 		writeFileSync(file, text([header(), ...chain("c", "d")]));
 		const id = manager.appendMessage(user("x"));
@@ -164,7 +164,7 @@ describe("rewritten in place", () => {
 		}
 	});
 
-	test("one letter longer, and a branch made: no part of a line goes there", () => {
+	test("one letter longer: a branch has whole lines", () => {
 		for (const at of ["b", "d"]) {
 			const { manager, file } = opened(chain("a", "b", "c", "d"));
 			writeFileSync(file, read(file).replace('"content":"b"', '"content":"b?"'));
@@ -177,7 +177,7 @@ describe("rewritten in place", () => {
 		}
 	});
 
-	test("cut and grown again by another: what was acknowledged is told to be gone", () => {
+	test("cut and extended: the manager reports its lost entries", () => {
 		for (const more of [1, 40]) {
 			const { manager, file } = opened(chain("a"));
 			manager.appendMessage(user("important"));
@@ -195,7 +195,7 @@ describe("rewritten in place", () => {
 		}
 	});
 
-	test("a line of the same id and length and another type: the context has no hole", () => {
+	test("with another type: the context has no hole", () => {
 		const was = message("b", "a", user("x".repeat(60)));
 		const custom = { type: "custom", id: "b", parentId: "a", timestamp: was.timestamp, customType: "t", data: "" };
 		custom.data = "y".repeat(JSON.stringify(was).length - JSON.stringify(custom).length);
@@ -208,7 +208,7 @@ describe("rewritten in place", () => {
 });
 
 describe("another file under the name", () => {
-	test("renamed away by an editor in a moment of many appends: the next one that comes later goes to the new file", async () => {
+	test("renamed by an editor: appends go to the new file", async () => {
 		for (const how of ["append", "close", "reload"] as const) {
 			const { manager, file } = opened(chain("a"));
 			manager.appendMessage(user("1"));
@@ -237,7 +237,7 @@ describe("another file under the name", () => {
 		expect(fileIds(`${file}2`)).toHaveLength(3);
 	});
 
-	testWith("links")("a symbolic link led elsewhere: what is there is adopted, ours is added", async () => {
+	testWith("links")("a changed symbolic link: our entries are added", async () => {
 		const dir = scratch();
 		const [first, second, link] = ["first", "second", "s.jsonl"].map((name) => join(dir, name)) as [
 			string,
@@ -259,7 +259,7 @@ describe("another file under the name", () => {
 });
 
 describe("what a replaced file says of itself", () => {
-	test("its header is what getHeader gives from then on; the same text keeps the object", () => {
+	test("its header is the new one, or the same object", () => {
 		const { manager, file } = opened(chain("a", "b"));
 		const before = manager.getHeader();
 		replace(file, text([header(), ...chain("a", "b", "c")]));
@@ -341,7 +341,7 @@ describe("rewritten, and then another file in its place", () => {
 		agrees(manager, file);
 	});
 
-	test("what was appended here and altered by others is not lost when they take it out", () => {
+	test("an altered entry of ours survives its removal by others", () => {
 		const { manager, file } = opened(chain("a", "b"));
 		const mine = manager.appendMessage(user(long("mine")));
 		replace(file, text(jsonLines(file).map((one) => (one.id === mine ? { ...one, parentId: null } : one))));

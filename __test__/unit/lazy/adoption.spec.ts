@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { anyManager, api, shape, user } from "../../support/scratch.js";
 import { openLazy, openReference, sampleFile, waiting } from "./support.js";
 
-test("a session in memory adopts entries of another without looking at their large values", () => {
+test("a session in memory adopts entries without reading large values", () => {
 	const file = sampleFile();
 	const source = openLazy(file);
 	const held = source.getBranch("e9");

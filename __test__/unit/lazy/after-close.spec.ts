@@ -86,7 +86,7 @@ describe("when their manager is gone", () => {
 		return entries;
 	}
 
-	test("its entries find what was moved in the file before its finaliser ran", async () => {
+	test("its entries find moved lines before its finaliser ran", async () => {
 		const file = sampleFile();
 		const expected = asPiReads(file);
 		const entries = await orphans(file, undefined, 0);
@@ -96,7 +96,7 @@ describe("when their manager is gone", () => {
 		expect(entries.map(shape)).toEqual(expected);
 	});
 
-	test("its entries still read what they lack", async () => {
+	test("its entries still read their bodies", async () => {
 		const file = sampleFile();
 		expect((await orphans(file)).map(shape)).toEqual(asPiReads(file));
 	});
@@ -121,7 +121,7 @@ describe("when their manager is gone", () => {
 		expect(messages[3].details.nested).toEqual([{ content: long("below") }]);
 	});
 
-	test("its entries read what they lack when it had gone to another session before", async () => {
+	test("its entries are read after it left their session", async () => {
 		const file = sampleFile();
 		const entries = await orphans(file, (manager) => manager.newSession());
 		expect(entries.map(shape)).toEqual(asPiReads(file));
@@ -189,7 +189,7 @@ describe("when the file was migrated", () => {
 	}
 });
 
-test("an entry that was changed keeps the change and reads the rest", () => {
+test("a changed entry keeps the change and reads the rest", () => {
 	const { manager, entries } = held();
 	entries[3].message.content = "mine";
 	entries[3].message.toolName = "other";
@@ -233,7 +233,7 @@ describe("when the file changed underneath", () => {
 	};
 
 	for (const [name, damage] of Object.entries(DAMAGES)) {
-		test(`${name}: the entry's own values, or an error that says so each time`, () => {
+		test(`${name}: a value is the entry's own or an error`, () => {
 			const { file, entries, expected } = held();
 			damage(file);
 			for (const [at, one] of entries.entries()) {
@@ -265,7 +265,7 @@ describe("when the file changed underneath", () => {
 		});
 	}
 
-	test("what an error hid is read when the file is as it was", () => {
+	test("a value is read once the file is restored", () => {
 		const { file, entries, expected } = held();
 		const whole = readFileSync(file);
 		writeFileSync(file, "x".repeat(whole.length));
@@ -283,7 +283,7 @@ describe("when the file changed underneath", () => {
 		expect(entries[0].message.content).toBe(long("ascii").replace("ascii all work", "ASCII ALL WORK"));
 	});
 
-	test("a value that is no large one any more, or gone, is an error or what it says now", () => {
+	test("a shortened value is read, a missing one is not", () => {
 		const { file, entries } = held();
 		const size = readFileSync(file).length;
 		const lines = readFileSync(file, "utf8").split("\n");
@@ -298,7 +298,7 @@ describe("when the file changed underneath", () => {
 	});
 });
 
-test("more sessions than files may be open at once: every entry is still read", () => {
+test("entries of more sessions than file handles are read", () => {
 	const all = Array.from({ length: 150 }, (_, n) => {
 		const file = writeSession(scratch(), [header(), message("a", null, user(long(`session ${n}`)))]);
 		return { n, entry: openLazy(file).getEntry("a") as any };

@@ -31,7 +31,7 @@ describe("a value of one entry in another", () => {
 		expect(one.message.content).toBe(first);
 	});
 
-	test("a whole message put into another entry keeps its own values", () => {
+	test("a message in another entry keeps its own values", () => {
 		const [one, other] = openLazy(sampleFile()).getEntries() as any[];
 		other.message = one.message;
 		expect(waiting(other)).toEqual(["message.content"]);
@@ -69,7 +69,7 @@ test("setters on Object.prototype are not run when entries are made", () => {
 	expect(seen).toEqual([]);
 });
 
-test("what reads a value is not given away, and no other is taken for it", () => {
+test("the reader of a value is neither shown nor forged", () => {
 	const one = openLazy(sampleFile()).getEntries()[0] as any;
 	const { get } = Object.getOwnPropertyDescriptor(one.message, "content") as { get(): unknown };
 	const inspected = Symbol.for("nodejs.util.inspect.custom");

@@ -26,7 +26,7 @@ function branchedAfter(change: (message: any, other: any, entry: any) => void): 
 }
 
 // Regression: it wrote the old content.
-test("a branch writes the content that a sealed message was given", () => {
+test("a branch writes the new content of a sealed message", () => {
 	branchedAfter((message) => {
 		Object.seal(message);
 		message.content = "changed";
@@ -42,7 +42,7 @@ test("a branch writes the changed text of a frozen message", () => {
 });
 
 // Regression: it wrote the entry's own content.
-test("a branch writes another entry's message where an entry holds it", () => {
+test("a branch writes another entry's message in its new entry", () => {
 	branchedAfter((_message, other, entry) => {
 		entry.message = other;
 	});
@@ -69,7 +69,7 @@ test("a toJSON sees another entry's content", () => {
 
 for (const way of ["toJSON", "getter"]) {
 	// Regression: it was lost.
-	test(`a message whose ${way} takes the manager to another session is refused`, () => {
+	test(`a message whose ${way} leaves the session is refused`, () => {
 		const other = file();
 		const manager = openLazy(file());
 		const message: any = { role: "user", timestamp: 1 };
@@ -142,7 +142,7 @@ test("a sealed entry's new value stays out of the branch", () => {
 });
 
 // Regression: it dropped them.
-test("a branch keeps the symbols of an entry that was not read", () => {
+test("a branch keeps the symbols of an unread entry", () => {
 	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
 	const tag = Symbol("tag");

@@ -93,7 +93,7 @@ test("a context takes the stored messages without looking into them", () => {
 	expect(stillWait(manager).filter((left, at) => left !== ALL[at])).toEqual([""]);
 });
 
-test("an edit of the context reads only the entry that is edited", () => {
+test("an edit of the context reads only its target", () => {
 	const manager = openLazy(sampleFile());
 	manager.branch("e8");
 	manager.appendContextEdit("e3", null);
@@ -104,7 +104,7 @@ test("an edit of the context reads only the entry that is edited", () => {
 	expect(stillWait(manager).slice(1, ALL.length)).toEqual(ALL.slice(1));
 });
 
-test("values are large from 512 bytes of JSON on, whatever the number of characters", () => {
+test("values are large from 512 bytes of JSON on", () => {
 	const sized = (bytes: number): string => "x".repeat(bytes - 2);
 	const cases: [unknown, string][] = [
 		[sized(511), ""],
@@ -144,7 +144,7 @@ test("entries of another process wait, too", () => {
 	expect((manager.getEntry("theirs") as any).message.content[0].text).toBe(long("by another"));
 });
 
-test("a session that is written for the first time leaves what it took from another alone", () => {
+test("the first write of a branch reads no large value", () => {
 	const [head, ...entries] = [header({ id: "taken" }), ...samples()] as [Json, ...Json[]];
 	const source = openLazy(writeSession(scratch(), [head, ...entries]));
 	const path = source.createBranchedSession("e9") as string;
@@ -169,7 +169,7 @@ test("forkFrom leaves entries that others hold of the source alone", () => {
 	expect(fork.getEntries().map(shape)).toEqual(manager.getEntries().map(shape));
 });
 
-test("an entry of several kinds of large values reads each by itself", () => {
+test("each large value of an entry is read by itself", () => {
 	const both = { content: [long("c")], details: [long("d")], data: [long("e")] };
 	const manager = openLazy(
 		writeSession(scratch(), [header(), entry("invented", "a", null, { ...both, message: both })]),

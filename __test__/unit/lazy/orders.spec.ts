@@ -64,7 +64,7 @@ const ORDERS: Record<string, number[]> = {
 };
 
 for (const [name, order] of Object.entries(ORDERS)) {
-	test(`entries that are read ${name} are what is in the file`, () => {
+	test(`entries are read ${name} as they are written`, () => {
 		const entries = openLazy(file()).getEntries() as any[];
 		for (const at of order) {
 			const one = entries[at];
@@ -75,7 +75,7 @@ for (const [name, order] of Object.entries(ORDERS)) {
 	});
 }
 
-test("two sessions that are read in turns keep their values apart", () => {
+test("two sessions read in turns keep their values apart", () => {
 	const [one, other] = [openLazy(file()), openLazy(file())].map((manager) => manager.getEntries() as any[]) as [
 		any[],
 		any[],

@@ -143,7 +143,7 @@ describe("at each entry and message", () => {
 	}
 });
 
-test("the list of all entries is written byte by byte as pi's", () => {
+test("all entries are written byte by byte as pi's", () => {
 	const file = sampleFile();
 	const texts = [openLazy(file), openPlain(file), openReference(file)].map((manager) => [
 		JSON.stringify(manager.getEntries()),
@@ -155,7 +155,7 @@ test("the list of all entries is written byte by byte as pi's", () => {
 	expect(texts[1]).toEqual(texts[2]);
 });
 
-test("what is printed of a list, a tree and a context is what pi's print", () => {
+test("printed lists, trees and contexts are pi's", () => {
 	const file = sampleFile();
 	const looks: Look[] = [
 		(manager) => manager.getEntries(),
@@ -261,7 +261,7 @@ describe("equality", () => {
 });
 
 describe("before and after the first look", () => {
-	test("the large values are accessors like any, the others plain data", () => {
+	test("large values are accessors, the others plain data", () => {
 		const entries = openLazy(sampleFile()).getEntries() as any[];
 		for (const { get, set, enumerable, configurable } of [
 			Object.getOwnPropertyDescriptor(entries[0].message, "content") as PropertyDescriptor,
@@ -288,7 +288,7 @@ describe("before and after the first look", () => {
 		]);
 	});
 
-	test("a look at one value makes that one plain and leaves the other", () => {
+	test("a read value becomes plain, the other stays an accessor", () => {
 		const one = openLazy(sampleFile()).getEntries()[3] as any;
 		expect(one.message.content[0].type).toBe("text");
 		expect(waiting(one)).toEqual(["message.details"]);
@@ -314,7 +314,7 @@ describe("before and after the first look", () => {
 	});
 });
 
-test("an entry, its message and its content are the same objects wherever they are met", () => {
+test("an entry, its message and its content are unique objects", () => {
 	const manager = openLazy(sampleFile());
 	manager.branch("e9");
 	const all = manager.getEntries() as any[];

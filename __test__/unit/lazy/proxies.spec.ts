@@ -125,7 +125,7 @@ for (const [kind, wrap] of Object.entries(WRAPS)) {
 	});
 }
 
-test("a Proxy that changes what one method gives leaves the others alone", () => {
+test("a Proxy with its own method keeps the others", () => {
 	const manager = api.SessionManager.open(writeSession(scratch(), [header(), ...samples()]));
 	const proxy = new Proxy(manager, {
 		get: (target, key, receiver) => (key === "getLeafId" ? () => "mine" : Reflect.get(target, key, receiver)),

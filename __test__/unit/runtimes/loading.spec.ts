@@ -59,7 +59,7 @@ describe("the package is loaded", () => {
 		expect(run(project(), "c.mjs", late)).toBe("1 hello 3\n");
 	});
 
-	describe("where no addon loads, the error says what is there, what is needed and what to install:", () => {
+	describe("if no addon loads, the error names the remedy:", () => {
 		/** The package without an addon, and this platform's name. */
 		function bare(): { dir: string; target: string; said(): string } {
 			const dir = join(scratch(), "pi-session-native");
@@ -133,7 +133,7 @@ describe("the package is loaded", () => {
 	);
 
 	// Regression: it read as if the package were not installed.
-	test("where the variable names no addon the error names the variable", () => {
+	test("if the variable names no addon, the error names it", () => {
 		const path = join(scratch(), "nowhere.node");
 		const code = `process.env.NAPI_RS_NATIVE_LIBRARY_PATH = ${JSON.stringify(path)};
 			try { require("pi-session-native") } catch (error) { console.log(error.message) }`;
@@ -142,7 +142,7 @@ describe("the package is loaded", () => {
 		);
 	});
 
-	test("by both in one process as one class, and so by its entry for pi", () => {
+	test("by require, import and its entry for pi alike", () => {
 		const code = `
 			import { createRequire } from "node:module";
 			import { SessionManager } from "pi-session-native";

@@ -6,7 +6,7 @@ import { anyManager, api } from "../../support/scratch.js";
 
 const said = process.env.PSN_RUNTIME ?? "";
 
-test("the tests run in the runtime that is said, workers and all", () => {
+test("the tests run in the named runtime", () => {
 	const versions: Record<string, string | undefined> = process.versions;
 	if (said === "") expect(versions[runtime]).toBeDefined();
 	else if (said.startsWith("node")) {
@@ -18,7 +18,7 @@ test("the tests run in the runtime that is said, workers and all", () => {
 });
 
 // Regression: on Bun and Deno it was a plain Error of the binding.
-test("a method called on what is no manager is a TypeError on every runtime", () => {
+test("a method without a manager is a TypeError everywhere", () => {
 	const manager = api.SessionManager.inMemory("/x");
 	const { proxy: revoked, revoke } = Proxy.revocable(manager, {});
 	revoke();

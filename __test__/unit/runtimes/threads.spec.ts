@@ -31,7 +31,7 @@ function inThread(code: string, workerData: unknown, how: "text" | "file" = "tex
 const each = <T>(work: (index: number) => Promise<T>) =>
 	Promise.all(Array.from({ length: THREADS }, (_, index) => work(index)));
 
-test.each(["text", "file"] as const)("threads made of %s keep sessions of their own, several each", async (how) => {
+test.each(["text", "file"] as const)("threads made of %s keep several sessions each", async (how) => {
 	const dir = scratch();
 	const code = `
 		const managers = [0, 1, 2].map((n) => SessionManager.create("/x", workerData.dir, { id: "t" + workerData.index + "." + n }));
@@ -59,7 +59,7 @@ test.each(["text", "file"] as const)("threads made of %s keep sessions of their 
 	expect(await api.SessionManager.listAll(dir)).toHaveLength(THREADS * 3);
 });
 
-test("threads append to one session: every line is whole, none is lost, and each thread sees them all in the end", async () => {
+test("threads that append to one session lose no line", async () => {
 	const file = writeSession(scratch(), [header(), message("a", null, user("first"))]);
 	const code = `
 		const manager = SessionManager.open(workerData.file);

@@ -59,7 +59,7 @@ describe("an aborted signal", () => {
 	const reason = { why: "enough" };
 	const dir = () => saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
 
-	test("rejects with its reason: from before, right after, from the progress", async () => {
+	test("rejects with its reason, whenever it was aborted", async () => {
 		const at = dir();
 		expect(await rejection(search(at, "text", { signal: AbortSignal.abort(reason) }))).toBe(reason);
 		const early = new AbortController();
@@ -91,7 +91,7 @@ describe("an aborted signal", () => {
 	});
 });
 
-test("hits come one by one to onHit, before the promise resolves", async () => {
+test("onHit receives each hit before the promise resolves", async () => {
 	const dir = saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
 	const told: SearchHit[] = [];
 	let isOver = false;
@@ -115,7 +115,7 @@ test("hits come one by one to onHit, before the promise resolves", async () => {
 });
 
 // Regression: before a list the session was not found, afterwards it was.
-test("a header after many lines that are not JSON is found", async () => {
+test("a header after many damaged lines is found", async () => {
 	ownAgent();
 	const path = join(api.getDefaultSessionDir("/p"), "junk.jsonl");
 	const lines = [header({ id: "late" }), message("m", null, user("needle"))].map((one) => `${JSON.stringify(one)}\n`);

@@ -48,7 +48,7 @@ const sums = ({ total, by, entries, bytes, leftOut: { files: _, ...left } }: Usa
 	left,
 });
 
-test("is what the file says, and goes on with what is appended here and by others", async () => {
+test("is the file's, with later appends of all writers", async () => {
 	const path = writeSession(scratch(), lines());
 	const manager = api.SessionManager.open(path);
 	const first = manager.getUsage({ by });
@@ -94,7 +94,7 @@ test("a last line without its newline counts its bytes", async () => {
 });
 
 // Regression: the sums were Infinity, and leftOut.infinite was 0.
-test("an amount that would make a sum infinite is left out and counted: of an open session, of its file, with a catalog and without", async () => {
+test("an amount that makes a sum infinite is left out", async () => {
 	const { agent } = ownAgent();
 	mkdirSync(agent, { recursive: true });
 	const huge = [
@@ -116,7 +116,7 @@ test("an amount that would make a sum infinite is left out and counted: of an op
 	expect(existsSync(join(agent, "session-catalog.sqlite"))).toBe(true);
 });
 
-test("makes no entry: what getEntries gives is made when it is asked for", async () => {
+test("makes no entry objects", async () => {
 	const path = writeSession(scratch(), lines());
 	const parse = JSON.parse;
 	const manager = api.SessionManager.open(path);
@@ -138,7 +138,7 @@ test("makes no entry: what getEntries gives is made when it is asked for", async
 	).toEqual(structuredClone(manager.getEntries()));
 });
 
-test("of a session in memory, of a new one, and of one that took another's place", async () => {
+test("of sessions in memory, new and exchanged ones", async () => {
 	const memory = api.SessionManager.inMemory("/project", undefined, lines() as any);
 	const file = api.SessionManager.open(writeSession(scratch(), lines()));
 	expect(sums(memory.getUsage({ by }))).toEqual(sums(file.getUsage({ by })));
@@ -186,7 +186,7 @@ test("names keep quotes, newlines and lone surrogates", async () => {
 });
 
 testIf(process.platform === "linux", "only Linux tells how many bytes a process has read")(
-	"each entry is read once: a later call reads what was appended since",
+	"a later call reads only entries appended since",
 	() => {
 		const path = writeSession(scratch(), [
 			header(),

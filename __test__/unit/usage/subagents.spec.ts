@@ -123,7 +123,7 @@ describe("sessions of subagents", () => {
 		expect(report.subagents).toBe(5);
 	});
 
-	test("follow the session: by its file, its working directory, its session directory", async () => {
+	test("follow the session by its file and its directories", async () => {
 		ownAgent();
 		const dir = scratch();
 		const { main } = sessions(dir);
@@ -136,7 +136,7 @@ describe("sessions of subagents", () => {
 	});
 
 	// Regression: pi deletes only the session's file, and then nothing found what its subagents had used.
-	test("are by themselves after pi deleted only the file of their session", async () => {
+	test("are by themselves after pi deleted their session's file", async () => {
 		ownAgent();
 		const dir = scratch();
 		const { main } = sessions(dir);
@@ -202,29 +202,26 @@ describe("sessions of subagents", () => {
 		});
 	});
 
-	testWith("links")(
-		"are not searched for behind links; other files are not missed, folders that cannot be read are named",
-		async () => {
-			ownAgent();
-			const dir = scratch();
-			const { run } = sessions(dir);
-			const linked = scratch();
-			writeSession(linked, [header({ id: "far" }), message("a", null, spent(100, at(2)))]);
-			symlinkSync(linked, join(run, "link"));
-			symlinkSync(join(linked, "session.jsonl"), join(run, "link.jsonl"));
-			symlinkSync(dir, join(run, "loop"));
-			writeFileSync(join(run, "artifact.jsonl"), '{"event":"start"}\n');
-			mkdirSync(join(run, "folder.jsonl"));
-			mkdirSync(join(dir, "stray"));
-			writeSession(join(dir, "stray"), [header({ id: "stray" }), message("a", null, spent(100, at(3)))]);
-			expect(await usage({ sessionDir: dir })).toMatchObject({ total: { cost: 13 }, leftOut: { files: [] } });
-			const hidden = await lockedOut(run, () => usage({ sessionDir: dir }));
-			expect(hidden).toMatchObject({
-				total: { cost: 6 },
-				leftOut: { files: [{ path: run, error: expect.stringContaining("EACCES") }] },
-			});
-		},
-	);
+	testWith("links")("are not searched behind links, and unreadable folders are named", async () => {
+		ownAgent();
+		const dir = scratch();
+		const { run } = sessions(dir);
+		const linked = scratch();
+		writeSession(linked, [header({ id: "far" }), message("a", null, spent(100, at(2)))]);
+		symlinkSync(linked, join(run, "link"));
+		symlinkSync(join(linked, "session.jsonl"), join(run, "link.jsonl"));
+		symlinkSync(dir, join(run, "loop"));
+		writeFileSync(join(run, "artifact.jsonl"), '{"event":"start"}\n');
+		mkdirSync(join(run, "folder.jsonl"));
+		mkdirSync(join(dir, "stray"));
+		writeSession(join(dir, "stray"), [header({ id: "stray" }), message("a", null, spent(100, at(3)))]);
+		expect(await usage({ sessionDir: dir })).toMatchObject({ total: { cost: 13 }, leftOut: { files: [] } });
+		const hidden = await lockedOut(run, () => usage({ sessionDir: dir }));
+		expect(hidden).toMatchObject({
+			total: { cost: 6 },
+			leftOut: { files: [{ path: run, error: expect.stringContaining("EACCES") }] },
+		});
+	});
 });
 
 /** The result of a tool that ran a subagent, with what that used. */
@@ -285,7 +282,7 @@ describe("the result of a tool that ran a subagent", () => {
 	}
 
 	// Regression: what the subagent used was added twice, once from the result and once from its session.
-	test("is not added where the subagent's session is below the session's folder", async () => {
+	test("is not added if the subagent's session is below it", async () => {
 		const dir = scratch();
 		const run = join(dir, "2025_main", "r1", "run-0");
 		const file = join(run, "session.jsonl");
@@ -304,7 +301,7 @@ describe("the result of a tool that ran a subagent", () => {
 		["by its file", (dir: string) => ({ sessionFile: join(dir, "2025-01-01_child.jsonl") })],
 		["by its id", () => ({ sessionId: "child" })],
 		["by one of several ids", () => ({ children: [{ childSessionId: "gone" }, { sessionIds: ["child"] }] })],
-	])("is not added where the subagent's session is beside the session and named %s", async (_, details) => {
+	])("is not added if a session beside is named %s", async (_, details) => {
 		const dir = scratch();
 		const main = join(dir, "2025_main.jsonl");
 		writeSession(dir, parentLines(details(dir)), "2025_main.jsonl");
@@ -312,7 +309,7 @@ describe("the result of a tool that ran a subagent", () => {
 		await expectOnce(dir, main);
 	});
 
-	test("is not added after both sessions were moved to another directory", async () => {
+	test("is not added after both sessions were moved", async () => {
 		const dir = scratch();
 		const main = writeSession(
 			dir,
@@ -326,7 +323,7 @@ describe("the result of a tool that ran a subagent", () => {
 
 	// Regression: after both were moved, a file whose name does not have the session's id was not found.
 	test.each(["2025_child.jsonl", "child.jsonl", "scout-run.jsonl"])(
-		"is not added after both sessions were moved with their directory, the subagent's as %s",
+		"is not added after a move with their directory: %s",
 		async (name) => {
 			const dir = scratch();
 			const main = writeSession(dir, parentLines({ sessionFile: `/old/--project--/${name}` }), "2025_main.jsonl");
@@ -335,7 +332,7 @@ describe("the result of a tool that ran a subagent", () => {
 		},
 	);
 
-	test("is added where nothing names the subagent's session, or that is gone", async () => {
+	test("is added if no existing session is named", async () => {
 		for (const details of [
 			undefined,
 			null,
@@ -360,7 +357,7 @@ describe("the result of a tool that ran a subagent", () => {
 		}
 	});
 
-	test("is added where it names its own session, the one that it belongs to, or an older one", async () => {
+	test("is added if it names itself or an older session", async () => {
 		const dir = scratch();
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");
 		// The subagent's tools name the session that started it, and itself.
@@ -396,7 +393,7 @@ describe("the result of a tool that ran a subagent", () => {
 		});
 	});
 
-	test("is not added in a fork either, also after the source was deleted", async () => {
+	test("is not added in a fork, even without its source", async () => {
 		const dir = scratch();
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");
 		writeSession(dir, childLines({ parentSession: main }), "2025_child.jsonl");
@@ -419,7 +416,7 @@ describe("the result of a tool that ran a subagent", () => {
 		}
 	});
 
-	test("is not added where a subagent has run another one", async () => {
+	test("is not added if a subagent has run another", async () => {
 		const dir = scratch();
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");
 		// The result of the first has what both used.
@@ -437,7 +434,7 @@ describe("the result of a tool that ran a subagent", () => {
 	});
 
 	// Regression: one file was enough to leave out the result, so the cost of the two whose files were gone was lost.
-	test("counts with the part that is in none of its sessions if only some of them are left", async () => {
+	test("counts with the part that is in no remaining session", async () => {
 		const dir = scratch();
 		const names = ["one", "two", "three"];
 		const run = (name: string) => join(dir, "2025_main", "r1", name);
@@ -472,7 +469,7 @@ describe("the result of a tool that ran a subagent", () => {
 		expect(await costs()).toEqual(four([3.9, 3]));
 	});
 
-	test("counts with its subagent for the working directory of the session", async () => {
+	test("counts for the working directory of its session", async () => {
 		const dir = scratch();
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");
 		writeSession(dir, childLines(), "2025_child.jsonl");

@@ -228,7 +228,7 @@ describe("usage", () => {
 	const first = Number(process.env.PSN_SEED ?? 1);
 	const by = ["model", "day", "project", "session"] as const;
 
-	test(`is the sum over pi's entries: without a catalog, with one, and of files that grew (seeds from ${first}, ${cases} cases)`, {
+	test(`is the sum over pi's entries (${cases} seeds from ${first})`, {
 		timeout: 0,
 	}, async () => {
 		for (let seed = first; seed < first + cases; seed++) {
@@ -302,7 +302,7 @@ describe("usage", () => {
 		...more,
 	});
 
-	test("adds up one file, a directory or everything, and says what it left out", async () => {
+	test("adds up a file, a directory or everything", async () => {
 		const { agent } = ownAgent();
 		const dir = api.getDefaultSessionDir("/project");
 		const path = writeSession(
@@ -349,7 +349,7 @@ describe("usage", () => {
 	});
 
 	// Regression: a router's calls were one row, whichever model had answered.
-	test("rows by model are of the model that answered, as in pi", async () => {
+	test("rows by model are of the model that answered", async () => {
 		ownAgent();
 		const routed = (responseModel: unknown, at: number): Json =>
 			call(0.5, START + at, { provider: "openrouter", model: "auto", responseModel });
