@@ -35,8 +35,8 @@ const DECLARED = [
 const BEYOND = ["branchedFrom", "provider", "modelId", "thinkingLevel"].map((key) => `SessionHeader.${key}`);
 
 /**
- * What a session file can contain, as types over the declarations of either side. The compiler resolves them, so that
- * each kind is found wherever and however it is declared.
+ * The possible contents of a session file, as types over the declarations of either side. The compiler resolves them,
+ * so that each kind is found wherever and however it is declared.
  */
 const KINDS = {
 	role: 'AgentMessage["role"]',
@@ -61,7 +61,7 @@ const testsOf = (version) => {
 };
 
 /**
- * What an interface or a class declares: each member, with how many arguments it takes. @param {ts.Node} declaration
+ * The members that an interface or a class declares, each with its number of parameters. @param {ts.Node} declaration
  * @param {ts.SourceFile} source
  */
 function membersOf(declaration, source) {
@@ -190,7 +190,7 @@ const literalsOf = (type) =>
 	(type.isUnion() ? type.types : [type]).flatMap((one) => (one.isStringLiteral() ? [one.value] : [])).sort();
 
 /**
- * What the compiler says of pi's types and ours, which must be assignable to each other. @param {{ pi: string, types:
+ * The compiler's errors about pi's types and ours, which must be assignable to each other. @param {{ pi: string, types:
  * string }} dirs @param {string} tsc the compiler's script
  */
 export function compareTypes(dirs, tsc = join(root, "node_modules/typescript-native/bin/tsc")) {
@@ -291,7 +291,7 @@ function today() {
 	return `${new Date().toISOString().slice(0, 10)}, ${commit.trim()}`;
 }
 
-/** What compares a release, where it is found, and where the results go. Tests replace these. */
+/** The functions that find and compare a release, and the files of the results. Tests replace these. */
 const OWN = {
 	newest: newestVersion,
 	unpack: (version) => {

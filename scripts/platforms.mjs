@@ -1,12 +1,13 @@
-// The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, an addon
-// of another platform, the core's tests, a part of the unit tests, on Windows all of them and those of the commands.
-//   npm run platforms                                     linux-arm64, linux-musl, linux-arm64-musl (of the tests those of loading) and windows
-//   npm run platforms -- windows                          these
-//   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
-// What it needs is installed once, outside of the repository (scripts/platforms/setup.mjs); that takes root's rights,
-// or sudo. The addon is built without optimisation. Tests that cannot pass because of an emulator stand in
-// scripts/platforms/known.json with the reason: they do not count, and one that passes is an error unless it is said to
-// fail only now and then (`isOccasional`). The last line is the sum: `N passed, N failed`.
+// Tests the package on other platforms under emulators on Linux x64: the smoke test, the packages of a release, an addon
+// of another platform, the core's tests and a part of the unit tests; on Windows all unit tests and the tests of the
+// commands.
+//   npm run platforms                   linux-arm64, linux-musl, windows, and the tests of loading on linux-arm64-musl
+//   npm run platforms -- windows        only this one
+//   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       only these files; -t selects one test
+// The tools are installed once, outside of the repository (scripts/platforms/setup.mjs), as root or by sudo. The addon is
+// built without optimisation. scripts/platforms/known.json lists the tests that cannot pass because of an emulator, with
+// the reasons. They do not count. If one of them passes, that is an error, unless it fails only now and then
+// (`isOccasional`). The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -33,10 +34,10 @@ import { compared, reported, reportedByCargo } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const VITEST = "node_modules/vitest/vitest.mjs";
-/** What one command may take on two processors, with time to spare: none of the runs that ended took half of it. */
+/** The time limit of one command on two processors. No run that ended needed half of it. */
 const MINUTES = 40;
 const LOADING = "runtimes/loading.spec.ts";
-/** On Windows all unit tests and those of the commands: nothing else runs them there. */
+/** On Windows all unit tests and the tests of the commands, because no other run has them on Windows. */
 function specsOf(name) {
 	if (name === "windows") return ["__test__/unit/", "__test__/integration/cli/"];
 	const specs = PLATFORMS[name].isAddonOnly ? [LOADING] : ["contract/", "faults/", "lazy/", "catalog/", LOADING];
@@ -46,7 +47,7 @@ function specsOf(name) {
 const run = (scratch, command, args, cwd, env) =>
 	runBounded(join(scratch, "output"), command, args, { cwd, env: { ...process.env, ...env }, minutes: MINUTES });
 
-/** npm's packages for Windows: some have a program in them. */
+/** npm's packages for Windows, because some contain a program. */
 function modulesForWindows() {
 	const files = ["package.json", "package-lock.json", "packages/sync/package.json"];
 	const hash = createHash("sha256");
@@ -63,7 +64,7 @@ function modulesForWindows() {
 	return join(dir, "node_modules");
 }
 
-/** A copy of the files that git knows or would take, with packages beside them and no addon. */
+/** A copy of the files that git knows or does not ignore, with packages beside them and no addon. */
 function makeClone(dir, modules) {
 	const { stdout } = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
 		cwd: root,
@@ -99,7 +100,7 @@ function smoke(scratch, clone, node) {
 }
 
 /**
- * Installs the main package, pi-session-sync and the platform's package, as a release would publish them, into an empty
+ * Packs the main package, pi-session-sync and the platform's package as for a release, installs them in an empty
  * project, and tries them there.
  */
 function packages(scratch, clone, node, addon) {
@@ -110,7 +111,7 @@ function packages(scratch, clone, node, addon) {
 	const [os, cpu, abi] = addon.split("-");
 	const here = [`--os=${os}`, `--cpu=${cpu}`, ...(os === "linux" ? [`--libc=${abi === "gnu" ? "glibc" : abi}`] : [])];
 	const tarballs = readdirSync(folder).map((name) => join(folder, name));
-	// By force, because npm refuses a package that is asked for by name and is not for the system that npm runs on.
+	// With --force, because npm refuses a named package for another system.
 	const installed = run(
 		scratch,
 		"npm",
@@ -132,8 +133,8 @@ function packages(scratch, clone, node, addon) {
 }
 
 /**
- * Puts an addon for Linux x64 with glibc under the platform's name: the error says what is there, what is needed and
- * what to install.
+ * Replaces the platform's addon by one for Linux x64 with glibc. Checks that the error says what was found, what is
+ * needed and what to install.
  */
 function wrongAddon(scratch, clone, node, addon) {
 	const dir = join(scratch, "wrong");
@@ -150,7 +151,7 @@ function wrongAddon(scratch, clone, node, addon) {
 	return checked("an addon of another platform", code !== 0 && said.every((text) => output.includes(text)));
 }
 
-/** The core's tests, their program run by `runner`, if there is one. */
+/** Runs the core's tests, by `runner` if there is one. */
 function rust(scratch, triple, runner) {
 	const { cargo, env } = compilerOf(triple);
 	const [command, ...args] = cargo("test", "-p", "pi-session-core", "--lib", "--no-fail-fast");
@@ -160,7 +161,8 @@ function rust(scratch, triple, runner) {
 }
 
 function vitest(scratch, name, clone, node, { specs = specsOf(name), test }) {
-	// On Windows all of it; elsewhere vitest's own process needs this machine's programs of its packages.
+	// On Windows Node runs vitest itself; elsewhere vitest runs on this machine, because its packages contain programs
+	// for this machine.
 	const isWindows = name === "windows";
 	const env = {
 		PSN_COUNTS: "taste",
@@ -178,7 +180,7 @@ function vitest(scratch, name, clone, node, { specs = specsOf(name), test }) {
 	);
 }
 
-/** Gives the sum of one platform, and its failures by name. */
+/** Returns the sum of one platform, and its failures by name. */
 async function tryOn(name, options) {
 	const { triple, addon, setup, isAddonOnly } = PLATFORMS[name];
 	const { runner, node } = setup();
@@ -211,7 +213,7 @@ if (unknown.length > 0)
 	throw new Error(`Not a platform: ${unknown.join(", ")}; there are ${Object.keys(PLATFORMS).join(", ")}`);
 setUpReference();
 const rows = [];
-// What does not install or build is a failure like others: the last line is the sum whatever happens.
+// A failed installation or build counts as a failure, so that the last line is always the sum.
 const broken = (name, { message }) => ({
 	name,
 	passed: 0,

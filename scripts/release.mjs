@@ -46,7 +46,9 @@ function crateVersion(file) {
 	return /^version = "([^"]*)"$/m.exec(section.split(/^\[/m)[0])?.[1];
 }
 
-/** Throws unless the clone at `dir` is what the tag names: in every manifest, and with a section of the changelog. */
+/**
+ * Throws unless each manifest in the clone at `dir` has the version of the tag, and the changelog has a section for it.
+ */
 export function checkTag(dir, tag) {
 	const version = tag.replace(/^v/, "");
 	const crate = join(dir, "Cargo.toml");

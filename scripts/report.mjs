@@ -25,7 +25,7 @@ const start = (message = "") =>
 		.filter((line) => !isForeignFrame(line))
 		.slice(0, MESSAGE_LINES)
 		.join("\n      ");
-/** Of a spec file, in whichever clone and on whichever system. */
+/** The path of a spec file relative to its clone, on any system. */
 const pathOf = (file) =>
 	relative(root, file.replaceAll("\\", "/")).replace(/^(?:.*?\/)??(?=(?:packages\/\w+\/)?__test__\/)/, "");
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -140,7 +140,7 @@ export async function reported(
 	}
 }
 
-/** The same of what `cargo test` printed. */
+/** The same for the output of `cargo test`. */
 export function reportedByCargo(code, output, env = process.env) {
 	const results = [...output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)];
 	const sum = (group) => results.reduce((whole, result) => whole + Number(result[group]), 0);

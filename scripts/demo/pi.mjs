@@ -15,7 +15,7 @@ import {
 export { earlierVersion, piPackage, referenceVersion };
 /** The reference. Its bundle runs; its unbundled modules lack their dependencies here. */
 export const referencePackage = referenceDir;
-/** The release before the reference, whose bundle runs, too. */
+/** The release before the reference. Its bundle runs, too. */
 export const earlierPackage = earlierDir;
 /** The Node that runs pi. PSN_PI_NODE names another release. */
 export const nodeBin = process.env.PSN_PI_NODE ?? installedNode;

@@ -1,4 +1,4 @@
-// The folder in which setup keeps what it installed, and the rule by which a part of it counts as installed.
+// The folder of the installed parts, and the rule by which a part counts as installed.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -6,9 +6,9 @@ import { join } from "node:path";
 export const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "pi-session-native/platforms");
 
 /**
- * Makes a folder of the cache unless an earlier run did, and returns its path. `works` uses what was made, and returns
- * whether that gave the expected result. The folder counts as made only then: a part that was made wrong would
- * otherwise stay wrong in every later run.
+ * Creates a folder of the cache, unless an earlier run did, and returns its path. `works` tries the result, and returns
+ * whether it works. Only then the folder counts as created, because otherwise a wrong part would stay wrong in every
+ * later run.
  */
 export function once(name, make, works = () => true, parent = cache) {
 	const dir = join(parent, name);

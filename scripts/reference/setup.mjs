@@ -56,7 +56,7 @@ export const earlierDir = RELEASES.earlier.dir;
 export const agentDir = join(here, "node_modules/@earendil-works/pi-coding-agent");
 export const nodeBin = join(here, "node_modules/node/bin/node");
 
-// npm is a script on Windows, which only a shell starts.
+// On Windows npm is a script, which only a shell can start.
 const common = { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", shell: process.platform === "win32" };
 const npm = (args, options) => execFileSync("npm", args, { ...common, ...options });
 
@@ -74,8 +74,8 @@ export function setup() {
 	const stampFile = join(here, "node_modules/.stamp");
 	if (!existsSync(stampFile) || readFileSync(stampFile, "utf8") !== stamp) {
 		npm(["ci", "--no-audit", "--no-fund"], { cwd: here });
-		// The npm package `node` fetches the package of this platform in an install script; where such scripts
-		// are off, the platform's package is installed by name.
+		// The npm package `node` downloads the package of this platform in an install script. If such scripts are disabled,
+		// we install the platform's package by name.
 		if (!runs(nodeBin)) {
 			const { version } = JSON.parse(readFileSync(join(here, "node_modules/node/package.json"), "utf8"));
 			const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
@@ -95,7 +95,9 @@ function versionIn(dir) {
 	return existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).version : undefined;
 }
 
-/** Unpacks pi, its pi-ai and its pi-agent-core of a version into directories named after it, and gives these. */
+/**
+ * Unpacks a version of pi, pi-ai and pi-agent-core into directories named after the version. Returns the directories.
+ */
 export function unpackVersion(version) {
 	const dirs = {
 		pi: version === RELEASES.earlier.version ? RELEASES.earlier.dir : join(here, `pi-${version}`),
@@ -107,7 +109,7 @@ export function unpackVersion(version) {
 	return dirs;
 }
 
-/** The version that npm gives to who asks for none. */
+/** The version that npm installs if none is named. */
 export const newestVersion = () => asked(["view", PACKAGES.pi, "version"], here);
 
 /** The answer of the registry. Throws npm's summary of the error if there is none. */

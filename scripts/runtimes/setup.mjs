@@ -19,7 +19,10 @@ const node = (version) => ({
 	args: [],
 });
 
-/** By name: the release, its npm package for this platform, the binary in it, and how it runs a script. */
+/**
+ * For each runtime: its release, its npm package for this platform, the binary in it, and the arguments that run a
+ * script.
+ */
 export const RUNTIMES = {
 	node20: node("20.20.2"),
 	node22: node("22.23.3"),
