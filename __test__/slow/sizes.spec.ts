@@ -1,4 +1,5 @@
-// Files whose size or shape asks for more memory than there is: a result or an error, never the end of the process.
+// Files whose size or shape needs more memory than there is: a call returns a result or fails, but the process does not
+// end.
 import { spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -8,7 +9,7 @@ import { header, LOAD, message, scratch, text, user, writeSession } from "../sup
 const MB = 1 << 20;
 const START = [header(), message("a", null, user("one")), message("b", "a", user("two"))];
 
-/** A session that goes on with that many bytes of `filler`. */
+/** A session that continues with that many bytes of `filler`. */
 function goingOn(filler: string, bytes: number): string {
 	const file = writeSession(scratch(), START);
 	const fd = openSync(file, "a");
@@ -19,7 +20,8 @@ function goingOn(filler: string, bytes: number): string {
 }
 
 /**
- * What a process with so much memory says that runs `code`, which has `SessionManager`, `file` and `dir`, and its peak.
+ * Runs `code` in a process with so much memory. `code` can use `SessionManager`, `file` and `dir`. Returns its output
+ * and its peak.
  */
 function within(kilobytes: number, file: string, code: string): { said: any; peak: number } {
 	const script = `${LOAD}
@@ -61,7 +63,7 @@ test("a session that ends in gigabytes of zeros works", () => {
 	);
 	expect(said.entries).toBe(4);
 	expect(said.before.damaged).toEqual([]);
-	// Beyond 4 GiB, too, its end is told rightly.
+	// The end is also right beyond 4 GiB.
 	const damaged = [{ line: 4, start, end: size, reason: "not valid JSON" }];
 	expect(said.after).toMatchObject({ damaged, foreignChanges: [], repairs: [] });
 	expect(said.report).toMatchObject({ ok: false, damaged, lines: 6, entries: 4, endsWithNewline: true });
@@ -92,7 +94,7 @@ test("20 MB of newlines take no memory each", () => {
 	expect(peak).toBeLessThan(250);
 });
 
-// Regression: they were in memory three times: from the pass that plans, from the one that looks, and from the one that
+// Regression: they were in memory three times: in the pass that plans, in the pass that checks, and in the pass that
 // writes.
 test("a redaction keeps its new lines in memory once", () => {
 	const lines = Array.from({ length: 16 }, (_, at) => message(`m${at}`, null, user(`secret ${"x".repeat(4 * MB)}`)));

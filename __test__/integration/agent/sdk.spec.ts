@@ -1,4 +1,4 @@
-// pi's SDK on our session manager, passed as the documented `sessionManager` option, with no hook anywhere.
+// pi's SDK on our session manager, which it gets as its documented option `sessionManager`, without a hook.
 import { describe, expect, it } from "vitest";
 import { type Run, sameOnBoth } from "../../support/agent/runs.js";
 

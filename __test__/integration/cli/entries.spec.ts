@@ -1,4 +1,4 @@
-// What an entry says, as `show` and `tree` print it.
+// The texts of entries, as `show` and `tree` print them.
 import { expect, test } from "vitest";
 import { good, put, world } from "../../support/cli.js";
 import { message } from "../../support/scratch.js";
@@ -6,7 +6,7 @@ import { message } from "../../support/scratch.js";
 const result = (id: string, parent: string | null, nestedCalls: unknown, text = "done") =>
 	message(id, parent, { role: "toolResult", toolName: "script", content: [{ type: "text", text }], nestedCalls });
 
-// Regression: they were left out, and one that failed without an error was shown like one that succeeded.
+// Regression: such calls were left out, and a call that failed without an error was shown like one that succeeded.
 test("a tool's nested calls are shown before its output", async () => {
 	const at = world();
 	const calls = [

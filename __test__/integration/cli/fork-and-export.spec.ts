@@ -33,7 +33,7 @@ describe("fork", () => {
 		).toEqual(["e0", "e1", "e2", "e3", "e4", "label"]);
 	});
 
-	// Regression: a name with a mistake in it made a session that pi cannot go on with.
+	// Regression: a mistyped name created a session that pi cannot continue.
 	test("into a directory that is not there is refused", async () => {
 		const at = world();
 		const source = put(at, "s-fork", branched);
@@ -128,7 +128,7 @@ describe("export", () => {
 			expect((await run(at, ["export", source, ...args])).code).toBe(2);
 	});
 
-	// Regression: Markdown was written into talk.html, with status 0.
+	// Regression: `export` wrote Markdown to talk.html, and exited with 0.
 	test("refuses a name that says another format than it writes", async () => {
 		const at = world();
 		const source = put(at, "s-export", branched);

@@ -1,5 +1,5 @@
-// Takes every kind of entry, role and block of the table of kinds through every place that treats kinds differently. The
-// test fails with the list of places that do not know a kind: what a new kind still needs.
+// Takes each kind of entry, role and block of the table of kinds through every place that treats kinds differently. The
+// test fails with the list of places that do not know a kind, which is the list of changes that a new kind still needs.
 import { copyFileSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,19 +10,19 @@ import { api, entry, type Json, jsonLines, message, opened, root, user } from ".
 const { entryKinds, SessionManager } = api;
 const kinds = entryKinds();
 
-/** A word that a field says, and in which scope a search finds it. */
+/** A word in a field, and the scope in which a search finds it. */
 interface Word {
 	word: string;
 	scope: string | undefined;
 	place: string;
 }
 
-/** An entry in which each text of a row, and each field of its sentences, is a word of its own. */
+/** An entry in which each text of a row, and each field of its sentences, is a different word. */
 interface Sample {
 	line: Json & { id: string };
 	role: string;
 	words: Word[];
-	/** Words of its sentences, which a reader is shown and no search finds. */
+	/** Words of its sentences, which a reader is shown but no search finds. */
 	shown: Word[];
 	facts: KindFacts;
 }
@@ -39,7 +39,7 @@ const setAt = (of: Json, path: string, value: unknown): void => {
 	else setAt((of[key] ??= {}) as Json, rest.join("."), value);
 };
 
-/** Fills in what a row says. */
+/** Fills the fields of a row. */
 function fill(of: Json, name: string, { says, makes }: KindFacts): Pick<Sample, "words" | "shown"> {
 	const words: Word[] = [];
 	const shown: Word[] = [];
@@ -83,7 +83,7 @@ function fill(of: Json, name: string, { says, makes }: KindFacts): Pick<Sample, 
 	return { words, shown };
 }
 
-/** A block of each type; of a tool call two, because an error is shown instead of the arguments. */
+/** A block of each type. There are two tool calls, because an error is shown in place of the arguments. */
 function blocks(type: string, { says }: KindFacts, place: string, scope: string | undefined, words: Word[]): Json[] {
 	const made: Json = { type };
 	const failed: Json = { type, name: "run", arguments: {} };
@@ -110,7 +110,7 @@ function samples(): Sample[] {
 		...Object.entries(kinds.roles).map(([role, facts], at) => {
 			const own: Json = { role, timestamp: 1 };
 			const said = fill(own, role, facts);
-			// What version 2 called a hook's message is a custom one now.
+			// The role `hookMessage` of version 2 is now `custom`.
 			return {
 				line: entry("message", `m${at}`, TARGET, { message: own }),
 				role: role === "hookMessage" ? "custom" : role,
@@ -119,7 +119,7 @@ function samples(): Sample[] {
 			};
 		}),
 	] as Sample[];
-	// One branch has them all.
+	// All entries are on one branch.
 	let parent = TARGET;
 	for (const { line } of made) {
 		line.parentId = parent;
@@ -140,7 +140,7 @@ test("every place knows each kind, role and block", async () => {
 		...all.map(({ line }) => line),
 	]);
 
-	// What a reader is shown.
+	// A reader is shown every word.
 	const shown = await good(at, ["show", file, "--full"], { COLUMNS: "1000" });
 	const exported = await good(at, ["export", file, "--format", "md", "--full"]);
 	for (const { word, place } of all.flatMap(({ words, shown }) => [...words, ...shown])) {
@@ -151,18 +151,18 @@ test("every place knows each kind, role and block", async () => {
 		] as const) {
 			const lines = text.split("\n").filter((line) => line.includes(word));
 			check(lines.length > 0, `${name}: ${place}`);
-			// A kind that is not known is shown as its JSON.
+			// An unknown kind is shown as its JSON.
 			check(!lines.some((line) => line.includes(`"${field}":`)), `${name}, other than as JSON: ${place}`);
 		}
 	}
 
-	// `/find` names in words what it does not search.
+	// `/find` names the scopes that it does not search.
 	check(
 		String(kinds.scopes.filter((one) => !kinds.defaultScopes.includes(one))) === "tool,thinking,custom",
 		"find.mjs",
 	);
 
-	// What a search finds: each text in its scope alone, under the role of its entry.
+	// A search finds each text only in its scope, under the role of its entry.
 	for (const { line, role, words } of all) {
 		for (const { word, scope, place } of words) {
 			for (const one of kinds.scopes) {
@@ -173,13 +173,13 @@ test("every place knows each kind, role and block", async () => {
 		}
 	}
 
-	// A redaction takes out the texts, by themselves and with their entries, and leaves the references.
+	// A redaction removes the texts, alone and with their entries, and keeps the references.
 	const copy = join(dirname(file), "copy.jsonl");
 	for (const { line, words, facts, role } of all) {
 		for (const { word, place } of words) {
 			copyFileSync(file, copy);
 			SessionManager.redact(copy, { text: word });
-			// The name of a tool stays, because results refer to it.
+			// The name of a tool is kept, because results refer to it.
 			const stays = place.endsWith("toolCall.name");
 			check(readFileSync(copy, "utf8").includes(word) === stays, `redact a text: ${place}`);
 		}
@@ -193,14 +193,14 @@ test("every place knows each kind, role and block", async () => {
 		for (const field of facts.refersTo) check(kept[field] === TARGET, `redact keeps references: ${role}.${field}`);
 	}
 
-	// What the model gets.
+	// The model receives the messages.
 	for (const { line, facts, role } of all.filter(({ line }) => line.type !== "message")) {
 		const made = api.sessionEntryToContextMessages(line as any).at(-1) as unknown as Json | undefined;
 		check(made?.role === facts.makes?.role, `context: ${role}`);
 		for (const field of facts.makes?.fields ?? []) check(made?.[field] === line[field], `context: ${role}.${field}`);
 	}
 
-	// What readers of the types and of the docs find.
+	// The types and the docs contain every name.
 	const types = readFileSync(join(root, "index.d.ts"), "utf8");
 	const format = readFileSync(join(root, "docs/file-format.md"), "utf8");
 	const union = (name: string): string => new RegExp(`export type ${name} =([^;]*);`).exec(types)?.[1] ?? "";
@@ -219,7 +219,7 @@ test("every place knows each kind, role and block", async () => {
 	const made = new Set(["branchSummary", "compactionSummary"]);
 	for (const rows of [kinds.entries, kinds.roles, kinds.blocks]) {
 		for (const [name, { says, refersTo }] of Object.entries(rows)) {
-			// No entry contains a message of a role that entries make, but for `custom`.
+			// Except for `custom`, no entry contains a message of a role that is made from entries.
 			if (made.has(name)) continue;
 			check(new RegExp(`\\b${name}\\b`).test(format), `docs/file-format.md: ${name}`);
 			const fields = says.flatMap((one) => ("field" in one ? one.field.split(".") : []));
@@ -231,7 +231,7 @@ test("every place knows each kind, role and block", async () => {
 	expect(missing).toEqual([]);
 });
 
-// Regression: they were left out. Nested calls and arguments that are no JSON say something, and go.
+// Regression: a redaction left them out. It also removes nested calls, and arguments that are not JSON.
 test("a redacted entry keeps its duration, thinking level and price", () => {
 	const { file } = opened([
 		message("a", null, {

@@ -1,4 +1,4 @@
-// `pi-sessions list`, and how a command names a session.
+// `pi-sessions list`, and the ways in which a command selects a session.
 import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 import { api, header, type Json, message, root, text, user } from "../../support/scratch.js";
 
-/** A session, and a session of its subagent that ends in the middle of a line. */
+/** A session, and its subagent's session, which ends in the middle of a line. */
 function withSubagent(at: ReturnType<typeof world>) {
 	const main = put(at, "main-1", [message("a", null, user("asks"))]);
 	const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
@@ -83,7 +83,7 @@ describe("list", () => {
 		expect(await goodJson(world(), ["list"])).toEqual([]);
 	});
 
-	// Regression: --json read every text of every session, and left it out.
+	// Regression: --json read all texts of all sessions, and did not print them.
 	test("--json reads no text of a session", async () => {
 		const at = world();
 		put(at, "s-texts", branched);
@@ -130,7 +130,8 @@ describe("a session is named", () => {
 			expect(await good(at, ["show", ...name])).toContain("What is wrong with the parser?");
 	});
 
-	// Regression: without an argument the file that was touched last was taken, and list put the other one first.
+	// Regression: without an argument a command used the file that was touched last, but `list` showed the other one
+	// first.
 	test("by nothing: the first of list, despite file times", async () => {
 		const at = world();
 		const older = put(at, "older", [message("a", null, { ...user("said first"), timestamp: 1 })]);
@@ -151,7 +152,7 @@ describe("a session is named", () => {
 		expect((await goodJson(at, ["fork"])).parentSession).toBe(newer);
 	});
 
-	// Regression: nothing found such a session, and nothing said so.
+	// Regression: no command found such a session, and no message said so.
 	test("by the id of a subagent's session, which verify --all reads as well", async () => {
 		const at = world();
 		const { main, path } = withSubagent(at);
@@ -161,7 +162,7 @@ describe("a session is named", () => {
 		expect(await run(at, ["verify", "--all"])).toMatchObject({ code: 1, out: expect.stringContaining(path) });
 	});
 
-	// Regression: /resume of pi deletes only the session's file; then no command found its subagents' sessions.
+	// Regression: pi's /resume deletes only the session's file. After that no command found its subagents' sessions.
 	test("by the id of a subagent's session without its parent", async () => {
 		const at = world();
 		const { main, path } = withSubagent(at);
@@ -207,7 +208,7 @@ describe("a session is named", () => {
 		expect(code).toBe(1);
 		expect(lines(err)[0]).toBe('Error: "same" is the id of 2 sessions:');
 		for (const path of [one, two]) expect(lines(err)).toContain(`    ${path}`);
-		// Of ids that differ the ids say enough.
+		// If the ids differ, no file is shown.
 		put(at, "samewise", branched);
 		expect((await run(at, ["show", "samew"])).code).toBe(0);
 	});

@@ -192,7 +192,7 @@ describe("tree", () => {
 		expect((await run(at, ["tree", "s-tree", "--user", "--json"])).code).toBe(2);
 	});
 
-	// Regression: of 77 folded user messages nothing said how to see them.
+	// Regression: no line said how to see 77 folded user messages.
 	test("says how to see user messages that were folded", async () => {
 		const at = world();
 		put(
@@ -207,7 +207,7 @@ describe("tree", () => {
 			),
 		);
 		const out = lines(await good(at, ["tree"]));
-		// The newest, as far as the limit goes.
+		// The newest entries, up to the limit.
 		expect(out.filter((line) => line.includes("question"))).toHaveLength(11);
 		expect(out.at(-1)).toBe("79 entries hidden; --limit all shows all, --user shows all user messages");
 		expect(lines(await good(at, ["tree", "--user"]))).toHaveLength(50);

@@ -1,4 +1,4 @@
-// The tables of /costs, of reports of any size.
+// The tables of /costs, from reports of any size.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -44,7 +44,7 @@ describe("a narrow table", () => {
 		expect(note.length).toBe(width < 80 ? 1 : 0);
 	});
 
-	// Regression: $0.0123 stood two columns to the left of $12,345.50.
+	// Regression: $0.0123 was shown two columns to the left of $12,345.50.
 	test("has the points of its costs below each other", () => {
 		const { rows: lines, total } = drawn(120);
 		const points = [...lines, total].map((line) => line.lastIndexOf("."));

@@ -1,4 +1,4 @@
-// What the extension registers, and what it does in which mode of pi.
+// What the extension registers, and what it does in each mode of pi.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -21,7 +21,7 @@ vi.doMock("@earendil-works/pi-tui", () => ({
 
 const { default: extension } = await import(pathToFileURL(join(root, "lib/extension/pi-session-native.mjs")).href);
 
-/** What the extension has registered. */
+/** The extension's registrations. */
 function registered(settings: unknown = {}) {
 	const commands: Record<string, { handler(args: string, ctx: unknown): Promise<void> }> = {};
 	const events: Record<string, (event: unknown, ctx: unknown) => Promise<void>> = {};
@@ -55,7 +55,7 @@ test("a session that ends while starting takes nothing over", async () => {
 		await start;
 		expect(SessionManager.create).toBe(create);
 	}
-	// The second start follows before the first one has imported.
+	// The second start begins before the first one has finished its import.
 	const { events } = registered();
 	const starts = [1, 2].map(() => events.session_start?.({ reason: "startup" }, { mode: "rpc" }));
 	await Promise.all(starts);
@@ -64,7 +64,8 @@ test("a session that ends while starting takes nothing over", async () => {
 	expect(SessionManager.create).toBe(create);
 });
 
-// Regression: the first /new ended the takeover if another extension had wrapped a static, and it could not begin again.
+// Regression: if another extension had wrapped a static, the first /new ended the takeover, which then could not begin
+// again.
 test("a static wrapped by another extension stays ours", async () => {
 	const { list } = SessionManager;
 	const ctx = { mode: "tui", hasUI: true, ui: { notify: vi.fn() } };

@@ -1,4 +1,4 @@
-// The tools that the extension gives the model, in this process.
+// The tools that the extension adds for the model, in this process.
 import { mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -81,7 +81,7 @@ describe("search_sessions", () => {
 		expect(text).not.toMatch(/[\u001b\u202e]/);
 	});
 
-	// Regression: the hits of one long session were all that a model got.
+	// Regression: a model got only the hits of one long session.
 	test("shows some hits of each session, and more of one", async () => {
 		const { agent, dir } = agentDir(3);
 		const hits = Array.from({ length: 40 }, (_, n) => message(`e${n}`, null, user(`question again ${n}`)));
@@ -110,7 +110,8 @@ describe("search_sessions", () => {
 		);
 	});
 
-	// Regression: of sixty hits and more, no session told that it has more, and one session seemed to have only sixty.
+	// Regression: if there were more than sixty hits, no session said that it has more, and one session seemed to have
+	// only sixty.
 	test("counts the hits that are not shown", async () => {
 		const { agent, dir } = agentDir(0);
 		const said = (id: string, count: number, words: string) =>
@@ -135,7 +136,7 @@ describe("search_sessions", () => {
 		expect(ofOne).toMatch(/\n\(5 more of 65 hits: use rarer words\)$/);
 	});
 
-	// Regression: nothing said that they are left out.
+	// Regression: the result did not say that they are left out.
 	test("counts the subagents that a session's search leaves out", async () => {
 		const { agent, dir } = agentDir(1);
 		mkdirSync(join(dir, "0/run"), { recursive: true });
@@ -175,7 +176,7 @@ describe("search_sessions", () => {
 });
 
 describe("read_session", () => {
-	// Regression: it looked in the default directory alone.
+	// Regression: the tool searched only the default directory.
 	test("reads what search_sessions found, and leaves no file open", async () => {
 		const { agent } = agentDir(1);
 		const dir = scratch();

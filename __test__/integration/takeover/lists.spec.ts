@@ -1,4 +1,4 @@
-// Lists of a pi that was taken over: when the texts of their sessions are read.
+// When the lists of a pi that was taken over read the texts of their sessions.
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -17,7 +17,10 @@ import { agentDir } from "../../unit/catalog/agent-dir.js";
 import { freshPi, taken } from "./pi.js";
 
 describe("the texts of a list that is shown", () => {
-	/** How often files were opened to read a text is not seen from here: a file that is gone has no text any more. */
+	/**
+	 * The test cannot count how often files are opened to read a text. So it changes the files, and checks which text is
+	 * returned.
+	 */
 	async function listed(show: boolean, meanwhile = (_pi: any) => {}) {
 		const { dir } = agentDir(0);
 		const paths = Array.from({ length: 100 }, (_, n) =>
@@ -32,7 +35,7 @@ describe("the texts of a list that is shown", () => {
 		const sessions = await pi.SessionManager.list("/project", undefined, show ? () => {} : undefined);
 		meanwhile(pi);
 		await new Promise((done) => setTimeout(done, 300));
-		// What was not read is another text by now.
+		// A text that is read only now contains this line.
 		for (const path of paths) appendFileSync(path, text([message("b", "a", assistant("later"))]));
 		return sessions.map((session: any) => session.allMessagesText) as string[];
 	}
@@ -56,7 +59,7 @@ describe("the texts of a list that is shown", () => {
 		expect(read.mock.calls.length).toBeLessThan(3);
 	});
 
-	// Regression: the list failed, although all its sessions had been found.
+	// Regression: the list failed, although it had found all its sessions.
 	test("cannot fail the list if their threads fail", async () => {
 		const { dir } = agentDir(0);
 		for (let n = 0; n < 100; n++) writeSession(dir, [header({ id: `s-${n}`, cwd: "/project" })], `${n}.jsonl`);
@@ -77,7 +80,7 @@ describe("the texts of a list that is shown", () => {
 // Regression: with a query in the field, each new list read all texts on pi's thread, for 1.5 to 2.3 seconds.
 describe.runIf(process.platform === "linux")("with a query in the field, pi's thread reads", () => {
 	const SIZE = 20_000;
-	/** How many bytes this thread has read from files. */
+	/** The number of bytes that this thread has read from files. */
 	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/thread-self/io", "utf8"))?.[1]);
 
 	/** A screen that shows lists as pi's `/resume` does, over sessions of two directories. */

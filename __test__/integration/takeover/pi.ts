@@ -1,4 +1,4 @@
-// Classes of pi, fresh ones for each test, and takeovers that end with it.
+// Classes of pi, new ones for each test, and takeovers that end with the test.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, onTestFinished, vi } from "vitest";
@@ -12,7 +12,7 @@ export const STATICS = ["create", "open", "continueRecent", "inMemory", "forkFro
 export const modules = { "of the reference": referencePackage, "of the release before it": earlierPackage };
 export const SAID = Symbol.for("pi-session-native.takeover.2");
 
-/** A fresh copy of a release's module: each test has a class of its own. */
+/** A new copy of a release's module, so that each test has its own class. */
 let copies = 0;
 export async function freshPi(dir = referencePackage, more: Record<string, unknown> = {}): Promise<any> {
 	const url = pathToFileURL(join(dir, "dist/core/session-manager.js")).href;
@@ -26,7 +26,7 @@ export async function freshPi(dir = referencePackage, more: Record<string, unkno
 	};
 }
 
-/** Takes a pi over for the length of a test. */
+/** Takes over a pi for the duration of a test. */
 export function taken(pi: any, more: Record<string, unknown> = {}) {
 	const warn = vi.fn();
 	const undo = takeOver(pi, { warn, ...more });
@@ -39,7 +39,7 @@ export const because = (reason: string): string =>
 	`pi-session-native: pi 1.6.0 runs on its own session manager, because ${reason}`;
 
 afterEach(() => {
-	// Each line is said once in a process.
+	// A process prints each line only once.
 	(globalThis as any)[SAID].said.clear();
 	Reflect.deleteProperty(globalThis, Symbol.for("pi-session-native.app"));
 });

@@ -12,7 +12,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		const own = pi.SessionManager && { ...Object.getOwnPropertyDescriptors(pi.SessionManager) };
 		const { lines, undo } = taken(pi, more);
 		if (pi.SessionManager?.inMemory) expect(isOurs(pi.SessionManager.inMemory())).toBe(false);
-		// A second session, for which an extension asks again.
+		// A second session, for which an extension takes over again.
 		taken(pi, more);
 		pi.SessionManager?.inMemory?.();
 		undo();
@@ -132,7 +132,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		}
 	});
 
-	// Regression: the line said that this package does not have the method.
+	// Regression: the line said that this package lacks the method.
 	test("where a manager's method has another number of arguments", async () => {
 		for (const [name, value, counts] of [
 			["getLeafId", (_one: 1) => null, "1 instead of 0"],
@@ -154,7 +154,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 		expect(lines()).toEqual([because(`it does not store its sessions in ${join(agent, "sessions/--project--")}`)]);
 	});
 
-	// Regression: where the working directory had no sessions, listAll listed this package's directory.
+	// Regression: if the working directory had no sessions, listAll listed this package's directory.
 	test("where listAll finds sessions elsewhere, which creates no directory", async () => {
 		const { agent } = agentDir(3);
 		const sessions = join(agent, "sessions");
@@ -167,7 +167,7 @@ describe("pi runs on its own manager, and one line says why,", () => {
 			expect.stringMatching(/because it does not store its sessions in .*--(project|other)--$/),
 		]);
 		expect(readdirSync(sessions)).toEqual(before);
-		// Without any directory to compare pi answers, and nothing is created.
+		// Without a directory to compare, pi answers, and no directory is created.
 		const empty = scratch();
 		setEnv({ PI_CODING_AGENT_DIR: empty });
 		const fresh = await freshPi();

@@ -1,4 +1,4 @@
-// pi's class taken over: on the classes of the reference and of the release before it, in this process.
+// Takes over pi's class: the classes of the reference and of the release before it, in this process.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, win32 } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -53,7 +53,7 @@ describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => 
 		undo();
 		expect(STATICS.map((name) => pi.SessionManager[name])).toEqual(own);
 		expect(made().map(isOurs)).toEqual([false, false, false, false, false]);
-		// Managers of both kinds go on.
+		// Managers of both kinds keep working.
 		for (const manager of [before[1], ours[1]]) expect(manager.appendMessage(user("more"))).toEqual(expect.any(String));
 		for (const manager of ours) expect(manager).toBeInstanceOf(pi.SessionManager);
 		expect(lines()).toEqual([]);
@@ -76,7 +76,7 @@ describe.each(Object.entries(modules))("the class %s, taken over,", (_, dir) => 
 	});
 });
 
-// Regression: without a call with a working directory before, listAll was always pi's own on Windows.
+// Regression: on Windows listAll was always pi's own, unless a call with a working directory preceded it.
 test("on Windows listAll is ours without a working directory", async () => {
 	const { agent } = agentDir(0);
 	const sessions = join(agent, "sessions");
@@ -121,7 +121,7 @@ test("several takeovers of a class end with the last", async () => {
 	const first = taken(pi);
 	const { create } = pi.SessionManager;
 	const second = taken(pi);
-	// Another copy of this file, as pi's loader of extensions makes one.
+	// Another copy of this file, because pi's loader of extensions creates one.
 	const copy = await import(/* @vite-ignore */ `${pathToFileURL(join(root, "lib/takeover/take-over.mjs")).href}?copy`);
 	const undoThird = copy.takeOver(pi, { warn() {} });
 	expect(pi.SessionManager.create).toBe(create);
@@ -140,7 +140,7 @@ test("the first call loads the library with pi's directory", async () => {
 	const { agent } = agentDir(2);
 	setEnv({ PI_CODING_AGENT_DIR: "/nowhere" });
 	const pi = await freshPi(referencePackage, { getAgentDir: () => agent });
-	// This copy of pi's class does not ask that function.
+	// This copy of pi's class does not call that function.
 	pi.SessionManager.prototype.usesDefaultSessionDir = () => true;
 	const load = vi.fn((exported) => {
 		(globalThis as any)[Symbol.for("pi-session-native.app")] = { name: "pi", getAgentDir: exported.getAgentDir };
@@ -152,7 +152,7 @@ test("the first call loads the library with pi's directory", async () => {
 	expect(load).toHaveBeenCalled();
 });
 
-// Regression: the takeover by the second version threw, because the state of the first one had another shape.
+// Regression: the takeover by the second version threw, because the first one's state had another shape.
 test("a class that another version took over stays so", async () => {
 	const dir = scratch();
 	const file = join(root, "lib/takeover/take-over.mjs");
@@ -194,7 +194,7 @@ test("a static that another program replaced since stays", async () => {
 	expect(lines()).toEqual([
 		"pi-session-native: another program has replaced SessionManager.inMemory, so its replacement stays",
 	]);
-	// The other program gives back what it found, which was ours: the next takeover does not call it.
+	// The other program restores the static that it found, which was ours. The next takeover does not call it.
 	pi.SessionManager.inMemory = ours;
 	const again = taken(pi);
 	expect(isOurs(pi.SessionManager.inMemory())).toBe(true);
@@ -202,7 +202,7 @@ test("a static that another program replaced since stays", async () => {
 	expect(pi.SessionManager.inMemory).toBe(own.inMemory.value);
 });
 
-// Regression: undoing threw, and so did the call of pi that made it necessary.
+// Regression: undoing threw, and so did the call of pi that caused it.
 test("a class frozen since keeps statics that call pi's own", async () => {
 	const pi = await freshPi();
 	const { lines } = taken(pi, {
@@ -219,7 +219,7 @@ test("a class frozen since keeps statics that call pi's own", async () => {
 	]);
 });
 
-// Regression: pi created the directories while both were compared, with modes by which other users could read them.
+// Regression: while both were compared, pi created the directories, with modes that let other users read them.
 testWith("modes")("created session directories belong to the user alone", async () => {
 	for (const name of ["create", "continueRecent", "list"]) {
 		const { agent } = ownAgent();

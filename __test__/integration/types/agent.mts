@@ -1,5 +1,5 @@
-// The agent takes the manager: by its own type through `pi-session-native/pi`, and as what extensions read from
-// either entry. The agent here is 0.87.1, whose class has a few methods less than the reference's.
+// The agent accepts the manager: by its own type through `pi-session-native/pi`, and as the type that extensions read,
+// from both entries of this package. The agent is 0.87.1, whose class has a few methods less than the reference's.
 import {
 	type CreateAgentSessionOptions,
 	createAgentSession,
@@ -17,7 +17,7 @@ const opened: SessionManager = SessionManager.open("/session.jsonl");
 const asPi: PiSessionManager = opened;
 holds<false, [IsAny<SessionManager>, IsAny<typeof SessionManager>, IsAny<typeof session>]>();
 
-// What this package adds is there, on the class and on each way to a manager.
+// This package's own members exist on the class and on the result of each way to a manager.
 const made = [
 	SessionManager.create("/project", "/sessions", { durability: "fsync" }),
 	SessionManager.open("/session.jsonl", "/sessions"),
@@ -44,11 +44,11 @@ const isOne = (value: object): boolean => value instanceof SessionManager && val
 // @ts-expect-error: a manager of pi's own has none of it
 const asOurs: SessionManager = PiSessionManager.inMemory();
 
-// The rest of the module comes along, and its types meet the agent's.
+// The rest of the module is exported, too, and its types match the agent's.
 const context = buildSessionContext(opened.getEntries());
 holds<true, [Mutual<SessionEntry, ReturnType<PiSessionManager["getEntries"]>[number]>]>();
 
-// An extension reads any manager.
+// An extension can read any manager.
 const forExtensions: ExtensionContext["sessionManager"] = PlainSessionManager.inMemory();
 
 // @ts-expect-error: without the entry for pi the class stays another one to pi's types

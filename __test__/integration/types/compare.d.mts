@@ -1,11 +1,11 @@
-// Type-level assertions. They hold or tsc reports the line that calls them.
+// Assertions about types. If one is false, tsc reports the line that uses it.
 
-/** True for `any` alone, which is assignable both ways to everything and so would pass any comparison. */
+/** True only for `any`, which is assignable in both directions to everything, and would pass any comparison. */
 export type IsAny<T> = 0 extends 1 & T ? true : false;
 
 export type Assignable<From, To> = [From] extends [To] ? true : false;
 
-/** Both ways assignable, and neither of them `any`. */
+/** True if the types are assignable in both directions, and neither of them is `any`. */
 export type Mutual<A, B> =
 	IsAny<A> extends true
 		? "the first is any"

@@ -1,5 +1,5 @@
-// Everything the reference exports beside its class: each type by name, each function, the constant. That no name
-// is missing here is checked by types.spec.ts, which reads the names from the reference's own declarations.
+// Compares all exports of the reference except its class: each type by name, each function, the constant. types.spec.ts
+// checks that no name is missing here, because it reads the names from the reference's declarations.
 import type * as Pi from "pi/core/session-manager.js";
 import type * as Ours from "pi-session-native";
 import { type Alike, holds, type IsAny, type Mutual, type SameCall } from "./compare.mjs";
@@ -35,7 +35,7 @@ holds<
 	}
 >();
 
-// What the reference imports was found, so that no `any` inside its types makes a comparison easy.
+// The imports of the reference are found. Otherwise `any` inside its types would pass every comparison.
 holds<
 	false,
 	{
@@ -46,7 +46,7 @@ holds<
 	}
 >();
 
-// Type parameters carry through, too.
+// Type parameters are passed on, too.
 type Details = { readFiles: string[] };
 holds<
 	true,

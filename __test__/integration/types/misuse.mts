@@ -1,4 +1,4 @@
-// What must not compile. Each expectation fails by itself once the line below it is accepted.
+// Lines that must not compile. Each expectation fails if the line below it compiles.
 import { buildSessionContext, type FileEntry, type SessionEntry, SessionManager } from "pi-session-native";
 
 // @ts-expect-error: a manager comes from a static, never from `new`

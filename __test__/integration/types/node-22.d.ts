@@ -1,4 +1,4 @@
-// What Node 22 has and the types of Node 20, the oldest that is supported, do not.
+// Declarations of Node 22 that the types of Node 20, the oldest supported release, do not contain.
 declare module "module" {
 	namespace Module {
 		type LoadHookSync = (

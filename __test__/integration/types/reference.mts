@@ -1,4 +1,5 @@
-// The class against the reference's: methods both ways, statics, and the reading half that extensions get.
+// Compares the class with the reference's: methods in both directions, statics, and the readonly part that extensions
+// get.
 import type * as Pi from "pi/core/session-manager.js";
 import * as Ours from "pi-session-native";
 import { type Alike, holds, type Mutual, type SameCall } from "./compare.mjs";
@@ -6,22 +7,22 @@ import { type Alike, holds, type Mutual, type SameCall } from "./compare.mjs";
 type OurManager = Ours.SessionManager;
 type PiManager = Pi.SessionManager;
 
-// `keyof` leaves out private members; `_persist` is public by accident and no part of the contract.
+// `keyof` omits private members. `_persist` is public by accident, and not part of the contract.
 type PublicMethodNames = Exclude<keyof PiManager, "_persist">;
 type OurShape = Pick<OurManager, PublicMethodNames>;
 type PiShape = Pick<PiManager, PublicMethodNames>;
 
 holds<true, [Mutual<OurShape, PiShape>]>();
-// `getBranch` takes a limit beyond what the reference takes; without it the call is the same.
+// `getBranch` accepts a limit, which the reference does not. Without it the call is the same.
 type SameNames = Exclude<PublicMethodNames, "getBranch">;
 type WithoutLimit = (fromId?: Parameters<OurManager["getBranch"]>[0]) => ReturnType<OurManager["getBranch"]>;
 holds<Alike, { [K in SameNames]: SameCall<OurManager[K], PiManager[K]> }>();
 holds<Alike, { getBranch: SameCall<WithoutLimit, PiManager["getBranch"]> }>();
 
-// The older documents' name for the same call.
+// The name of the same call in older documents.
 holds<Alike, { getPath: SameCall<OurManager["getPath"], PiManager["getBranch"]> }>();
 
-// Statics. Those that give a manager are compared with each class reduced to its public methods.
+// Statics. If a static returns a manager, each class is reduced to its public methods and then compared.
 type StaticNames = Exclude<keyof typeof Pi.SessionManager, "prototype">;
 type GivesManager = "create" | "open" | "continueRecent" | "inMemory" | "forkFrom";
 type Plain<T> = T extends PiManager ? PiShape : T extends OurManager ? OurShape : T;
@@ -41,7 +42,7 @@ holds<
 	}
 >();
 
-// `listAll` is overloaded, which the comparison above takes loosely: its ways of being called, one by one.
+// The comparison above is loose for overloads, so each signature of `listAll` is compared here.
 declare const progress: Ours.SessionListProgress;
 declare const signal: AbortSignal;
 const lists: Promise<Ours.SessionInfo[]>[] = [
@@ -56,7 +57,7 @@ const lists: Promise<Ours.SessionInfo[]>[] = [
 	Ours.SessionManager.listAll(undefined, progress, signal),
 ];
 
-// The static methods give exactly the class that they stand on.
+// A static method returns exactly its own class.
 const manager: OurManager = Ours.SessionManager.inMemory();
 const readonlyOfPi: Pi.ReadonlySessionManager = manager;
 const readonlyOfOurs: Ours.ReadonlySessionManager = readonlyOfPi;

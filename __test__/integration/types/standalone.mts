@@ -1,18 +1,18 @@
-// The declarations by themselves: no pi package, no Node types, and every declaration file checked as well.
+// The declarations alone: without a pi package and without Node's types, and every declaration file is checked.
 import { type AgentMessage, CURRENT_SESSION_VERSION, type SessionHeader, SessionManager } from "pi-session-native";
 
 const manager = SessionManager.create("/project", undefined, { id: "chosen" });
 const id: string = manager.appendMessage({ role: "user", content: "hello", timestamp: Date.now() });
 const entry = manager.getEntry(id);
 
-// The kinds tell themselves apart by their type, the messages by their role.
+// The kinds are distinguished by their type, the messages by their role.
 if (entry?.type === "message" && entry.message.role === "assistant") {
 	const stop: "pending" | "stop" | "length" | "toolUse" | "error" | "aborted" | "deferred" = entry.message.stopReason;
 	const text = entry.message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
 	console.log(stop, text);
 }
 
-// Headers of older files read as they are.
+// Headers of older files have their own types.
 const old: SessionHeader = {
 	type: "session",
 	id: "",
@@ -23,7 +23,7 @@ const old: SessionHeader = {
 };
 const version: 3 = CURRENT_SESSION_VERSION;
 
-// Roles are open to the application, by declaration merging.
+// An application can add roles by declaration merging.
 declare module "pi-session-native" {
 	interface CustomAgentMessages {
 		notice: { role: "notice"; text: string; timestamp: number };

@@ -1,4 +1,4 @@
-// Whoever writes an adapter of their own has all the types for it, and is told what is missing.
+// An adapter for another store has all the types that it needs, and the compiler names the members that are missing.
 import {
 	type Append,
 	type Appended,

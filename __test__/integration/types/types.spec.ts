@@ -7,11 +7,11 @@ import { describe, expect, it, test } from "vitest";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../../..");
-// Version 7 checks in a tenth of the time; the parser of version 5 is what the names below are read with.
+// Version 7 checks types in a tenth of the time. The parser of version 5 reads the names below.
 const tsc = join(root, "node_modules/typescript-native/bin/tsc");
 const reference = join(root, "scripts/reference/pi/dist/core/session-manager.d.ts");
 
-/** What tsc has to say about a project: nothing, if it compiles. */
+/** The errors of tsc for a project; empty if it compiles. */
 function complaints(project: string): Promise<string> {
 	const args = ["-p", join(here, project), "--pretty", "false"];
 	return new Promise((resolve) => {
@@ -21,7 +21,7 @@ function complaints(project: string): Promise<string> {
 	});
 }
 
-/** Names that a file of declarations exports. */
+/** The names that a declaration file exports. */
 function exportedNames(file: string): string[] {
 	const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
 	const names = new Set<string>();
@@ -56,7 +56,7 @@ test("the stores are typed, and so is who uses them", async () => {
 	expect(await complaints("tsconfig.store.json")).toBe("");
 });
 
-// Regression: a name was left behind by a change, and every look at a private session failed.
+// Regression: a change missed one use of a name, and each call about a private session failed.
 test("the sources of the register hook are typed", async () => {
 	expect(await complaints("tsconfig.register.json")).toBe("");
 });

@@ -1,5 +1,5 @@
-// Entries that were handed out, changed in whatever way, and then copied to a session of their own: the file, and what
-// is read of it, is what pi makes of the same changes.
+// Entries that were returned, changed in some way, and then copied to a new session. The new file, and the entries that
+// are read from it, are the same as pi's after the same changes.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
@@ -8,7 +8,7 @@ import { type Look, openLazy, openReference, sampleFile, samples } from "../../u
 
 const COUNT = samples().length;
 
-/** Changes an entry, or its message, and gives the lines of the branch that is made of the session then. */
+/** Changes an entry, or its message, and returns the lines of the branch that is then created from the session. */
 function branched(manager: SessionManager, at: number, ofMessage: boolean, change: Look, looked: boolean): unknown {
 	const entries = manager.getEntries() as any[];
 	const target = ofMessage ? entries[at].message : entries[at];
@@ -17,7 +17,7 @@ function branched(manager: SessionManager, at: number, ofMessage: boolean, chang
 	try {
 		change(target);
 	} catch {
-		// A change that fails half way leaves what it left; `changes.spec.ts` compares how it ends.
+		// A change that fails half way keeps its first half. `changes.spec.ts` compares how it ends.
 	}
 	try {
 		const file = manager.createBranchedSession(`e${COUNT - 1}`) as string;

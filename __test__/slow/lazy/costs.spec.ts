@@ -1,5 +1,5 @@
-// What is read, written and kept, seen from outside: damage to what must not be read is not noticed, and the system
-// counts the calls.
+// Measures reads, writes and memory from outside: bytes that must not be read are damaged, and the system counts the
+// calls.
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, writeSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ import {
 } from "../../support/scratch.js";
 import { long, openLazy } from "../../unit/lazy/support.js";
 
-/** Overwrites the lines of these entries in place with what no reader takes. */
+/** Overwrites the lines of these entries in place with bytes that no reader accepts. */
 function harm(file: string, ids: readonly string[]): void {
 	const text = readFileSync(file, "utf8");
 	const fd = openSync(file, "r+");
@@ -95,7 +95,7 @@ test("an append writes once to a file that stays open", () => {
 	const from = writes();
 	for (let at = 0; at < 1_000; at++)
 		manager.appendMessage(user(`more ${at} ${at % 10 === 0 ? long("x", 10_000) : ""}`));
-	// The engine may have woken a thread of its own meanwhile, which is a write, too.
+	// The engine may have woken one of its threads meanwhile, which is also a write.
 	const made = writes() - from;
 	expect(made).toBeGreaterThanOrEqual(1_000);
 	expect(made).toBeLessThan(1_100);
@@ -135,7 +135,7 @@ test("an append makes no entry object; who reads it does", () => {
 		const entries = manager.getEntries();
 		return { appended, looked: (heap() - before) / COUNT - appended, count: entries.length };`);
 	expect(count).toBe(50_001);
-	// A place in the list, and an object with what the entry is about; then id, parent's id and time besides.
+	// An append keeps a slot in the list, and an object with the own fields. A read adds id, parent's id and time.
 	expect(appended).toBeLessThan(80);
 	expect(looked).toBeGreaterThan(100);
 });
@@ -148,7 +148,7 @@ test("what an open keeps is the index, not the file", () => {
 	const file = writeSession(scratch(), [header(), ...lines]);
 	const { opened, looked, peak, count } = measured(`
 		const rss = () => (gc(), gc(), process.memoryUsage.rss());
-		// Of this program: what getrusage says counts the process it was forked from.
+		// Of this program, because getrusage also counts the process from which it was forked.
 		const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
 		SessionManager.inMemory("/work").appendMessage({ role: "user", content: "warm", timestamp: 1 });
 		const before = rss();
@@ -159,7 +159,7 @@ test("what an open keeps is the index, not the file", () => {
 		const looked = rss() - before;
 		return { opened, looked, peak: peak() - before, count: manager.getEntryCount() };`);
 	expect(count).toBe(600);
-	// The file has 60 MB; the reading threads keep buffers of theirs for a while.
+	// The file has 60 MB. The reading threads keep their buffers for a while.
 	expect(opened).toBeLessThan(15e6);
 	expect(looked).toBeLessThan(15e6);
 	expect(peak).toBeLessThan(30e6);
@@ -197,7 +197,7 @@ for (const [what, work] of Object.entries(LOOPS)) {
 				most = Math.max(most, rss());
 			}
 			return { one, all: most - before, held: manager.getEntryCount() };`) as { one: number; all: number };
-		// It was some of the session's own for each; a collection takes them when they are many enough for one.
+		// Each round used several MB. The sum is smaller, because the engine collects when there is enough to collect.
 		expect(one).toBeGreaterThan(5e6);
 		expect(all).toBeLessThan(rounds * one * 0.7);
 	});

@@ -1,5 +1,5 @@
-// Values longer than a JavaScript string may be. How long that is depends on the engine: where these are none of those,
-// they are read like all others.
+// Values that are longer than a string of V8. The limit depends on the engine. If a value is below its limit, it is
+// read like all others.
 import { constants } from "node:buffer";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import { expect, test } from "vitest";
 import { assistant, caught, header, ids, message, scratch, text, user } from "../../support/scratch.js";
 import { openLazy, waiting } from "../../unit/lazy/support.js";
 
-/** V8's limit is 2^29 - 24 characters, that of Bun's engine 2^31 - 1. */
+/** V8's limit is 2^29 - 24 characters, the limit of Bun's engine is 2^31 - 1. */
 const OVER = 536_870_888 + 1;
 const isOver = OVER > constants.MAX_STRING_LENGTH;
 const MB = 1 << 20;
 
-/** Writes a session whose second entry holds that many bytes of text in place of `<long>`. */
+/** Writes a session whose second entry contains that many bytes of text in place of `<long>`. */
 function sessionWith(line: string, parts: readonly number[], join_ = "", filled = "all work and no play "): string {
 	const file = join(scratch(), "session.jsonl");
 	const fd = openSync(file, "w");
@@ -53,7 +53,7 @@ test("a session with a text over the limit opens", () => {
 		expect(error.message).toContain(file);
 	}
 	expect(waiting(one)).toEqual(isOver ? ["message.content"] : []);
-	// The session goes on, and so does what its entry can do without.
+	// The session still works, and so do the calls that do not need the entry's text.
 	const id = manager.appendMessage(user("goes on"));
 	expect(manager.getLeafId()).toBe(id);
 	one.message.content = "cut";
@@ -103,7 +103,7 @@ test("an error names the entry of too many short texts", () => {
 	const file = sessionWith(line, [33 * 16 * MB], "", 'not long","');
 	const one = openLazy(file).getEntry("b") as any;
 	expect(waiting(one)).toEqual(["message.content"]);
-	// Where a string may be that long, the engine would make some fifty million of them, which takes minutes.
+	// An engine with longer strings would create some fifty million values, which takes minutes.
 	if (!isOver) return;
 	const error = caught(() => one.message.content);
 	expect(error.message).toContain("message.content");

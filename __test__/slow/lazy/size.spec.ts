@@ -1,12 +1,12 @@
-// Sessions of very many entries: one path, many labels, many siblings. What would be quadratic or recursive would not
-// end.
+// Sessions of very many entries: one path, many labels, many siblings. With quadratic or recursive code the tests would
+// not end.
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { api, header, scratch, user } from "../../support/scratch.js";
 import { openLazy } from "../../unit/lazy/support.js";
 
-/** Writes a session of lines that are made one by one. */
+/** Writes a session line by line. */
 function sessionOf(lines: Iterable<string>): string {
 	const file = join(scratch(), "session.jsonl");
 	const fd = openSync(file, "w");
@@ -26,7 +26,7 @@ const TIME = '"timestamp":"2025-01-01T00:00:00.000Z"';
 const message = (id: string, parent: string | null, role: string): string =>
 	`{"type":"message","id":"${id}","parentId":${parent === null ? null : `"${parent}"`},${TIME},"message":{"role":"${role}","content":"${id}","timestamp":1}}`;
 
-/** How many items of two lists are not the same. */
+/** The number of items in which two lists differ. */
 const differing = (some: readonly unknown[], others: readonly unknown[]): number =>
 	some.reduce((count: number, one, at) => count + (one === others[at] ? 0 : 1), Math.abs(some.length - others.length));
 

@@ -1,4 +1,4 @@
-// SessionManager.listAll over a file with more text than a string of the engine may hold.
+// SessionManager.listAll over a file with more text than a string of the engine can contain.
 import { constants } from "node:buffer";
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { header, message, user } from "../../support/scratch.js";
 import { agentDir, run, session } from "../../unit/catalog/agent-dir.js";
 
-// Regression: a first message longer than a string may be kept a list from ever settling.
+// Regression: if a first message was longer than a string, the list never settled.
 test("a list settles despite a first message beyond string length", async () => {
 	const { agent, dir } = agentDir(0);
 	session(dir, 1);

@@ -1,4 +1,4 @@
-// What lists and texts hold of lines of 90 MB.
+// The memory that lists and texts use for lines of 90 MB.
 import { closeSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { agentDir, run } from "../../unit/catalog/agent-dir.js";
 
 describe("a list reads lines of 90 MB in little memory:", () => {
 	const text = JSON.stringify({ type: "text", text: "look" });
-	// What begins the line, what ends it, and how many of the lists' texts are "look".
+	// The beginning of the line, its end, and the number of times that the lists' texts contain "look".
 	test.each([
 		[
 			"a pasted image",

@@ -1,4 +1,4 @@
-// Session files in which something is many or long.
+// Session files with very many or very long parts.
 export const header = (version: number): string =>
 	`{"type":"session","version":${version},"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/w"}\n`;
 export const message = (content: string): string =>
@@ -47,7 +47,7 @@ export const manyOrphans = (count: number): string =>
 	header(3) +
 	ROOT +
 	lines(count, (at) => `{"type":"custom","id":"${id(1 + (at >> 1))}","parentId":"gone${at}","data":${at}}\n`);
-/** Ids that end in half a character, an orphan, a cycle and a repeated one among their entries. */
+/** Ids that end in half a character; among the entries an orphan, a cycle and a repeated id. */
 export const hugeIds = (length: number): string => {
 	const long = `${"i".repeat(length)}\\ud800`;
 	const entry = (own: string, parent: string) => `{"type":"custom","id":"${own}","parentId":"${parent}"}\n`;
@@ -77,7 +77,7 @@ const answer = (content: string): string =>
 	`${header(3)}{"type":"message","id":"root","parentId":null,"message":{"role":"assistant","content":[${content}]}}\n`;
 export const manyCalls = (count: number): string =>
 	answer(lines(count, (at) => `{"type":"toolCall","id":"${at}"},`).slice(0, -1));
-/** A message with one block of many fields, each so long that serde_json reads them. */
+/** A message with one block of many fields. Each field is long enough to be read by serde_json. */
 export const manyLongFields = (count: number): string =>
 	answer(`{"type":"text"${lines(count, (at) => `,"${at}":"${"x".repeat(200)}"`)}}`);
 /** Results of tools that name a subagent's session. */

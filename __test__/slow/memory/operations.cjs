@@ -1,5 +1,5 @@
-// One process under a limit of memory: calls of the API on a session file, each in a directory of its own, so that each
-// begins with the same file. Writes the value or the error of each. Arguments: the session file, a directory, and the
+// A process with a memory limit: calls the API on a session file. Each call has its own directory, so that it begins
+// with the same file. Writes the value or the error of each call. Arguments: the session file, a directory, and the
 // names of the calls.
 const fs = require("node:fs");
 const path = require("node:path");
@@ -16,7 +16,7 @@ const stored = (file) => {
 	return bytes.subarray(bytes.indexOf(10) + 1, bytes.lastIndexOf(10) + 1);
 };
 
-/** What is called with the path of a session file. */
+/** The calls with the path of a session file. */
 const OPERATIONS = {
 	getLeafId: (file) => SessionManager.open(file).getLeafId(),
 	getEntries: (file) => SessionManager.open(file).getEntries(),
@@ -37,14 +37,14 @@ const OPERATIONS = {
 	openReadonly: (file) => SessionManager.open(file, { readonly: true }).getEntries(),
 	verify: (file) => SessionManager.verify(file),
 	redactDry: (file) => SessionManager.redact(file, { text: "xyzzy", dryRun: true }),
-	/** A list leaves out a session that cannot be read, as pi's does. */
+	/** A list omits a session that cannot be read, as pi's does. */
 	list: async (file) => {
 		const all = await SessionManager.listAll(path.dirname(file));
 		if (all.length === 0) throw { code: "LEFT_OUT" };
 	},
 	readTexts: async (file) => SessionManager.readTexts(await SessionManager.listAll(path.dirname(file))),
 	search: (file) => SessionManager.search("secret", { sessionDir: path.dirname(file), ...everything }),
-	/** What is found waits until the program, which is busy as long as threads look for it, takes it. */
+	/** The hits wait until this thread receives them, which is busy while the other threads search. */
 	searchBusy: (file) => {
 		const text = fs.readFileSync(file, "utf8");
 		for (let n = 0; n < 60; n++)

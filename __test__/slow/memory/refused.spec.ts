@@ -1,4 +1,4 @@
-// Memory that the system refuses is an error of the call: it never ends the process, and the file stays whole.
+// If the system refuses memory, the call fails: the process does not end, and the file stays complete.
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,21 +10,21 @@ import * as hostile from "./hostile-files.js";
 const { header, message } = hostile;
 const seed = Number(process.env.PSN_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** A byte in the middle of a file becomes one that is not UTF-8. */
+/** Replaces a byte in the middle of a file by one that is not UTF-8. */
 const broken = (file: string): Buffer => {
 	const bytes = Buffer.from(file);
 	bytes[bytes.length >> 1] = 0xff;
 	return bytes;
 };
 const escapes = (count: number) => "\\u0041".repeat(count);
-/** A line of more than 16 MiB is read in another way (`GIANT` in `lines/line_reader.rs`). */
+/** Lines of more than 16 MiB are read in another way (`GIANT` in `lines/line_reader.rs`). */
 const ascii = () => "a".repeat(17_000_000);
 
 const OPENS = ["getTexts", "buildSessionContext", "verify"];
 const LISTS = ["list", "search", "usage"];
 const WRITES = ["forkFrom", "repair", "getTree"];
 const SCANS = ["getLeafId", "verify", "repair"];
-/** These change the file. */
+/** These calls change the file. */
 const CHANGES = [
 	"append",
 	"branchWithSummary",
@@ -52,14 +52,14 @@ const ALL = [
 ];
 
 interface Run extends SpawnSyncReturns<string> {
-	/** What became of each call: `value` or the code of its error. */
+	/** The result of each call: `value`, or the code of its error. */
 	answers: Record<string, string>;
-	/** Whether the engine ended the process, whose own heap got no memory: that is not ours to mend. */
+	/** Whether the engine ended the process because its own heap got no memory, which we cannot prevent. */
 	isEndedByEngine: boolean;
 }
 
 /**
- * Runs calls on a file in a process that may have so many MB of address space. Everything that they leave is checked.
+ * Runs calls on a file in a process that may use so many MB of address space. Checks all files that they leave.
  */
 function run(
 	limit: number | "unlimited",
@@ -87,7 +87,7 @@ function run(
 	return { ...done, answers, isEndedByEngine };
 }
 
-/** A session file is byte for byte what it was, or it is a whole new one. */
+/** A session file is byte for byte the old one, or a complete new one. */
 function checkFiles(dir: string, original: string, call: string, answer: string | undefined): void {
 	const before = readFileSync(original);
 	const file = join(dir, "session.jsonl");
@@ -122,7 +122,7 @@ const CASES: Case[] = [
 		bytes: () => header(3) + message(escapes(3_000_000)),
 	},
 	{
-		// Above 64 MiB a search is alone with its line.
+		// Only one thread at a time searches a line above 64 MiB.
 		what: "a lone surrogate and 11,300,000 escapes",
 		calls: [...OPENS, ...LISTS],
 		bytes: () => header(3) + message(`\\ud83d${escapes(11_300_000)}`),
@@ -166,7 +166,7 @@ const CASES: Case[] = [
 	},
 ];
 
-/** `refuse.c` needs the allocator of glibc, which only Linux has. */
+/** `refuse.c` needs glibc's allocator, which only Linux has. */
 const isGlibc = "glibcVersionRuntime" in (process.report.getReport() as { header: object }).header;
 
 /** Builds `refuse.c`. */
@@ -181,8 +181,8 @@ function refuseLibrary(): string {
 }
 
 /**
- * Runs calls in a process whose addon is refused all its large allocations, or those that a seed chooses. Gives their
- * answers.
+ * Runs calls in a process whose addon is refused all its large allocations, or those that a seed selects. Returns the
+ * results.
  */
 function answersRefused(library: string, file: string, calls: string[], refuse: string, told: string): string[] {
 	const done = run("unlimited", file, calls, { LD_PRELOAD: library, PSN_REFUSE: refuse });
@@ -202,7 +202,7 @@ test.runIf(isGlibc).each(CASES)("$what: refused allocations are errors", ({ what
 	const file = join(scratch(), "session.jsonl");
 	writeFileSync(file, bytes());
 	const told = `PSN_SEED=${seed}: ${what}`;
-	// The rest of a seed by five says how many are refused.
+	// The seed modulo five determines how many are refused.
 	const seeds = [0, 4].map((rest) => String(5 * random.int(2 ** 28) + rest));
 	const answers = ["all", ...seeds].flatMap((refuse) => answersRefused(library, file, calls, refuse, told));
 	expect(answers.join(), told).toMatch(/ENOMEM|LEFT_OUT/);
@@ -230,7 +230,7 @@ test.runIf(isGlibc)("more hits than memory are an error of the search", () => {
 	expect(run("unlimited", file, ["searchBusy"]).answers).toEqual({ searchBusy: "value" });
 });
 
-/** Regressions: the process ended if the system refused one of the large allocations, which had no error. */
+/** Regressions: the process ended if the system refused one of the large allocations, because they had no error. */
 const ONE_REFUSED: Case[] = [
 	// The buffer in which serde_json collects the characters.
 	{
@@ -268,9 +268,9 @@ test.runIf(isGlibc).each(ONE_REFUSED)("$what: each refused allocation is an erro
 	}
 });
 
-/** How many of the files are tried in one run. */
+/** The number of files that one run tries. */
 const TRIED = 2;
-/** Each call is tried on some of these, in an order and with refusals that the seed chooses. */
+/** Each call is tried on some of these files. The seed selects the order and the refusals. */
 const FILES: Record<string, () => string> = {
 	"many entries": () => hostile.manyEntries(60_000),
 	"many damaged lines": () => hostile.manyDamagedLines(400_000),

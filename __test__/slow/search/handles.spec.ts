@@ -1,4 +1,4 @@
-// Lists and searches of a process that has few file handles left, or none: they give everything, or the system's error.
+// Lists and searches of a process with few or no file handles left: they return everything, or the system's error.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { LOAD } from "../../support/scratch.js";
@@ -6,7 +6,7 @@ import { agentDir, namesIn, session, tick } from "../../unit/catalog/agent-dir.j
 
 const MANY = 100;
 
-/** Runs a script in a process of its own that may open no more than this many files, and gives what it prints. */
+/** Runs a script in a process that may open no more than this many files. Returns its output. */
 function run(script: string, limit: number): string {
 	const source = `
 		const fs = require("node:fs");
@@ -29,10 +29,10 @@ async function many(): Promise<void> {
 	expect(namesIn(at.agent)).toEqual(["sessions"]);
 }
 
-/** What a list or a search may give: everything, or the system's error. */
+/** The allowed results of a list or a search: everything, or the system's error. */
 const NONE_LEFT = "EMFILE: EMFILE: too many open files";
 
-// Regression: a search with few file handles found a part of the sessions, and later searches nothing.
+// Regression: with few file handles a search found a part of the sessions, and later searches found nothing.
 test("searches with few file handles find all sessions", async () => {
 	await many();
 	const first = run("for (let n = 0; n < 3; n++) console.log(await search());", 64);
@@ -40,7 +40,7 @@ test("searches with few file handles find all sessions", async () => {
 	expect(run("console.log(await list(), await search());", 64)).toBe(`${MANY} ${MANY}\n`);
 });
 
-// Regression: of many searches at once with few file handles some found nothing.
+// Regression: if many searches ran at once with few file handles, some found nothing.
 test("of many searches with few handles each succeeds or rejects", async () => {
 	await many();
 	const all = "console.log((await Promise.all(Array.from({ length: 20 }, search))).join('\\n'));";
@@ -49,7 +49,7 @@ test("of many searches with few handles each succeeds or rejects", async () => {
 	expect(new Set([...answers, `${MANY}`, NONE_LEFT])).toEqual(new Set([`${MANY}`, NONE_LEFT]));
 });
 
-// Regression: without any file handle left a list was empty, and a search found nothing.
+// Regression: without a free file handle a list was empty, and a search found nothing.
 test("lists and searches reject if no file handle is left", async () => {
 	await many();
 	const script = `

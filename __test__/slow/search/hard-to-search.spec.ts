@@ -1,5 +1,5 @@
 // SessionManager.search over directories that are hard to search: full disks, files that keep changing, sessions that
-// go away.
+// disappear.
 import { spawn, spawnSync } from "node:child_process";
 import { appendFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ test("a search on a full disk settles", async () => {
 	expect(await ids("word7")).toEqual(["s-7"]);
 });
 
-// Regression: a search among files that kept changing never settled, and its process ended before.
+// Regression: a search among files that kept changing never settled, and its process ended before it.
 test("a search among changing files keeps its process alive", async () => {
 	const at = agentDir();
 	await tick();
@@ -66,7 +66,7 @@ test("a search among changing files keeps its process alive", async () => {
 		for (let n = 0; n < 3; n++) expect(await ids("question")).toHaveLength(12);
 		const { words, errors } = inProcess(settling("question"));
 		expect([words[0], words[2]], errors).toEqual(["12", "ended"]);
-		// What changes is found, too: as it is, or was a moment ago.
+		// A changing file is found, too: its present text, or its text a moment ago.
 		expect((await ids("hot")).length).toBeGreaterThan(0);
 	} finally {
 		const ended = new Promise((resolve) => writer.once("exit", resolve));
@@ -75,7 +75,7 @@ test("a search among changing files keeps its process alive", async () => {
 	}
 });
 
-// Regression: each hit held a copy of its session's first message.
+// Regression: each hit contained a copy of its session's first message.
 test("no hit holds a copy of its session's first message", async () => {
 	const at = agentDir(0);
 	const large = `${"many words ".repeat(1 << 20)}${"x".repeat(1 << 20)}`;
@@ -107,7 +107,7 @@ test("a text of 80 MB is found with bounded memory", async () => {
 	expect(Number(addedMB)).toBeLessThan(400);
 });
 
-// Regression: the parts of a long line ended the process where there was no memory for them.
+// Regression: if there was no memory for the parts of a long line, the process ended.
 test.runIf(process.platform === "linux")("a long line ends no process", async () => {
 	const at = agentDir(0);
 	const line = (piece: string) =>
@@ -117,14 +117,13 @@ test.runIf(process.platform === "linux")("a long line ends no process", async ()
 		writeFileSync(join(at.dir, "long.jsonl"), `${JSON.stringify(header({ id: "long" }))}\n${line(piece)}`);
 		for (const limit of ["unlimited", "1000000"]) {
 			const { words, errors } = inProcess(asked, `ulimit -v ${limit};`);
-			// Where memory is limited it depends on the engine how much is left.
+			// How much of a limited memory is left depends on the engine.
 			expect(limit === "unlimited" ? ["1"] : ["1", "ENOMEM"], `${piece.slice(0, 20)}: ${errors}`).toContain(words[0]);
 		}
 	}
 });
 
-// Regression: the elements of a message's content were collected, which ended the process where there was no memory for
-// them.
+// Regression: the elements of a message's content were collected. If there was no memory for them, the process ended.
 test.runIf(process.platform === "linux")("a message of many million parts ends no process", async () => {
 	const at = agentDir(0);
 	const asked = `SessionManager.search("needle").then((hits) => say(hits.length), (why) => say(why.code));`;
@@ -135,9 +134,9 @@ test.runIf(process.platform === "linux")("a message of many million parts ends n
 		for (const limit of ["unlimited", "1000000"]) {
 			const { words, errors } = inProcess(asked, `ulimit -v ${limit};`);
 			const [what, addedMB] = words;
-			// The line is held, and the places of its texts.
+			// The line and the positions of its texts are in memory.
 			expect(Number(addedMB), `${piece}, ${limit}: ${errors}`).toBeLessThan(150);
-			// Where memory is limited it depends on the engine how much is left.
+			// How much of a limited memory is left depends on the engine.
 			if (limit === "unlimited") expect(what).toBe("1");
 			else expect(["1", "ENOMEM"]).toContain(what);
 		}
@@ -153,7 +152,7 @@ test("memory does not grow with the hits in a session", async () => {
 	);
 	const path = join(at.dir, "many.jsonl");
 	writeFileSync(path, `${JSON.stringify(header({ id: "many" }))}\n`);
-	// Each time under other ids.
+	// Each search has other ids.
 	for (let n = 0; n < 40; n++) appendFileSync(path, lines.join("").replaceAll('-"', `-${n}"`));
 	const { words, errors } = inProcess(
 		`SessionManager.search("needle", { limit: 20 }).then((hits) => say(hits.length));`,
@@ -164,7 +163,7 @@ test("memory does not grow with the hits in a session", async () => {
 	expect(addedMB).toBeLessThan(40);
 });
 
-// Regression: while the newest session was searched, all others were, and their hits held.
+// Regression: while the newest session was searched, all other sessions were searched, and their hits kept.
 test("sessions after a large one wait for it", async () => {
 	const at = agentDir(0);
 	const texts = Array.from({ length: 60 }, (_, n) => message(`m${n}`, null, user(`needle ${n}`)));
@@ -177,14 +176,14 @@ test("sessions after a large one wait for it", async () => {
 		);
 		utimesSync(path, 1_000_000 + n, 1_000_000 + n);
 	}
-	// What tools say is not searched, but read.
+	// The output of tools is read, but not searched.
 	const output = `${JSON.stringify(message("t", null, { role: "toolResult", content: `needle ${"y".repeat(300)}` }))}\n`;
 	writeFileSync(join(at.dir, "large.jsonl"), `${JSON.stringify(header({ id: "large" }))}\n${output.repeat(400_000)}`);
 	let most = 0;
 	const onProgress = (searched: number): void => void (most = searched);
 	const hits = await SessionManager.search("needle", { limit: 20, onProgress });
 	expect(hits.map((hit) => hit.id)).toEqual(Array.from({ length: 20 }, () => `s-${count - 1}`));
-	// 1,000 hits wait, 40 of a session, and each of at most 8 threads may be in one more.
+	// 1,000 hits wait, 40 for each session, and each of at most 8 threads may have searched one session more.
 	expect(most).toBeLessThan(1_000 / 40 + 8 + 2);
 	const reason = new Error("enough");
 	const controller = new AbortController();
@@ -208,7 +207,7 @@ test("sessions are searched while their files change", async () => {
 	for (let round = 0; round < 60; round++) {
 		const searches = Array.from({ length: 4 }, () => ids("question"));
 		for (let change = 0; change < 3; change++) {
-			// Half of the sessions stay as they are: they are found whatever becomes of the others.
+			// Half of the sessions do not change. They are found, even if the others disappear.
 			const n = random(12);
 			const what = random(4);
 			if (what === 0) writeFileSync(file(n), line, { flag: "a" });
@@ -229,7 +228,7 @@ test("ten thousand sessions are searched, the newest first", async () => {
 	const at = agentDir(0);
 	for (let n = 0; n < 10_000; n++) {
 		const said = n % 1_000 === 7 ? `the needle ${n}` : `nothing ${n}`;
-		// Lists sort by the time of the message, and a search does after the list.
+		// A list sorts by the time of the message. After the list, a search has the same order.
 		const asked = { ...user(said), timestamp: 1_000_000_000_000 + n };
 		const path = writeSession(at.dir, [header({ id: `s-${n}` }), message(`m${n}`, null, asked)], `${n}.jsonl`);
 		utimesSync(path, 1_000_000 + n, 1_000_000 + n);
@@ -261,7 +260,7 @@ test("a query of signs alone can be aborted", async () => {
 	await settled(at);
 });
 
-// Regression: a query of thousands of terms took seconds for each thousand, deaf to its signal.
+// Regression: a query of thousands of terms took seconds for each thousand, and ignored its signal.
 test("a query of thousands of terms can be aborted", async () => {
 	const at = agentDir();
 	const many = Array.from({ length: 5_000 }, (_, n) => `w${n}`);
