@@ -1,4 +1,4 @@
-// Processes that use the module, to be watched, crowded and killed.
+// Processes that use the module. Tests watch and kill them, or start many.
 import { type ChildProcess, spawn } from "node:child_process";
 import { LOAD } from "./scratch.js";
 
@@ -7,7 +7,7 @@ export function start(script: string, args: readonly unknown[] = [], flags: read
 	return spawn(process.execPath, [...flags, "-e", coded(script, args)], { stdio: ["pipe", "pipe", "pipe"] });
 }
 
-/** The same in a shell that has said `limit` first. */
+/** The same in a shell that first runs the command `limit`. */
 export function startLimited(limit: string, script: string, args: readonly unknown[] = []): ChildProcess {
 	const command = ["-c", `${limit} && exec "$0" "$@"`, process.execPath, "-e", coded(script, args)];
 	return spawn("/bin/sh", command, { stdio: ["pipe", "pipe", "pipe"] });
@@ -21,7 +21,7 @@ function coded(script: string, args: readonly unknown[]): string {
 		${script}`;
 }
 
-/** What a process said, and how it ended. */
+/** A process's output, and how it ended. */
 export interface Ended {
 	lines: string[];
 	errors: string;
@@ -44,7 +44,7 @@ export function ended(child: ChildProcess): Promise<Ended> {
 export const run = (script: string, args: readonly unknown[] = [], flags: readonly string[] = []): Promise<Ended> =>
 	ended(start(script, args, flags));
 
-/** Waits until a process has said a line that begins so, and gives the line. */
+/** Waits until a process prints a line that begins with this text, and returns the line. */
 export function saying(child: ChildProcess, start: string): Promise<string> {
 	let said = "";
 	return new Promise((resolve, reject) => {
@@ -58,8 +58,8 @@ export function saying(child: ChildProcess, start: string): Promise<string> {
 }
 
 /**
- * Runs `script` in several processes at once, one for each list of arguments. Each calls `begin()` when it is
- * ready, which returns when all have called it.
+ * Runs `script` in several processes at once, one for each list of arguments. Each calls `begin()` when it is ready;
+ * the call returns when all have called it.
  */
 export async function runTogether(scripts: readonly { script: string; args: readonly unknown[] }[]): Promise<Ended[]> {
 	const begin = `const begin = () => { say("ready"); fs.readSync(0, Buffer.alloc(1)); };`;

@@ -1,4 +1,4 @@
-// Runs the command as a user would, and makes sessions to show with it.
+// Runs the command as a user would, and creates sessions for it.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -22,7 +22,7 @@ export interface World {
 	env: NodeJS.ProcessEnv;
 }
 
-/** An agent directory of the test's own. The environment says nothing else: no colours, no pager, a fixed zone. */
+/** An agent directory for one test. The environment is fixed: no colours, no pager, a fixed time zone. */
 export function world(): World {
 	const dir = scratch();
 	const cwd = join(dir, "project");
@@ -41,7 +41,10 @@ export function world(): World {
 	};
 }
 
-/** Runs a program to its end. `input` is typed at once, or as soon as it is returned for the output so far. */
+/**
+ * Runs a program to its end. `input` is typed at once; if it is a function, it returns for the output so far the text
+ * to type.
+ */
 export function runProgram(
 	command: string,
 	args: string[],
@@ -80,8 +83,8 @@ export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Pro
 	runProgram(process.execPath, [bin, ...args], { cwd: at.cwd, env: { ...at.env, ...env } });
 
 /**
- * Runs a command without the rights to read and search everything. A root without these capabilities is still the
- * owner of the checkout, which may be in a folder that other users cannot enter.
+ * Runs a command without the rights to read and search everything. Without these capabilities root still owns the
+ * checkout, which may be in a folder that other users cannot enter.
  */
 export const runWithoutRights = (at: World, args: string[], script = bin): Promise<Result> =>
 	process.geteuid?.() === 0
@@ -95,20 +98,20 @@ export const runWithoutRights = (at: World, args: string[], script = bin): Promi
 /** Lines of output. */
 export const lines = (text: string): string[] => text.split("\n").slice(0, -1);
 
-/** Runs a command that must succeed, and gives its output. */
+/** Runs a command that must succeed. Returns its output. */
 export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
 	const { code, out, err } = await run(at, args, env);
 	expect({ code, err }).toEqual({ code: 0, err: "" });
 	return out;
 }
 
-/** The same with `--json`: gives what it says. */
+/** The same with `--json`. Returns the parsed output. */
 export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> =>
 	JSON.parse(await good(at, [...args, "--json"], env));
 
 /**
- * Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent; `input` is
- * typed.
+ * Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output is everything that the terminal received.
+ * `input` is typed.
  */
 export function runInTerminal(
 	at: World,
@@ -126,7 +129,7 @@ export function runInTerminal(
 	});
 }
 
-/** The input of a command in a terminal that does something when the command asks, and then agrees. */
+/** The input of a command in a terminal: calls a function when the command asks, and then agrees. */
 export const agreeAfter = (act: () => void) => (shown: string) => {
 	if (!shown.includes("[y/N]")) return undefined;
 	act();
@@ -141,7 +144,7 @@ export function program(at: World, name: string, script: string): string {
 	return path;
 }
 
-/** Puts a session where pi keeps those of a working directory, and gives its path. */
+/** Writes a session to pi's directory for a working directory. Returns its path. */
 export function put(
 	at: World,
 	id: string,

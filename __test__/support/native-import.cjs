@@ -1,3 +1,3 @@
-// vitest rewrites every `import()` it sees and would run the reference through its own transform. A CommonJS file
-// reached through `require` is left alone, so this import is Node's own and the reference runs as it was published.
+// vitest rewrites every `import()` that it transforms, and would transform the reference, too. It does not transform a
+// CommonJS file that is loaded by `require`. So this import is Node's own, and the reference runs as it was published.
 module.exports = (url) => import(url);

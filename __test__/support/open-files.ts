@@ -1,4 +1,4 @@
-// What Linux tells of the files of a process.
+// Facts that Linux tells about the files of a process.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** The paths of the files that a process has open. */
@@ -12,5 +12,5 @@ export const openFilesOf = (pid: number | "self"): string[] =>
 		}
 	});
 
-/** How many bytes this process has read so far, from whatever file. */
+/** The number of bytes that this process has read, from all files. */
 export const bytesRead = (): number => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);

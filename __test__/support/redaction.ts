@@ -1,4 +1,4 @@
-// What `pi-sessions redact` and `pi-sync redact` have in common.
+// The common tests of `pi-sessions redact` and `pi-sync redact`.
 import { execFileSync } from "node:child_process";
 import {
 	chmodSync,
@@ -27,7 +27,7 @@ export interface RedactCommand {
 	notReached: string;
 }
 
-/** A text leaves a session, its backup and copies of its entries. Returns where, for further tests. */
+/** Redacts a text from a session, its backup and copies of its entries. Returns the paths, for further tests. */
 export async function redactsEverywhere({ bin, run, good, notReached }: RedactCommand) {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
@@ -70,7 +70,7 @@ export async function redactsEverywhere({ bin, run, good, notReached }: RedactCo
 	return { at, file };
 }
 
-/** A catalog of a later version, which nothing of this version is removed from. */
+/** A catalog of a later version, from which this version removes nothing. */
 export function laterCatalog(): string {
 	const path = join(scratch(), "catalog");
 	const page = Buffer.alloc(4096);
@@ -81,7 +81,7 @@ export function laterCatalog(): string {
 	return path;
 }
 
-/** A catalog that cannot be written to may contain the text: the command says so at every run. */
+/** A catalog that cannot be written to may contain the text, so each run of the command says so. */
 export async function tellsOfTheCatalog({ run }: RedactCommand): Promise<void> {
 	const at = world();
 	put(at, ID, [message("a", null, user(SECRET))]);
@@ -93,7 +93,7 @@ export async function tellsOfTheCatalog({ run }: RedactCommand): Promise<void> {
 	}
 }
 
-/** Temporary files of killed processes go from every folder that may have sessions. */
+/** Temporary files of killed processes are removed from each folder that may contain sessions. */
 export async function removesTemporaryFiles({ good }: RedactCommand): Promise<void> {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user(SECRET))]);
@@ -102,7 +102,7 @@ export async function removesTemporaryFiles({ good }: RedactCommand): Promise<vo
 		join(dirname(dir), one),
 	);
 	for (const other of others) mkdirSync(other, { recursive: true });
-	// A session, and a file that is none.
+	// A session, and a file that is not a session.
 	writeFileSync(join(others[0] as string, "x.jsonl"), `${JSON.stringify(header({ id: "x" }))}\n`);
 	writeFileSync(join(others[1] as string, "x.jsonl"), "");
 	const left = [dir, ...others].map((one) => join(one, name));
@@ -115,14 +115,14 @@ export async function removesTemporaryFiles({ good }: RedactCommand): Promise<vo
 	expect([said("would remove", planned), left.every((path) => existsSync(path))]).toEqual([left.length, true]);
 	const done = await good(at, ["redact", "0194aaaa", "--text", "hunter2"]);
 	expect([said("removed", done), left.some((path) => existsSync(path))]).toEqual([left.length, false]);
-	// Of an entry, too, whose session has it no more.
+	// The text is also removed from copies of an entry that its session no longer contains.
 	writeFileSync(left[3] as string, `${JSON.stringify(message("b", null, user("of an entry")))}\n`);
 	put(at, FORK, [message("b", null, user("of an entry"))]);
 	const { files } = JSON.parse(await good(at, ["redact", FORK, "--entry", "b", "--json"]));
 	expect(files).toContainEqual(expect.objectContaining({ file: others[2], temporaryFiles: [left[3]] }));
 }
 
-/** Files without the text are no failures, one line counts them, and a dry run has the same exit code. */
+/** Files without the text are not failures, one line counts them, and a dry run has the same exit code. */
 export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
@@ -150,7 +150,7 @@ export async function countsOtherFiles({ run }: RedactCommand): Promise<void> {
 	expect(readFileSync(join(dir, "other.jsonl"), "utf8")).toContain("hunter\\u0032");
 }
 
-/** Files that contain the text in lines that are no copies are not counted as files without it. */
+/** Files that contain the text in lines of their own are not counted as files without it. */
 export async function countsOtherLines({ run }: RedactCommand): Promise<void> {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
@@ -183,7 +183,7 @@ export async function countsOtherLines({ run }: RedactCommand): Promise<void> {
 	await check(1, "1 does not contain the text, 1 failed");
 }
 
-/** A folder that cannot be read may contain the text: it fails, once, and the exit code is 1. */
+/** A folder that cannot be read may contain the text. So it is one failure, and the exit code is 1. */
 export async function failsForUnreadableFolders({ bin }: RedactCommand): Promise<void> {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
@@ -196,7 +196,7 @@ export async function failsForUnreadableFolders({ bin }: RedactCommand): Promise
 		for (const [more, counts] of [
 			[["--dry-run"], "2 other session files searched: 0 to redact, 1 does not contain the text, 1 failed\n"],
 			[[], "2 other session files searched: 0 redacted, 1 does not contain the text, 1 failed\n"],
-			// The session does not contain it any more, so only folders are searched.
+			// The session no longer contains it, so only folders are searched.
 			[[], ""],
 		] as const) {
 			const { code, out } = await runWithoutRights(at, ["redact", "0194aaaa", "--text", "hunter2", ...more], bin);
@@ -219,7 +219,7 @@ export async function ignoresPipes({ good }: RedactCommand): Promise<void> {
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 }
 
-/** Files of other programs that never end, or are very large, keep nothing from being redacted. */
+/** Files of other programs that never end, or are very large, do not prevent the redaction. */
 export async function endsForEndlessFiles({ run }: RedactCommand): Promise<void> {
 	const at = world();
 	const file = put(at, ID, [message("a", null, user(SECRET))]);

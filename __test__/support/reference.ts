@@ -1,20 +1,20 @@
-// The two modules that tests hold against each other: the reference's session manager, and the one under test.
+// The two modules that tests compare: the reference's session manager, and the module under test.
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Anything callable by name: the tests drive both modules without trusting either one's types. */
+/** Any member that can be called by name, because the tests call both modules without relying on their types. */
 export type Call = (...args: unknown[]) => unknown;
 export type Manager = Record<string, Call>;
 export type SessionModule = Record<string, Call> & { SessionManager: Record<string, Call> };
 
 const root = resolve(__dirname, "../..");
-// Node's own `require`: what it loads, vitest does not transform.
+// Node's own `require`. vitest does not transform the modules that it loads.
 const nativeRequire = createRequire(__filename);
 /** Node's own `import()`, which vitest does not transform. */
 export const nativeImport = nativeRequire("./native-import.cjs") as (url: string) => Promise<unknown>;
 
-/** The reference's `dist/core/session-manager.js`, installed first if it is not there yet. */
+/** The reference's `dist/core/session-manager.js`, which is installed first if it is missing. */
 export async function loadReference(): Promise<SessionModule> {
 	const setup = (await nativeImport(pathToFileURL(join(root, "scripts/reference/setup.mjs")).href)) as {
 		setup(): void;
@@ -26,8 +26,8 @@ export async function loadReference(): Promise<SessionModule> {
 }
 
 /**
- * The module under test: this package, or what `PSN_MODULE` names (a path, or a `file:` URL, whose query makes a second
- * instance of a module that is loaded already).
+ * The module under test: this package, or the module in `PSN_MODULE` (a path, or a `file:` URL, whose query creates a
+ * second instance of a loaded module).
  */
 export async function loadSubject(): Promise<SessionModule> {
 	const override = process.env.PSN_MODULE;
@@ -38,7 +38,7 @@ export async function loadSubject(): Promise<SessionModule> {
 }
 
 /**
- * Whether the module under test differs from pi where that is on purpose (docs/moving-from-pi.md).
- * `PSN_RULES=reference` says that it behaves as pi itself: the way to try the tests on a copy of the reference.
+ * Whether the module under test differs from pi on purpose (docs/moving-from-pi.md). With `PSN_RULES=reference` it must
+ * behave as pi, so that the tests can be tried on a copy of the reference.
  */
 export const differsOnPurpose = process.env.PSN_RULES !== "reference";

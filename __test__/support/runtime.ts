@@ -1,4 +1,4 @@
-// The JavaScript runtime that the tests run in, and scripts of their own in processes of their own.
+// The JavaScript runtime of the tests, and scripts that run in their own processes.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ export const runtime: "node" | "bun" | "deno" = process.versions.bun ? "bun" : p
 
 let collect: (() => void) | undefined;
 
-/** Collects what nobody holds, now. */
+/** Collects unreachable objects now. */
 export function gc(): void {
 	collect ??= collector();
 	collect();
@@ -24,9 +24,9 @@ function collector(): () => void {
 }
 
 export interface EngineFlags {
-	/** Bounds V8's heap; Bun's engine has no such bound. */
+	/** Limits V8's heap. Bun's engine has no such limit. */
 	heapMb?: number;
-	/** Gives the script `gc()`. */
+	/** Adds `gc()` to the script. */
 	gc?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function scriptCommand(file: string, args: string[] = [], { heapMb, gc }:
 	return [process.execPath, ...(runtime === "bun" ? ["--bun"] : []), ...flags, file, ...args];
 }
 
-/** Writes a script for a process of its own, gone when the test is over; its arguments are `process.argv.slice(2)`. */
+/** Writes a script for another process, and removes it after the test. Its arguments are `process.argv.slice(2)`. */
 export function scriptFile(code: string, name = "script.cjs"): string {
 	const dir = mkdtempSync(join(tmpdir(), "psn-script-"));
 	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));

@@ -4,16 +4,16 @@ import { join, relative } from "node:path";
 import { root } from "./scratch.js";
 
 export interface RustFile {
-	/** From the repository's root. */
+	/** The path from the repository's root. */
 	path: string;
 	text: string;
 }
 
-/** The sources of the core and of the boundary, from the repository's root. */
+/** The sources of the core and of the boundary, as paths from the repository's root. */
 export const CORE = "crates/session-core/src";
 export const BOUNDARY = "src";
 
-/** Every Rust file of both. */
+/** All Rust files of both. */
 export const rust: RustFile[] = [CORE, BOUNDARY]
 	.flatMap((folder) =>
 		readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(root, folder, name)),

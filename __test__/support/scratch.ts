@@ -1,4 +1,4 @@
-// The module under test, and scratch files and sessions to show it with.
+// The module under test, and temporary files and sessions for it.
 import {
 	chmodSync,
 	lstatSync,
@@ -21,24 +21,24 @@ import { remove } from "./remove.js";
 
 export type Api = typeof import("../../index.js");
 export type Json = Record<string, unknown>;
-/** A manager whose methods take anything: for arguments and payloads that no type allows. */
+/** A manager whose methods accept anything, for arguments and payloads that no type allows. */
 export type Loose = Record<string, (...args: unknown[]) => any>;
 
 export const root = resolve(__dirname, "../..");
 /** The first line of a script in another process or thread: it has the module under test as `api`, and `SessionManager`. */
 export const LOAD = `const api = require(${JSON.stringify(process.env.PSN_MODULE ?? join(root, "index.js"))}), { SessionManager } = api;`;
 export const api = (await loadSubject()) as unknown as Api;
-/** `SessionManager` whose statics take anything. */
+/** `SessionManager` with statics that accept anything. */
 export const anyManager = api.SessionManager as unknown as Loose & { prototype: Loose };
 
 export const loose = (manager: SessionManager): Loose => manager as unknown as Loose;
 
 // ---- Scratch -------------------------------------------------------------------------------------------------
 
-/** A directory of the running test's own, gone when the test is over. */
+/** A directory for the running test. It is removed after the test. */
 export function scratch(): string {
 	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-contract-")));
-	// Others may look into it, so that `lockedOut` locks no more than it is told to.
+	// Other users may read it, so that `lockedOut` locks only the given path.
 	chmodSync(dir, 0o755);
 	onTestFinished(() => remove(dir));
 	return dir;
@@ -57,7 +57,7 @@ export function setEnv(values: Record<string, string | undefined>): void {
 	onTestFinished(() => put(before));
 }
 
-/** JavaScript's clock stands still at this time until the test is over. */
+/** Sets JavaScript's clock to this time until the test is over. */
 export function clockAt(iso: string): void {
 	vi.useFakeTimers({ now: new Date(iso), toFake: ["Date"] });
 	onTestFinished(() => {
@@ -65,35 +65,35 @@ export function clockAt(iso: string): void {
 	});
 }
 
-/** Another working directory until the test is over. */
+/** Changes the working directory until the test is over. */
 export function enter(dir: string): void {
 	const before = process.cwd();
 	process.chdir(dir);
 	onTestFinished(() => process.chdir(before));
 }
 
-/** An agent directory and a home of the test's own. */
+/** An agent directory and a home for one test. */
 export function ownAgent(): { agent: string; home: string } {
 	const dir = scratch();
 	const agent = join(dir, "agent");
 	const home = join(dir, "home");
 	mkdirSync(home);
-	// Windows has another name for it.
+	// Windows uses another variable.
 	setEnv({ PI_CODING_AGENT_DIR: agent, HOME: home, USERPROFILE: home });
 	// Others look elsewhere.
 	setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined, PI_SESSION_NATIVE_CATALOG: undefined });
-	// The pi that an earlier test served (lib/takeover/library.mjs).
+	// The pi that an earlier test set (lib/takeover/library.mjs).
 	Reflect.deleteProperty(globalThis, Symbol.for("pi-session-native.app"));
 	return { agent, home };
 }
 
 export const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-/** Runs with the rights of a user who may not look into `locked`, and what is below it. */
+/** Runs as a user who may not read `locked` and the files below it. */
 export async function lockedOut<T>(locked: string, work: () => T | Promise<T>): Promise<T> {
 	const before = modeOf(locked);
 	chmodSync(locked, 0);
-	// For a privileged process modes mean nothing.
+	// Modes do not restrict a privileged process.
 	const isRoot = process.geteuid?.() === 0;
 	if (isRoot) process.seteuid?.(65534);
 	try {
@@ -104,7 +104,7 @@ export async function lockedOut<T>(locked: string, work: () => T | Promise<T>): 
 	}
 }
 
-/** Everything below a directory: kinds, modes and bytes. Two that are equal mean that nothing changed. */
+/** All files below a directory: kinds, modes and bytes. If two results are equal, nothing has changed. */
 export function snapshot(dir: string): Record<string, string> {
 	const all: Record<string, string> = {};
 	const visit = (path: string, name: string): void => {
@@ -168,7 +168,7 @@ export function usage(): any {
 	return { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost };
 }
 
-/** An entry's fields, `type` and tree first. */
+/** The fields of an entry, `type`, `id` and `parentId` first. */
 export const entry = (type: string, id: string, parentId: unknown, fields: Json = {}): Json => ({
 	type,
 	id,
@@ -180,19 +180,19 @@ export const entry = (type: string, id: string, parentId: unknown, fields: Json 
 export const message = (id: string, parentId: unknown, body: unknown = user(), fields: Json = {}): Json =>
 	entry("message", id, parentId, { message: body, ...fields });
 
-/** Lines as text: values as JSON, texts as they are. Each is ended. */
+/** Lines as text: values as JSON, texts unchanged. Each line is terminated. */
 export function text(lines: readonly (Json | string)[]): string {
 	return lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
 }
 
-/** Writes a session file into a directory and gives its path. */
+/** Writes a session file to a directory. Returns its path. */
 export function writeSession(dir: string, lines: readonly (Json | string)[], name = "session.jsonl"): string {
 	const path = join(dir, name);
 	writeFileSync(path, text(lines));
 	return path;
 }
 
-/** A session file with these lines under the usual header, opened. */
+/** Opens a session file with these lines after the usual header. */
 export function opened(lines: readonly (Json | string)[]): { manager: SessionManager; file: string } {
 	const file = writeSession(scratch(), [header(), ...lines]);
 	return { manager: api.SessionManager.open(file), file };
@@ -209,12 +209,15 @@ export const lastLine = (path: string): string => linesOf(path).at(-1) as string
 
 // ---- Comparing -----------------------------------------------------------------------------------------------
 
-/** A value as text that shows what deep equality hides: key order, own undefined keys, -0, `__proto__` as a key. */
+/**
+ * A value as text that also shows differences that deep equality ignores: the order of keys, undefined properties, -0,
+ * `__proto__` as a key.
+ */
 export function shape(value: unknown): string {
 	if (typeof value === "string") return JSON.stringify(value);
 	if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
 	if (Array.isArray(value)) return `[${Array.from(value, shape).join(",")}]`;
-	// A large value is an accessor until it is looked at.
+	// Reading makes a large value plain data; until then it is an accessor.
 	Object.values(value);
 	const fields = Reflect.ownKeys(value).map((key) => {
 		const field = Object.getOwnPropertyDescriptor(value, key)?.value as unknown;
@@ -223,7 +226,7 @@ export function shape(value: unknown): string {
 	return `${Object.getPrototypeOf(value) === Object.prototype ? "" : "odd prototype "}{${fields.join(",")}}`;
 }
 
-/** What a caller can see of a manager, and the files below a directory. */
+/** All that a caller can see of a manager, and the files below a directory. */
 export function stateOf(manager: SessionManager, dir?: string): unknown {
 	return {
 		id: manager.getSessionId(),
@@ -238,7 +241,7 @@ export function stateOf(manager: SessionManager, dir?: string): unknown {
 	};
 }
 
-/** Runs what must fail and change nothing, and gives the error. */
+/** Runs a call that must fail and change nothing. Returns the error. */
 export function failing(manager: SessionManager, dir: string | undefined, work: () => unknown): any {
 	const before = stateOf(manager, dir);
 	const error = caught(work);

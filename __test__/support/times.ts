@@ -1,4 +1,4 @@
-// Times of files, which not every runtime tells alike.
+// Times of files, which differ between runtimes.
 import { expect } from "vitest";
 import type { SessionInfo } from "../../index.js";
 import { runtime } from "./runtime.js";
@@ -6,7 +6,7 @@ import { runtime } from "./runtime.js";
 /** Bun and Deno cut `stat().mtime` to whole milliseconds; Node rounds it, and so does this package everywhere. */
 export const cutsTimes = runtime !== "node";
 
-/** The times that `SessionInfo.modified` may have where it is the file's, of the `mtimeMs` that this runtime tells. */
+/** The times that `SessionInfo.modified` may have if it is the file's time, from the `mtimeMs` of this runtime. */
 export const timesOf = (mtimeMs: number): number[] =>
 	cutsTimes ? [Math.floor(mtimeMs), Math.floor(mtimeMs) + 1] : [Math.round(mtimeMs)];
 
@@ -15,8 +15,8 @@ const newestFirst = (infos: readonly SessionInfo[]): boolean =>
 	infos.every((info, at) => at === 0 || Number(infos[at - 1]?.modified) >= Number(info.modified));
 
 /**
- * Expects the same list of both. Where the runtime cuts times, ours may be later by one millisecond, and the order of
- * sessions that near to each other another.
+ * Expects the same list from both. If the runtime cuts times, ours may be later by one millisecond, and sessions that
+ * are so close may have another order.
  */
 export function expectSameList(ours: SessionInfo[], theirs: SessionInfo[], about: string): void {
 	if (!cutsTimes) {

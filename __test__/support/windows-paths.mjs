@@ -1,5 +1,5 @@
-// Prints what Node's `path.win32` and pi make of paths of Windows, as JSON lines, on any system. A process of its own,
-// because it has to make Node believe that this is Windows.
+// Prints the results of Node's `path.win32` and of pi for Windows paths, as JSON lines, on any system. It is a separate
+// process, because it makes Node believe that this is Windows.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
@@ -8,7 +8,7 @@ const [sessionManager, utilities] = process.argv.slice(2);
 const pi = await import(sessionManager);
 const { normalizeWindowsShellPath } = await import(utilities);
 
-/** The process's working directory; other drives have none of their own. */
+/** The process's working directory. Other drives have no working directory. */
 const CWD = "D:\\work\\here";
 const ROOTS = [
 	"",

@@ -1,11 +1,11 @@
-// What differs on Windows.
+// Differences on Windows.
 import { resolve } from "node:path";
 import { test } from "vitest";
 
 export const isWindows = process.platform === "win32";
 
 /**
- * The name of a working directory's session directory: on Windows a path without a drive is on the current one, and
+ * The name of a working directory's session directory. On Windows a path without a drive is on the current drive, and
  * `/x` is a drive.
  */
 export const dirName = (cwd: string): string =>
@@ -13,7 +13,7 @@ export const dirName = (cwd: string): string =>
 		.replace(/^[/\\]/, "")
 		.replace(/[/\\:]/g, "-")}--`;
 
-/** What Windows does not have, or not in the way that a test needs it. */
+/** Features that Windows lacks, or has in another form than a test needs. */
 const LACKING = {
 	modes: "access lists say who may read a file, not modes",
 	links: "symbolic links need a right that users do not have",
@@ -24,7 +24,7 @@ const LACKING = {
 	syncs: "directories cannot be synchronised",
 } as const;
 
-/** `test` for what not every system or user can do: elsewhere the test counts as not run, and says why. */
+/** `test` for a feature that not every system or user has. Elsewhere the test counts as not run, with the reason. */
 export function testIf(isPossible: boolean, why: string): (name: string, work: () => void | Promise<void>) => void {
 	return (name, work) =>
 		test(name, ({ task, skip }) => {
@@ -34,5 +34,5 @@ export function testIf(isPossible: boolean, why: string): (name: string, work: (
 		});
 }
 
-/** `test` for what Windows does not have. */
+/** `test` for a feature that Windows does not have. */
 export const testWith = (need: keyof typeof LACKING) => testIf(!isWindows, `Windows: ${LACKING[need]}`);

@@ -1,8 +1,8 @@
-// Two runs of one scenario differ in ids, clocks, temp paths and ports. Here those become names given in order of
-// first appearance, so that what refers to one thing in one run must refer to one thing in the other.
+// Two runs of one scenario differ in ids, clocks, temporary paths and ports. Each of these is replaced by a name in the
+// order of first use. So if two texts of one run refer to the same thing, the texts of the other run must do so, too.
 import { createHash } from "node:crypto";
 
-// No \b before an id: in a file name it follows an underscore.
+// No \b before an id, because in a file name an underscore precedes it.
 const SESSION_ID =
 	/(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9A-Za-z])/g;
 const ENTRY_ID = /(?<![0-9A-Za-z])[0-9a-f]{8}(?![0-9A-Za-z])/g;
@@ -33,7 +33,7 @@ export class Normaliser {
 		return result.replace(ENTRY_ID, (id) => this.#name(id, "id"));
 	}
 
-	/** An exported page: the session inside it in full, pi's own template around it as a digest. */
+	/** An exported page: its session in full, and a digest of pi's template around it. */
 	html(html: string): string {
 		const found = /(<script id="session-data"[^>]*>)([^<]*)(<\/script>)/.exec(html);
 		if (!found) throw new Error("the exported page holds no session");

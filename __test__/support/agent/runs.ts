@@ -1,4 +1,4 @@
-// One scenario, run twice: on the module under test and on pi's session manager, each in a home of its own.
+// Runs one scenario twice: on the module under test and on pi's session manager, each in its own home.
 import {
 	existsSync,
 	mkdirSync,
@@ -30,7 +30,7 @@ export interface Exit {
 }
 export type Line = Record<string, any>;
 
-/** A pi to run: its bundle by itself, and under our hook. */
+/** A pi to run: its bundle alone, and with our hook. */
 export interface Way {
 	name: string;
 	bundle: string;
@@ -42,7 +42,7 @@ export const WAYS: [Way, ...Way[]] = [
 ];
 
 const register = join(pi.root, "register.mjs");
-/** What is known about a bundle is worked out once for all runs. */
+/** The facts about a bundle are computed once for all runs. */
 const cache = mkdtempSync(join(tmpdir(), "psn-agent-cache-"));
 process.on("exit", () => rmSync(cache, { recursive: true, force: true }));
 
@@ -77,7 +77,7 @@ export class Run {
 		this.observed.push({ what, text: this.#normal.html(readFileSync(path, "utf8")) });
 	}
 
-	/** Runs pi to its end; exit code, stdout and stderr are part of what is compared. */
+	/** Runs pi to its end. Exit code, stdout and stderr are compared. */
 	async pi(args: string[], options: { cwd?: string; input?: string } = {}): Promise<Exit> {
 		const { command, confirmed } = this.#hooked(args);
 		const exit = confirmed(await execute(command, options.cwd ?? this.work, options.input ?? ""));
@@ -85,7 +85,7 @@ export class Run {
 		return exit;
 	}
 
-	/** Runs pi in RPC mode for as long as `talk` takes; every record it writes is part of what is compared. */
+	/** Runs pi in RPC mode until `talk` ends. Every record that pi writes is compared. */
 	async rpc(args: string[], talk: (client: RpcClient) => Promise<void>): Promise<void> {
 		const { command, confirmed } = this.#hooked(["--mode", "rpc", ...args]);
 		const client = startRpc(command, { cwd: this.work });
@@ -94,7 +94,7 @@ export class Run {
 		} finally {
 			const exit = confirmed(await client.close());
 			for (const record of client.records) {
-				// How a pipe cuts running output into pieces is the system's affair; the result holds it whole.
+				// The system decides how a pipe splits output, so the result contains it in one piece.
 				if (record.type === "tool_execution_update" || record.type === "bash_execution_update") continue;
 				this.observe(`record ${record.type} ${record.command ?? ""}`, JSON.stringify(record));
 			}
@@ -102,7 +102,7 @@ export class Run {
 		}
 	}
 
-	/** Runs an SDK scenario, without any hook, in the Node that pi needs; its notes are part of what is compared. */
+	/** Runs an SDK scenario in the Node that pi needs, without a hook. Its notes are compared. */
 	async sdk(scenario: string): Promise<void> {
 		const script = join(pi.root, "__test__/support/agent/sdk-child.mjs");
 		const notes = join(this.root, "notes.json");
@@ -132,10 +132,10 @@ export class Run {
 			.map((line) => JSON.parse(line));
 	}
 
-	/** What is left on disk and what the model was asked. */
+	/** The files that remain, and the requests that the model received. */
 	finish(): void {
 		for (const file of this.sessionFiles()) this.#observeLines(relative(this.root, file), file);
-		// The backup beside a migrated file is ours alone, and on purpose.
+		// Only we leave a backup beside a migrated file, on purpose.
 		const names = readdirSync(this.work, { recursive: true, encoding: "utf8" }).sort();
 		const others = names.filter((name) => !name.endsWith(".v1.bak"));
 		this.observe("work folder", others.join("\n"));
@@ -147,7 +147,7 @@ export class Run {
 		this.observe("steps left", String(this.server.remaining()));
 	}
 
-	/** The command, and what says by its end whether it ran on the session manager that it should. */
+	/** The command, and a function that checks after its end whether it ran on the right session manager. */
 	#hooked(args: string[]) {
 		const hook = this.isOurs ? ["--import", register] : [];
 		const said = { PI_SESSION_NATIVE_VERBOSE: "1", XDG_CACHE_HOME: cache };
@@ -176,7 +176,7 @@ async function execute({ command, args, env }: pi.PiCommand, cwd: string, input:
 export interface Scenario {
 	steps: ScriptedStep[];
 	settings?: Record<string, unknown>;
-	/** More of the environment that pi runs in. */
+	/** Further environment variables for pi. */
 	env?: Record<string, string>;
 	act: (run: Run) => Promise<void>;
 }
@@ -199,10 +199,10 @@ async function observe(way: Way, isOurs: boolean, { steps, settings, env, act }:
 	}
 }
 
-/** A line break before every key, so that a difference shows as the key it is in, not as two pages of JSON. */
+/** A line break precedes every key, so that a difference shows its key and not two pages of JSON. */
 const legible = (text: string) => text.replace(/([,{[])"/g, '$1\n"');
 
-/** Runs the scenario on both session managers and compares everything observed, in order. */
+/** Runs the scenario on both session managers and compares all observations, in order. */
 export async function sameOnBoth(scenario: Scenario, way: Way = WAYS[0]): Promise<void> {
 	const reference = await observe(way, false, scenario);
 	const ours = await observe(way, true, scenario);

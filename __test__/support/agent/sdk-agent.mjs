@@ -1,5 +1,5 @@
-// What every SDK scenario needs: an agent session of the real pi on a given session manager, its model pi-ai's faux
-// provider, and a notebook of everything that can be observed.
+// The common part of all SDK scenarios: an agent session of the real pi on a session manager, pi-ai's faux provider as
+// its model, and a notebook of all observations.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,20 +9,23 @@ const load = (path) => import(pathToFileURL(path).href);
 export const pi = await load(join(piPackage, "dist/index.js"));
 export const ai = await load(join(piPackage, "../pi-ai/dist/index.js"));
 
-/** Observations in order. Values are written down at once: a later mutation must not reach an earlier note. */
+/**
+ * Observations in order. Values are written at once, so that a later change of an object does not change an earlier
+ * note.
+ */
 export class Notebook {
 	notes = [];
-	/** The manager the running agent writes to. */
+	/** The manager to which the running agent writes. */
 	current = undefined;
 	note(name, value) {
 		this.notes.push({ name, text: typeof value === "string" ? value : (JSON.stringify(value) ?? "undefined") });
 	}
-	/** What would survive if the process died now. */
+	/** The content of the files, which would remain if the process died now. */
 	disk() {
 		const file = this.current?.getSessionFile();
 		if (file) this.note("on disk", existsSync(file) ? readFileSync(file, "utf8") : "no file yet");
 	}
-	/** Everything a session manager can tell about itself. */
+	/** All that a session manager returns about itself. */
 	manager(name, manager) {
 		const state = {
 			id: manager.getSessionId(),
@@ -64,7 +67,7 @@ function seeing(book, steps) {
 /** One model runtime whose only provider is scripted; `steps` are assistant messages, in order. */
 export async function scriptedRuntime(home, book, steps) {
 	const models = [{ id: "faux-1", reasoning: true, contextWindow: 100_000, maxTokens: 8192 }];
-	// One chunk size: the default one is drawn at random.
+	// A fixed chunk size, because the default is random.
 	const faux = ai.fauxProvider({ api: "faux", provider: "faux", models, tokenSize: { min: 6, max: 6 } });
 	faux.setResponses(seeing(book, steps));
 	const modelRuntime = await pi.ModelRuntime.create({
@@ -81,7 +84,7 @@ export const quietSettings = {
 	compaction: { enabled: false, keepRecentTokens: 20, reserveTokens: 1000 },
 };
 
-/** Creates the agent session with `manager` as the documented option; events go to the notebook. */
+/** Creates the agent session with `manager` as the documented option, and notes its events. */
 export async function openAgent({ manager, home, cwd, book, runtime, extensions = [] }) {
 	const agentDir = agentDirOf(home);
 	const settingsManager = pi.SettingsManager.inMemory(quietSettings);

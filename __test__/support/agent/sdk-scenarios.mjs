@@ -1,5 +1,5 @@
-// What the SDK test lets the agent do. Each scenario gets a module that exports SessionManager and writes down what
-// it sees; the same scenario on the reference must see the same.
+// The scenarios of the SDK test. Each gets a module that exports SessionManager, and notes its observations. They must
+// be the same on the reference.
 import assert from "node:assert/strict";
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const linesOf = (file) =>
 const entryOf = (manager, role, nth = 0) =>
 	manager.getEntries().filter((entry) => entry.type === "message" && entry.message.role === role)[nth];
 
-/** The stored entries hold the very message objects that the agent works with. */
+/** The stored entries contain the same message objects with which the agent works. */
 function assertIdentity(session) {
 	const stored = new Set(session.sessionManager.getEntries().map((entry) => entry.message));
 	const own = session.messages.filter((message) => ["user", "assistant", "toolResult"].includes(message.role));
@@ -22,7 +22,7 @@ function assertIdentity(session) {
 	for (const message of own) assert.ok(stored.has(message), `a copy of a ${message.role} message`);
 }
 
-/** Prompts, tool calls, settings, a bash command of the user; then the file is opened again and continued. */
+/** Prompts, tool calls, settings, and a bash command of the user; then the file is opened again and continued. */
 export async function conversation({ SessionManager, home, cwd, book }) {
 	const steps = [
 		says([thinking("They greet me."), text("Hello there.")]),
@@ -72,7 +72,7 @@ export async function conversation({ SessionManager, home, cwd, book }) {
 /** A compaction, prompts after it, a second compaction over the first. */
 export async function compaction({ SessionManager, home, cwd, book }) {
 	const long = "Some longer answer that fills the context. ".repeat(12);
-	// The cut falls inside a turn, so pi asks twice: for the history and for the beginning of that turn.
+	// The cut is inside a turn, so pi asks the model twice: for the history, and for the beginning of that turn.
 	const summaries = (what) => [says(`Summary of ${what}.`), says(`The turn before ${what} ended.`)];
 	const steps = [
 		says(long),
@@ -105,7 +105,7 @@ export async function compaction({ SessionManager, home, cwd, book }) {
 	book.manager("reopened", reopened);
 }
 
-/** Going back in the tree with and without a summary, labels, and a fork into a file of its own. */
+/** Goes back in the tree with and without a summary, sets labels, and forks into a new file. */
 export async function tree({ SessionManager, home, cwd, book }) {
 	const steps = [
 		says("One."),
@@ -158,7 +158,7 @@ export async function tree({ SessionManager, home, cwd, book }) {
 	book.note("all", await SessionManager.listAll());
 }
 
-/** pi's session runtime on an in-memory manager: it forks and starts anew on the very manager it was given. */
+/** pi's session runtime on an in-memory manager. It forks and starts a new session on the same manager. */
 export async function inMemory({ SessionManager, home, cwd, book }) {
 	const steps = [says("One."), says("Two."), says("Other two."), says("Fresh.")];
 	const runtime = await scriptedRuntime(home, book, steps);
@@ -198,7 +198,10 @@ export async function inMemory({ SessionManager, home, cwd, book }) {
 	await host.dispose();
 }
 
-/** Turn boundaries: an extension proposes entries, pi previews them on a manager made of ours, then appends them. */
+/**
+ * At the end of a turn an extension proposes entries. pi previews them on a manager that is made from ours, then
+ * appends them.
+ */
 export async function boundaries({ SessionManager, home, cwd, book }) {
 	const steps = [
 		says([call("weather", { place: "Oslo" }, { id: "call_1" })], { stopReason: "toolUse" }),
@@ -255,7 +258,9 @@ export async function boundaries({ SessionManager, home, cwd, book }) {
 	session.dispose();
 }
 
-/** A model that fails once: pi retries and leaves the failed answer out of the context by a context edit. */
+/**
+ * A model that fails once: pi repeats the request, and removes the failed answer from the context by a context edit.
+ */
 export async function recovery({ SessionManager, home, cwd, book }) {
 	const failure = { stopReason: "error", errorMessage: "overloaded_error: try again" };
 	const steps = [
