@@ -1,4 +1,4 @@
-// An agent's directory with sessions, and what the reference lists of it.
+// An agent's directory with sessions, and the reference's lists of it.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,13 +23,13 @@ export const reference = (await loadReference()) as unknown as { SessionManager:
 
 export interface AgentDir {
 	agent: string;
-	/** The sessions' directory of `/project`, and of `/other`. */
+	/** The session directories of `/project` and of `/other`. */
 	dir: string;
 	other: string;
 	catalog: string;
 }
 
-/** An agent of the test's own with sessions in two projects. */
+/** An agent's directory for one test, with sessions in two projects. */
 export function agentDir(count = 12): AgentDir {
 	const { agent } = ownAgent();
 	const dir = api.getDefaultSessionDir("/project");
@@ -38,7 +38,7 @@ export function agentDir(count = 12): AgentDir {
 	return { agent, dir, other, catalog: join(agent, "session-catalog.sqlite") };
 }
 
-/** Writes a session whose texts tell its number. */
+/** Writes a session whose texts contain its number. */
 export function session(dir: string, n: number, more: Json[] = []): string {
 	return writeSession(
 		dir,
@@ -54,8 +54,8 @@ export function session(dir: string, n: number, more: Json[] = []): string {
 }
 
 /**
- * Waits until the file system's clock has gone on so far that a change from here on has another time than those before,
- * and that those count as known.
+ * Waits until the file system's clock has advanced so far that a later change gets a later time, and earlier changes
+ * are old enough for the catalog.
  */
 export async function tick(): Promise<void> {
 	const probe = join(scratch(), "clock");
@@ -69,12 +69,12 @@ export async function tick(): Promise<void> {
 
 export const plain = (infos: readonly SessionInfo[]) => infos.map((info) => ({ ...info }));
 
-/** Everything that a list shows. */
+/** All that a list shows. */
 export async function listed(): Promise<unknown> {
 	return plain(await api.SessionManager.listAll());
 }
 
-/** The same, by pi. */
+/** The same from pi. */
 export async function listedByReference(): Promise<unknown> {
 	return plain(await reference.SessionManager.listAll());
 }
@@ -84,15 +84,15 @@ export async function settled({ catalog }: AgentDir): Promise<void> {
 	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Threads that never end: those of a worker that ended wait forever in Bun. */
+/** Threads that never end. In Bun the threads of a worker that has ended wait forever. */
 const abandoned = new Set<string>();
 
-/** The threads there are now count as ended. */
+/** From now on the present threads count as ended. */
 export function abandonThreads(): void {
 	for (const thread of threads() ?? []) abandoned.add(thread);
 }
 
-/** Whether threads of lists or searches are there, where the system tells. */
+/** Whether threads of lists or searches are running, if the system tells. */
 function works(): boolean | undefined {
 	return threads()?.some((thread) => !abandoned.has(thread));
 }
@@ -110,7 +110,7 @@ function threads(): string[] | undefined {
 	});
 }
 
-/** Where the system does not tell: whether the catalog's files were written to in a moment. */
+/** If the system does not tell: whether the catalog's files were written to within a moment. */
 async function moves(catalog: string): Promise<boolean> {
 	const times = (): string =>
 		["", "-wal"].map((ending) => (existsSync(catalog + ending) ? statSync(catalog + ending).mtimeMs : 0)).join();
@@ -123,8 +123,7 @@ async function moves(catalog: string): Promise<boolean> {
 export const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir).sort() : []);
 
 /**
- * Runs a script that has `SessionManager`, in a process of its own, and gives what it prints. One that does not end by
- * itself is an error in the end.
+ * Runs a script with `SessionManager` in another process. Returns its output. Throws if the process does not end.
  */
 export async function run(script: string, env: Record<string, string> = {}): Promise<string> {
 	const source = `${LOAD}

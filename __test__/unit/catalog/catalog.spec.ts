@@ -1,4 +1,4 @@
-// The catalog's file: where it is, who may read it, and that whatever becomes of it changes no answer.
+// The catalog's file: its place, who may read it, and that no state of it changes an answer.
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -63,7 +63,7 @@ test("the environment moves it or turns it off", async () => {
 	expect(existsSync(own)).toBe(true);
 });
 
-/** Hits in an order that does not depend on the catalog: it knows when sessions were modified. */
+/** Hits in an order that does not depend on the catalog, although it knows the times of sessions. */
 const byPath = (hits: SearchHit[]): SearchHit[] => hits.sort((a, b) => (a.path < b.path ? -1 : 1));
 
 describe("the answer is the same with a catalog that is", () => {
@@ -120,7 +120,7 @@ describe("the answer is the same with a catalog that is", () => {
 		const at = agentDir();
 		await tick();
 		const want = await listedByReference();
-		// From a process of its own, which leaves the catalog to this one.
+		// From another process, so that this one has not opened the catalog.
 		await run(`await SessionManager.search("question"); await SessionManager.listAll();`);
 		const hits = byPath(await SessionManager.search("question"));
 		const answers = byPath(await SessionManager.search("answer"));
@@ -144,7 +144,7 @@ describe("the answer is the same with a catalog that is", () => {
 		for (const mode of [0o555, 0o111]) {
 			chmodSync(at.agent, mode);
 			chmodSync(at.catalog, mode & 0o444);
-			// `lockedOut` gives up a privileged process's rights; what it locks is no matter here.
+			// `lockedOut` runs without a privileged process's rights. It does not matter which directory it locks here.
 			const elsewhere = scratch();
 			expect(await lockedOut(elsewhere, listed)).toEqual(want);
 			expect(await lockedOut(elsewhere, () => SessionManager.search("question"))).toHaveLength(13);
@@ -159,7 +159,7 @@ test("a process stores its list before it ends", async () => {
 	const path = session(at.dir, 77);
 	await tick();
 	await run(`await SessionManager.listAll(); process.exit(0);`);
-	// Not in every runtime, nor in the types of the oldest.
+	// Not every runtime has it, and the types of the oldest do not declare it.
 	const sqlite = "node:sqlite";
 	const { DatabaseSync } = await import(sqlite).catch(() => ({ DatabaseSync: undefined }));
 	expect(existsSync(at.catalog)).toBe(true);
@@ -184,7 +184,7 @@ test("processes that list, search and append at once agree", async () => {
 			if (n % 5 === 0 && (await SessionManager.search("by ${name} " + n)).length === 0) throw new Error("not found");
 		}
 		console.log("done");`;
-	// Both have ended before anything is checked: what they write to is taken away afterwards.
+	// Both end before the checks, because their files are removed afterwards.
 	const done = await Promise.allSettled([run(work("one")), run(work("two"))]);
 	expect(done).toEqual(["done\n", "done\n"].map((value) => ({ status: "fulfilled", value })));
 	expect(await listed()).toEqual(await listedByReference());

@@ -1,5 +1,5 @@
-// Where sessions are looked for: the directory that pi is configured to use, every working directory by id, and the
-// agent's directory.
+// The directories that are searched: the directory that is configured for pi, all working directories for an id, and
+// the agent's directory.
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ import { dirName, testWith } from "../../support/windows.js";
 
 const { SessionManager, getConfiguredSessionDir, getDefaultSessionDir, setAgentDir } = api;
 
-/** A session that says a word, in a directory that is made. */
+/** Writes a session that contains a word, and creates its directory. */
 function put(dir: string, id: string, cwd: string): string {
 	mkdirSync(dir, { recursive: true });
 	return writeSession(
@@ -34,7 +34,7 @@ function settings(folder: string, value: unknown): void {
 	writeFileSync(join(folder, "settings.json"), typeof value === "string" ? value : JSON.stringify(value));
 }
 
-// The sessions hold equal entries, as forks do.
+// The sessions contain equal entries, as forks do.
 const found = async (options?: object) =>
 	(await SessionManager.search("parser", { dedupe: false, ...options }))
 		.map(({ id }) => id)
@@ -86,7 +86,7 @@ describe("the configured session directory", () => {
 			join(home, "environment"),
 			"environment-there",
 		]);
-		// What is told comes first, and pi's own calls look where they always did.
+		// Arguments have priority, and pi's own calls look in their usual directories.
 		expect(await all({ sessionDir: join(home, "project") })).toBe("project-here,project-there");
 		expect((await SessionManager.list(project)).map(({ id }) => id)).toEqual(["own"]);
 		expect((await SessionManager.listAll()).map(({ id }) => id).sort()).toEqual(["default", "own"]);
@@ -166,7 +166,7 @@ describe("setAgentDir", () => {
 	});
 });
 
-// Regression: a checkout whose settings are a link to a file without an end, or a sparse one, took all memory.
+// Regression: if a checkout's settings were a link to an endless or sparse file, reading them used all memory.
 for (const [what, make] of [
 	[
 		"a sparse file",

@@ -1,4 +1,4 @@
-// Finding one session: by its header, whatever names and the catalog say, and never by reading a whole file.
+// Finds one session by its header, whatever file names and the catalog contain, and never reads a whole file.
 import { closeSync, openSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -24,7 +24,7 @@ test("findById reads headers, whatever the files' names", () => {
 	rmSync(join(dir, "moved.jsonl"));
 	expect(SessionManager.findById("/project", "s-42")).toBeUndefined();
 	expect(SessionManager.findById("/project", "s")).toBeUndefined();
-	// A name alone is no session.
+	// A name without a header is not a session.
 	writeFileSync(join(dir, "x_lies.jsonl"), `${JSON.stringify(header({ id: "truth" }))}\n`);
 	expect(SessionManager.findById("/project", "lies")).toBeUndefined();
 	expect(SessionManager.findById("/project", "truth")).toBe(join(dir, "x_lies.jsonl"));
@@ -54,14 +54,14 @@ testIf(process.platform === "linux", "only Linux says what a process has read")(
 	},
 );
 
-// Regression: the catalog, or a file's name, gave another file.
+// Regression: the result was another file, because of the catalog or a file's name.
 test("of two files with one id findById returns pi's", async () => {
 	const { dir } = agentDir(0);
 	for (let n = 10; n < 90; n++) session(dir, n);
 	const put = (name: string, cwd = "/project") => writeSession(dir, [header({ id: "twice", cwd })], name);
 	const both = () => {
 		const found = SessionManager.findById("/project", "twice", dir);
-		// pi takes the first that its directory gives, which Bun does not sort.
+		// pi returns the first file in the order of the directory, which Bun does not sort.
 		if (runtime !== "bun") expect(found).toBe(reference.SessionManager.findById("/project", "twice", dir));
 		return found;
 	};
@@ -69,13 +69,13 @@ test("of two files with one id findById returns pi's", async () => {
 	await tick();
 	await listed();
 	expect(both()).toBe(last);
-	// The catalog has not seen this one.
+	// The catalog does not know this session.
 	expect(put("50a.jsonl")).toBe(both());
-	// A name with the id is likely the one, and is not: another comes before it.
+	// The file whose name contains the id is probably the session, but here another file comes before it.
 	put("88_twice.jsonl");
 	expect(both()).toBe(join(dir, "50a.jsonl"));
 	expect(put("0.jsonl")).toBe(both());
-	// Of another project: only a directory that is given is filtered.
+	// A session of another project, because only a given directory is filtered.
 	expect(put("-.jsonl", "/other")).toBe(both());
 	const given = scratch();
 	for (const [name, cwd] of [

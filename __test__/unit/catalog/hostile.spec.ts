@@ -1,4 +1,4 @@
-// Files among the sessions that are none, or odd ones: pipes, sockets, giants of zeros.
+// Other files among the sessions, and strange ones: pipes, sockets, huge files of zeros.
 import { execFileSync } from "node:child_process";
 import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,14 +10,14 @@ import { agentDir, listedByReference, run, session } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
-/** The session of number 1, by its time newer than all others, within whatever tick of the clock they were made. */
+/** The session with number 1. Its time is later than all others, even if all were written in one tick of the clock. */
 function newestSession(dir: string): string {
 	const path = session(dir, 1);
 	utimesSync(path, 4_000_000_000, 4_000_000_000);
 	return path;
 }
 
-/** What every way to look for sessions gives. */
+/** The results of all ways to find sessions. */
 const everything = `
 	const here = process.env.PSN_DIR;
 	const found = {
@@ -30,7 +30,7 @@ const everything = `
 	};
 	console.log(JSON.stringify(found));`;
 
-// Regression: a pipe, a socket or a device under a session's name kept findById and continueRecent forever.
+// Regression: if a pipe, a socket or a device had a session's name, findById and continueRecent never returned.
 testWith("pipes")("no call waits for pipes, sockets or devices", async () => {
 	const { dir } = agentDir(2);
 	const link = join(dir, "..", "elsewhere.jsonl");
@@ -54,7 +54,7 @@ testWith("pipes")("no call waits for pipes, sockets or devices", async () => {
 	expect(SessionManager.findById("/project", "linked")).toBe(join(dir, "link.jsonl"));
 });
 
-// Regression: findById did so on the caller's own thread.
+// Regression: findById did so on the caller's thread.
 test("a file without a newline is not read whole", async () => {
 	const { dir } = agentDir(2);
 	for (const [name, begins] of [
@@ -69,7 +69,7 @@ test("a file without a newline is not read whole", async () => {
 		closeSync(file);
 	}
 	const newest = newestSession(dir);
-	// Where everything is read from, and the most that is held of it.
+	// The sources of a read, and the largest part that is in memory.
 	const script = `
 		const fs = require("node:fs");
 		const bytesRead = () => process.platform === "linux" ? Number(/rchar: (\\d+)/.exec(fs.readFileSync("/proc/self/io", "utf8"))[1]) : 0;
@@ -88,7 +88,7 @@ test("a file without a newline is not read whole", async () => {
 		recent: newest,
 	});
 	const [finding, growth] = numbers.split(" ").map(Number);
-	// findById gives up on each of the four after 64 MiB.
+	// findById stops reading each of the four after 64 MiB.
 	expect(finding).toBeLessThan(280 << 20);
 	// In KB.
 	expect(growth).toBeLessThan(90_000);
@@ -115,7 +115,7 @@ test("a header's line of any length is found", async () => {
 	expect(((await listedByReference()) as unknown[]).length).toBe(2);
 });
 
-// Regression: it hid all others from list, and findById and continueRecent threw.
+// Regression: `list` did not show the other sessions, and findById and continueRecent threw.
 test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
 	"a session with the cwd %s hides no other",
 	async (cwd) => {
@@ -135,7 +135,7 @@ test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
 			expect(SessionManager.findById("/project", "s-1", dir)).toBe(here);
 			expect(api.findMostRecentSession(dir, "/project")).toBe(here);
 			expect(SessionManager.continueRecent("/project", dir).getSessionFile()).toBe(here);
-			// Of all sessions it is one.
+			// The only session.
 			expect((await SessionManager.listAll(dir)).map((info) => info.id).sort()).toEqual(["odd", "s-1"]);
 		}
 	},

@@ -1,4 +1,4 @@
-// A list with a catalog shows what pi lists, whatever happened to the files since the last one.
+// A list with a catalog equals pi's list, after any change of the files since the last list.
 import {
 	appendFileSync,
 	chmodSync,
@@ -22,7 +22,7 @@ import { type AgentDir, agentDir, listed, listedByReference, namesIn, settled, t
 
 const { SessionManager } = api;
 
-/** Lists before a change and after it, and again; each time as pi does. */
+/** Lists before a change, after it, and again. Each list equals pi's. */
 async function after(change: (at: AgentDir) => void | Promise<void>, count?: number): Promise<void> {
 	const at = agentDir(count);
 	await tick();
@@ -164,7 +164,7 @@ test("a time that throws as one emptied the list", async () => {
 	expect(await listed()).toHaveLength(12);
 	const said = { ...message("a", null, user("x", { timestamp: undefined })), timestamp: thrown };
 	writeSession(at.dir, [header({ id: "said", timestamp: "2024-01-01T00:00:00.000Z" }), said], "said.jsonl");
-	// Not by pi; but what one message says hides no session.
+	// pi's list fails, but a strange message does not hide a session in ours.
 	expect((await SessionManager.listAll()).find((info) => info.id === "said")?.messageCount).toBe(1);
 	expect(await listed()).toHaveLength(13);
 });
@@ -194,14 +194,14 @@ testIf(process.platform === "linux", "only Linux says what a process has read")(
 		);
 		await tick();
 		const read = async () => {
-			// The texts that are taken in the background are read, too: alone, and nothing of what had been.
+			// The texts that are read in the background contain only the new text.
 			const before = bytesRead();
 			await SessionManager.list("/project");
 			return bytesRead() - before;
 		};
 		expect(await read()).toBeGreaterThan(19_000_000);
 		await settled(at);
-		// Of 20 MB. The catalog reads pages of its own, some MB where they come to be moved from its log just then.
+		// The files have 20 MB. The catalog reads some MB of its own pages if they are moved from its log at that time.
 		expect(await read()).toBeLessThan(8_000_000);
 		await settled(at);
 		appendFileSync(path, more("z"));
@@ -227,13 +227,13 @@ test(`${MANY} files are listed, in order, and again`, async () => {
 	for (let time = 0; time < 2; time++) {
 		const list = await SessionManager.listAll(dir);
 		expect(list).toHaveLength(MANY);
-		// Of one time all: by name, descending.
+		// All have one time, so they are sorted by name, descending.
 		const at = (from: number) => String(MANY - 1 - from).padStart(6, "0");
 		expect([list[0]?.id, list[1_234]?.id, list.at(-1)?.id]).toEqual([at(0), at(1_234), "000000"]);
 		expect(list.every((info, from) => info.id === at(from))).toBe(true);
 		expect(new Set(list.map((info) => `${info.path} ${info.cwd} ${info.messageCount}`)).size).toBe(MANY);
 	}
-	// Some change, some go, some are no sessions, and one name is odd.
+	// Some files change, some disappear, some are not sessions, and one name is strange.
 	for (let n = 0; n < 50; n++) rmSync(join(dir, `${String((n * MANY) / 100).padStart(6, "0")}.jsonl`));
 	writeFileSync(join(dir, "000001.jsonl"), "no session\n");
 	writeSession(

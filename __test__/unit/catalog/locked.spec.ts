@@ -10,9 +10,9 @@ import { agentDir, listed, listedByReference, run, session, tick } from "./agent
 
 const { SessionManager } = api;
 
-/** Locks a database, in a process that has SQLite, until the test is over. */
+/** Locks a database until the test is over, in a process that has SQLite. */
 async function lock(path: string): Promise<void> {
-	// Installed by the reference's tests already, but for Linux and macOS alone.
+	// The reference's tests have installed it, but only for Linux and macOS.
 	const { nodeBin } = isWindows
 		? { nodeBin: process.execPath }
 		: ((await import(pathToFileURL(resolve(root, "scripts/reference/setup.mjs")).href)) as { nodeBin: string });
@@ -31,13 +31,13 @@ async function lock(path: string): Promise<void> {
 test("a locked catalog does not delay each text", async () => {
 	const at = agentDir(300);
 	await tick();
-	// By a process of its own: this one has not opened it, and so can be locked out.
+	// In another process, so that this one has not opened the catalog and can be locked out.
 	await run(`await SessionManager.listAll(); await SessionManager.search("question");`);
 	await lock(at.catalog);
 	const before = await SessionManager.listAll();
 	session(at.dir, 400);
 	const want = await listedByReference();
-	// With half a second for each each list would take two and a half minutes, which is more than a test may.
+	// If each text took half a second, the lists would take two and a half minutes, longer than a test may.
 	expect(before.map((info) => info.allMessagesText)).toEqual(before.map((info) => text(info.id)));
 	expect(await listed()).toEqual(want);
 	expect(await listed()).toEqual(want);

@@ -1,4 +1,4 @@
-// Everything that may happen to session files, at random, over a catalog that has seen it: every list is pi's.
+// Random changes of session files that the catalog contains: every list equals pi's.
 import {
 	appendFileSync,
 	existsSync,
@@ -29,7 +29,7 @@ const rounds = count("catalog_mutations");
 /** Session files that change at random. */
 class Changing {
 	private ids = 0;
-	/** Inodes of files that were changed in place, or grew, since the last list. */
+	/** Inodes of files that were changed in place, or have grown, since the last list. */
 	private readonly touched = { rewritten: new Set<number>(), grown: new Set<number>() };
 
 	constructor(
@@ -151,8 +151,8 @@ class Changing {
 	}
 
 	/**
-	 * Growth hides a change in place after the first and before the last 4 KB of what was read before
-	 * (docs/catalog-and-search.md): not both.
+	 * If a file also grows, a change in place is not noticed after the first and before the last 4 KB of the former
+	 * content (docs/catalog-and-search.md). So a file gets only one of the two.
 	 */
 	private append(file: string): void {
 		const line = this.line() + this.random.pick(["\n", "\n", "\n", ""]);
@@ -162,7 +162,7 @@ class Changing {
 		this.touched.grown.add(ino);
 	}
 
-	/** What was changed until now is listed. */
+	/** All earlier changes are in the list. */
 	listed(): void {
 		this.touched.rewritten.clear();
 		this.touched.grown.clear();
@@ -178,7 +178,7 @@ class Changing {
 		if (!existsSync(name)) linkSync(file, name);
 	}
 
-	/** Another byte of a text in place, and the time put back. */
+	/** Changes one byte of a text in place, and sets the time back. */
 	private rewrite(file: string): void {
 		const { atime, mtime, ino } = statSync(file);
 		if (this.touched.grown.has(ino)) return;

@@ -1,4 +1,4 @@
-// Whose file the catalog's is: a setting may name any, and links lead anywhere.
+// The owner of the catalog's file: a setting may name any file, and links may lead anywhere.
 import { execFileSync } from "node:child_process";
 import {
 	chmodSync,
@@ -19,13 +19,13 @@ import { agentDir, listed, listedByReference, namesIn, run, settled, tick } from
 
 const { SessionManager } = api;
 
-/** Whether a file holds a catalog of this form, or of another one. */
+/** Whether a file is a catalog, of this format or another one. */
 const formOf = (path: string): number | undefined => {
 	const bytes = readFileSync(path);
 	return bytes.length > 100 && bytes.readInt32BE(68) === 0x7069_7363 ? bytes.readInt32BE(60) : undefined;
 };
 
-/** Lists and searches, several times, with what is done between. */
+/** Lists and searches several times, and calls a function between them. */
 async function used(): Promise<void> {
 	const want = await listedByReference();
 	for (let time = 0; time < 2; time++) {
@@ -45,7 +45,7 @@ describe("a setting deleted the file it named:", () => {
 			"another program's database",
 			(path) => {
 				const page = Buffer.alloc(4096);
-				// A whole, empty database of the application "other".
+				// A complete, empty database of the application "other".
 				page.write("SQLite format 3\0", "latin1");
 				page.set([0x10, 0x00, 1, 1, 0, 64, 32, 32], 16);
 				page.writeInt32BE(1, 28);
@@ -93,11 +93,11 @@ testWith("modes")("a named empty file becomes the catalog, for its owner", async
 	for (const name of namesIn(dir)) expect(modeOf(join(dir, name)), name).toBe(0o600);
 });
 
-/** An ordinary user's number. */
+/** The number of an ordinary user. */
 const USER = 1000;
 
-// Regression: `sudo pi-sessions list` left a catalog that the user could not read, so that each later list read every
-// file.
+// Regression: `sudo pi-sessions list` created a catalog that the user could not read, so that each later list read all
+// files.
 testIf(process.getuid?.() === 0, "only root gives files to other users")(
 	"root neither makes nor changes a user's catalog",
 	async () => {
@@ -105,13 +105,13 @@ testIf(process.getuid?.() === 0, "only root gives files to other users")(
 		chownSync(at.agent, USER, USER);
 		await used();
 		expect(namesIn(at.agent)).toEqual(["sessions"]);
-		// Nor a directory for it, in one that is the user's.
+		// It also creates no directory for it in a directory of the user.
 		const home = scratch();
 		chownSync(home, USER, USER);
 		setEnv({ PI_SESSION_NATIVE_CATALOG: join(home, "cache", "catalog") });
 		await used();
 		expect(namesIn(home)).toEqual([]);
-		// What the user has there stays as it is.
+		// The user's own file does not change.
 		setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 		writeFileSync(at.catalog, "", { mode: 0o600 });
 		chownSync(at.catalog, USER, USER);
@@ -140,7 +140,7 @@ testIf(process.getuid?.() === 0, "only root gives files to other users")(
 	},
 );
 
-// Regression: the agent's own catalog had the mode of the file that was there before.
+// Regression: the agent's catalog had the mode of an earlier file at its path.
 testWith("modes")("the agent's catalog does not keep another file's mode", async () => {
 	const at = agentDir();
 	writeFileSync(at.catalog, "no catalog", { mode: 0o644 });
@@ -172,7 +172,7 @@ test("a newer catalog stays, an older one is replaced", async () => {
 	}
 });
 
-// Regression: it stayed, with what was said, and no release that was installed could take it out.
+// Regression: it stayed with its texts, and no installed release could remove it.
 test("a redaction deletes an older catalog, not a newer one", async () => {
 	const at = agentDir();
 	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });

@@ -1,4 +1,4 @@
-// What a list does on JavaScript's own thread: no more than a little at a time, and nothing that can be done elsewhere.
+// The work of a list on JavaScript's thread: only a little at a time, and nothing that other threads can do.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { agentDir, reference, run } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
-// The module takes these methods when it is loaded, so that they are counted before.
+// The module keeps references to these methods when it is loaded, so we replace them by counting ones before.
 const COUNTED = `
 	const calls = [];
 	for (const [prototype, name] of [[String.prototype, "localeCompare"], [Array.prototype, "sort"], [Array.prototype, "filter"]]) {
@@ -30,7 +30,7 @@ test("a list calls no sorting function of the runtime", () => {
 		const time = new Date(Date.UTC(2025, 0, 1) + ((n * 7_919) % 1_000) * 3_600_000).toISOString();
 		times.push(time);
 		const name = `${time.replace(/[:.]/g, "-")}_0193a2b4-${(n * 40_503).toString(16).padStart(8, "0")}.jsonl`;
-		// None has a message: they come by their headers' times.
+		// No session has a message, so they are sorted by their headers' times.
 		writeSession(dir, [header({ id: time, timestamp: time })], name);
 	}
 	const script = `${COUNTED}
@@ -47,7 +47,7 @@ test("a list calls no sorting function of the runtime", () => {
 	expect(JSON.parse(said)).toEqual({ during: [], ids: times.sort().reverse() });
 });
 
-/** Names that are sorted otherwise in one language or another. */
+/** Names whose order depends on the language. */
 function oddNames(random: Random, count: number): string[] {
 	const part = () =>
 		random.pick([
@@ -90,10 +90,10 @@ function oddNames(random: Random, count: number): string[] {
 			),
 		),
 	];
-	// To Windows names are one that differ in case alone.
+	// On Windows names that differ only in case are the same name.
 	const names = isWindows ? [...new Map(all.map((name) => [name.toUpperCase(), name])).values()] : all;
-	// Between names that are the same to every language pi keeps what it read: sorted by bytes in Node, as ours are, in
-	// Bun as the directory has them.
+	// If names are equal in every language, pi keeps the order in which it read them: sorted by bytes in Node, as ours,
+	// and in the directory's order in Bun.
 	return runtime === "bun" ? names.filter((name) => !name.includes("e\u0301")) : names;
 }
 
@@ -113,7 +113,7 @@ test(`odd names come in the runtime's order (seed ${seed})`, async () => {
 	expect((await SessionManager.listAll(dir)).map((info) => info.id)).toEqual(
 		(await reference.SessionManager.listAll(dir)).map((info) => info.id),
 	);
-	// All directories: by time first.
+	// All directories, sorted by time first.
 	const { agent } = agentDir(0);
 	for (const name of ["one", "two"]) {
 		const there = join(agent, "sessions", name);
@@ -141,7 +141,7 @@ test("names are in the order of the process's own language", async () => {
 		expect([locale, same]).toEqual([locale, "true"]);
 		languages.add(language as string);
 	}
-	// Bun and Windows have one language, whatever the environment says.
+	// Bun and Windows have one language, which the environment does not change.
 	expect(languages.size).toBe(runtime === "bun" || isWindows ? 1 : 6);
 });
 

@@ -1,4 +1,4 @@
-// Texts of a list, asked for in any order, while files change: each is the text that was listed.
+// Texts of a list, read in any order while files change: each is the text that was listed.
 import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ const seed = Number(process.env.PSN_SEED ?? 20251121);
 
 const SAID = ["plain", "caf\u00e9 \u00ff", "wide \u4e2d\u6587 \u{1f600}", "half \ud800 of it", "", "x\u0000y"];
 
-/** Sessions whose texts are of one byte a letter, of two, whole and broken, short and long. */
+/** Sessions with texts of one byte and of two bytes a letter, with and without lone surrogates, short and long. */
 async function mixed(): Promise<AgentDir> {
 	const at = agentDir(0);
 	for (let n = 0; n < 60; n++) {
@@ -36,7 +36,7 @@ test("all texts in any order are pi's", async () => {
 	]) {
 		for (const info of order(await SessionManager.listAll())) expect(info.allMessagesText).toBe(want.get(info.id));
 	}
-	// Two lists at once, one behind the other.
+	// Two lists at once.
 	const [one, other] = await Promise.all([SessionManager.listAll(), SessionManager.listAll()]);
 	for (const [n, info] of one.entries()) {
 		expect(info.allMessagesText).toBe(want.get(info.id));
@@ -55,7 +55,7 @@ test(`each text is the listed one or none (seed ${seed})`, async () => {
 		for (let n = 0; n < list.length; n++) {
 			const info = list[n] as (typeof list)[number];
 			if (random.chance(0.05)) continue;
-			// What becomes of one of the next.
+			// A change of one of the next sessions.
 			const next = list[n + random.int(3)];
 			if (next && random.chance(0.1)) {
 				touched.add(next.path);
@@ -74,7 +74,7 @@ test(`each text is the listed one or none (seed ${seed})`, async () => {
 	}
 });
 
-// Regression: a text of one list was given to the next one, which had found the file changed.
+// Regression: a list had a text of the list before it, although the file had changed.
 test("the next list has no old text of changed files", async () => {
 	const at = agentDir(0);
 	const line = (word: string): string => JSON.stringify(message("b", "a", user(`the word is ${word}`)));
@@ -92,7 +92,7 @@ test("the next list has no old text of changed files", async () => {
 		for (const info of list.slice(0, 2)) expect(info.allMessagesText).toContain("the word is");
 		const third = list[2] as (typeof list)[number];
 		const word = `n${round}w`;
-		// In place, in its middle, as many bytes: but for its times the file is what it was.
+		// Overwrites as many bytes in the middle, so that only the file's times change.
 		write(Number(third.id.slice(1)), word);
 		await tick();
 		const again = await SessionManager.listAll();
@@ -111,7 +111,7 @@ test("other threads read the same texts as the getter", async () => {
 	const [shown, given] = [list[3], list[4]] as [(typeof list)[number], (typeof list)[number]];
 	expect(shown.allMessagesText).toBe(want.get(shown.id));
 	given.allMessagesText = "given";
-	// What is not a listed session is passed over.
+	// Values that are not listed sessions are ignored.
 	const others = [undefined, null, 5, "text", {}, { ...shown }, Object.freeze({ path: shown.path })] as any[];
 	expect(await SessionManager.readTexts([...list.slice(0, 30), ...others, ...list.slice(25)])).toBeUndefined();
 	rmSync(at.dir, { recursive: true });

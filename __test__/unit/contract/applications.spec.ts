@@ -1,4 +1,4 @@
-// What applications use beyond pi's own API: listening to appends, and windows of long branches.
+// The calls that applications use beyond pi's API: listening to appends, and parts of long branches.
 import { expect, test } from "vitest";
 import { api, scratch, user } from "../../support/scratch.js";
 
@@ -74,7 +74,7 @@ test("a limit gives the end of a branch", () => {
 	expect(window("unknown", 3)).toEqual([]);
 });
 
-// Regression: it gave another session's entry.
+// Regression: it returned another session's entry.
 test("an append returns its own entry after a listener's move", () => {
 	const moves: ((manager: ReturnType<typeof api.SessionManager.create>) => void)[] = [
 		(manager) => void manager.newSession(),

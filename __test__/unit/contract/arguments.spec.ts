@@ -1,5 +1,5 @@
-// Arguments of the wrong type: a TypeError that names the argument, and nothing changed; whatever is passed, the
-// process lives.
+// Arguments of the wrong type: the call throws a TypeError that names the argument, and changes nothing. No argument
+// ends the process.
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -25,7 +25,7 @@ const NOTHING = [undefined, null];
 const NO_TEXT = [5, true, {}, [], Symbol("s"), 1n, () => 1, new Date(0)];
 const show = (value: unknown): string => (typeof value === "object" && value ? JSON.stringify(value) : String(value));
 
-/** A wrong argument of a call: its name, the call with it, and values that the reference breaks on. */
+/** A wrong argument of a call: its name, the call with it, and values with which the reference fails. */
 type Wrong = readonly [name: string, call: (bad: unknown) => unknown, values: readonly unknown[]];
 
 const everywhere = [...NOTHING, ...NO_TEXT];
@@ -33,7 +33,7 @@ const STATICS: Record<string, Wrong> = {
 	"create, cwd": ["cwd", (bad) => anyManager.create?.(bad, scratch()), everywhere],
 	"create, sessionDir": ["sessionDir", (bad) => anyManager.create?.("/x", bad), NO_TEXT],
 	"open, path": ["path", (bad) => anyManager.open?.(bad), everywhere],
-	// An object is the options.
+	// An object would be the options.
 	"open, sessionDir": [
 		"sessionDir",
 		(bad) => anyManager.open?.("/none/such.jsonl", bad),
@@ -136,7 +136,7 @@ test("every static and function is called with wrong arguments", () => {
 	const calls = [api, api.SessionManager].flatMap((holder) =>
 		Object.getOwnPropertyNames(holder).filter((name) => typeof (holder as any)[name] === "function"),
 	);
-	// A class, one without arguments, and one whose error is pi's own.
+	// A class, a call without arguments, and a call whose error is pi's own.
 	const others = ["SessionManager", "entryKinds", "assertValidSessionId"];
 	const tried = Object.keys({ ...STATICS, ...FUNCTIONS }).map((name) => name.split(",")[0]);
 	expect([...new Set([...tried, ...others])].sort()).toEqual(calls.sort());

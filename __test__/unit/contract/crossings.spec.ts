@@ -1,7 +1,8 @@
-// What pi appends and what is in its files crosses by the fast way: the engine's own JSON takes only what is odd.
+// The values that pi appends, and the values in its files, take the fast way. The engine's own JSON handles only
+// unusual values.
 import { expect, test } from "vitest";
 
-/** What the engine's JSON made and took. */
+/** The texts that the engine's JSON writes and parses. */
 const texts: { written: string[]; parsed: string[] } = { written: [], parsed: [] };
 const { parse, stringify } = JSON;
 JSON.stringify = ((...args: Parameters<typeof stringify>) => {
@@ -13,14 +14,14 @@ JSON.parse = (text: string, ...rest: []) => {
 	texts.parsed.push(text);
 	return parse(text, ...rest);
 };
-// The addon takes the engine's functions when it is loaded.
+// The addon keeps references to the engine's functions when it is loaded.
 const { api, assistant, linesOf, loose, message, opened, scratch, toolResult, user } = await import(
 	"../../support/scratch.js"
 );
 
 /**
- * Which texts the engine's JSON makes and takes during an action: "short", or "long" if a long string of the value's is
- * in it.
+ * The texts that the engine's JSON writes and parses during an action: "short", or "long" if a text contains a long
+ * string of the value.
  */
 function crossings(work: () => void): { written: string[]; parsed: string[] } {
 	texts.written = [];
@@ -82,6 +83,6 @@ test("bodies as pi writes them are read the fast way", () => {
 			MESSAGES.map((body) => [body.content, body.details]),
 		);
 	});
-	// A lone surrogate, which serde's strings do not have, is left to the engine, with all of its body.
+	// serde's strings cannot contain a lone surrogate, so the engine parses the whole body.
 	expect(parsed).toEqual(["long"]);
 });

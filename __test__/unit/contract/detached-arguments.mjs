@@ -1,7 +1,7 @@
-// Calls everything that takes objects with getters and proxies that take the memory of the caller's own typed arrays
-// away while the arguments are read, in a process of its own: memory that is used afterwards may end it. Freed memory
-// is filled with `X` at once, so that what is read of it shows. Prints the name of each trial before it, and in the end
-// a line of JSON: how many trials there were, how they ended, and what was wrong.
+// Calls each function that accepts objects, with getters and proxies that detach the caller's own typed arrays while
+// the arguments are read. It runs in its own process, because a use of detached memory may end the process. Freed
+// memory is filled with `X` at once, so that a later read of it is noticed. Prints the name of each trial before it,
+// and at the end a line of JSON: the number of trials, how they ended, and the errors.
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), "detached-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
 
-/** Freed memory of the larger size goes back to the system, that of the smaller one is used for other things. */
+/** The system gets freed memory of the larger size back; memory of the smaller size is used again. */
 const SIZES = [2_000, 300_000];
 const SPOILED = "XXXXXXXX";
 
@@ -25,10 +25,10 @@ const SPOILED = "XXXXXXXX";
 const transfer = (buffer) => {
 	if (buffer.transfer) return buffer.transfer(0);
 	structuredClone(buffer, { transfer: [buffer] });
-	// The clone has the memory.
+	// The clone owns the memory.
 	globalThis.gc();
 };
-/** The kinds of memory: makes some of a size with a view of it, and takes it away. */
+/** The kinds of memory: each creates memory of a size with a view of it, and detaches it. */
 const MEMORY = {
 	transferred: { make: (size) => new ArrayBuffer(size), takeAway: transfer },
 	resized: {
@@ -43,7 +43,7 @@ const MEMORY = {
 	shared: { make: (size) => new SharedArrayBuffer(size), takeAway: (buffer) => new Uint8Array(buffer).fill(0x58) },
 };
 
-/** What a trial's arguments are made of. */
+/** The parts of a trial's arguments. */
 let memory;
 let buffers = [];
 const view = (Type, size) => {
@@ -89,7 +89,7 @@ const options = () => ({
 	more: bytes("more"),
 });
 
-/** A fresh directory with a session file, and a manager that has it open. */
+/** A new directory with a session file, and a manager that has it open. */
 function world(size) {
 	const dir = mkdtempSync(join(scratch, "world-"));
 	const file = join(dir, "s.jsonl");
@@ -97,7 +97,7 @@ function world(size) {
 	return { dir, file, manager: SessionManager.open(file) };
 }
 
-/** By name: the arguments of a call, whose objects are made anew each time. */
+/** For each call, by name: its arguments. Their objects are created for each trial. */
 const METHODS = {
 	appendCompaction: (size) => ["summary", "a", 5, { text: "z".repeat(size), more: bytes("more") }, true, usage()],
 	appendContextEdit: (size) => ["m", { content: content(size) }],
@@ -168,13 +168,13 @@ const FUNCTIONS = {
 	],
 	sessionEntryToContextMessages: (size) => [entries(size)[1]],
 };
-/** What reads the numbers of typed arrays itself. */
+/** The calls that read the numbers of typed arrays themselves. */
 const READ = [
 	...Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines"),
 	"redactLines",
 	"redactLines, lines",
 ];
-/** They take text, numbers, a listener or nothing. */
+/** Their arguments are text, numbers, a listener or nothing. */
 const WITHOUT_OBJECTS = `
 	appendLabelChange appendModelChange appendSessionInfo appendThinkingLevelChange branch buildContextEntries
 	buildSessionContext buildSessionProjection close createBranchedSession flush getChildren getCwd getDiagnostics
@@ -197,7 +197,7 @@ const kinds = [
 	["function", FUNCTIONS, Object.keys(api), (name) => api[name]],
 ];
 const NOT_CALLS = ["constructor", "SessionManager", "prototype"];
-/** Exports that no call above names, and calls that name no export. */
+/** Exports without a call above, and calls without an export. */
 const unknown = kinds.flatMap(([kind, calls, names, found]) => {
 	const tried = Object.keys(calls).map((name) => name.split(",")[0]);
 	const isCall = (name) =>
@@ -209,7 +209,7 @@ const unknown = kinds.flatMap(([kind, calls, names, found]) => {
 // ---- Trials ----------------------------------------------------------------------------------------------------
 
 const isView = ArrayBuffer.isView;
-/** The places of objects and of their properties in arguments: `proxy` and `getter`, with the keys that lead there. */
+/** The places of objects and of their properties in arguments: `proxy` or `getter`, with the path of keys. */
 function* places(value, keys = []) {
 	if (typeof value !== "object" || value === null) return;
 	if (keys.length > 0) yield { how: "proxy", keys };
@@ -220,7 +220,7 @@ function* places(value, keys = []) {
 	}
 }
 
-/** Puts a getter or a proxy in the place of a value of the arguments. */
+/** Replaces a value in the arguments by a getter or a proxy. */
 function meddle(args, { how, keys }) {
 	const key = keys.at(-1);
 	const holder = keys.slice(0, -1).reduce((value, one) => value[one], args);
@@ -266,7 +266,7 @@ async function attempt(title, [, , , found], name, args, here) {
 		if (!(error instanceof Error)) count.wrong.push(`${title}: ${told}`);
 		if (text(contentsOf(here.dir)) !== before) count.wrong.push(`${title}: a call that failed changed a file`);
 	}
-	// No other thread may write to what is read here.
+	// A call refuses memory to which other threads may write.
 	if (READ.includes(name) && memory === MEMORY.shared && !told.includes("SharedArrayBuffer"))
 		count.wrong.push(`${title}: ${told}`);
 	for (const [file, content] of [["the result", told], ...contentsOf(here.dir)]) {
@@ -278,7 +278,7 @@ for (const [memoryName, kindOfMemory] of Object.entries(MEMORY)) {
 	memory = kindOfMemory;
 	for (const kind of kinds) {
 		for (const [name, argsOf] of Object.entries(kind[1])) {
-			// Nothing else reads the numbers of typed arrays by itself.
+			// No other call reads the numbers of typed arrays itself.
 			const sizes = READ.includes(name) ? SIZES : memory === MEMORY.transferred ? SIZES.slice(0, 1) : [];
 			for (const size of sizes) {
 				for (const place of places(argsOf(size, world(size)))) {

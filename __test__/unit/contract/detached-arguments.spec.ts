@@ -1,4 +1,4 @@
-// Typed arrays of the caller whose memory goes away while arguments are read.
+// The caller's typed arrays, which are detached while arguments are read.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Every error has a code for programs, and the path that it is about. Messages are held against pi's elsewhere.
+// Every error has a code for programs, and the path that it concerns. Other tests compare messages with pi's.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ function session(): { manager: Manager; file: string; dir: string } {
 	return { manager, file: manager.getSessionFile() as string, dir };
 }
 
-/** What a program sees of an error. */
+/** The properties of an error that a program reads. */
 const told = (work: () => unknown): unknown => {
 	const { code, path } = caught(work);
 	return { code, path };

@@ -1,4 +1,4 @@
-// `withoutEscapeSequences`, and what `lib` makes of the same texts: one rule in search, lists and everything shown.
+// `withoutEscapeSequences`, and the same texts in `lib`: search, lists and all output follow one rule.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { api, entry, header, message, root, scratch, user, writeSession } from "../../support/scratch.js";
@@ -9,7 +9,7 @@ const { safeBlock, safeLine } = (await import(join(root, "lib/shared/text.mjs"))
 	(text: unknown) => string
 >;
 
-/** Texts, and what a reader sees of them. */
+/** Texts, and their visible characters. */
 const CASES = [
 	["plain", "plain"],
 	["\u001b[32m✓ \u001b[39mdone \u001b[33m33\u001b[39m\u001b[1mms", "✓ done 33ms"],
@@ -23,7 +23,7 @@ const CASES = [
 ];
 
 describe("escape sequences", () => {
-	// Regression: search removed them, and everything that was shown kept parts of them.
+	// Regression: search removed them, but all output contained parts of them.
 	test.each(CASES)("%j is read and shown as %j", async (text, plain) => {
 		expect(withoutEscapeSequences(text)).toBe(plain);
 		expect(safeBlock(text)).toBe(plain);

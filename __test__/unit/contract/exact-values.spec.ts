@@ -1,4 +1,4 @@
-// Lines at the edge of JSON. That values are read as JSON.parse reads them, __test__/stress/crossing shows.
+// Lines at the limits of JSON. __test__/stress/crossing shows that values are read as JSON.parse reads them.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

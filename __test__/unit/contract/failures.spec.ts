@@ -1,5 +1,5 @@
-// A call that fails leaves entries, leaf, labels, session and file as before; the caller's own code may do anything
-// while a payload is serialised.
+// A call that fails changes neither entries, leaf, labels, session nor file. While a payload is serialised, the
+// caller's code may call anything.
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ import {
 
 const refusal = new RangeError("refused");
 
-/** Payloads that JSON.stringify cannot write, and how to know its error. */
+/** Payloads that JSON.stringify cannot write, and a pattern for each error. */
 const UNWRITABLE: Record<string, { make: () => any; isIt: (error: any) => boolean }> = {
 	"a cycle": {
 		make: () => {
@@ -65,7 +65,7 @@ const UNWRITABLE: Record<string, { make: () => any; isIt: (error: any) => boolea
 	},
 };
 
-/** Every append with a payload of the caller's in it. */
+/** All appends with a payload of the caller. */
 const APPENDS: Record<string, (manager: Loose, payload: any) => unknown> = {
 	"appendMessage, field": (m, payload) => m.appendMessage?.({ ...user(), extra: payload }),
 	"appendMessage, content": (m, payload) => m.appendMessage?.({ ...user(), content: payload }),
@@ -83,7 +83,7 @@ const APPENDS: Record<string, (manager: Loose, payload: any) => unknown> = {
 	"branchWithSummary, to the root": (m, payload) => m.branchWithSummary?.(null, "s", payload),
 };
 
-/** Whether this engine's JSON.stringify takes it: newer ones know no bound to nesting. */
+/** Whether this engine's JSON.stringify accepts it. Newer engines have no limit of nesting. */
 function isWritable({ make }: { make: () => unknown }): boolean {
 	try {
 		JSON.stringify(make());
@@ -156,7 +156,7 @@ test("createBranchedSession into a missing directory changes nothing", () => {
 	expect(linesOf(file)).toHaveLength(4);
 });
 
-/** What must hold after any append: memory and file agree, and every parent is there. */
+/** The conditions after any append: memory and file are equal, and every parent exists. */
 function expectWhole(file: string, manager: Loose): void {
 	const entries: any[] = manager.getEntries?.();
 	const ids = new Set(entries.map((one) => one.id));
@@ -168,7 +168,7 @@ function expectWhole(file: string, manager: Loose): void {
 	expect(manager.getLeafId?.()).toBe(manager.getLeafEntry?.()?.id ?? null);
 }
 
-/** Payloads that run this while they are serialised, every time. */
+/** Payloads that run this function each time they are serialised. */
 const MEDDLING: Record<string, (meddle: () => void) => any> = {
 	toJSON: (meddle) => ({
 		toJSON() {

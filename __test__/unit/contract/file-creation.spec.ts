@@ -1,4 +1,4 @@
-// When a session gets its file, what is in it then, and who may read it.
+// When a session gets its file, the content of this file, and who may read it.
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -75,7 +75,7 @@ test("an unwritable entry stops the first write without trace", () => {
 
 test("an append that cannot be written changes nothing", () => {
 	const dir = scratch();
-	// Found before the first write, so that no handle is open yet.
+	// It is noticed before the first write, so that no handle is open yet.
 	const file = writeSession(dir, [header(), message("a", null)]);
 	const manager = api.SessionManager.open(file);
 	const outside = join(scratch(), "away.jsonl");
@@ -104,7 +104,7 @@ test("getDefaultSessionDir only names the directory with `create: false`", () =>
 	const elsewhere = join(scratch(), "agent");
 	expect(api.getDefaultSessionDir("/x", elsewhere, { create: false })).toBe(join(elsewhere, "sessions", dirName("/x")));
 	expect(existsSync(elsewhere)).toBe(false);
-	// Whoever does not say so gets what pi gives.
+	// Without this option the mode is pi's.
 	for (const options of [undefined, {}, { create: undefined }, { create: true }, null] as never[]) {
 		const dir = join(scratch(), "agent");
 		expect(existsSync(api.getDefaultSessionDir("/x", dir, options))).toBe(true);

@@ -1,4 +1,4 @@
-// What the engine has is taken when the module is loaded: code that replaces it afterwards changes no result.
+// The module keeps references to the engine's functions when it is loaded. Replacing them later changes no result.
 import { execFileSync } from "node:child_process";
 import { utimesSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -32,7 +32,7 @@ const LINES = [
 	message("a", "p", user("a question"), at(2)),
 	message("b", "a", assistant("an answer"), at(3)),
 	message("c", "b", toolResult(LONG), at(4)),
-	// Siblings that do not stand in the order of their times.
+	// Siblings whose order differs from their times.
 	message("d", "a", user("later"), at(9)),
 	message("e", "a", user("earlier"), at(5)),
 	entry("custom_message", "f", "c", {
@@ -49,7 +49,10 @@ const LINES = [
 	message("k", "j", user("one more question"), at(12)),
 ];
 
-/** Every kind of call, and what each gave; `change` runs once all is loaded, and gives what takes it back. */
+/**
+ * Makes all kinds of calls, and notes the results. `change` runs once everything is loaded, and returns the function
+ * that undoes it.
+ */
 const script = (change: string): string => `
 	const { writeSync } = require("node:fs");
 	${LOAD}
@@ -57,7 +60,7 @@ const script = (change: string): string => `
 	const file = dir + "/session.jsonl";
 	const text = require("node:fs").readFileSync(file, "utf8");
 	const entriesText = text.split("\\n").slice(1, -1).map((line) => JSON.parse(line));
-	// A migration assigns to the caller's own objects, as pi does: these inherit no setter.
+	// A migration assigns to the caller's objects, as in pi, so these objects inherit no setter.
 	const old = [{ __proto__: null, type: "session", id: "s" }, { __proto__: null, type: "message", message: { role: "user", content: "x" } }];
 	const body = (role, content) => ({ role, content, timestamp: 5 });
 	const [question, answer] = [body("user", ${JSON.stringify(LONG)}), body("assistant", [{ type: "text", text: "yes" }])];
@@ -118,7 +121,7 @@ const script = (change: string): string => `
 			say("projected", api.projectContextEntry(entriesText[1], entriesText[9]));
 			say("messages", api.sessionEntryToContextMessages(entriesText[6]));
 			say("missing", (() => { try { SessionManager.open(dir); } catch (error) { return error.code; } })());
-			// Deno's own event loop uses whatever is there.
+			// Deno's event loop uses the replaced functions.
 			if (globalThis.Deno) restore();
 			const listed = await SessionManager.listAll(listedDir);
 			say("listed", listed);
@@ -138,7 +141,7 @@ const script = (change: string): string => `
 		for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done);
 	})().catch((error) => { console.error(error); process.exitCode = 1; });`;
 
-/** What every call gave, with the ids and times that differ from run to run taken out. */
+/** The results of all calls, without the ids and times that differ in each run. */
 function results(change: string): string {
 	const [dir, listed] = [scratch(), scratch()];
 	writeSession(dir, LINES);
@@ -148,7 +151,7 @@ function results(change: string): string {
 		["three", 3],
 	] as const) {
 		const file = writeSession(listed, [header({ id: `s${time}` }), ...LINES.slice(1)], `${name}.jsonl`);
-		// Searches go by it.
+		// The order of a search depends on it.
 		utimesSync(file, time, time);
 	}
 	const command = scriptCommand(scriptFile(script(change)), [dir, listed]);
@@ -167,8 +170,8 @@ function results(change: string): string {
 		.replace(/"timestamp": 1[789]\d{11}/g, '"timestamp": 0');
 }
 
-// The clock is asked each time, a caller's map may be of any class, and arrays are iterated as the engine has it.
-// Node's own event loop needs the others.
+// The clock is read at each call, a caller's map may have any class, and arrays are iterated by the engine's iterator.
+// Node's event loop needs the other functions.
 const REPLACED = `() => {
 	const kept = [Date.now, Map.prototype.get, Array.prototype[Symbol.iterator], Array.prototype.pop];
 	const holders = ["Array", "Boolean", "Date", "Error", "Float64Array", "Function", "JSON", "Map", "Math", "Number", "Object", "Reflect", "Set", "String", "TypeError", "URL", "Uint8Array", "WeakMap"];
@@ -204,7 +207,7 @@ const REPLACED = `() => {
 	};
 }`;
 
-// Where the engine's own code looks for a property of an object that we made.
+// The properties that the engine's own code reads from an object of ours.
 const WATCHED = `() => {
 	const names = ["role", "content", "sections", "toolsAdded", "timestamp", "listeners", "id", "parentId", "firstKeptEntryId", "message", "children", "label", "code", "errno", "syscall", "path"];
 	const define = Reflect.defineProperty;

@@ -1,4 +1,4 @@
-// Rules of the house that a reader could not check by eye.
+// Rules of the code that a reader cannot check by eye.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

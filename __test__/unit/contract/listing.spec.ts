@@ -109,7 +109,7 @@ test("list filters a given directory by cwd, listAll does not", async () => {
 	expect(await SessionManager.list("/mine", own)).toHaveLength(1);
 });
 
-// pi breaks on some of these contents.
+// pi fails on some of these contents.
 test("a content that is no text hides no session", async () => {
 	for (const content of [null, undefined, 5, {}, true, [null], [5, "x", [], { type: "text" }]]) {
 		const dir = scratch();
@@ -247,7 +247,7 @@ describe("an aborted signal", () => {
 			controller.signal,
 		);
 		expect(await rejection(promise)).toBe(reason);
-		// Another list comes to its end through the same thread: what the first had still to say would have been said.
+		// Another list ends on the same thread. If the first had more events, they would have come before.
 		await SessionManager.list("/somewhere", dir);
 		expect(seen).toEqual([1, 2, 3]);
 	});
@@ -283,7 +283,7 @@ describe("an aborted signal", () => {
 		expect(await rejection(promise)).toBe(reason);
 	});
 
-	/** A signal of the caller's own, which need not keep to the rules. */
+	/** A signal that the caller wrote, which may break the rules of signals. */
 	const ownSignal = (more: object) => {
 		const listeners: (() => void)[] = [];
 		const signal = {
@@ -292,7 +292,7 @@ describe("an aborted signal", () => {
 			addEventListener: (_: string, listener: () => void) => listeners.push(listener),
 			removeEventListener: () => {},
 		};
-		// A spread would call getters and keep what they gave.
+		// A spread would call getters, and keep their results.
 		Object.defineProperties(signal, Object.getOwnPropertyDescriptors(more));
 		return {
 			signal: signal as unknown as AbortSignal,
@@ -399,7 +399,7 @@ describe("an aborted signal", () => {
 		let asked = 0;
 		const { signal, fire } = ownSignal({
 			reason,
-			// Asked at the start, and again when the only event of an empty folder is there.
+			// It is read at the start, and again before the only event of an empty folder is handled.
 			get aborted() {
 				if (++asked === 2) fire();
 				return false;

@@ -1,4 +1,4 @@
-// Which lines are the header, entries, damage; what opening leaves untouched.
+// Which lines are the header, entries or damage, and what opening does not change.
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
-// `tryLockFile`: one holder at a time, in whatever thread and process; the lock ends with each of them, and the file
-// stays.
+// `tryLockFile`: one holder at a time, in all threads and processes. The lock ends with its holder, and the file stays.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +11,14 @@ import { testIf, testWith } from "../../support/windows.js";
 
 const { tryLockFile } = api;
 
-/** Locks a file that nobody has. */
+/** Locks a file that nobody has locked. */
 function locked(path: string): () => void {
 	const release = tryLockFile(path);
 	if (release === null) throw new Error(`${path} is locked`);
 	return release;
 }
 
-/** Waits until a file can be locked, and leaves it free. */
+/** Waits until a file can be locked, and unlocks it. */
 async function isFree(path: string): Promise<boolean> {
 	for (let tries = 0; tries < 500; tries++) {
 		const release = tryLockFile(path);

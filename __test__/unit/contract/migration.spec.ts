@@ -28,7 +28,7 @@ import { testWith } from "../../support/windows.js";
 const SEED = 20250101;
 const reference = await loadReference();
 
-/** A header of version 1, which states no version. */
+/** A header of version 1, which contains no version. */
 const oldHeader = (): Json => {
 	const { version, ...rest } = header({ provider: "p", modelId: "m", thinkingLevel: "low" });
 	return rest;
@@ -72,7 +72,7 @@ function generated(): string {
 	return text(lines);
 }
 
-/** Values with their ids replaced by their positions, so that two migrations compare. */
+/** Values with positions in place of their ids, so that two migrations can be compared. */
 function withoutIds(values: any[]): string[] {
 	const places = new Map(values.map((value, at) => [value.id, `#${at}`]));
 	const placed = (id: unknown): unknown => (typeof id === "string" ? (places.get(id) ?? id) : id);
@@ -201,7 +201,7 @@ testWith("modes")("a migration that cannot write changes nothing", async () => {
 	const file = writeSession(dir, [oldHeader(), said(user())]);
 	mkdirSync(join(dir, "locked"));
 	const before = snapshot(dir);
-	// Nothing can be put beside it.
+	// No file can be created beside it.
 	chmodSync(dir, 0o555);
 	const error = await lockedOut(join(dir, "locked"), () => caught(() => api.SessionManager.open(file)));
 	chmodSync(dir, 0o755);

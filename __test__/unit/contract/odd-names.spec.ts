@@ -1,5 +1,4 @@
-// Names that Windows does not have, or has for devices, and that it shortens: calls do with them what pi does, on every
-// system.
+// Names that Windows does not allow, uses for devices, or shortens: each call treats them as pi does, on every system.
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join, toNamespacedPath } from "node:path";
 import { expect, test } from "vitest";
@@ -20,7 +19,7 @@ import { isWindows } from "../../support/windows.js";
 
 const pi = (await loadReference()) as unknown as Api;
 
-/** What a call gives, or the code of its error. */
+/** The result of a call, or the code of its error. */
 function outcomeOf(work: () => unknown): unknown {
 	try {
 		return work();
@@ -29,7 +28,7 @@ function outcomeOf(work: () => unknown): unknown {
 	}
 }
 
-/** What a module makes of a name below a directory of its own. */
+/** The results of a module for a name below its own directory. */
 async function outcomes(
 	{ SessionManager, loadEntriesFromFile, findMostRecentSession }: Api,
 	name: string,
@@ -57,7 +56,7 @@ async function outcomes(
 			return loadEntriesFromFile(join(dir, `${name}.jsonl`)).length;
 		}),
 		listedBeside: (await SessionManager.listAll(dir)).map((info) => basename(info.path)),
-		// What is still open keeps a temporary name under wine.
+		// Under wine an open file keeps a temporary name.
 		files: readdirSync(dir)
 			.filter((file) => !file.startsWith(".pi-session-"))
 			.sort(),
@@ -68,8 +67,8 @@ test.each(["a?b", "a?b.jsonl", 'a"b', "nul", "con.jsonl", "a ", "a."])("%s", asy
 	expect(await outcomes(api, name)).toEqual(await outcomes(pi, name));
 });
 
-// Windows shortens neither names nor long paths that begin with `\\\\?\\`, and gives them back so. Elsewhere it is the
-// path itself.
+// Windows does not shorten names and long paths that begin with `\\\\?\\`, and returns them in this form. Elsewhere it
+// is the path itself.
 test.each([
 	["a plain one", "plain"],
 	["one whose name ends with a dot", "a."],
@@ -92,8 +91,7 @@ test.each([
 	expect(ours.listedAll).toMatchObject([{ path: join(dir, "s.jsonl"), firstMessage: "hello" }]);
 });
 
-// Regression: SQLite, which takes paths as users write them, was given another file there than the one that had been
-// looked at.
+// Regression: SQLite accepts paths in users' form, so there it opened another file than the one that had been checked.
 test.each(["a.", "a "])("on Windows a directory named %j has no catalog", async (name) => {
 	ownAgent();
 	const dir = scratch();

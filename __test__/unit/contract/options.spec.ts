@@ -1,6 +1,5 @@
-// Options of calls that pi does not have, or has without options: one that is not known is an error, because ignoring
-// it in silence gives another answer than was asked for. pi's own calls ignore such options, and so does this package
-// there.
+// Options of calls that pi does not have, or has without options. An unknown option is an error, because a call that
+// ignores it returns another result than the caller wants. pi's own calls ignore unknown options, and so do ours.
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { anyManager, api, header, type Loose, loose, message, opened, scratch } from "../../support/scratch.js";
@@ -62,7 +61,7 @@ const made: ((options: object) => unknown)[] = [
 	(options) => anyManager.forkFrom?.(opened([]).file, "/x", scratch(), options),
 ];
 
-// Regression: calls had words of their own for one option, and took `null` or a text's number for it.
+// Regression: calls had different words for one option, and accepted `null` or a number as text.
 test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: object) => unknown)[]]>([
 	["limit", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [search, branch]],
 	["perSession", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [search]],

@@ -1,18 +1,18 @@
-// getOutline: the tree without what entries say.
+// getOutline: the tree without the contents of entries.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { api, assistant, entry, inMemory, message, opened, toolResult, user } from "../../support/scratch.js";
 
-/** A tree, or an outline, as what an outline has of it. */
+/** Reduces a tree to the fields of an outline. */
 const shape = (nodes: any[]): unknown[] =>
 	nodes.map(({ entry, children, label, labelTimestamp }) => {
 		const { type, id, timestamp, message } = entry;
-		// As JavaScript reads any value as a time.
+		// JavaScript reads any value as a time in this way.
 		const at = timestamp === undefined ? Number.NaN : new Date(timestamp).getTime();
 		return { type, id, at, role: message?.role, label, labelTimestamp, children: shape(children) };
 	});
 
-/** What `getTree` and `getBranch` say, which make every entry. */
+/** The same from `getTree` and `getBranch`, which create all entries. */
 const expected = (manager: any) => ({
 	tree: shape(manager.getTree()),
 	branch: manager.getBranch().map(({ id }: any) => id),
@@ -58,7 +58,7 @@ test("an outline is the tree without the entries' contents", () => {
 			const outline = found(manager);
 			const whole = api.SessionManager.open(file);
 			expect(outline).toEqual(expected(whole));
-			// Entries that were made before change nothing.
+			// Entry objects that exist already change nothing.
 			expect(found(whole)).toEqual(outline);
 		}),
 		{ numRuns: 120 },

@@ -1,4 +1,4 @@
-// Paths, default directories, the environment as it is when it is needed; errors of the file system.
+// Paths, default directories, the environment at the time of a call, and errors of the file system.
 import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -39,7 +39,7 @@ describe("the agent directory", () => {
 		expect(SessionManager.create("/some/where").getSessionDir()).toBe(join(two, "sessions", dirName("/some/where")));
 	});
 
-	// Regression: of `file://` the store's rule made a relative path, so that its settings and locks were looked for in
+	// Regression: the store's rule made a relative path of `file://`, so that its settings and locks were searched in
 	// another directory.
 	test.each(["~", "~/own", "~//own/../x", "~other", "~\\own", "rel/dir", "file", ""])(
 		"is the same for this package and for pi: %j",

@@ -1,4 +1,4 @@
-// The clock, the environment and the working directory are JavaScript's; a process ends when it should.
+// The clock, the environment and the working directory are JavaScript's. A process ends when it should.
 import { spawnSync } from "node:child_process";
 import { basename, join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -21,7 +21,7 @@ import {
 } from "../../support/scratch.js";
 import { dirName } from "../../support/windows.js";
 
-// Later than any real clock: session ids never go back in time.
+// Later than any real clock, because session ids never go back in time.
 const NOW = "2099-02-03T04:05:06.789Z";
 
 test("fake timers hold for ids, headers, file names and entries", () => {
@@ -62,7 +62,7 @@ test("the working directory is asked for when it is needed", () => {
 	}
 });
 
-/** What a worker with this body posts. */
+/** The message that a worker with this body posts. */
 function inWorker(body: string, workerData: unknown): Promise<any> {
 	const code = `const { parentPort, workerData } = require("node:worker_threads");${LOAD}${body}`;
 	return new Promise((resolve, reject) => {
@@ -90,7 +90,7 @@ test("a worker has its own environment and working directory", async () => {
 	expect(api.getDefaultSessionDir("/x")).toBe(join(main, "sessions", dirName("/x")));
 });
 
-/** Runs a script in a process of its own. */
+/** Runs a script in another process. */
 function run(script: string, ...args: string[]) {
 	const [command, ...rest] = scriptCommand(scriptFile(LOAD + script), args);
 	return spawnSync(command as string, rest, { encoding: "utf8", timeout: 500_000 });
@@ -100,7 +100,7 @@ test("workers may be terminated during their lists", () => {
 	const dir = scratch();
 	for (let n = 0; n < 200; n++)
 		writeSession(dir, [header({ id: `s${n}` }), message("a", null, user("x".repeat(10_000)))], `${n}.jsonl`);
-	// In a process of its own, so that its end is a failure and not the end of all tests.
+	// In another process, so that its end is one failed test and not the end of all tests.
 	const script = `
 		const { Worker } = require("node:worker_threads");
 		const dir = process.argv[2];

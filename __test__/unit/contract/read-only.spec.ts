@@ -1,4 +1,4 @@
-// `open(path, { readonly: true })`: shows what pi shows, and changes nothing, whatever is called.
+// `open(path, { readonly: true })` shows the same as pi, and no call changes anything.
 import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -42,7 +42,7 @@ const V2 = [
 	message("b", "a", { ...user("hook"), role: "hookMessage", customType: "x", display: true }),
 ];
 
-/** Everything that changes a session, or asks for it. */
+/** All calls that change a session, or try to. */
 const CHANGES: Record<string, (manager: Loose) => unknown> = {
 	appendMessage: (manager) => manager.appendMessage?.(user()),
 	appendThinkingLevelChange: (manager) => manager.appendThinkingLevelChange?.("high"),

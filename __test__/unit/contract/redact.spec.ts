@@ -209,7 +209,7 @@ test("lines without a file are redacted like those of one", () => {
 	expect(redacted({ lines: [other], replacement: "*" })).toEqual([
 		{ ...replaced(first, line("a", null, "*"), "a"), session: "other" },
 	]);
-	// Where a file has the entry, its line takes the place.
+	// If a file contains the entry, the stored line replaces the file's line.
 	expect(redacted({ text: "hunter2", replacement: "*" }, file)).toEqual([
 		replaced(first, line("a", null, "the password is *"), "a"),
 		cleaned(torn, null),

@@ -1,4 +1,4 @@
-// What happened once and must not happen again, each named after what happened.
+// Faults that must not come back. Each test is named after the fault.
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
@@ -22,19 +22,19 @@ import { testIf, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
-/** Runs a script with our module in a process of its own, where its end or its memory can be seen. */
+/** Runs a script with our module in another process, so that the test can see its end or its memory. */
 function inChild(script: string, { args = [] as string[], engine = {} as EngineFlags, shell = "" } = {}): string {
 	const code = `${LOAD}\n${script}`;
 	const command = scriptCommand(scriptFile(code), args, engine);
 	if (!shell) return execFileSync(command[0] as string, command.slice(1), { encoding: "utf8" });
-	// Deno's caches, which all its processes share, must not be what is too large.
+	// Deno's caches, which its processes share, must not count.
 	return execFileSync("bash", ["-c", `${shell}; exec "$@"`, "bash", ...command], {
 		encoding: "utf8",
 		env: { ...process.env, DENO_DIR: scratch() },
 	});
 }
 
-// Regression: nothing was collected before the loop ended.
+// Regression: no memory was collected before the loop ended.
 test("a synchronous loop over sessions takes bounded memory", () => {
 	const file = writeSession(scratch(), [
 		header(),
@@ -44,7 +44,7 @@ test("a synchronous loop over sessions takes bounded memory", () => {
 	expect(inChild(script, { args: [file], engine: { heapMb: 100 } })).toBe("done\n");
 });
 
-// Regression: an entry that refers to its manager kept it alive forever.
+// Regression: if an entry referred to its manager, the manager was never collected.
 test("an entry's reference to its manager keeps none alive", () => {
 	const script = `
 		const made = new FinalizationRegistry(() => collected++);
@@ -98,7 +98,7 @@ test("an append that overflows the stack adds nothing", () => {
 			let [returned, thrown] = [0, 0];
 			const dive = () => {
 				try { dive(); } catch {}
-				// Where little is left of the stack, and where enough is.
+				// With little stack left, and with enough.
 				if (returned + thrown > 2000) return;
 				try { append(manager); returned++; } catch { thrown++; }
 			};
@@ -192,8 +192,7 @@ test("functions have pi's names and lengths", async () => {
 	}
 });
 
-// Regression: what V8 had collected was released only after the session had been opened, which waited for its lock in
-// vain.
+// Regression: an object that V8 had collected was released only after the next open, which waited in vain for its lock.
 testIf(runtime === "node", "other engines collect when they like")(
 	"a collected manager's lock is free in the same turn",
 	() => {
@@ -204,7 +203,7 @@ testIf(runtime === "node", "other engines collect when they like")(
 	},
 );
 
-// Regression: the header's object was looked for in the prototypes of the list that keeps it.
+// Regression: the lookup of the header's object also searched the prototypes of the list that contains it.
 test("a header on Object.prototype is not a session's", () => {
 	const { file } = opened([message("a", null, user("x"))]);
 	Object.defineProperty(Object.prototype, "header", { value: { id: "other" }, configurable: true });
@@ -212,13 +211,13 @@ test("a header on Object.prototype is not a session's", () => {
 	expect(SessionManager.open(file).getHeader()?.id).not.toBe("other");
 });
 
-// Regression: it needed that file, which was closed and gone.
+// Regression: it needed that file, which was closed and deleted.
 test("a branch of own entries does not need the file", () => {
 	const dir = scratch();
 	const manager = SessionManager.create("/somewhere", dir);
 	const id = manager.appendMessage(user("one"));
 	manager.appendMessage(user("two"));
-	// As many others as may be open at once, and more.
+	// As many other managers as may be open at once, and one more.
 	const others = Array.from({ length: 600 }, (_, n) => {
 		const other = SessionManager.create("/somewhere", dir, { id: `other-${n}` });
 		other.appendMessage(user("x"));

@@ -1,10 +1,10 @@
-// Files that are replaced: Windows refuses that while another program has one of the two open.
+// Files that are replaced. Windows refuses this while another program has one of the two open.
 import fs, { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-// It loads the addon, which is this system's, before a test stands in for Windows.
+// It loads the addon of this system before a test pretends to be Windows.
 import { root, scratch } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
@@ -21,7 +21,7 @@ afterEach(() => {
 const isOn = (platform: NodeJS.Platform) => vi.spyOn(process, "platform", "get").mockReturnValue(platform);
 const failure = (code: string) => Object.assign(new Error(`${code}: rename`), { code });
 
-/** Two files, and a call that puts the first in the place of the second. */
+/** Two files, and a call that replaces the second by the first. */
 function drafts(): { draft: string; full: string } {
 	const dir = scratch();
 	const [draft, full] = [join(dir, "draft"), join(dir, "full")];
@@ -30,7 +30,7 @@ function drafts(): { draft: string; full: string } {
 	return { draft, full };
 }
 
-/** The next renames fail so often. Gives how many there were. */
+/** Makes the next renames fail, this many. Returns the number of renames. */
 function refuse(times: number, code = "EPERM"): () => number {
 	let calls = 0;
 	const { rename } = fs.promises;
@@ -91,7 +91,7 @@ test("in a store a name that others took is theirs", async () => {
 	expect([readFileSync(full, "utf8"), asked, calls()]).toEqual(["old", 2, 1]);
 });
 
-// Regression: only the files of directory stores were tried again.
+// Regression: only replacing files of directory stores was repeated.
 describe("what is refused twice is written all the same", () => {
 	let calls: () => number;
 

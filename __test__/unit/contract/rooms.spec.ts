@@ -1,5 +1,5 @@
-// The rooms of the core, the boundary and lib: which may import which. That the core imports nothing of the boundary is
-// the compiler's business.
+// The imports between the rooms of the core, the boundary and lib. The compiler ensures that the core imports nothing
+// from the boundary.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -39,7 +39,7 @@ function placeOf(path: string): { half: keyof typeof ROOMS; inHalf: string } {
 		: { half: "boundary", inHalf: path.slice(BOUNDARY.length + 1) };
 }
 
-/** What a file imports of rooms above its own, or in a way that this test cannot read. */
+/** The imports of a file from higher rooms, and imports that this test cannot read. */
 function misplacedImports(file: RustFile): string[] {
 	const { half, inHalf } = placeOf(file.path);
 	const folders = inHalf.split("/");
@@ -64,7 +64,7 @@ test("a room imports only lower rooms", () => {
 	expect(rust.flatMap(misplacedImports)).toEqual([]);
 });
 
-/** The folders of lib, each with those whose files it may import. */
+/** The folders of lib, each with the folders from which it may import. */
 const LIB: Record<string, string[]> = {
 	shared: [],
 	takeover: [],
@@ -73,7 +73,7 @@ const LIB: Record<string, string[]> = {
 	extension: ["shared", "takeover"],
 };
 
-/** The folders of the package of stores, in the same way. What is in none of them may import all. */
+/** The same for the folders of the package of stores. A file outside of them may import everything. */
 const SYNC: Record<string, string[]> = {
 	base: [],
 	machine: ["base"],
@@ -85,7 +85,7 @@ const SYNC: Record<string, string[]> = {
 	extension: ["base", "machine", "cli", "beside"],
 };
 
-/** What a file of `top` imports of another folder there that is not below its own. */
+/** The imports of a file in `top` from other folders that are not below its own. */
 function misplacedModules(top: string, folders: Record<string, string[]>, path: string, text: string): string[] {
 	const folderOf = (file: string): string | undefined => {
 		const parts = posix.relative(top, file).split("/");

@@ -1,4 +1,4 @@
-// `readSessionHeader`: the header of a session file, by the rule of lists, without the entries.
+// `readSessionHeader` reads the header of a session file by the rule of lists, without the entries.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// What a programmer sees of a manager: printed, in stack traces, and when it is made the wrong way.
+// How a programmer sees a manager: printed, in stack traces, and after a wrong construction.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { runtime } from "../../support/runtime.js";
@@ -26,7 +26,7 @@ test("a printed manager shows id, file, entries and leaf", () => {
 	expect(inspect([[[manager]]])).toContain("[SessionManager]");
 	expect(inspect(Object.create(manager))).toContain("'shown'");
 	expect(() => inspect(Object.create(anyManager.prototype as object))).not.toThrow();
-	// It is no entry in loops over the manager's properties, and no session's text acts on the terminal.
+	// Loops over the manager's properties do not contain it, and a session's text has no effect on the terminal.
 	expect(Object.keys(manager)).toEqual([]);
 	const hostile = writeSession(scratch(), [header({ id: "\u001b[2J" })]);
 	expect(inspect(api.SessionManager.open(hostile))).not.toContain("\u001b");
@@ -41,7 +41,7 @@ test.each([
 	expect(make).toThrow(
 		"SessionManager has no public constructor. Call SessionManager.create, open, continueRecent, inMemory or forkFrom",
 	);
-	// Managers are made as before.
+	// Managers can still be created.
 	expect(api.SessionManager.inMemory().getEntryCount()).toBe(0);
 });
 
@@ -58,7 +58,7 @@ test("stack traces name this package's scripts", () => {
 	// Bun does not name scripts that are compiled in memory.
 	if (runtime === "bun") return;
 	expect(error.stack).toMatch(/pi-session-native\/src\/factory\/entries\.js:\d+/);
-	// Below that are the frames of the tests' own runner.
+	// Below are the frames of the test runner.
 	expect(error.stack?.split(" at caught ")[0]).not.toContain("<anonymous>");
 	expect(frames(() => anyManager.open?.(5))).toMatch(/ \(pi-session-native\/src\/factory\/manager-class\.js:\d+:\d+\)/);
 });

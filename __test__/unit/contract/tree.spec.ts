@@ -1,4 +1,4 @@
-// The tree, and ids and parents that make no tree.
+// The tree, and ids and parents that form no tree.
 import { appendFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { api, flat, ids, linesOf, message, opened, scratch, text, user } from "../../support/scratch.js";

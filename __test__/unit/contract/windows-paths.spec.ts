@@ -1,5 +1,5 @@
-// Paths of Windows, on any system: what Node's `path.win32` and pi make of them is committed, and the core's tests read
-// it.
+// Windows paths on any system: the results of Node's `path.win32` and of pi are committed, and the core's tests read
+// them.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,12 +1,12 @@
-// Nobody notices that long strings are taken out of a value before it is written, whatever was done to the prototypes
-// that all values share.
+// Long strings are removed from a value before it is written. This is not noticeable, even if the shared prototypes
+// were changed.
 import { expect, test } from "vitest";
 import { api, lastLine, loose, scratch, user } from "../../support/scratch.js";
 
 const LONG = 'long, "quoted"\n'.repeat(40);
 const DATA = { list: [{ text: LONG }, "short"], text: `${LONG}日本` };
 
-/** What an append writes while the world is changed, and what `JSON.stringify` writes then. */
+/** The text that an append writes after a change of the prototypes, and the text that `JSON.stringify` writes then. */
 function written(data: unknown, change: () => () => void = () => () => {}): { line: string; expected: string } {
 	const manager = api.SessionManager.create("/somewhere", scratch());
 	manager.appendMessage(user());
