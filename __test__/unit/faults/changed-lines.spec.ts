@@ -1,5 +1,4 @@
-// Lines that were moved or changed under an open manager: entries and bodies are those that there are, or an error says
-// so.
+// Lines that were moved or changed under an open manager: a read returns the present entries and bodies, or fails.
 import { readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -36,7 +35,7 @@ describe("a body that was not read yet", () => {
 			if (way === "append") manager.appendMessage(user("mine"));
 			for (const name of ["a", "d", "e"]) expect(entries[name].message.content).toBe(long(name));
 			expect(manager.getEntry("d")).toBe(entries.d);
-			// One that is in the file no more is an error, never another one's.
+			// Reading an entry that is no longer in the file fails, and never returns another entry.
 			expect(caught(() => entries.b.message.content).message).toContain(file);
 			agrees(manager, file);
 		}
@@ -68,7 +67,7 @@ describe("a body that was not read yet", () => {
 });
 
 describe("a line changed in place, with its beginning and length", () => {
-	/** Puts a text in the place of another of the same length. */
+	/** Replaces a text by another of the same length. */
 	const put = (file: string, old: string, now: string): void => {
 		expect(now.length).toBe(old.length);
 		const content = read(file);
@@ -91,12 +90,13 @@ describe("a line changed in place, with its beginning and length", () => {
 		expect(error.message).toContain("e3");
 		expect(readdirSync(dir)).toEqual(before);
 		expect([manager.getSessionFile(), manager.getEntryCount()]).toEqual([file, 12]);
-		// What does not hold the entry can still be made.
+		// Lists that do not contain the entry can still be created.
 		const branch = manager.createBranchedSession("e2") as string;
 		expect(fileIds(branch).slice(1)).toEqual(["e0", "e1", "e2"]);
 	});
 
-	// Regression: the error's text was asked of it, and the caller's code ran while the manager's state was borrowed.
+	// Regression: the error's text was read from the object, and the caller's code ran while the manager's state was
+	// borrowed.
 	test("unreadable is an error that runs no code of prototypes", () => {
 		const { manager, file } = opened([
 			message("short", null, user("short")),

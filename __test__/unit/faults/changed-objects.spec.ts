@@ -1,12 +1,12 @@
-// The file of a new session is made of the entry objects. Their callers may have changed them: what they say is
-// written, the tree stays what it was.
+// The file of a new session is written from the entry objects, which the caller may have changed. The lines contain the
+// changes, but the tree stays the same.
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { api, caught, ids, jsonLines, scratch, user } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 
-/** A session of three entries that has no file yet, its objects changed by `change`. */
+/** A session of three entries without a file, after `change` has changed its objects. */
 function changed(change: (entries: any[], header: any) => void) {
 	const manager = SessionManager.create("/c", scratch());
 	for (const n of [1, 2, 3]) manager.appendCustomEntry("x", { n });

@@ -1,4 +1,4 @@
-// What is wrong is told: `getDiagnostics`, `verify`, `repair`.
+// Reports of damage: `getDiagnostics`, `verify`, `repair`.
 import { appendFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// The file changes under an open manager (docs/durability.md): nothing of ours or theirs is overwritten, entries stay
-// the objects they were, and the manager can say what happened.
+// The file changes under an open manager (docs/durability.md): no line of ours or of others is overwritten, entries
+// keep their objects, and the manager reports the change.
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -45,7 +45,7 @@ test("reload and append read the lines of other writers", () => {
 });
 
 describe("a deleted file", () => {
-	// Regression: a viewer that was closed brought back the session that its user had deleted.
+	// Regression: when a viewer was closed, it wrote a session again that its user had deleted.
 	test("a closed viewer does not restore a deleted session", () => {
 		const { manager, file } = opened([message("a", null)]);
 		manager.getEntries();
@@ -76,7 +76,7 @@ describe("a deleted file", () => {
 		expect(error).toMatchObject({ code: "ERR_SESSION_DELETED", path: file });
 		expect(existsSync(file)).toBe(false);
 		expect(manager.getEntryCount()).toBe(3);
-		// What is in memory can be written to a new session.
+		// The entries in memory can be written to a new session.
 		expect(linesOf(manager.createBranchedSession(manager.getLeafId() as string) as string)).toHaveLength(4);
 	});
 });
@@ -141,14 +141,14 @@ testWith("modes")("migrations and repairs keep the mode, also of their backups",
 	SessionManager.open(old);
 	expect(modeOf(old)).toBe(0o640);
 	appendFileSync(old, "torn");
-	// Deno's `appendFileSync` sets the mode of a file that is there.
+	// Deno's `appendFileSync` sets the mode of an existing file.
 	chmodSync(old, 0o640);
 	SessionManager.repair(old);
 	expect([old, `${old}.bak`, `${old}.v1.bak`].map(modeOf)).toEqual([0o640, 0o640, 0o640]);
 	expect(readFileSync(`${old}.bak`, "utf8").endsWith("torn")).toBe(true);
 });
 
-// Regression: a deleted file that was written again had lost its mode.
+// Regression: a deleted file was written again without its mode.
 testWith("modes")("a deleted file that is written again has its mode", () => {
 	const call: Record<string, (manager: ReturnType<typeof SessionManager.open>) => unknown> = {
 		append: (manager) => manager.appendCustomEntry("x"),
@@ -160,7 +160,7 @@ testWith("modes")("a deleted file that is written again has its mode", () => {
 		const file = writeSession(scratch(), [header(), message("a", null)]);
 		chmodSync(file, 0o664);
 		const manager = SessionManager.open(file);
-		// `close` writes again what was appended to.
+		// `close` writes the file again if entries were appended.
 		manager.appendCustomEntry("mine");
 		rmSync(file);
 		again(manager);
@@ -186,7 +186,7 @@ test("ids and names cannot leave the session directory", () => {
 	expect(dirname(SessionManager.forkFrom(hostile, "../../x", dir).getSessionFile() as string)).toBe(dir);
 });
 
-// Regression: an entry whose object says something else than its JSON was taken for a change of the file.
+// Regression: an entry whose object differs from its JSON counted as a change of the file.
 test("entries with a toJSON of their own change no file", () => {
 	const gives = (json: unknown): any => ({ ...user(), toJSON: () => json });
 	const appends: Record<string, (manager: ReturnType<typeof begun>["manager"]) => unknown> = {

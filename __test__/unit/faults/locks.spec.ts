@@ -1,4 +1,4 @@
-// `lock: "exclusive"`: one writer, known by its process; gone with it; nothing that pi would notice.
+// `lock: "exclusive"`: one writer, known by its process. The lock ends with the process, and pi does not notice it.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -45,7 +45,7 @@ test("a second writer is refused until the holder crashes", async () => {
 	expect(Number(pid)).toBe(child.pid);
 	expect(SessionManager.isLocked(path)).toBe(true);
 	expect(caught(() => openExclusive(path)).message).toBe(`Session file is locked by process ${pid}: ${path}`);
-	// Without a lock of one's own reading is free, writing is not.
+	// A manager without a lock may read, but not write.
 	const reader = SessionManager.open(path);
 	expect(reader.getEntryCount()).toBe(2);
 	const lines = linesOf(path);
@@ -148,14 +148,14 @@ test("under PI_SESSION_NATIVE_LOCK pi does not meet its own lock", async () => {
 	const again = SessionManager.open(path);
 	again.appendCustomEntry("again");
 	expect(ids(again.getEntries())).toEqual(ids(SessionManager.open(path).getEntries()));
-	// Whoever asks for a lock of its own gets none while others have it, in this process or another.
+	// An exclusive lock is refused while other managers have the session open, in this process or another.
 	expect(caught(() => openExclusive(path)).message).toContain(`locked by process ${process.pid}`);
 	const other = async (): Promise<string> =>
 		(
 			await run("try { SessionManager.open(args[0]); say('opened'); } catch (error) { say(error.message); }", [path])
 		).lines.join();
 	expect(await other()).toContain(`locked by process ${process.pid}`);
-	// The one that stays keeps it.
+	// The manager that stays open keeps the lock.
 	mine.close();
 	expect(await other()).toContain(`locked by process ${process.pid}`);
 	again.appendCustomEntry("still");
@@ -167,7 +167,7 @@ test("under PI_SESSION_NATIVE_LOCK pi does not meet its own lock", async () => {
 	mine.close();
 });
 
-// Regression: it was refused, so that nothing was pulled into a session, or redacted in it, while pi had it open.
+// Regression: it was refused. So while pi had a session open, nothing was pulled into it or redacted in it.
 test("only the process with the session's lock merges and redacts", async () => {
 	const path = file();
 	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
@@ -189,7 +189,7 @@ test("only the process with the session's lock merges and redacts", async () => 
 	expect(SessionManager.isLocked(path)).toBe(false);
 });
 
-// Regression: a thread that ended took it with it.
+// Regression: when a thread ended, the lock ended, too.
 test("a thread's end leaves the lock to its process", async () => {
 	const path = file();
 	const script = `
@@ -213,11 +213,11 @@ test("a thread's end leaves the lock to its process", async () => {
 	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
 	const { lines, errors } = await run(script, [path]);
 	expect(errors).toBe("");
-	// Deno drops nothing of what a worker had that is gone: its share lasts as long as the process.
+	// Deno does not drop the objects of a worker that has ended, so its share lasts as long as the process.
 	expect(lines).toEqual(["locked true", runtime === "deno" ? "locked true" : "locked false"]);
 });
 
-/** Longer than a manager goes without looking at everything there is to see of its file. */
+/** Longer than a manager waits before it checks its file completely. */
 const aWhile = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
 
 // Regression: it went on.
@@ -236,7 +236,7 @@ test("an exclusive manager refuses one that has written before", () => {
 	expect(caught(() => early.appendCustomEntry("later")).message).toContain(`locked by process ${process.pid}`);
 	mine.close();
 	early.appendCustomEntry("free");
-	// And the other way round: an exclusive one that was closed is refused while another has the file.
+	// The other direction: an exclusive manager that was closed is refused while another has the file open.
 	const next = openExclusive(path);
 	expect(caught(() => mine.appendCustomEntry("x")).message).toContain(`locked by process ${process.pid}`);
 	expect(caught(() => early.appendCustomEntry("x")).message).toContain(`locked by process ${process.pid}`);
@@ -281,7 +281,7 @@ test("an exclusive lock refuses a process that already writes", async () => {
 	expect(SessionManager.verify(path).ok).toBe(true);
 });
 
-// Regression: such a link destroyed what it led to, and such a directory stopped every append.
+// Regression: such a link destroyed its target, and such a directory stopped every append.
 testWith("links")("a foreign lock file stays and stops no append", () => {
 	const dir = scratch();
 	const path = writeSession(dir, [header(), message("a", null)]);
@@ -291,7 +291,7 @@ testWith("links")("a foreign lock file stays and stops no append", () => {
 	for (const make of [
 		() => symlinkSync(victim, lock),
 		() => writeFileSync(lock, "precious"),
-		// What tools write that lock by a file's being there.
+		// The contents of lock files of tools for which the file's existence is the lock.
 		() => writeFileSync(lock, ""),
 		() => writeFileSync(lock, "4711"),
 		() => mkdirSync(lock),
@@ -311,7 +311,7 @@ testWith("links")("a foreign lock file stays and stops no append", () => {
 	}
 });
 
-// Regression: other tools' lock files of a directory were swept away.
+// Regression: a sweep removed other tools' lock files from a directory.
 test("other tools' lock files of a directory stay", async () => {
 	const dir = scratch();
 	writeFileSync(join(dir, "other.jsonl.lock"), "precious");
@@ -329,7 +329,7 @@ test("other tools' lock files of a directory stay", async () => {
 	).toEqual(["other.jsonl.lock", "pid.jsonl.lock", "third.jsonl.lock", "used.jsonl.lock"]);
 });
 
-// Regression: a holder whose lock file was deleted by hand never noticed that there were two.
+// Regression: a holder whose lock file was deleted by hand never noticed that there was a second holder.
 test("a holder notices that its lock file was deleted", () => {
 	const path = file();
 	const first = openExclusive(path);
@@ -349,7 +349,7 @@ test("a holder notices that its lock file was deleted", () => {
 	expect(linesOf(path)).toHaveLength(5);
 });
 
-// Regression: it stayed with the entries.
+// Regression: it stayed beside the entries.
 test("a lock ends when its manager leaves the session", () => {
 	const moves: ((manager: ReturnType<typeof openExclusive>) => void)[] = [
 		(manager) => void manager.newSession(),
@@ -369,7 +369,7 @@ test("a lock ends when its manager leaves the session", () => {
 	}
 });
 
-// Regression: a lock file that process.exit() left behind kept its session locked.
+// Regression: a lock file that was left by process.exit() kept its session locked.
 test("no lock outlives its process, however the process ends", async () => {
 	for (const end of ["", "process.exit()", "process.exitCode = 3; throw new Error('on purpose')"]) {
 		const path = file();

@@ -1,4 +1,4 @@
-// A session is open while another process redacts its file: what was taken out is not read, copied or written any more.
+// A session is open while another process redacts its file: the removed text is no longer read, copied or written.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { expect, test, vi } from "vitest";
@@ -23,7 +23,7 @@ const begun = () =>
 	]);
 const shown = (value: unknown): string => JSON.stringify(value);
 
-// Regression: each of these gave the text of the file that was gone, minutes after the redaction.
+// Regression: minutes after the redaction each of these calls still returned the text of the old file.
 for (const [name, get] of [
 	["getEntries", (manager: any) => manager.getEntries()],
 	["getBranch", (manager: any) => manager.getBranch()],
@@ -68,7 +68,7 @@ for (const entries of ["unread", "read"]) {
 	});
 }
 
-// Regression: the second replacement during one branch was an error.
+// Regression: if the file was replaced twice during one branch, the call failed.
 test("a branch is made while others replace the file", () => {
 	const { manager, file } = begun();
 	const now = Date.now;
@@ -97,7 +97,7 @@ test("a fork contains no redacted text", () => {
 	expect(manager.getEntryCount()).toBe(3);
 });
 
-// Regression: the object of an entry that was appended here stayed if its line had the same length.
+// Regression: if the line had the same length, the object of an entry that was appended here did not change.
 test("an appended entry is redacted, even at the same length", () => {
 	for (const replacement of [undefined, "*".repeat(SECRET.length)]) {
 		const { manager, file } = opened([message("a", null)]);

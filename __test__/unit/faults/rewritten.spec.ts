@@ -1,4 +1,4 @@
-// A file written anew under an open manager, in place or behind its back: each test is named after what happened.
+// A file that is rewritten under an open manager, in place or by a replacement. Each test is named after the event.
 import {
 	appendFileSync,
 	linkSync,
@@ -33,7 +33,7 @@ import { agrees, fileIds, kinds, long, replace } from "./files.js";
 const { SessionManager } = api;
 type Manager = ReturnType<typeof opened>["manager"];
 
-/** Longer than the time in which an append looks at no more than the file's length. */
+/** Longer than the time in which an append checks only the file's length. */
 const SPACED = 40;
 const chain = (...names: string[]): any[] =>
 	names.map((name, at) => message(name, at === 0 ? null : names[at - 1], user(name)));
@@ -45,7 +45,7 @@ describe("closed, and another file at the path", () => {
 			manager.appendMessage(user("x"));
 			const others: Manager[] = [];
 			if (pool) {
-				// So many that the first one's handle is closed for them.
+				// So many managers that the first one's handle is closed.
 				const dir = scratch();
 				for (let n = 0; n < 520; n++) {
 					const path = join(dir, `${n}.jsonl`);
@@ -185,7 +185,7 @@ describe("rewritten in place", () => {
 			const theirs = Array.from({ length: more }, (_, n) => message(`t${n}`, "a", user("theirs")));
 			appendFileSync(file, text(theirs));
 			const next = manager.appendMessage(user("next"));
-			// The first of theirs continued what was left of our line.
+			// Their first line continued the rest of our line.
 			const whole = theirs.slice(1).map((one: any) => one.id);
 			expect(ids(manager.getEntries())).toEqual(["a", ...whole, next]);
 			expect(manager.getEntry(next)?.parentId).toBe("a");
@@ -287,7 +287,7 @@ describe("what a replaced file says of itself", () => {
 });
 
 describe("rewritten, and then another file in its place", () => {
-	// Regression: the numbers of the rows were new, and the objects those of the old ones.
+	// Regression: the rows had new numbers, but the objects of the old numbers.
 	test("objects that cannot be kept are made anew", () => {
 		const { manager, file } = opened([message("a", null, user("a")), message("b", "a", user("b"))]);
 		const before = manager.getEntries();
@@ -306,7 +306,7 @@ describe("rewritten, and then another file in its place", () => {
 			},
 			configurable: true,
 		});
-		// Where setters of prototypes are not run, as in Bun, nothing fails.
+		// If an engine does not run setters of prototypes, as Bun, nothing fails.
 		const error = (() => {
 			try {
 				return manager.reload();

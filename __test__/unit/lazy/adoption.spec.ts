@@ -1,4 +1,4 @@
-// Sessions in memory made of another session's entries.
+// Sessions in memory that are created from another session's entries.
 import { expect, test } from "vitest";
 import { anyManager, api, shape, user } from "../../support/scratch.js";
 import { openLazy, openReference, sampleFile, waiting } from "./support.js";

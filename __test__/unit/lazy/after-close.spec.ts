@@ -1,4 +1,4 @@
-// Entries that were read from a file and are looked at later, when much has happened to their manager.
+// Entries from a file whose bodies are read later, after many events in their manager.
 import { appendFileSync, copyFileSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,14 +7,14 @@ import { gc } from "../../support/runtime.js";
 import { assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
 import { long, openLazy, openReference, sampleFile, samples, waiting } from "./support.js";
 
-/** What pi reads from a copy of a file as it is now. */
+/** The entries that pi reads from a copy of the present file. */
 function asPiReads(file: string): string[] {
 	const copy = join(scratch(), "copy.jsonl");
 	copyFileSync(file, copy);
 	return openReference(copy).getEntries().map(shape);
 }
 
-/** Entries of a manager that nobody has looked into, and what they are to show. */
+/** Entries of a manager without any bodies read, and their expected values. */
 function held(file = sampleFile()): { manager: SessionManager; file: string; entries: any[]; expected: string[] } {
 	const expected = asPiReads(file);
 	const manager = openLazy(file);
@@ -64,11 +64,10 @@ describe("when their manager went on to another session", () => {
 });
 
 describe("when their manager is gone", () => {
-	/** Drops a manager, waits until it was collected, and gives the entries that are left. */
+	/** Drops a manager, waits until it is collected, and returns the remaining entries. */
 	async function orphans(file: string, more: (manager: SessionManager) => void = () => {}, turns = 3): Promise<any[]> {
 		const entries: any[] = [];
-		// With a heap that was just cleared the engine does not collect by itself before it is told to, which would begin
-		// the turns.
+		// A heap that was just cleared is not collected before we call the collector, which would begin the turns.
 		gc();
 		const gone = (() => {
 			const manager = openLazy(file);
@@ -81,7 +80,7 @@ describe("when their manager is gone", () => {
 			gc();
 		}
 		expect(gone.deref()).toBeUndefined();
-		// What runs when it was collected runs in a later turn.
+		// The callbacks of a collection run in a later turn.
 		for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done));
 		return entries;
 	}
@@ -204,7 +203,7 @@ test("a changed entry keeps the change and reads the rest", () => {
 });
 
 describe("when the file changed underneath", () => {
-	/** Each is what somebody does to the file of a session that is open. */
+	/** Each of these may happen to the file of an open session. */
 	const DAMAGES: Record<string, (file: string) => void> = {
 		truncated: (file) => writeFileSync(file, readFileSync(file).subarray(0, 400)),
 		"truncated to nothing": (file) => writeFileSync(file, ""),
@@ -253,7 +252,7 @@ describe("when the file changed underneath", () => {
 						expect(shape(value)).toBe(shape((holder === one ? whole : whole.message)[key]));
 					}
 				}
-				// What is not large is there, and can be changed.
+				// Small values are in the objects, and can be changed.
 				expect([one.type, one.id, one.timestamp]).toEqual([samples()[at]?.type, `e${at}`, samples()[at]?.timestamp]);
 				expect(one.message?.role).toBe((samples()[at]?.message as any)?.role);
 				one.mine = 1;

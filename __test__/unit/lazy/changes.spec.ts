@@ -1,5 +1,5 @@
-// Every way in which JavaScript changes an object, before its large values were looked at and after: lazy entries end
-// up as plain ones and pi's do.
+// All ways in which JavaScript changes an object, before its large values are read and after. Lazy entries end as plain
+// entries and pi's entries do.
 import { describe, expect, test } from "vitest";
 import { caught, header, message, scratch, user, writeSession } from "../../support/scratch.js";
 import { CHANGES, FIXED } from "./changes.js";

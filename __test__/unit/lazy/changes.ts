@@ -1,11 +1,11 @@
-// Every way in which JavaScript changes an object with large values.
+// All ways in which JavaScript changes an object with large values.
 import { inspect } from "node:util";
 import type { Look } from "./support.js";
 
 const KEYS = ["content", "details", "data"] as const;
 const large = (o: any): string[] => KEYS.filter((key) => Object.hasOwn(o, key));
 
-/** Each change is tried on an object that nobody looked at, and on one whose values were all read. */
+/** Each change is tried on an object whose values were not read, and on one whose values were all read. */
 export const CHANGES: Record<string, Look> = {
 	assignment: (o) => {
 		for (const key of large(o)) o[key] = `new ${key}`;
@@ -154,7 +154,7 @@ export const CHANGES: Record<string, Look> = {
 	},
 };
 
-/** What keeps others from changing an object, a large value that was not looked at included. */
+/** Changes that prevent later changes of an object, even of a large value that was not read. */
 export const FIXED: Record<string, Look> = {
 	"made not configurable, then read": (o) => {
 		for (const key of large(o)) Object.defineProperty(o, key, { configurable: false });

@@ -1,9 +1,9 @@
-// What the accessors of lazy entries give away, and what they take from the caller.
+// The values that the accessors of lazy entries return to the caller, and accept from the caller.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { openLazy, sampleFile } from "./support.js";
 
-/** A part of an entry whose body nobody has read, the body's key and its accessor. */
+/** A part of an entry with an unread body, the body's key, and its accessor. */
 function unread() {
 	for (const entry of openLazy(sampleFile()).getEntries() as any[]) {
 		for (const part of [entry, entry.message]) {
@@ -16,7 +16,7 @@ function unread() {
 	throw new Error("the sample has no body that is read later");
 }
 
-// Regression: it gave the key to an entry's insides, and a body was read through any pointer.
+// Regression: the key to an entry's internal data reached the caller, and a body was read through any pointer.
 test("an accessor called on the caller's object gives nothing away", () => {
 	const { part, key, get } = unread();
 	const received: unknown[] = [];
@@ -28,7 +28,7 @@ test("an accessor called on the caller's object gives nothing away", () => {
 	};
 	expect(() => get.call(holder)).toThrow(TypeError);
 	expect(received).toEqual([]);
-	// What an inspection function gives is a value to look at, whatever it is called with.
+	// An inspection function returns a plain value, whatever it is called with.
 	const shown = part[inspect.custom]({});
 	expect(shown.moveTo).toBeUndefined();
 	expect(JSON.stringify(shown)).toBe(JSON.stringify(part));

@@ -1,5 +1,5 @@
-// Sessions of which only a few entries are ever held: branches and forks copy the others as bytes, and must leave what
-// pi leaves.
+// Sessions with objects for only a few entries. Branches and forks copy the other entries as bytes. The files must
+// equal pi's.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const SEED = 20261121;
 const CASES = count("gc_histories");
 const STEPS = 25;
 
-/** One of the two managers, and the ids that both know by the same number. */
+/** One of the two managers, and the ids that both have, in the same order. */
 class Side {
 	readonly ids: string[] = [];
 	manager: SessionManager;
@@ -27,7 +27,7 @@ class Side {
 		this.manager = Manager.open(file, dir);
 	}
 
-	/** The file's lines by value, generated ids by number. Nothing is asked of the manager but the name. */
+	/** The file's lines as values, with numbers for generated ids. Only the manager's file name is read. */
 	lines(): unknown {
 		let text: string;
 		try {
@@ -48,7 +48,7 @@ class Side {
 
 type Step = (side: Side) => unknown;
 
-/** A step, made once and done on both sides. `count` ids are known. */
+/** A step, which is created once and run on both sides. `count` ids are known. */
 function step(r: Random, count: number): Step {
 	const [at, isUser] = [r.between(0, count - 1), r.chance(0.5)];
 	const text = r.chance(0.5) ? long(`new ${r.hex(3)}`) : "short";

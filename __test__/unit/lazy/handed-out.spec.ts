@@ -1,5 +1,5 @@
-// Entries that were handed out, changed and then copied to a session of their own; and appends whose own code moves the
-// manager. Each test is named after what happened.
+// Entries that were returned, changed and then copied to a new session, and appends in which the caller's code moves
+// the manager. Each test is named after the event.
 import { writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { inspect } from "node:util";
@@ -48,14 +48,14 @@ test("a branch writes another entry's message in its new entry", () => {
 	});
 });
 
-// Regression: it was taken for a value that was not read.
+// Regression: it counted as a value that was not read.
 test("a branch writes a 0 that the caller wrote", () => {
 	branchedAfter((message) => {
 		message.content = 0;
 	});
 });
 
-// Regression: it saw a 0.
+// Regression: the caller's code received a 0.
 test("a toJSON sees another entry's content", () => {
 	const seen: unknown[] = [];
 	branchedAfter((message, other) => {
@@ -91,7 +91,7 @@ for (const way of ["toJSON", "getter"]) {
 	});
 }
 
-// Regression: a branch wrote a cut line of a message that had become longer where it stands.
+// Regression: if a message had become longer in place, a branch wrote a truncated line of it.
 test("a branch writes no cut line of an edited message", () => {
 	for (const more of ["?", "??", " and more"]) {
 		for (const label of [false, true]) {
@@ -104,7 +104,7 @@ test("a branch writes no cut line of an edited message", () => {
 			const path = written(join(scratch(), "s.jsonl"), lines("question"));
 			const manager = openLazy(path);
 			written(path, lines(`question${more}`));
-			// It is a change underneath like any other, and taken in.
+			// It is a change by another writer like any other, and is read.
 			const branch = manager.createBranchedSession("b") as string;
 			for (const one of [manager, openLazy(branch), Reference.open(branch)]) {
 				const entries = one.getBranch("b") as any[];
@@ -115,7 +115,7 @@ test("a branch writes no cut line of an edited message", () => {
 	}
 });
 
-// Regression: their parent was none of its entries.
+// Regression: their parent was an entry of another session.
 test("a changed id keeps the children in a branch", () => {
 	const lines = [lineOf("a", null, said("one")), lineOf("b", "a", { message: { role: "assistant", content: "two" } })];
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [...lines, lineOf("c", "b", said(long("three")))]));
@@ -152,7 +152,7 @@ test("a branch keeps the symbols of an unread entry", () => {
 	expect(waits(manager.getEntry("b"), "data")).toBe(true);
 });
 
-// Regression: an edit of the context read the content that it replaces.
+// Regression: a context edit read the content that it replaces.
 test("a context edit does not read what it replaces", () => {
 	const custom = {
 		...lineOf("b", "a", { customType: "x", content: long("note"), display: true }),
@@ -176,7 +176,7 @@ test("a context edit does not read what it replaces", () => {
 	expect(waits(ours.manager.getEntry("b"), "content")).toBe(true);
 });
 
-// Regression: the log ended with it.
+// Regression: printing the log failed.
 test("a log shows the error of an unreadable body", () => {
 	const path = written(join(scratch(), "s.jsonl"), [lineOf("a", null, said(long("one")))]);
 	const [one] = openLazy(path).getEntries();
@@ -185,7 +185,7 @@ test("a log shows the error of an unreadable body", () => {
 	expect(() => (one as any).message.content).toThrow("Session file changed underneath");
 });
 
-// Regression: it read and wrote every body, and what was handed out needed that file.
+// Regression: it read and wrote all bodies, and returned entries depended on that file.
 test("a second branch reads no body", () => {
 	const lines = Array.from({ length: 6 }, (_, at) =>
 		lineOf(
@@ -202,7 +202,7 @@ test("a second branch reads no body", () => {
 		const before = manager.getSessionFile() as string;
 		const branch = manager.createBranchedSession("m5") as string;
 		expect(left()).toBe(6);
-		// Nothing of what was left is needed any more.
+		// The old files are no longer needed.
 		writeFileSync(before, "gone\n");
 		expect((Reference.open(branch).getEntries() as any[]).map((one) => one.message.content)).toEqual(
 			lines.map((_, at) => long(`m${at}`)),

@@ -1,4 +1,4 @@
-// What does not need large values does not read them: they are accessors still when it is done.
+// Calls that do not need large values do not read them: afterwards these are still accessors.
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
@@ -24,7 +24,7 @@ const ALL = [
 ];
 const stillWait = (manager: SessionManager): string[] => manager.getEntries().map((one) => waiting(one).join(" "));
 
-/** A look at everything but the large values. */
+/** Reads everything except the large values. */
 function footer(manager: SessionManager): unknown[] {
 	return manager
 		.getEntries()
@@ -58,7 +58,7 @@ const READS: Record<string, (manager: SessionManager) => unknown> = {
 	appendCustomMessageEntry: (manager) => manager.appendCustomMessageEntry("x", "text", true, { y: 1 }),
 	appendContextEdit: (manager) => manager.appendContextEdit("e13", null),
 	appendCompaction: (manager) => {
-		// With a custom message, whose message is made anew, in the context.
+		// The context contains a custom message, whose message is created anew.
 		manager.branch("e9");
 		manager.appendCompaction("a summary", "e3", 5);
 	},
@@ -87,7 +87,7 @@ test("a context takes the stored messages without looking into them", () => {
 		expect(manager[build]().messages.length).toBe(8);
 		expect(stillWait(manager)).toEqual(ALL);
 	}
-	// Messages that are made anew, of custom messages and of edited entries, hold the values themselves.
+	// Messages that are created anew, for custom messages and for edited entries, contain the values themselves.
 	manager.branch("e9");
 	manager.buildSessionContext();
 	expect(stillWait(manager).filter((left, at) => left !== ALL[at])).toEqual([""]);

@@ -1,12 +1,12 @@
-// Lines of entries as text, written by hand: what JSON allows and no writer of today does.
+// Lines of entries as text, written by hand, in forms that JSON allows but no present writer uses.
 import type { Random } from "../../stress/differential/random.js";
 
 export interface Allowed {
-	/** Numbers that JSON.stringify does not give back: -0 and what is not finite. */
+	/** Numbers that JSON.stringify does not write unchanged: -0, and infinite ones. */
 	oddNumbers: boolean;
-	/** Bytes that are no UTF-8. */
+	/** Bytes that are not UTF-8. */
 	oddBytes: boolean;
-	/** Messages that are no objects: pi's context breaks on them. */
+	/** Messages that are not objects. pi's context fails on them. */
 	oddMessages: boolean;
 }
 
@@ -18,7 +18,7 @@ const PIECES = [
 const KEYS = ["a", "z", "10", "2", "-1", "01", "4294967294", "4294967295", "__proto__", "constructor", "toString", ""];
 const NESTED = ["content", "details", "data", "message", "id", "type", "role"];
 
-/** Mostly about as long as it takes to be a large value. */
+/** Usually about as long as the smallest large value. */
 function size(r: Random): number {
 	return r.weighted<() => number>([
 		[4, () => r.int(60)],
@@ -28,12 +28,12 @@ function size(r: Random): number {
 	])();
 }
 
-/** A string's text of about that many bytes; at times of exactly that many. */
+/** The JSON text of a string of about that many bytes, sometimes of exactly that many. */
 function text(r: Random, bytes: number): string {
 	if (r.chance(0.3)) return `"${"x".repeat(Math.max(0, bytes - 2))}"`;
 	const few = r.chance(0.5) ? r.shuffle(PIECES).slice(0, 3) : PIECES;
 	let made = "";
-	// Lengths in bytes, near enough for pieces of a few characters.
+	// Lengths in bytes, exact enough for pieces of a few characters.
 	for (let length = 2; length < bytes; ) {
 		const piece = r.pick(few);
 		made += piece;
@@ -44,7 +44,7 @@ function text(r: Random, bytes: number): string {
 
 const space = (r: Random): string => (r.chance(0.05) ? r.pick([" ", "\t", "\r", "  "]) : "");
 
-/** A key's text; at times with escapes in it. */
+/** The JSON text of a key, sometimes with escapes. */
 function keyText(r: Random, key: string): string {
 	if (key === "" || !r.chance(0.08)) return JSON.stringify(key);
 	const at = r.int(key.length);
@@ -57,7 +57,7 @@ function objectText(r: Random, fields: readonly (readonly [string, string])[]): 
 	return `{${parts.join(",") || space(r)}}`;
 }
 
-/** A value's text of about that many bytes. */
+/** The JSON text of a value of about that many bytes. */
 function value(r: Random, bytes: number, allowed: Allowed, depth = 3): string {
 	if (depth === 0 || r.chance(0.4)) return text(r, bytes);
 	const share = r.between(1, 4);
@@ -113,14 +113,14 @@ function mixed(r: Random, fixed: readonly Field[], large: readonly Field[], allo
 function message(r: Random, allowed: Allowed): string {
 	const role: Field = ["role", `"${r.pick(["user", "assistant", "toolResult", "custom", "invented"])}"`];
 	const fixed: Field[] = r.chance(0.9) ? [role, ["timestamp", "1700000000000"]] : [];
-	// `data` is no large value of a message.
+	// In a message, `data` is not a large value.
 	return objectText(
 		r,
 		mixed(r, fixed, bodies(r, ["content", "details", ...(r.chance(0.2) ? ["data"] : [])], allowed), allowed),
 	);
 }
 
-/** A line of an entry with this id, without its end. */
+/** A line of an entry with this id, without its line feed. */
 export function line(r: Random, id: string, parent: string | null, allowed: Allowed): Buffer {
 	const kind = r.weighted([
 		[8, "message"],
@@ -155,7 +155,7 @@ export function line(r: Random, id: string, parent: string | null, allowed: Allo
 		if (kind === "custom_message") fixed.push(["customType", '"note"'], ["display", "true"]);
 	}
 	const lastWins = (fields: Field[]): Field[] => {
-		// The true id must be the last one of the line.
+		// The real id must be the last in the line.
 		const ids = fields.filter(([key]) => key === "id");
 		return [...fields.filter(([key, text]) => key !== "id" || text !== '"another"' || ids.at(-1)?.[1] !== text)];
 	};
@@ -165,7 +165,7 @@ export function line(r: Random, id: string, parent: string | null, allowed: Allo
 
 const NOT_UTF8 = [[0xff], [0xc3], [0xe6, 0x97], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0xbd], [0x80], [0xc0, 0xaf]];
 
-/** The line with bytes that are no UTF-8 within one of its longest texts. */
+/** The line with bytes that are not UTF-8 in one of its longest texts. */
 function spoiled(r: Random, bytes: Buffer, allowed: Allowed): Buffer {
 	if (!allowed.oddBytes || !r.chance(0.12)) return bytes;
 	const at = bytes.indexOf(r.pick(["all work", "xxxx"]));

@@ -1,4 +1,4 @@
-// What tests of others do to a manager: spies, fake timers, comparisons, copies.
+// What tests of other projects do with a manager: spies, fake timers, comparisons, copies.
 import assert from "node:assert";
 import { dirname } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";

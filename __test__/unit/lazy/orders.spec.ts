@@ -14,7 +14,8 @@ const text = (at: number): string =>
 	(TEXTS[at % TEXTS.length] as (at: number) => string)(at).repeat(40 + ((at * 37) % 300));
 
 /**
- * What a body may be: text, blocks, data of many small values, and strings that look like what stands for a long one.
+ * The possible bodies: text, blocks, data of many small values, and strings that look like the placeholder of a long
+ * one.
  */
 const CONTENTS: ((at: number) => Json | Json[] | string)[] = [
 	(at) => text(at),

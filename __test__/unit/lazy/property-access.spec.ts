@@ -1,4 +1,4 @@
-// Every way in which JavaScript looks at an object: lazy entries show what plain ones and pi's show.
+// All ways in which JavaScript reads an object: lazy entries have the same values as plain entries and pi's.
 import assert from "node:assert";
 import { Console } from "node:console";
 import { Writable } from "node:stream";
@@ -22,7 +22,7 @@ function printed(value: unknown): string {
 	return text;
 }
 
-/** A value as a port hands it over. */
+/** A value after it was sent through a port. */
 function posted(value: unknown): unknown {
 	const { port1, port2 } = new MessageChannel();
 	port1.postMessage(value);
@@ -100,7 +100,7 @@ const LOOKS: Record<string, Look> = {
 	"a Proxy that counts": (o) => {
 		const asked: string[] = [];
 		const get = (target: object, key: string, receiver: object) => {
-			// Ours finds the entry behind a Proxy by a symbol.
+			// Our class finds the entry behind a Proxy by a symbol.
 			if (typeof key === "string") asked.push(key);
 			return Reflect.get(target, key, receiver);
 		};
@@ -195,7 +195,7 @@ describe("equality", () => {
 		return [openLazy(file), openLazy(file), openPlain(file), openReference(file)].map((one) => one.getEntries()) as any;
 	};
 
-	/** Runs a comparison of lists, of entries and of messages, each time of entries that nobody looked at. */
+	/** Compares lists, entries and messages, each time with entries whose values were not read. */
 	function each(compare: (one: any, other: any) => void): void {
 		const picks: ((entries: any[], at: number) => any)[] = [(all, at) => all[at], (all, at) => all[at].message ?? {}];
 		for (const other of [1, 2, 3]) {

@@ -1,5 +1,5 @@
-// Large values of lines of every kind, in random order and among random operations: as JSON.parse of their lines gives
-// them, and as pi has them.
+// Large values in lines of all kinds, read in random order among random operations: they equal the results of
+// JSON.parse, and pi's values.
 import assert from "node:assert";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ test(`random lines read late agree with JSON.parse (seed ${SEED})`, () => {
 			const want = JSON.parse((all[at] as Buffer).toString("utf8"));
 			const where = `seed ${seed}, line ${at}: ${(all[at] as Buffer).toString("utf8").slice(0, 300)}`;
 			const holders = [lazy[at], lazy[at].message].filter((one) => typeof one === "object" && one !== null);
-			// One value of the two or three at first, and what is written of the whole.
+			// Reads one of the two or three values first, then writes the whole object as JSON.
 			const [holder] = r.shuffle(holders);
 			const key = r.pick(Object.keys(holder));
 			const plainly = holder === lazy[at] ? want : want.message;
@@ -57,7 +57,7 @@ test(`random lines read late agree with JSON.parse (seed ${SEED})`, () => {
 			expect(shape(lazy[at]), where).toBe(shape(want));
 			expect(shape(plain[at]), where).toBe(shape(want));
 			expect(shape(reference[at]), where).toBe(shape(want));
-			// Not vitest's equality, which asks the values for their constructors.
+			// We do not use vitest's equality, because it reads the values' constructors.
 			assert.deepStrictEqual(lazy[at], want, where);
 			expect(waiting(lazy[at])).toEqual([]);
 			for (const [side, entries] of [lazy, plain, reference].entries())
@@ -69,7 +69,7 @@ test(`random lines read late agree with JSON.parse (seed ${SEED})`, () => {
 	expect(waited).toBeGreaterThan(FILES * LINES * 0.5);
 });
 
-/** One of the two managers, and what it has given so far. */
+/** One of the two managers, and its results so far. */
 class Side {
 	readonly ids = new Map<string, number>();
 	readonly held: any[] = [];
@@ -83,14 +83,14 @@ class Side {
 		this.manager = Manager.open(file);
 	}
 
-	/** The entries, their ids noted. */
+	/** Reads the entries, and notes their ids. */
 	entries(): any[] {
 		const entries = this.manager.getEntries();
 		for (const { id } of entries) if (!this.ids.has(id)) this.ids.set(id, this.ids.size);
 		return entries;
 	}
 
-	/** What is the same of both: generated ids by number. */
+	/** The values that both have in common, with numbers for generated ids. */
 	text(value: unknown): string {
 		return shape(value).replace(/"([0-9a-f]{8})"/g, (whole, id: string) => {
 			const number = this.ids.get(id);
@@ -99,7 +99,7 @@ class Side {
 	}
 }
 
-/** Texts that are long are told apart by the place where they differ. */
+/** Reports the position at which long texts differ. */
 function same(ours: string, pis: string, where: string): void {
 	if (ours === pis) return;
 	let from = 0;
@@ -116,7 +116,7 @@ const body = (r: Random): string => (r.chance(0.5) ? long(`new ${r.hex(3)}`) : "
 
 const holderOf = (one: any): any => (typeof one?.message === "object" && one.message !== null ? one.message : one);
 
-// A message that came without content counts as one without, whatever a caller makes of its object.
+// A message that was read without content counts as one without, even if a caller changes its object.
 const CHANGES: ((holder: any) => void)[] = [
 	(holder) => {
 		holder.content = "assigned";
@@ -128,7 +128,7 @@ const CHANGES: ((holder: any) => void)[] = [
 		if (Array.isArray(holder.content)) holder.content.push({ type: "text", text: "pushed" });
 	},
 	(holder) => {
-		// Looked at first: deleted before, it would leave a hidden function that `shape` shows.
+		// Its value is read first. If it were deleted before, a hidden function would stay, which `shape` shows.
 		if (holder.details !== undefined) delete holder.details;
 	},
 	(holder) => {
@@ -244,7 +244,10 @@ const STEPS_BY_WEIGHT: readonly (readonly [number, Step])[] = [
 	[1, () => (side) => JSON.stringify(side.entries()).length],
 ];
 
-/** The entries' lines of a side's file, by value: a line pi moved is written anew, ours may keep its bytes. */
+/**
+ * The lines of entries in a side's file, as values, because pi rewrites a line that it moved, and ours may keep its
+ * bytes.
+ */
 function linesOf(side: Side): string[] | undefined {
 	side.entries();
 	let all: string[];

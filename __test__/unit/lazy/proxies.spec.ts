@@ -1,4 +1,4 @@
-// A manager behind a Proxy, or as another object's prototype: every method works as on pi's class.
+// A manager behind a Proxy, or as another object's prototype: all methods work as on pi's class.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -22,7 +22,7 @@ const WRAPS: Record<string, Wrap> = {
 	"a Proxy of an heir": (manager) => new Proxy(Object.create(manager) as SessionManager, {}),
 };
 
-/** Every method, with what it is called with. Those that change come in an order that makes sense. */
+/** All methods with their arguments. Methods that change the session are in a sensible order. */
 const CALLS: readonly (readonly [string, (manager: any, other: string) => unknown[]])[] = [
 	["isPersisted", () => []],
 	["getCwd", () => []],
@@ -78,7 +78,7 @@ test("every method that pi's class has, too, is called", () => {
 	const names = Object.getOwnPropertyNames(api.SessionManager.prototype);
 	const shared = names.filter((name) => name !== "constructor" && name in Reference.prototype);
 	const called = new Set(CALLS.map(([name]) => name));
-	// What pi has beyond its declared interface is its own.
+	// pi's members outside of its declared interface belong to pi.
 	expect(shared.filter((name) => !called.has(name) && name !== "getEntryCount" && name !== "getPath")).toEqual([]);
 });
 

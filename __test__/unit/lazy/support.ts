@@ -1,4 +1,4 @@
-// Sessions with large values, read three ways: ours with bodies that wait, ours with bodies that were looked at, and pi's.
+// Sessions with large values, read in three ways: ours with unread bodies, ours with read bodies, and pi's.
 import { inspect } from "node:util";
 import { expect } from "vitest";
 import type { SessionManager } from "../../../index.js";
@@ -17,13 +17,13 @@ import {
 } from "../../support/scratch.js";
 
 export const reference = await loadReference();
-/** pi's class, typed as ours. */
+/** pi's class with our type. */
 export const Reference = reference.SessionManager as unknown as typeof api.SessionManager;
 
-/** A session of a file with bodies that are read when they are looked at. */
+/** A session from a file, whose bodies are read at their first use. */
 export const openLazy = (file: string): SessionManager => api.SessionManager.open(file);
 
-/** The same after every body was looked at. */
+/** The same after all bodies were read. */
 export function openPlain(file: string): SessionManager {
 	const manager = api.SessionManager.open(file);
 	JSON.stringify(manager.getEntries());
@@ -33,11 +33,11 @@ export function openPlain(file: string): SessionManager {
 /** The same in pi. */
 export const openReference = (file: string): SessionManager => Reference.open(file);
 
-/** Whether a value was not looked at yet. */
+/** Whether a value is not read yet. */
 export const waits = (object: unknown, key: string): boolean =>
 	Object.getOwnPropertyDescriptor(object as object, key)?.get !== undefined;
 
-/** Where accessors stand in an entry: `content`, `message.details` and so on. */
+/** The places of accessors in an entry: `content`, `message.details` and so on. */
 export function waiting(one: unknown): string[] {
 	const of = (object: unknown, prefix: string): string[] =>
 		typeof object === "object" && object !== null
@@ -48,7 +48,7 @@ export function waiting(one: unknown): string[] {
 	return [...of(one, ""), ...of((one as { message?: unknown }).message, "message.")];
 }
 
-/** Text of that many bytes of JSON and more. */
+/** A text whose JSON has at least that many bytes. */
 export const long = (mark: string, size = 600): string => `${mark} ${"all work and no play ".repeat(size / 20)}`;
 
 const details = (mark: string): Json => ({
@@ -56,7 +56,7 @@ const details = (mark: string): Json => ({
 	nested: [{ content: long("below") }],
 });
 
-/** An entry of each kind that may have large values, with each key order that matters. */
+/** An entry of each kind that may have large values, in each relevant order of keys. */
 export function samples(): Json[] {
 	const kinds: ((id: string, parent: string | null) => Json)[] = [
 		(id, parent) => message(id, parent, user(long("ascii"))),
@@ -114,10 +114,10 @@ export function samples(): Json[] {
 /** A file of these samples. */
 export const sampleFile = (): string => writeSession(scratch(), [header(), ...samples()]);
 
-/** A way to look at an object, or to change it. It gives what can be compared. */
+/** A way to read or change an object. Returns a value for the comparison. */
 export type Look = (object: any) => unknown;
 
-/** What a look gives, or the kind of error it ends with. */
+/** The result of such a call, or the kind of its error. */
 function outcome(look: Look, object: unknown): string {
 	try {
 		return shape(look(object));
@@ -127,8 +127,8 @@ function outcome(look: Look, object: unknown): string {
 }
 
 /**
- * Holds what a look gives, and what it leaves behind, against plain entries and pi's: at each entry of a file as it was
- * read, at its message, and at the list of all.
+ * Compares the result of a call, and the object after it, with plain entries and pi's: for each entry of a file, for
+ * its message, and for the list of all entries.
  */
 export function agrees(file: string, look: Look, left: (object: object) => string = remains): void {
 	const targets = (entries: any[]): unknown[] => [...entries, ...entries.flatMap((one) => one.message ?? [])];
@@ -141,14 +141,14 @@ export function agrees(file: string, look: Look, left: (object: object) => strin
 		const [one, two, three] = [lazy[at], plain[at], reference[at]].map((object) => outcome(look, object));
 		expect(one, where).toBe(three);
 		expect(two, where).toBe(three);
-		// What is left of the object, key by key, and the nature of each property.
+		// The object after the call: the attributes of each property.
 		const [ours, whole, pis] = [lazy[at], plain[at], reference[at]].map(left);
 		expect(ours, where).toBe(pis);
 		expect(whole, where).toBe(pis);
 	}
 }
 
-/** The same of an object that nobody may change any more, and which keeps the accessors it had: how it behaves. */
+/** The same for an object that can no longer be changed, and keeps its accessors: its behaviour. */
 export function remainsFixed(object: any): string {
 	const natures = Object.keys(object).map((key) => {
 		const { enumerable, configurable } = Object.getOwnPropertyDescriptor(object, key) ?? {};
@@ -159,8 +159,8 @@ export function remainsFixed(object: any): string {
 }
 
 /**
- * An object after it was looked at: its values, and which of its properties can be written, listed and changed. (What
- * was deleted before it was looked at leaves a hidden function behind, which only `Reflect.ownKeys` sees.)
+ * An object after its values were read: the values, and which properties can be written, listed and changed. (If a
+ * value was deleted before it was read, a hidden function stays, which only `Reflect.ownKeys` shows.)
  */
 export function remains(object: object): string {
 	const values = shape({ ...object });

@@ -1,5 +1,5 @@
-// Node asks the environment for the home directory whenever it is asked for it; Bun does so once, at its start. Tests
-// move the home directory while they run, so for them Bun does as Node does.
+// Node reads the home directory from the environment at each call, Bun only at its start. Tests change the home
+// directory while they run, so this file makes Bun behave as Node.
 const os = require("node:os");
 
 const atStart = os.homedir;

@@ -1,4 +1,5 @@
-// The package by its name, as others load it: `require`, `import`, both, and through bundlers that leave it external.
+// Loads the package by its name, as other packages do: by `require`, by `import`, by both, and through bundlers that
+// leave it external.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,18 +9,18 @@ import { scriptCommand } from "../../support/runtime.js";
 import { root, scratch } from "../../support/scratch.js";
 import { testIf } from "../../support/windows.js";
 
-/** A project that has this package among its own. */
+/** A project with this package in its `node_modules`. */
 function project(): string {
 	const dir = scratch();
 	mkdirSync(join(dir, "node_modules"));
-	// A junction is a link that every user of Windows may make.
+	// A junction is a link that every user of Windows may create.
 	symlinkSync(root, join(dir, "node_modules/pi-session-native"), "junction");
-	// Deno finds in `node_modules` what a manifest names.
+	// Deno finds a package in `node_modules` only if a manifest names it.
 	writeFileSync(join(dir, "package.json"), JSON.stringify({ dependencies: { "pi-session-native": "*" } }));
 	return dir;
 }
 
-/** Runs a file of the project in this runtime; gives what it says. */
+/** Runs a file of the project in this runtime. Returns its output. */
 function run(dir: string, name: string, code?: string): string {
 	const file = join(dir, name);
 	if (code !== undefined) writeFileSync(file, code);
@@ -76,7 +77,7 @@ describe("the package is loaded", () => {
 			`In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same version.`;
 		const platforms = readdirSync(join(root, "npm")).sort();
 
-		// Regression: napi's loader blamed a bug of npm, and told people to delete their lock file.
+		// Regression: napi's loader blamed npm, and told people to delete their lock file.
 		test("none is there", () => {
 			const { target, said } = bare();
 			expect(platforms).toContain(target);
@@ -112,7 +113,7 @@ describe("the package is loaded", () => {
 		});
 	});
 
-	// Regression: where the system's `ldd` is of another C library than Node, the addon for the wrong one was looked for.
+	// Regression: if the system's `ldd` belonged to another C library than Node, the loader looked for the wrong addon.
 	testIf(process.platform === "linux", "programs of other systems name no C library")(
 		"for the C library that Node's program names",
 		() => {
@@ -132,7 +133,7 @@ describe("the package is loaded", () => {
 		},
 	);
 
-	// Regression: it read as if the package were not installed.
+	// Regression: the message said that the package was not installed.
 	test("if the variable names no addon, the error names it", () => {
 		const path = join(scratch(), "nowhere.node");
 		const code = `process.env.NAPI_RS_NATIVE_LIBRARY_PATH = ${JSON.stringify(path)};

@@ -1,5 +1,5 @@
-// `npm run runtimes` says on which runtime it runs the suite; this says whether that is so. And what once was so on one
-// runtime alone.
+// Checks that the suite runs on the runtime that `npm run runtimes` names, and faults that occurred on one runtime
+// only.
 import { expect, test } from "vitest";
 import { runtime } from "../../support/runtime.js";
 import { anyManager, api } from "../../support/scratch.js";

@@ -1,4 +1,4 @@
-// Several managers in several threads: on sessions of their own, and on one session that all of them append to.
+// Several managers in several threads: each on its own session, and all on one session to which they append.
 import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ const load = `
 	${LOAD}
 	const say = (content) => ({ role: "user", content, timestamp: 1 });`;
 
-/** Starts a thread with this code, made of text or of a file; gives what it posts. */
+/** Starts a thread with this code, from a text or a file. Returns the message that it posts. */
 function inThread(code: string, workerData: unknown, how: "text" | "file" = "text"): Promise<any> {
 	return new Promise((resolve, reject) => {
 		const worker =
@@ -74,7 +74,7 @@ test("threads that append to one session lose no line", async () => {
 		Array.from({ length: ROUNDS }, (_, round) => `${index}:${round}`),
 	);
 	expect(texts.slice().sort()).toEqual(wanted.flat().sort());
-	// Each thread's own stand in its order.
+	// The entries of each thread are in its order.
 	for (let index = 0; index < THREADS; index++) {
 		expect(texts.filter((text) => text.startsWith(`${index}:`))).toEqual(wanted[index]);
 	}

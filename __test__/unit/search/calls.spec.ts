@@ -1,4 +1,4 @@
-// How a call of SessionManager.search goes: what it sees and writes, its progress, signal and callbacks, and wrong
+// A call of SessionManager.search: which state it sees, its files, its progress, signal and callbacks, and wrong
 // arguments.
 import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -114,7 +114,7 @@ test("onHit receives each hit before the promise resolves", async () => {
 		expect(await search(dir, "text", { onHit: none as unknown as undefined })).toHaveLength(40);
 });
 
-// Regression: before a list the session was not found, afterwards it was.
+// Regression: the session was found only after a list.
 test("a header after many damaged lines is found", async () => {
 	ownAgent();
 	const path = join(api.getDefaultSessionDir("/p"), "junk.jsonl");

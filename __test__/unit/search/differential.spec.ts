@@ -1,4 +1,4 @@
-// SessionManager.search against a plain reader, which parses every line and looks in every text.
+// Compares SessionManager.search with a plain reader, which parses every line and searches every text.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ const withoutSequences = (text: string): string =>
 		"",
 	);
 
-/** Upper and lower case as one, a character for a character. */
+/** Folds upper and lower case, one character to one character. */
 const fold = (text: string): string =>
 	text.replace(/\p{Surrogate}/gu, "\ufffd").replace(/[\0-\x7f]+|[^\0-\x7f]/gu, (c) => {
 		if (c <= "\x7f") return c.toLowerCase();
@@ -120,7 +120,7 @@ function plainEntries(dir: string): PlainEntry[] {
 	return entries;
 }
 
-/** The entries that hold every word. */
+/** The entries that contain all words. */
 function plainSearch(entries: PlainEntry[], words: string[], scopes: readonly SearchScope[]): string[] {
 	const holds = ({ texts }: PlainEntry): boolean => {
 		const searched = texts.filter(([scope]) => scopes.includes(scope));
@@ -172,7 +172,7 @@ const ROLES = ["user", "assistant", "toolResult", "bashExecution", "custom", "sy
 
 const text = (random: Random): string => Array.from({ length: random.int(8) }, () => random.pick(PIECES)).join("");
 
-/** A string as a writer may write it: some of its characters as escapes, in upper or lower case. */
+/** The JSON text of a string in one of many forms: some characters as escapes, in upper or lower case. */
 function written(random: Random, value: string): string {
 	const plain = JSON.stringify(value);
 	if (random.int(3) > 0) return plain;
@@ -189,7 +189,7 @@ function written(random: Random, value: string): string {
 	return `"${escaped.join("")}"`;
 }
 
-/** JSON with its strings written in some way, and with white space. Where it is plain, keys are as pi writes them. */
+/** JSON with its strings in one of many forms, and with white space. If it is plain, keys are written as by pi. */
 function json(random: Random, value: unknown, isPlain: boolean): string {
 	if (typeof value === "string") return written(random, value);
 	const space = random.int(9) === 0 ? " " : "";
@@ -200,7 +200,7 @@ function json(random: Random, value: unknown, isPlain: boolean): string {
 		const value = isPlain && (key === "type" || key === "role") ? JSON.stringify(one) : json(random, one, isPlain);
 		return `${keyOf(key)}${space}:${value}`;
 	});
-	// The last of a repeated key counts. (Of nested values all do.)
+	// If a key is repeated, its last value counts. (In nested values all count.)
 	if (!isPlain && "type" in value && random.int(12) === 0)
 		members.unshift(members[0]?.replace(/:.*$/s, ':"needle overwritten"') as string);
 	return `{${members.join(`,${space}`)}}`;
@@ -299,12 +299,12 @@ function query(random: Random): string {
 	return random.int(3) === 0 ? text(random) : random.pick(words);
 }
 
-/** How much of a long text a search decodes at once. */
+/** The length of the pieces in which a search decodes a long text. */
 const PIECE = 256 << 10;
 
 /**
- * A long text as a writer may write it. `edges` gets words that are in it once, where the pieces may end in which it is
- * read.
+ * The JSON text of a long text in one of many forms. `edges` receives words that occur once, near the ends of the
+ * pieces in which it is read.
  */
 function longJson(random: Random, edges: string[]): string {
 	const size = random.pick([60_000, 65_520, PIECE - 20, 2 * PIECE, 4 * PIECE - 20, 1_500_000]) + random.int(40);
@@ -346,7 +346,7 @@ function longLine(random: Random, id: string, edges: string[]): string {
 	])();
 }
 
-/** What is asked of random sessions. */
+/** The queries for random sessions. */
 const questions = (random: Random, count: number) =>
 	Array.from({ length: count }, () => {
 		const text = query(random);
@@ -354,7 +354,7 @@ const questions = (random: Random, count: number) =>
 		return { text, scopes, phrase: random.int(4) === 0 };
 	});
 
-/** Compares what is found in a directory with what a plain reader finds. Gives how much that is. */
+/** Compares the hits in a directory with the plain reader's. Returns their number. */
 async function compare(dir: string, asked: ReturnType<typeof questions>, where: string): Promise<number> {
 	const entries = plainEntries(dir);
 	let found = 0;
@@ -385,7 +385,7 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 const head = (file: number): string =>
 	JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });
 
-/** A directory of an agent of its own. */
+/** A new agent's directory. */
 function ownDir(): string {
 	ownAgent();
 	return api.getDefaultSessionDir("/p");
@@ -398,7 +398,7 @@ test("exactly the lines with the words are found, per scope", async () => {
 	for (let round = 0; round < 8; round++) {
 		const dir = ownDir();
 		for (let file = 0; file < 12; file++) {
-			// Some sessions have no odd line.
+			// Some sessions have no unusual line.
 			const isPlain = random.int(3) > 0;
 			const lines = Array.from({ length: random.int(40) }, (_, n) => line(random, `e${file}x${n}`, isPlain));
 			const begin = random.pick([

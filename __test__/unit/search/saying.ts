@@ -1,8 +1,8 @@
-// Sessions that say something, and searches in their directory.
+// Sessions with given texts, and searches in their directory.
 import type { SearchHit, SearchOptions } from "../../../index.js";
 import { api, header, message, scratch, user, writeSession } from "../../support/scratch.js";
 
-/** A directory with a session of each of these texts, said by a user. */
+/** A directory with a session for each of these texts, as a message of the user. */
 export function saying(...texts: string[]): string {
 	const dir = scratch();
 	for (const [n, text] of texts.entries())

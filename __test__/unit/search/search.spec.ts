@@ -48,7 +48,7 @@ test("a hit tells where it is", async () => {
 	expect(marked?.snippet).toBe("<b>where</b> is the needle");
 });
 
-// Regression: in a text of less than 64 KiB it became three characters.
+// Regression: in a text of less than 64 KiB one character became three.
 test.each([0, 70_000])("a lone surrogate is one U+FFFD (%i characters more)", async (more) => {
 	const dir = scratch();
 	const line = JSON.stringify(
@@ -63,7 +63,7 @@ test.each([0, 70_000])("a lone surrogate is one U+FFFD (%i characters more)", as
 	expect(hit?.snippet).toMatch(/^«needle» a\ufffdb/u);
 });
 
-// Regression: hits had none, and the command guessed it by time, role and snippet.
+// Regression: hits had no id, and the command guessed it from time, role and snippet.
 test("entries of version 1 have their read-only number", async () => {
 	const dir = scratch();
 	const said = (text: unknown): Json => ({
@@ -126,7 +126,7 @@ describe("hits come", () => {
 		expect(await order({ limit: 2 })).toEqual(["older0", "newer2"]);
 	});
 
-	// Regression: a restore, a sync or touch put old sessions before new ones, where list put them last.
+	// Regression: after a restore, a sync or touch, old sessions came before new ones, although list had them last.
 	test("in the catalog's order, whatever the files' times are", async () => {
 		ownAgent();
 		setEnv({ PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") });
@@ -145,12 +145,12 @@ describe("hits come", () => {
 		const listed = (await SessionManager.listAll(dir)).map(({ id }) => id);
 		expect([listed, await order()]).toEqual([listed, ["last", "middle", "first"]]);
 		changedAt(first, 9_000);
-		// A restored file is another one of the same name.
+		// A restored file is a new file of the same name.
 		const text = readFileSync(middle);
 		rmSync(middle);
 		writeFileSync(middle, text);
 		expect(await order()).toEqual(listed);
-		// One that was written to since goes by its time.
+		// A session that was written to since then is sorted by its file's time.
 		appendFileSync(first, `${JSON.stringify(message("b", "a", user("more")))}\n`);
 		expect(await order()).toEqual(["first", "last", "middle"]);
 		await SessionManager.listAll(dir);
@@ -180,7 +180,7 @@ describe("hits come", () => {
 		expect(await paths({ excludeSession: file })).toEqual([path, path]);
 	});
 
-	// Regression: copies of a long line were hits of their own, as the snippet came from another piece of it.
+	// Regression: a copy of a long line was a second hit, because its snippet came from another piece of the line.
 	test("one for all copies of a long line", async () => {
 		for (const version of [1, 3]) {
 			const dir = scratch();
@@ -205,7 +205,7 @@ describe("hits come", () => {
 });
 
 describe("options choose", () => {
-	/** Every kind of text, each with the word that is looked for. */
+	/** All kinds of text, each with its word. */
 	const everything = (): string => {
 		const dir = scratch();
 		const call = {
@@ -254,7 +254,7 @@ describe("options choose", () => {
 		expect(await entries(dir, "word", { in: all, roles: ["toolResult", "label"] })).toBe("lt");
 		expect(await entries(dir, "word", { roles: ["user"] })).toBe("u");
 		expect(await entries(dir, "word", { in: all, roles: ["context_edit"] })).toBe("r");
-		// Regression: with no kind of text or no role every file was read.
+		// Regression: if no kind of text or no role was wanted, all files were read.
 		for (const none of [{ in: [] }, { roles: [] }]) {
 			const told: number[] = [];
 			expect(await search(dir, "word", { ...none, onProgress: (searched) => void told.push(searched) })).toEqual([]);
@@ -275,7 +275,7 @@ describe("a long session", () => {
 		...Array.from({ length: count }, (_, n) => message(`${id}-${n}`, null, user(`${text} ${n}`))),
 	];
 
-	// Regression: one with many hits hid all others.
+	// Regression: a session with many hits hid all others.
 	test("hides no other with a limit per session", async () => {
 		const dir = scratch();
 		const sessions = ["one", "two", "three"].map((id, at) => {
@@ -325,7 +325,7 @@ describe("a long session", () => {
 });
 
 describe("sessions of subagents", () => {
-	/** A session with two, and one of a subagent of a subagent. */
+	/** A session with two subagents, one of which has a subagent. */
 	const family = (): string => {
 		const dir = scratch();
 		writeSession(dir, [header({ id: "alone", cwd: "/here" }), message("a", null, user("needle alone"))], "alone.jsonl");
@@ -351,7 +351,7 @@ describe("sessions of subagents", () => {
 		return dir;
 	};
 
-	// Regression: they were not searched, and nothing said so.
+	// Regression: they were not searched, and no message said so.
 	test("are searched after their session", async () => {
 		const dir = family();
 		const hits = await search(dir, "needle");
@@ -376,7 +376,7 @@ describe("sessions of subagents", () => {
 				.sort()
 				.join();
 		expect(await ids({ subagents: false })).toBe("alone");
-		// They are where their session is, whatever their own working directory.
+		// They belong to the directory of their session, whatever their own working directory is.
 		expect(await ids({ cwd: "/here" })).toBe("alone,deep,deeper");
 		expect(await ids({ cwd: "/elsewhere" })).toBe("");
 		expect(await ids({ excludeSession: "main" })).toBe("alone");
@@ -394,7 +394,7 @@ describe("sessions of subagents", () => {
 		expect(hits.every((hit) => !("owner" in hit))).toBe(true);
 	});
 
-	// Regression: /resume of pi deletes only the session's file; then no search found its subagents' sessions.
+	// Regression: pi's /resume deletes only the session's file. After that no search found its subagents' sessions.
 	test("whose session pi has deleted are found by themselves", async () => {
 		const dir = family();
 		const name = "2026-01-01T00-00-00-000Z_main";

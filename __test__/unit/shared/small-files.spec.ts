@@ -33,7 +33,7 @@ testIf(process.platform !== "win32", "Windows has no such pipes and devices")(
 	},
 );
 
-// Regression: they were shown as they are.
+// Regression: they were shown with their escape sequences.
 test("names of settings are shown without control characters", () => {
 	const name = "a\u009b31m\u202eb";
 	const warnings: string[] = [];

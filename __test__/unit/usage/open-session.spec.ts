@@ -1,4 +1,4 @@
-// `getUsage` of an open session: the sums of its file, kept as appends come.
+// `getUsage` of an open session: the sums of its file, which each append updates.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -27,7 +27,7 @@ const call = (total: number, timestamp: number, model = "large"): any => ({
 	usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } },
 	timestamp,
 });
-/** Bodies of entries are read when they are looked at: one of these lines is long. */
+/** Bodies of entries are read at their first use, and one of these lines is long. */
 const lines = (): Json[] => [
 	header({ cwd: resolve("/project") }),
 	message("a", null, user("x".repeat(5000))),
@@ -59,17 +59,17 @@ test("is the file's, with later appends of all writers", async () => {
 		leftOut: { negative: 1, damagedLines: 0 },
 	});
 	expect(sums(first)).toEqual(sums(await ofFile(path)));
-	// The largest entries are where the file has them.
+	// The bodies of the largest entries are in the file.
 	expect(first.largest).toEqual((await ofFile(path)).largest);
 	expect(first.largest[0]?.entryId).toBe("a");
 	manager.appendMessage(call(0.4, 9));
 	expect(manager.getUsage({ by }).total).toMatchObject({ calls: 4, cost: 0.1 + 0.2 + 0.4 });
-	// Another process writes; the next append takes that in.
+	// Another process writes. The next append reads its lines.
 	appendFileSync(path, `${JSON.stringify(message("e", "d", call(0.8, 11)))}\n`);
 	manager.appendMessage(user("on"));
 	expect(sums(manager.getUsage({ by }))).toEqual(sums(await ofFile(path)));
 	expect(manager.getUsage({ by }).total.calls).toBe(5);
-	// A limit of its own starts over.
+	// A report with another limit starts anew.
 	expect(manager.getUsage({ largest: 150 }).largest).toHaveLength(7);
 	expect(manager.getUsage({ since: 8, until: 10 }).total).toMatchObject({ calls: 1, cost: 0.4 });
 });
@@ -110,7 +110,7 @@ test("an amount that makes a sum infinite is left out", async () => {
 	expect(report.by.model).toMatchObject([{ calls: 3, input: 3, cost: 1.7e308 }]);
 	expect(sums(await ofFile(path))).toEqual(sums(report));
 	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
-	// The first reads the file into the catalog, the second asks the catalog.
+	// The first report reads the file into the catalog, the second uses the catalog.
 	for (let time = 0; time < 2; time++)
 		expect(sums(await api.SessionManager.usage({ sessionDir: dirname(path), by }))).toEqual(sums(report));
 	expect(existsSync(join(agent, "session-catalog.sqlite"))).toBe(true);
@@ -172,7 +172,7 @@ test("names keep quotes, newlines and lone surrogates", async () => {
 		{ ...message("b", odd("id"), user("x")), type: odd("kind") },
 	]);
 	const manager = api.SessionManager.open(path);
-	// An open session's directory is a path, which has no lone surrogates.
+	// The directory of an open session is a path, which cannot contain lone surrogates.
 	for (const [report, cwd] of [
 		[manager.getUsage({ by }), manager.getCwd()],
 		[await ofFile(path), odd("/cwd")],

@@ -1,4 +1,4 @@
-// What sessions of subagents used counts for the session that they are below.
+// The usage of subagents' sessions is added to the session that they belong to.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -33,7 +33,7 @@ const spent = (cost: number, at: number, model = "large"): Json =>
 	});
 const at = (hour: number): number => Date.UTC(2025, 0, 1, hour);
 
-/** A directory with a session of $2 and, below it, runs of $7 and $1; another session of $3. */
+/** A directory with a session of $2 and two runs of its subagents ($7 and $1), and another session of $3. */
 function sessions(dir: string): { main: string; other: string; run: string } {
 	const main = writeSession(
 		dir,
@@ -52,7 +52,7 @@ function sessions(dir: string): { main: string; other: string; run: string } {
 		message("x", null, spent(7, at(30), "small")),
 	]);
 	mkdirSync(join(dir, "2025_main", "abc", "run-1"));
-	// It began with the session's own entries.
+	// It begins with the session's own entries.
 	writeSession(join(dir, "2025_main", "abc", "run-1"), [
 		header({ id: "copy", cwd: "/project", timestamp: "2025-01-02T00:00:00.000Z" }),
 		message("b", null, spent(2, at(1))),
@@ -135,7 +135,7 @@ describe("sessions of subagents", () => {
 		expect(await costs({ sessionDir: dir, since: "2025-01-02" })).toBe(8);
 	});
 
-	// Regression: pi deletes only the session's file, and then nothing found what its subagents had used.
+	// Regression: pi deletes only the session's file. After that no report contained the usage of its subagents.
 	test("are by themselves after pi deleted their session's file", async () => {
 		ownAgent();
 		const dir = scratch();
@@ -157,8 +157,8 @@ describe("sessions of subagents", () => {
 		expect([await costs("/elsewhere"), await costs("/project")]).toEqual([7, 3]);
 	});
 
-	// Regression: each folder in pi's own directories counted as a session's, and the recordings in `subagent-artifacts`
-	// were second sessions with the subagents' ids.
+	// Regression: each folder in pi's own directories counted as a session's folder, and the recordings in
+	// `subagent-artifacts` were second sessions with the subagents' ids.
 	test("are not recordings, nor files in folders named after years", async () => {
 		const { agent } = ownAgent();
 		const dir = join(agent, "sessions/--project--");
@@ -184,7 +184,7 @@ describe("sessions of subagents", () => {
 			everySessionFile: (...dirs: string[]) => string[];
 		};
 		expect([allSessionFiles(), allSessionFiles(dir)]).toEqual([[file], [file]]);
-		// Redaction looks there, too, because the recordings repeat the subagents' texts.
+		// A redaction searches there, too, because the recordings repeat the subagents' texts.
 		expect(everySessionFile()).toContain(join(dir, "subagent-artifacts/session.jsonl"));
 	});
 
@@ -224,7 +224,7 @@ describe("sessions of subagents", () => {
 	});
 });
 
-/** The result of a tool that ran a subagent, with what that used. */
+/** The result of a tool that ran a subagent, with the subagent's usage. */
 const ran = (cost: number, hour: number, details: unknown): Json => ({
 	...{
 		role: "toolResult",
@@ -263,7 +263,7 @@ describe("the result of a tool that ran a subagent", () => {
 		return found;
 	}
 
-	/** Expects $2.50 in three calls, all of them of the session `main`, whether all sessions are added up or that one. */
+	/** Expects $2.50 in three calls, all in the session `main`, for a report of all sessions and of `main`. */
 	async function expectOnce(dir: string, main: string): Promise<void> {
 		for (const report of [...(await reports(dir)), await usage({ path: main, by: all, utc: true })]) {
 			expect(report).toMatchObject({
@@ -281,7 +281,7 @@ describe("the result of a tool that ran a subagent", () => {
 		}
 	}
 
-	// Regression: what the subagent used was added twice, once from the result and once from its session.
+	// Regression: the subagent's usage was added twice, from the result and from its session.
 	test("is not added if the subagent's session is below it", async () => {
 		const dir = scratch();
 		const run = join(dir, "2025_main", "r1", "run-0");
@@ -296,7 +296,7 @@ describe("the result of a tool that ran a subagent", () => {
 		await expectOnce(dir, main);
 	});
 
-	// Regression: as above, and the subagent's session was a row of its own.
+	// Regression: as above, and the subagent's session had its own row.
 	test.each([
 		["by its file", (dir: string) => ({ sessionFile: join(dir, "2025-01-01_child.jsonl") })],
 		["by its id", () => ({ sessionId: "child" })],
@@ -321,7 +321,7 @@ describe("the result of a tool that ran a subagent", () => {
 		await expectOnce(dir, main);
 	});
 
-	// Regression: after both were moved, a file whose name does not have the session's id was not found.
+	// Regression: after both were moved, a file whose name does not contain the session's id was not found.
 	test.each(["2025_child.jsonl", "child.jsonl", "scout-run.jsonl"])(
 		"is not added after a move with their directory: %s",
 		async (name) => {
@@ -419,7 +419,7 @@ describe("the result of a tool that ran a subagent", () => {
 	test("is not added if a subagent has run another", async () => {
 		const dir = scratch();
 		const main = writeSession(dir, parentLines({ sessionId: "child" }), "2025_main.jsonl");
-		// The result of the first has what both used.
+		// The first result contains the usage of both.
 		const child = [...childLines(), message("z", "y", ran(0.25, 4, { sessionId: "grandchild" }))];
 		writeSession(dir, child, "2025_child.jsonl");
 		writeSession(
@@ -433,7 +433,7 @@ describe("the result of a tool that ran a subagent", () => {
 		}
 	});
 
-	// Regression: one file was enough to leave out the result, so the cost of the two whose files were gone was lost.
+	// Regression: if one file was there, the result was not added, so the cost of the two missing files was lost.
 	test("counts with the part that is in no remaining session", async () => {
 		const dir = scratch();
 		const names = ["one", "two", "three"];
@@ -449,7 +449,7 @@ describe("the result of a tool that ran a subagent", () => {
 			mkdirSync(run(name), { recursive: true });
 			writeSession(run(name), [
 				header({ id: name, timestamp: "2025-01-01T01:30:00.000Z" }),
-				// It began with a copy of the session's entries.
+				// It begins with a copy of the session's entries.
 				message("b", null, spent(2, at(1))),
 				message("x", "b", spent(0.3, at(2) + number)),
 			]);
@@ -460,7 +460,7 @@ describe("the result of a tool that ran a subagent", () => {
 		};
 		const four = <T>(value: T): T[] => [value, value, value, value];
 		expect(await costs()).toEqual(four([3.9, 5]));
-		// A call of the result stands for those of the sessions that are gone.
+		// The call of the result replaces the calls of the missing sessions.
 		rmSync(run("one"), { recursive: true });
 		expect(await costs()).toEqual(four([3.9, 5]));
 		rmSync(run("two"), { recursive: true });

@@ -1,4 +1,4 @@
-// `SessionManager.usage`, held against a plain sum in JavaScript over the entries that pi reads.
+// Compares `SessionManager.usage` with a plain sum in JavaScript over the entries that pi reads.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ import { tick } from "../catalog/agent-dir.js";
 const pi = (await loadReference()) as unknown as { parseSessionEntries: (text: string) => any[] };
 const { usage } = api.SessionManager;
 
-/** Numbers below 1 that a seed gives, the same everywhere. */
+/** Numbers below 1 from a seed, the same on each machine. */
 function seeded(seed: number): () => number {
 	let state = seed >>> 0;
 	return () => {
@@ -37,7 +37,7 @@ function seeded(seed: number): () => number {
 const HOUR = 3_600_000;
 const START = Date.UTC(2025, 2, 28);
 
-/** A session's lines: calls as pi writes them, and as nobody should. */
+/** A session's lines: calls as pi writes them, and calls that nobody should write. */
 function randomLines(random: () => number, entries: number): string[] {
 	const pick = <T>(...choices: T[]): T => choices[Math.floor(random() * choices.length)] as T;
 	const odd = () => pick<unknown>("5", null, undefined, -3, [], {}, true, "1e999", 1.7e308);
@@ -98,7 +98,7 @@ const isIso = (value: unknown): value is string =>
 const dateOf = (value: unknown): number =>
 	typeof value === "number" || isIso(value) ? new Date(value).getTime() : Number.NaN;
 
-/** The same sums, made of entries. */
+/** The same sums, computed from entries. */
 function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 	const left = {
 		withoutUsage: 0,
@@ -247,7 +247,7 @@ describe("usage", () => {
 			}));
 			let lines: string[] = [];
 			for (const { path, created, cwd } of files) {
-				// A fork begins with what its source has.
+				// A fork begins with its source's entries.
 				lines =
 					random() < 0.6
 						? [...lines.slice(0, Math.floor(random() * lines.length)), ...randomLines(random, 12)]
@@ -275,7 +275,7 @@ describe("usage", () => {
 			const sessions = read();
 			expectSame(cold, sessions);
 			await tick();
-			// Once more before all counts as known, and then from the catalog.
+			// A second report before the catalog accepts all rows, and a third from the catalog.
 			expect(await report(), told).toEqual(cold);
 			expect(await report(), told).toEqual(cold);
 			setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
@@ -348,7 +348,7 @@ describe("usage", () => {
 		expect(existsSync(join(agent, "session-catalog.sqlite"))).toBe(true);
 	});
 
-	// Regression: a router's calls were one row, whichever model had answered.
+	// Regression: all calls through a router were in one row, whichever model had answered.
 	test("rows by model are of the model that answered", async () => {
 		ownAgent();
 		const routed = (responseModel: unknown, at: number): Json =>
@@ -380,7 +380,7 @@ describe("usage", () => {
 		const cost = async () => (await usage({ sessionDir: dir })).total.cost;
 		expect(await cost()).toBe(1);
 		await tick();
-		// A change in the middle that pi never makes: who reads all of the file sees it.
+		// A change in the middle, which pi never makes. A read of the whole file notices it.
 		const text = readFileSync(path, "utf8");
 		writeFileSync(path, text.replace('"total":1}', '"total":2}'), { flag: "r+" });
 		appendFileSync(path, `${JSON.stringify(message("d", null, call(0.5, START + 1)))}\n`);
