@@ -5,8 +5,9 @@
 
 /**
  * By case. `ratio` and `median` are pi's time divided by ours: the best round must reach `ratio`, the median of the
- * rounds must reach `median`. `memory` is the most that we may keep, divided by pi's, and `more` the milliseconds that we
- * may take longer. `wanted` is a ratio that is not reached; docs/benchmarks.md, "Where it falls short", has the reasons.
+ * rounds must reach `median`. `memory` is the most that we may keep, divided by pi's, and `more` the milliseconds that
+ * we may take longer. `wanted` is a ratio that is not reached; docs/benchmarks.md, "Where it falls short", has the
+ * reasons.
  */
 export const FIGURES = {
 	"append-image": { ratio: 6 },

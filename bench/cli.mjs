@@ -96,7 +96,8 @@ try {
 		const ratio = median(taken.against.map((other, at) => other / taken.ours[at]));
 		console.log(
 			`| ${one.name} | ` +
-				`${names.length > 1 ? `${time(median(taken.against))} | ` : ""}${time(median(taken.ours))}${names.length > 1 ? ` | ${times(ratio)}` : ""} ` +
+				`${names.length > 1 ? `${time(median(taken.against))} | ` : ""}${time(median(taken.ours))}` +
+				`${names.length > 1 ? ` | ${times(ratio)}` : ""} ` +
 				"|",
 		);
 	}

@@ -138,7 +138,8 @@ const empty = join(dir, "empty.mjs");
 writeFileSync(empty, "export default () => {};\n");
 // An extension that only makes pi switch to an entry, to measure pi's own part.
 const switching = join(dir, "switching.mjs");
-const asked = `await ctx.switchSession(${JSON.stringify(large)}, { withSession: (opened) => opened.navigateTree("120text") })`;
+const withSession = '{ withSession: (opened) => opened.navigateTree("120text") }';
+const asked = `await ctx.switchSession(${JSON.stringify(large)}, ${withSession})`;
 writeFileSync(
 	switching,
 	`export default (pi) => pi.registerCommand("switch", { description: "", handler: async (_args, ctx) => { ` +

@@ -62,7 +62,8 @@ function openingOf({ rows }) {
 	const more = Math.round((1 / start.ratio - 1) * 100);
 	const without = more > 0 ? `takes ${more} % longer` : "takes no longer";
 	const faster = times(large.ratio).replace("×", "");
-	return `A session of 128 MiB opens in ${time(open.ours)} instead of ${time(open.pi)}. A list of 1,000 sessions takes ${time(first.ours)} the first time
+	const [opened, listed] = [open, first].map(({ ours }) => time(ours));
+	return `A session of 128 MiB opens in ${opened} instead of ${time(open.pi)}. A list of 1,000 sessions takes ${listed} the first time
 and ${time(list.ours)} from then on, instead of ${time(list.pi)}. The start of pi with that session is ${faster} times as fast; without one it
 ${without} ([figures](#figures)).
 

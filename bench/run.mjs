@@ -1,6 +1,7 @@
 // Measures our session manager and pi's in one run:
 //
-//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg] [--readme] [--check]
+//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file]
+//                    [--chart file.svg] [--readme] [--check]
 //
 // --quick leaves out the sessions of 128 MiB and runs few rounds. --readme measures the README's cases, and writes its
 // table, its chart and the results. --check measures the cases with figures in check.mjs, and fails if one is below its

@@ -116,8 +116,9 @@ function byLanguage(rounds) {
 		const dir = mkdtempSync(join(dataDir, "language-"));
 		try {
 			const said = `${filler.repeat(6)}${word} ${filler.repeat(8)}`;
-			const line = (n) =>
-				`${JSON.stringify({ type: "message", id: `m${n}`, parentId: null, timestamp: new Date(0).toISOString(), message: { role: "user", content: [{ type: "text", text: said }], timestamp: 1 } })}\n`;
+			const message = { role: "user", content: [{ type: "text", text: said }], timestamp: 1 };
+			const timestamp = new Date(0).toISOString();
+			const line = (n) => `${JSON.stringify({ type: "message", id: `m${n}`, parentId: null, timestamp, message })}\n`;
 			const count = Math.ceil(20e6 / Buffer.byteLength(line(0)));
 			const head = { type: "session", version: 3, id: "s", timestamp: new Date(0).toISOString(), cwd: "/" };
 			writeFileSync(
@@ -177,10 +178,9 @@ function main() {
 				}),
 			);
 			const cpu = Object.keys(sides).map((_, at) => median(lists.map((one) => one[at])));
-			console.log(
-				`list that makes the rows: ${shown(cpu[0])} ` +
-					`CPU${cpu[1] === undefined ? "" : `, ${median(lists.map(([one, other]) => one / other)).toFixed(2)} of the other's ${shown(cpu[1])}`}`,
-			);
+			const ratio = () => median(lists.map(([one, other]) => one / other)).toFixed(2);
+			const compared = cpu[1] === undefined ? "" : `, ${ratio()} of the other's ${shown(cpu[1])}`;
+			console.log(`list that makes the rows: ${shown(cpu[0])} CPU${compared}`);
 			ours({ dir }, catalog);
 			const size = ["", "-wal"].reduce(
 				(sum, end) => sum + (existsSync(catalog + end) ? statSync(catalog + end).size : 0),

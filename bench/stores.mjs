@@ -117,8 +117,11 @@ async function large(address = folder("large")) {
 		file,
 		`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`,
 	);
-	const line = (n, bytes) =>
-		`${JSON.stringify({ type: "message", id: `entry-${n}`, parentId: n === 0 ? null : `entry-${n - 1}`, message: { role: "user", content: "x".repeat(bytes) } })}\n`;
+	const line = (n, bytes) => {
+		const message = { role: "user", content: "x".repeat(bytes) };
+		const parentId = n === 0 ? null : `entry-${n - 1}`;
+		return `${JSON.stringify({ type: "message", id: `entry-${n}`, parentId, message })}\n`;
+	};
 	for (let n = 0; statSync(file).size < megabytes * 2 ** 20; n += 100)
 		appendFileSync(file, Array.from({ length: 100 }, (_, at) => line(n + at, 14_000)).join(""));
 	const timed = async (what, work) => {

@@ -26,8 +26,9 @@ const DECLARED = [
 	[
 		"types",
 		"pi-ai/dist/types.d.ts",
-		/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|NestedToolCall.*|StopReason)$/,
+		/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|NestedToolCall.*|StopReason)$/,
 	],
+	["types", "pi-ai/dist/types.d.ts", /^(System|User|Assistant|ToolResult)Message$/],
 	["types", "pi-ai/dist/utils/diagnostics.d.ts", /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/],
 ];
 
@@ -61,7 +62,8 @@ const testsOf = (version) => {
 };
 
 /**
- * The members that an interface or a class declares, each with its number of parameters. @param {ts.Node} declaration
+ * The members that an interface or a class declares, each with its number of parameters.
+ * @param {ts.Node} declaration
  * @param {ts.SourceFile} source
  */
 function membersOf(declaration, source) {
@@ -146,7 +148,10 @@ const pathsOf = (dirs) => ({
 	"pi/*": [`${dirs.pi}/dist/*`],
 });
 
-/** Each role, kind of entry, block and stop reason that only one side declares. @param {{ pi: string, types: string }} dirs */
+/**
+ * Each role, kind of entry, block and stop reason that only one side declares.
+ * @param {{ pi: string, types: string }} dirs
+ */
 export function compareKinds(dirs) {
 	const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
 	const { options } = ts.convertCompilerOptionsFromJson({ ...compilerOptions, types: [], paths: pathsOf(dirs) }, TYPES);
@@ -190,8 +195,9 @@ const literalsOf = (type) =>
 	(type.isUnion() ? type.types : [type]).flatMap((one) => (one.isStringLiteral() ? [one.value] : [])).sort();
 
 /**
- * The compiler's errors about pi's types and ours, which must be assignable to each other. @param {{ pi: string, types:
- * string }} dirs @param {string} tsc the compiler's script
+ * The compiler's errors about pi's types and ours, which must be assignable to each other.
+ * @param {{ pi: string, types: string }} dirs
+ * @param {string} tsc the compiler's script
  */
 export function compareTypes(dirs, tsc = join(root, "node_modules/typescript-native/bin/tsc")) {
 	const scratch = mkdtempSync(join(tmpdir(), "follow-"));
@@ -221,7 +227,8 @@ export function compareTypes(dirs, tsc = join(root, "node_modules/typescript-nat
 const lastLine = (text) => text.trim().split("\n").at(-1);
 
 /**
- * Runs tests with a release as the reference. Returns the number of tests, and the differences. @param {string} dir
+ * Runs tests with a release as the reference. Returns the number of tests, and the differences.
+ * @param {string} dir
  * @param {string[]} args
  */
 export function runTests(dir, args) {
@@ -267,8 +274,11 @@ const cell = (part, { passed, differences }) => {
 
 /**
  * Puts the row of a version into the page, in the order of versions. Parts that were not tried this time keep their
- * earlier results, and the row then keeps its `since`, so that no result is older than it says. @param {string} page
- * @param {string} version @param {string[]} cells @param {string} since
+ * earlier results, and the row then keeps its `since`, so that no result is older than it says.
+ * @param {string} page
+ * @param {string} version
+ * @param {string[]} cells
+ * @param {string} since
  */
 function writeRow(page, version, cells, since) {
 	const text = readFileSync(page, "utf8");
@@ -306,8 +316,8 @@ const OWN = {
 };
 
 /**
- * Compares the release in `versions`, or the newest if that is empty, and returns the exit status. @param {{ versions:
- * string[], only?: string, write?: boolean }} options
+ * Compares the release in `versions`, or the newest if that is empty, and returns the exit status.
+ * @param {{ versions: string[], only?: string, write?: boolean }} options
  */
 export function follow({ versions, only, write }, { newest, unpack, compare, run, page, today, print } = OWN) {
 	const wanted = only?.split(",") ?? PARTS;

@@ -1,12 +1,13 @@
-// Tests the package on other platforms under emulators on Linux x64: the smoke test, the packages of a release, an addon
-// of another platform, the core's tests and a part of the unit tests; on Windows all unit tests and the tests of the
-// commands.
+// Tests the package on other platforms under emulators on Linux x64: the smoke test, the packages of a release, an
+// addon of another platform, the core's tests and a part of the unit tests; on Windows all unit tests and the tests of
+// the commands.
 //   npm run platforms                   linux-arm64, linux-musl, windows, and the tests of loading on linux-arm64-musl
 //   npm run platforms -- windows        only this one
-//   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       only these files; -t selects one test
-// The tools are installed once, outside of the repository (scripts/platforms/setup.mjs), as root or by sudo. The addon is
-// built without optimisation. scripts/platforms/known.json lists the tests that cannot pass because of an emulator, with
-// the reasons. They do not count. If one of them passes, that is an error, unless it fails only now and then
+//   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       only these files
+//   npm run platforms -- windows -t "a title"                                      only this test
+// The tools are installed once, outside of the repository (scripts/platforms/setup.mjs), as root or by sudo. The addon
+// is built without optimisation. scripts/platforms/known.json lists the tests that cannot pass because of an emulator,
+// with the reasons. They do not count. If one of them passes, that is an error, unless it fails only now and then
 // (`isOccasional`). The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

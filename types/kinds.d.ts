@@ -57,8 +57,8 @@ export interface SaidText {
 	/** The field; a dot leads to a field of its value. */
 	field: string;
 	/**
-	 * Where the texts are: the value itself (`text`), every string in it (`json`), its text blocks (`content`), its blocks
-	 * of text, thinking and tool calls (`answer`), the calls of other tools (`calls`), an object of named texts
+	 * Where the texts are: the value itself (`text`), every string in it (`json`), its text blocks (`content`), its
+	 * blocks of text, thinking and tool calls (`answer`), the calls of other tools (`calls`), an object of named texts
 	 * (`sections`), or the names in a list of tools (`tools`).
 	 */
 	form: "text" | "json" | "content" | "answer" | "calls" | "sections" | "tools";

@@ -148,7 +148,10 @@ function preview(planned) {
 /** The most files that are named, so that the question stays on the screen. `--json` names all. */
 const MOST_NAMED = 10;
 
-/** Lines about the files beside a session's subagents that are not deleted. @param {{ path: string, stays: string[] }} planned */
+/**
+ * Lines about the files beside a session's subagents that are not deleted.
+ * @param {{ path: string, stays: string[] }} planned
+ */
 const staying = ({ path, stays }) =>
 	stays.length > MOST_NAMED
 		? [`stay: ${count(stays.length)} files in ${safeLine(path.replace(/\.jsonl$/, ""))}, which are not sessions`]

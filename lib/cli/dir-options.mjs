@@ -58,8 +58,8 @@ export const scopeName = (options) =>
 	`${options.repository ? "the repository of " : ""}${safeLine(workingDirectory(options))}`;
 
 /**
- * The session directory, or undefined for the default one: from `--dir`, then the environment, then pi's settings. It is
- * absolute, because the paths of its sessions begin with it and are compared with other paths.
+ * The session directory, or undefined for the default one: from `--dir`, then the environment, then pi's settings. It
+ * is absolute, because the paths of its sessions begin with it and are compared with other paths.
  * @param {DirOptions} options
  * @returns {string | undefined}
  */

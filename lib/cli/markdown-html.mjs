@@ -3,8 +3,8 @@
 // Markdown would show `&lt;` literally.
 //
 // This is no parser of Markdown. A line counts as code only if it is in a fence in every context, also inside a list.
-// After the first line that may or may not begin or end a fence, fences are ignored, and some code shows `&lt;`. So does
-// code that is only indented.
+// After the first line that may or may not begin or end a fence, fences are ignored, and some code shows `&lt;`. So
+// does code that is only indented.
 
 /** The beginning of HTML. `<https://…>` is a link. */
 const TAG = /<(?=[A-Za-z/!?])(?!(?:https?|mailto):[^\s<>`]*>)/g;

@@ -126,8 +126,8 @@ async function everySession(to, options) {
 }
 
 /**
- * Whether a session belongs to the old folder and not to the new one, which may be inside the old one. @param
- * {SessionInfo} session
+ * Whether a session belongs to the old folder and not to the new one, which may be inside the old one.
+ * @param {SessionInfo} session
  * @param {Renamed} renamed
  */
 const isMoved = ({ cwd }, { from, to }) =>

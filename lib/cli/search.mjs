@@ -133,7 +133,8 @@ function textWriter(options) {
 		if (!last) return [];
 		const left = last.hitsInSession - ofSession;
 		const [isOneOfMany, isCut] = [options.session === undefined, (options.perSession ?? Infinity) < Infinity];
-		const all = `${isOneOfMany ? `--session ${safeLine(last.id)} ` : ""}${isCut ? "--per-session all " : ""}--limit all`;
+		const id = isOneOfMany ? `--session ${safeLine(last.id)} ` : "";
+		const all = `${id}${isCut ? "--per-session all " : ""}--limit all`;
 		const more = left > 0 ? wrapped(`  ${count(left)} more in this session; show all by ${all}`, columns()) : [];
 		return [...more.map((line) => paint.dim(line)), ...resumeLines(last, options).map((line) => `  ${line}`)];
 	};

@@ -160,8 +160,10 @@ function entryLine(node, rail, view, width) {
 	const active = view.active.has(entry.id);
 	let space = width - rail.length - 1;
 	/**
-	 * Reserves the columns of a part and of the space before it. @param {string} text @param {number} limit @param
-	 * {number} least with fewer columns the part is left out
+	 * Reserves the columns of a part and of the space before it.
+	 * @param {string} text
+	 * @param {number} limit
+	 * @param {number} least with fewer columns the part is left out
 	 */
 	const part = (text, limit, least) => {
 		const shown =

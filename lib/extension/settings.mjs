@@ -27,8 +27,8 @@ export function readExtensionSettings(api, warn) {
 		if (!Object.hasOwn(DEFAULTS, name))
 			warn(
 				// A name may contain invisible characters and control characters.
-				`pi-session-native: unknown setting ${JSON.stringify(name.slice(0, 100)).replace(/[^ -~]/gu, "?")}. Settings are ` +
-					`${Object.keys(DEFAULTS).join(", ")}`,
+				`pi-session-native: unknown setting ${JSON.stringify(name.slice(0, 100)).replace(/[^ -~]/gu, "?")}. ` +
+					`Settings are ${Object.keys(DEFAULTS).join(", ")}`,
 			);
 		else if (typeof value !== "boolean")
 			warn(`pi-session-native: the setting ${JSON.stringify(name)} must be true or false`);

@@ -1,6 +1,6 @@
 // Finds the installed pi for `pi-native`: from the variable, beside this package, by `pi` on the path, or beside the
-// running Node. It skips a pi in the project of the working directory, because agents run in directories with strangers'
-// code, even if `npx`, `npm run` or a relative entry of the path leads to it.
+// running Node. It skips a pi in the project of the working directory, because agents run in directories with
+// strangers' code, even if `npx`, `npm run` or a relative entry of the path leads to it.
 import { spawnSync } from "node:child_process";
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir, constants as system } from "node:os";
@@ -29,8 +29,9 @@ function headOf(path, length) {
 export const isBinary = (path) => headOf(path, 1024).includes(0);
 
 /**
- * Whether a path ends with a name of pi's command, or of a renamed build from the variable. @param {string} path @param
- * {Settings} settings
+ * Whether a path ends with a name of pi's command, or of a renamed build from the variable.
+ * @param {string} path
+ * @param {Settings} settings
  */
 export function isNamedAsPi(path, { names, folders }) {
 	const packages = [...names, ...folders.map((dir) => manifestOf(dir)?.name ?? basename(dir))];
@@ -38,8 +39,8 @@ export function isNamedAsPi(path, { names, folders }) {
 }
 
 /**
- * Throws for a package manager's shell script that starts pi, because Node would report a syntax error. @param {string}
- * path
+ * Throws for a package manager's shell script that starts pi, because Node would report a syntax error.
+ * @param {string} path
  * @param {string[]} names
  */
 export function refuseLauncher(path, names) {
@@ -78,7 +79,8 @@ export function startBinary(path) {
 
 /**
  * The `node_modules` directories from `dir` upwards. Node's own list also contains directories from NODE_PATH, which
- * may be relative. @param {string} dir
+ * may be relative.
+ * @param {string} dir
  */
 const modulesUpwards = (dir) => Array.from(upwards(dir), (at) => join(at, "node_modules"));
 
@@ -140,8 +142,8 @@ function projectOfWorkingDirectory() {
 
 /**
  * Whether a path came with the working directory: it is in the project, or in the `node_modules` of the working
- * directory or of a directory above it. False if this package is installed in the same place, or its command was started
- * there. A link to this package does not count, because a stranger's project may contain one.
+ * directory or of a directory above it. False if this package is installed in the same place, or its command was
+ * started there. A link to this package does not count, because a stranger's project may contain one.
  * @param {string} path
  */
 function isOfWorkingDirectory(path) {
@@ -156,7 +158,8 @@ function isOfWorkingDirectory(path) {
 
 /**
  * Whether a directory of the path may contain a pi that the user installed. A relative directory depends on the working
- * directory. @param {string} dir
+ * directory.
+ * @param {string} dir
  */
 const isUsersOwn = (dir) => isAbsolute(dir) && ![dir, realOr(dir)].some(isOfWorkingDirectory);
 
@@ -169,8 +172,9 @@ function commandsOnPath(names) {
 }
 
 /**
- * The directory of package `name` that a launcher script of npm or pnpm starts. @param {string} path @param {string}
- * name
+ * The directory of package `name` that a launcher script of npm or pnpm starts.
+ * @param {string} path
+ * @param {string} name
  */
 function fromLauncher(path, name) {
 	const text = readSmall(path, LARGEST_SCRIPT).toString().replaceAll("\\", "/");
@@ -183,7 +187,8 @@ function fromLauncher(path, name) {
 }
 
 /**
- * Directories that may contain a package of this name, the most likely first, found one at a time. @param {string} name
+ * Directories that may contain a package of this name, the most likely first, found one at a time.
+ * @param {string} name
  */
 function* candidates(name) {
 	for (const modules of modulesUpwards(OWN)) yield join(modules, name);
@@ -203,8 +208,8 @@ function* candidates(name) {
 }
 
 /**
- * The possible names of a package's command: `pi`, or for a renamed build the last part of its name. @param {string}
- * name
+ * The possible names of a package's command: `pi`, or for a renamed build the last part of its name.
+ * @param {string} name
  */
 const commandNames = (name) => [...new Set([name.slice(name.lastIndexOf("/") + 1), "pi"])];
 

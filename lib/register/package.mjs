@@ -51,8 +51,9 @@ export class Unfit extends Error {
 export const print = (line) => void writeSync(2, `${line}\n`);
 
 /**
- * The `package.json` of a directory, or undefined if none can be read. @param {string} dir @returns {Manifest |
- * undefined}
+ * The `package.json` of a directory, or undefined if none can be read.
+ * @param {string} dir
+ * @returns {Manifest | undefined}
  */
 export function manifestOf(dir) {
 	try {

@@ -1,5 +1,6 @@
 // Deletes a session with all its files: into the trash, as pi does, or permanently if the command `trash` is not
-// installed. Unlike pi, it deletes nothing permanently if `trash` fails, because the user was asked about the trash. The manager's class is an argument, because the extension loads the addon at its first use.
+// installed. Unlike pi, it deletes nothing permanently if `trash` fails, because the user was asked about the trash.
+// The manager's class is an argument, because the extension loads the addon at its first use.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, lstatSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";

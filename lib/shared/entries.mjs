@@ -1,7 +1,7 @@
 // Splits the content of an entry into parts, by the row of its type or role in the table of kinds. The types of content
-// blocks have their cases here, because the table says what a search finds in a block, but not how it is shown. Each view
-// shows the parts in its own way. Any program may have written the file, so a field may be missing or have another type
-// than declared, and each field is converted by `asText`.
+// blocks have their cases here, because the table says what a search finds in a block, but not how it is shown. Each
+// view shows the parts in its own way. Any program may have written the file, so a field may be missing or have another
+// type than declared, and each field is converted by `asText`.
 import { createRequire } from "node:module";
 import { asText } from "./text.mjs";
 

@@ -123,7 +123,10 @@ function temporaryFilesIn(folder, what, dryRun) {
 	}
 }
 
-/** A broken link, or a file or folder that was deleted meanwhile: it does not contain the text. @param {unknown} error */
+/**
+ * A broken link, or a file or folder that was deleted meanwhile: it does not contain the text.
+ * @param {unknown} error
+ */
 const isAbsence = (error) => ["ENOENT", "ENOTDIR", "ELOOP"].includes(Object(error).code);
 
 /** The row of a file that was not redacted. @param {string} file @returns {RedactedFile} */
@@ -143,7 +146,10 @@ function failure(file, error) {
 	return { ...rowWithout(file), isLocked: code === "ERR_SESSION_LOCKED", error: message };
 }
 
-/** Whether a session is not changed, because it contains the text only in lines of its own. @param {RedactedFile} row */
+/**
+ * Whether a session is not changed, because it contains the text only in lines of its own.
+ * @param {RedactedFile} row
+ */
 export const isUnchanged = ({ error, lines, backups, left, hasOtherLines }) =>
 	error === undefined && hasOtherLines && lines + backups.length + left === 0;
 

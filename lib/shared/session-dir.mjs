@@ -82,8 +82,8 @@ function otherDirs(dirs) {
 }
 
 /**
- * Whether a path leads to a file that contains nothing: an empty file, a pipe, a socket or a device. A file of the system
- * (`/proc/self/pagemap`) may have the size 0 and never end.
+ * Whether a path leads to a file that contains nothing: an empty file, a pipe, a socket or a device. A file of the
+ * system (`/proc/self/pagemap`) may have the size 0 and never end.
  * @param {string} path
  */
 function isEmpty(path) {
@@ -118,8 +118,8 @@ export function everySessionFolder(...dirs) {
 }
 
 /**
- * The session files of {@link sessionFiles}, each followed by the session files of its subagents; then those of subagents
- * whose session's file is missing, because pi deletes only that.
+ * The session files of {@link sessionFiles}, each followed by the session files of its subagents; then those of
+ * subagents whose session's file is missing, because pi deletes only that.
  * @param {string | undefined} dir
  */
 export const allSessionFiles = (dir) => filesOfSessions(dir, hasNameOfSession);
@@ -174,7 +174,8 @@ const isAnyOfPi = (folder) => hasNameOfSession(folder) || /^--.*--$/s.test(basen
 export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);
 
 /**
- * The session files at a path, in folders of any depth. For a folder that cannot be read the result contains the folder.
+ * The session files at a path, in folders of any depth. For a folder that cannot be read the result contains the
+ * folder.
  * @param {string} path
  */
 const filesBelow = (path) => treeBelow(path).files;

@@ -1,7 +1,7 @@
 // Takes over pi's class `SessionManager`: the static methods by which pi creates, finds and lists sessions then use
 // this package's manager. This file reads no text of pi, and uses nothing private. If pi is not as expected, pi runs on
-// its own manager, and one line says why. The statics are checked at once, everything else at the first call, which loads
-// the addon.
+// its own manager, and one line says why. The statics are checked at once, everything else at the first call, which
+// loads the addon.
 //
 // Managers that pi created before keep working, and so do ours after this is undone. Classes that are derived from pi's
 // keep the methods that they inherit.
@@ -34,7 +34,9 @@ const READ_BATCH = 32;
 
 /** The property of our statics that contains pi's own static, in all versions of this package. */
 const OWN = Symbol.for("pi-session-native.own");
-/** All copies of this file in a process share the state under this symbol. Its number changes with the state's shape. */
+/**
+ * All copies of this file in a process share the state under this symbol. Its number changes with the state's shape.
+ */
 const STATE = Symbol.for("pi-session-native.takeover.2");
 /** @type {any} */
 const globals = globalThis;
@@ -138,8 +140,8 @@ function isOwnStatic(holder, name) {
 class Takeover {
 	isOn = true;
 	/**
-	 * Of each caller that has not undone the takeover: its function that shows a line. The last caller is used, because the
-	 * session of an earlier one may have ended.
+	 * Of each caller that has not undone the takeover: its function that shows a line. The last caller is used, because
+	 * the session of an earlier one may have ended.
 	 * @type {Set<(line: string) => void>}
 	 */
 	users = new Set();
@@ -217,7 +219,9 @@ class Takeover {
 	}
 
 	/**
-	 * The manager's class for a call; undefined if pi's own static must answer. @param {string} name @param {any[]} args
+	 * The manager's class for a call; undefined if pi's own static must answer.
+	 * @param {string} name
+	 * @param {any[]} args
 	 */
 	#managerFor(name, args) {
 		if (!this.isOn) return undefined;
@@ -251,10 +255,10 @@ class Takeover {
 	}
 
 	/**
-	 * Whether a call uses no default session directory, or one that is pi's as well. Throws if pi has another one. False if
-	 * they cannot be compared: because the call's path or the working directory cannot be used, which is pi's error, or
-	 * because there is no session directory yet. Asking pi creates a missing directory, as calls with a working directory
-	 * do anyway.
+	 * Whether a call uses no default session directory, or one that is pi's as well. Throws if pi has another one. False
+	 * if they cannot be compared: because the call's path or the working directory cannot be used, which is pi's error,
+	 * or because there is no session directory yet. Asking pi creates a missing directory, as calls with a working
+	 * directory do anyway.
 	 * @param {string} name
 	 * @param {any[]} args
 	 */
@@ -315,7 +319,9 @@ class Takeover {
 		return sessions;
 	}
 
-	/** Stops reading texts ahead, unless pi lists again in this turn: then it has opened the session only to rename it. */
+	/**
+	 * Stops reading texts ahead, unless pi lists again in this turn: then it has opened the session only to rename it.
+	 */
 	#stopReading() {
 		clearImmediate(this.#stop);
 		this.#stop = setImmediate(() => this.#reading.abort());

