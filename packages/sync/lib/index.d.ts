@@ -409,8 +409,8 @@ export class SessionSync {
 	): Promise<RedactReport & { stored: RedactReport["lines"]; error?: Error }>;
 	/**
 	 * Stores the lines of the files of this machine: of the project, of one session, or of sessions from `local`, but not
-	 * of private sessions. A failure is in the result of its session; the code is `deleted` if the session was deleted
-	 * from the store.
+	 * of private sessions. A failure is in the result of its session. If the session was deleted from the store, its code
+	 * is `deleted`, and later pushes that do not name the session are no failures.
 	 */
 	push(options?: {
 		session?: string;

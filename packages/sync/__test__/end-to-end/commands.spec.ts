@@ -339,7 +339,7 @@ test("pushing a named private session fails, even in dry runs", async () => {
 		});
 	// Regression: it said that everything was stored.
 	for (const args of [["push"], ["push", "--dry-run"]])
-		expect(await good(laptop, args)).toBe("Everything is stored, but for 1 private session\n");
+		expect(await good(laptop, args)).toBe("Everything is stored, except 1 private session\n");
 	expect(await good(laptop, ["status", "--sessions"])).toContain("No sessions in ");
 });
 

@@ -215,9 +215,12 @@ test("a deleted session keeps its file, and can be forked", async () => {
 			`${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`,
 		);
 	}
-	// Regression: each push and sync of the project failed from then on, and sync named the session twice.
-	for (const command of ["push", "sync"])
-		expect((await good(laptop, [command])).match(/deleted from the store/g)).toHaveLength(1);
+	// Regression: each push and sync of the project failed from then on, or named the session for ever.
+	expect(await good(desktop, ["sync"])).toMatch(/^deleted from the store.* {2}0194aaaa\S+.*\n$/);
+	for (const at of [laptop, desktop])
+		for (const command of ["push", "pull", "sync"])
+			expect(await good(at, [command])).not.toContain("deleted from the store");
+	expect(await good(desktop, ["status"])).toContain("1 session deleted from the store, with a file on this machine");
 	await good(laptop, ["fork", "0194"]);
 	expect(await good(laptop, ["push"])).toMatch(/ stored {2}(?!0194aaaa)/);
 	expect((await run(desktop, ["delete", "0199"])).code).toBe(1);

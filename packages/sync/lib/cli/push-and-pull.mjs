@@ -19,7 +19,7 @@ import {
 	writeWarning,
 } from "./terminal.mjs";
 
-/** Why a session is not pulled now. */
+/** The reason why a session is not pulled now. */
 export const OPEN = "open in a pi of this machine: pulled after pi closes it";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
@@ -30,8 +30,16 @@ export const OPEN = "open in a pi of this machine: pulled after pi closes it";
  * private sessions, if there are no rows; `emptyCount`: the number of sessions without an entry
  */
 /**
- * The result for a session, or the expected result.
- * @typedef {{ session: string, file: string, what: string, error?: string }} Row
+ * The result for a session, or in a dry run the expected result. docs/store-adapters.md describes the fields.
+ * @typedef {object} Row
+ * @property {string} session
+ * @property {string} file empty if the session has no file
+ * @property {"pushed" | "pulled" | "open" | "deleted" | "failed"} state
+ * @property {number} [bytes]
+ * @property {number} [added]
+ * @property {number} [redacted]
+ * @property {string} [error]
+ * @property {string} [code]
  */
 
 /**
@@ -61,12 +69,7 @@ export const sync = command(async (connection, query, options) => {
 	const down = isStored ? await pulled(connection, query, options) : { rows: [] };
 	try {
 		const up = await pushed(connection, query, options);
-		const said = new Set(down.rows.map(({ session, what }) => `${session} ${what}`));
-		return {
-			...down,
-			...up,
-			rows: [...down.rows, ...up.rows.filter(({ session, what }) => !said.has(`${session} ${what}`))],
-		};
+		return { ...up, rows: [...down.rows, ...up.rows] };
 	} catch (error) {
 		// A session that could not be pulled may have no file on this machine.
 		if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
@@ -102,7 +105,7 @@ async function pushed(connection, query, options) {
 		if (options.dryRun) {
 			for (const one of await sync.local(session)) {
 				const lag = await sync.lagOf(one);
-				if (lag > 0) rows.push({ session: one.session, file: one.file, what: `${size(lag)} to be stored` });
+				if (lag > 0) rows.push({ session: one.session, file: one.file, state: "pushed", bytes: lag });
 			}
 			continue;
 		}
@@ -110,7 +113,7 @@ async function pushed(connection, query, options) {
 			// For a named session it is an error.
 			if (query === undefined && Object(error).code === "deleted") rows.push(deletedRow({ session: id, file }));
 			else if (bytes > 0 || error)
-				rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
+				rows.push({ session: id, file, state: error ? "failed" : "pushed", bytes, ...failure(error) });
 		}
 	}
 	if (rows.length > 0) return { rows };
@@ -158,46 +161,69 @@ async function pulled(connection, query, options) {
 	/** @type {Row[]} */
 	const rows = [];
 	for (const sync of syncs) {
-		const { items, problems, deleted } = await sync.compare({ session });
+		const { items, problems } = await sync.compare({ session });
 		for (const problem of problems) rows.push(problemRow(problem));
-		for (const one of deleted) rows.push(deletedRow(one));
 		const open = await sync.behind(items.filter(({ state }) => state === "open"));
-		for (const { session: id, file = "" } of open) rows.push({ session: id, file, what: OPEN });
+		for (const { session: id, file = "" } of open) rows.push({ session: id, file, state: "open" });
 		const fresh = items.filter(isToPull);
 		if (options.dryRun) {
-			for (const { session: id, file, state, stored } of fresh)
-				rows.push({
-					session: id,
-					file: file ?? "",
-					what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull",
-				});
+			// How much of a known session is missing is only known after a pull.
+			for (const { session: id, file = "", state, stored } of fresh)
+				rows.push({ session: id, file, state: "pulled", ...(state === "new" && { bytes: stored.bytes }) });
 			continue;
 		}
 		for (const result of await sync.pull({ items })) {
 			const { session: id, file, isNew, added, redacted, problems, error } = result;
-			const failure =
-				error?.message ??
-				(problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
-			const what = [
-				`${counted(added, "line")} added`,
-				...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as on other machines`] : []),
-			].join(", ");
-			if (isNew || added + redacted > 0 || failure !== undefined)
-				rows.push({ session: id, file, what, error: failure });
+			const text = problems.map(({ where, message }) => `${where}: ${message}`).join("; ");
+			const failed = failure(error ?? (text === "" ? undefined : { message: text, code: "failed" }));
+			if (isNew || added + redacted > 0 || failed.error !== undefined)
+				rows.push({
+					session: id,
+					file,
+					state: failed.error === undefined ? "pulled" : "failed",
+					added,
+					redacted,
+					...failed,
+				});
 		}
 	}
 	return { rows };
 }
 
 /** @param {{ session: string, file: string }} one @returns {Row} */
-const deletedRow = ({ session, file }) => ({
-	session,
-	file,
-	what: "deleted from the store, its file stays (to store it again, make a fork: pi-sessions fork)",
-});
+const deletedRow = ({ session, file }) => ({ session, file, state: "deleted" });
 
 /** @param {import("../index.js").Problem} problem @returns {Row} */
-const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });
+const problemRow = ({ session, where, message }) => ({
+	session,
+	file: "",
+	state: "failed",
+	error: `${where}: ${message}`,
+	code: "failed",
+});
+
+/** @param {{ message: string, code?: string } | undefined} error */
+const failure = (error) => (error ? { error: error.message, code: error.code ?? "failed" } : {});
+
+/** A result in words. @param {Row} row @param {boolean} isDryRun */
+function inWords({ state, bytes, added = 0, redacted = 0 }, isDryRun) {
+	switch (state) {
+		case "pushed":
+			return `${size(bytes ?? 0)} ${isDryRun ? "to be stored" : "stored"}`;
+		case "pulled":
+			if (isDryRun) return bytes === undefined ? "may have changed since the last pull" : `${size(bytes)} to be pulled`;
+			return [
+				`${counted(added, "line")} added`,
+				...(redacted > 0 ? [`${counted(redacted, "line")} redacted, as on other machines`] : []),
+			].join(", ");
+		case "open":
+			return OPEN;
+		case "deleted":
+			return "deleted from the store, its file stays (to store it again, make a fork: pi-sessions fork)";
+		case "failed":
+			return "failed";
+	}
+}
 
 /**
  * Whether the id of a stored session, also of an unreadable one, begins with a query.
@@ -216,24 +242,22 @@ async function hasStored(connection, query) {
  * @param {string} nothing
  */
 async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0 }, options, nothing) {
-	const failed = rows.filter(({ error }) => error !== undefined);
 	if (options.json)
 		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows });
 	else {
-		for (const { session, file, what, error } of rows) {
-			// A session may have no file.
+		for (const row of rows) {
+			const { session, file, state, error } = row;
 			const name = file === "" ? safeLine(session) : `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
-			await write(
-				error === undefined
-					? `${paint.green(what)}  ${name}\n`
-					: `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`,
-			);
+			const color =
+				state === "failed" ? paint.red : state === "pushed" || state === "pulled" ? paint.green : paint.yellow;
+			const why = error === undefined ? "" : `: ${safeLine(error)}`;
+			await write(`${color(inWords(row, Boolean(options.dryRun)))}  ${name}${why}\n`);
 		}
 		const others = [
 			...(privateCount > 0 ? [counted(privateCount, "private session")] : []),
 			...(emptyCount > 0 ? [`${counted(emptyCount, "session")} with nothing to store yet`] : []),
 		];
-		if (rows.length === 0) await write(`${nothing}${others.length > 0 ? `, but for ${others.join(" and ")}` : ""}\n`);
+		if (rows.length === 0) await write(`${nothing}${others.length > 0 ? `, except ${others.join(" and ")}` : ""}\n`);
 	}
-	return failed.length > 0 ? 1 : 0;
+	return rows.some(({ state }) => state === "failed") ? 1 : 0;
 }

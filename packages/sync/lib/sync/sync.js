@@ -206,17 +206,16 @@ class SessionSync {
 			isPrivate: (/** @type {Local} */ one) => this.isPrivate(one),
 		};
 		return inParallel(wanted, async (one) => {
-			const { session, file } = one;
 			const push = new FilePush(parts, one);
 			const error = await push.run().then(
 				() => push.skipped,
-				(failure) => this.#noteDeletion(session, failure),
+				(failure) => this.#noteDeletion(one.session, failure, session !== undefined),
 			);
 			// The note contains the deletion.
-			await this.#errors.set(session, Object(error).code === "deleted" ? undefined : error, "push");
+			await this.#errors.set(one.session, Object(error).code === "deleted" ? undefined : error, "push");
 			return {
-				session,
-				file,
+				session: one.session,
+				file: one.file,
 				bytes: push.bytes,
 				lag: await this.lagOf(one),
 				...(error && { error }),
@@ -225,14 +224,16 @@ class SessionSync {
 	}
 
 	/**
-	 * Notes that a push found the session deleted from the store, so that no process beside pi pushes it again.
+	 * Notes that a push found the session deleted from the store. The next push is no failure, unless the session is named.
 	 * @param {string} session
 	 * @param {unknown} failure
+	 * @param {boolean} isNamed
 	 */
-	async #noteDeletion(session, failure) {
-		if (failure instanceof StoreError && failure.code === "deleted")
-			await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true });
-		return asError(failure);
+	async #noteDeletion(session, failure, isNamed) {
+		if (!(failure instanceof StoreError && failure.code === "deleted")) return asError(failure);
+		const isKnown = this.#notes.get(session)?.isDeleted === true;
+		await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true });
+		return isKnown && !isNamed ? undefined : failure;
 	}
 
 	/** @type {Sync["local"]} */

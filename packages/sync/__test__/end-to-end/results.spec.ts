@@ -1,0 +1,44 @@
+// Results of `pi-sync` for programs, and calls that name nothing.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { message, root, scratch, user } from "../../../../__test__/support/scratch.js";
+import { DirectoryStore } from "../../lib/index.js";
+import { good, put, run, type World, world } from "../support/cli.js";
+
+const ID = "0194aaaa-1111-7000-8000-000000000001";
+
+function team() {
+	const store = scratch();
+	const machine = (host: string) => {
+		const at = world();
+		return { ...at, env: { ...at.env, PI_SYNC_STORE: store, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" } };
+	};
+	return { store, laptop: machine("laptop"), desktop: machine("desktop") };
+}
+const resultsOf = async (at: World, args: string[]) => JSON.parse((await run(at, [...args, "--json"])).out).sessions;
+
+// Regression: the numbers were only in an English sentence.
+test("--json has numbers, states and codes", async () => {
+	const { store, laptop, desktop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	const bytes = readFileSync(file).length;
+	const one = { session: ID, file };
+	expect(await resultsOf(laptop, ["push", "--dry-run"])).toEqual([{ ...one, state: "pushed", bytes }]);
+	expect(await resultsOf(laptop, ["push"])).toEqual([{ ...one, state: "pushed", bytes }]);
+	expect(await resultsOf(desktop, ["pull", "--dry-run"])).toEqual([
+		{ session: ID, file: "", state: "pulled", bytes: expect.any(Number) },
+	]);
+	const [pulled] = await resultsOf(desktop, ["pull"]);
+	expect(pulled).toEqual({ session: ID, file: expect.any(String), state: "pulled", added: 1, redacted: 0 });
+	await good(laptop, ["redact", ID, "--text", "hello"]);
+	expect(await resultsOf(desktop, ["pull"])).toEqual([{ ...pulled, added: 0, redacted: 1 }]);
+	await new DirectoryStore({ path: store, host: "reader" }).delete(ID);
+	expect(await resultsOf(laptop, ["push"])).toEqual([{ ...one, state: "deleted" }]);
+	expect(await resultsOf(laptop, ["push", ID])).toEqual([
+		{ ...one, state: "failed", bytes: 0, error: expect.stringContaining("was deleted"), code: "deleted" },
+	]);
+	const page = readFileSync(join(root, "packages/sync/docs/store-adapters.md"), "utf8");
+	for (const field of ["session", "file", "state", "bytes", "added", "redacted", "error", "code"])
+		expect(page).toMatch(new RegExp(`^\\| (\`[a-z]+\`, )?\`${field}\`[ ,]`, "m"));
+});
