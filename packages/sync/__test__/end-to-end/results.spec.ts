@@ -42,3 +42,21 @@ test("--json has numbers, states and codes", async () => {
 	for (const field of ["session", "file", "state", "bytes", "added", "redacted", "error", "code"])
 		expect(page).toMatch(new RegExp(`^\\| (\`[a-z]+\`, )?\`${field}\`[ ,]`, "m"));
 });
+
+// Regression: "Everything is stored" was printed.
+test("a push of nothing names the mistake", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	const missing = join(laptop.cwd, "no-such");
+	for (const option of ["--cwd", "--dir"])
+		for (const command of ["push", "status"])
+			expect(await run(laptop, [command, option, missing])).toMatchObject({
+				code: 1,
+				out: "",
+				err: `Error: The directory of ${option} does not exist: ${missing}\n`,
+			});
+	for (const command of ["push", "sync"])
+		expect(await good({ ...laptop, cwd: laptop.agent }, [command])).toBe(
+			"This project (shop) has no sessions on this machine\n",
+		);
+});

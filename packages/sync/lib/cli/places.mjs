@@ -17,7 +17,21 @@ export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create
 export const pathOf = (/** @type {string} */ text) => resolve(expandHome(text));
 
 /** @param {Options} options */
-export const workingDirectory = ({ cwd }) => (cwd === undefined ? process.cwd() : pathOf(cwd));
+export function workingDirectory({ cwd }) {
+	if (cwd === undefined) return process.cwd();
+	checkDirectory("--cwd", cwd);
+	return pathOf(cwd);
+}
+
+/**
+ * Throws if the directory of an option does not exist.
+ * @param {string} option
+ * @param {string | undefined} directory undefined if the option is not set
+ */
+export function checkDirectory(option, directory) {
+	if (directory !== undefined && !statSync(pathOf(directory), { throwIfNoEntry: false })?.isDirectory())
+		throw new CommandError(`The directory of ${option} does not exist: ${directory}`);
+}
 
 /**
  * The session directory from `--dir`, the environment or pi's settings; undefined for pi's default.

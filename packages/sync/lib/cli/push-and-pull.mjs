@@ -5,7 +5,7 @@ import { privateError } from "../base/errors.js";
 import local from "../machine/local-sessions.js";
 import { isToPull } from "../sync/sync.js";
 import { listedFor, storedSession } from "./manage.mjs";
-import { isPath, localSession, sessionHere } from "./places.mjs";
+import { checkDirectory, isPath, localSession, sessionHere } from "./places.mjs";
 import { syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import {
 	CommandError,
@@ -26,8 +26,9 @@ export const OPEN = "open in a pi of this machine: pulled after pi closes it";
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../index.js").SessionSync} SessionSync */
 /**
- * @typedef {{ rows: Row[], privateCount?: number, emptyCount?: number }} Work `privateCount`: the number of skipped
- * private sessions, if there are no rows; `emptyCount`: the number of sessions without an entry
+ * @typedef {{ rows: Row[], privateCount?: number, emptyCount?: number, without?: string }} Work `privateCount`: the
+ * number of skipped private sessions, if there are no rows; `emptyCount`: the number of sessions without an entry;
+ * `without`: the project, if it has no sessions on this machine
  */
 /**
  * The result for a session, or in a dry run the expected result. docs/store-adapters.md describes the fields.
@@ -56,6 +57,7 @@ const command = (work, nothing) => async (query, options) => {
 };
 
 export const push = command(async (connection, query, options) => {
+	checkDirectory("--dir", options.dir);
 	// A store that does not answer is reported once, not once for each session.
 	await connection.store.list(PING);
 	return pushed(connection, query, options);
@@ -124,6 +126,7 @@ async function pushed(connection, query, options) {
 	return {
 		rows,
 		privateCount,
+		...(all.length === 0 && !options.all && { without: syncs[0]?.project }),
 		emptyCount: all.filter(({ sync, ...one }) => !sync.isPrivate(one) && !sync.isNoted(one.session)).length,
 	};
 }
@@ -241,7 +244,7 @@ async function hasStored(connection, query) {
  * @param {Options} options
  * @param {string} nothing
  */
-async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0 }, options, nothing) {
+async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0, without }, options, nothing) {
 	if (options.json)
 		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows });
 	else {
@@ -257,7 +260,10 @@ async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0
 			...(privateCount > 0 ? [counted(privateCount, "private session")] : []),
 			...(emptyCount > 0 ? [`${counted(emptyCount, "session")} with nothing to store yet`] : []),
 		];
-		if (rows.length === 0) await write(`${nothing}${others.length > 0 ? `, except ${others.join(" and ")}` : ""}\n`);
+		if (rows.length === 0 && without !== undefined)
+			await write(`This project (${safeLine(without)}) has no sessions on this machine\n`);
+		else if (rows.length === 0)
+			await write(`${nothing}${others.length > 0 ? `, except ${others.join(" and ")}` : ""}\n`);
 	}
 	return rows.some(({ state }) => state === "failed") ? 1 : 0;
 }

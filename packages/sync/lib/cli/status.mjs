@@ -4,7 +4,7 @@ import parallel from "../base/in-parallel.js";
 import { displayName } from "../base/names.js";
 import lastErrors from "../machine/last-errors.js";
 import { idInName } from "../machine/session-path.js";
-import { everySessionFile } from "./places.mjs";
+import { checkDirectory, everySessionFile } from "./places.mjs";
 import { OPEN } from "./push-and-pull.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
 import { age, clip, counted, paint, safeLine, size, table, write, writeJson } from "./terminal.mjs";
@@ -33,6 +33,7 @@ const SHOWN = 10;
  * @returns {Promise<number>} 1 if something waits because it failed
  */
 export async function status(options) {
+	checkDirectory("--dir", options.dir);
 	if (options.sessions) return storedSessions(options);
 	const work = async (/** @type {import("./store-connection.mjs").Connection} */ connection) => {
 		const { store, shown, address, notesDir } = connection;
