@@ -110,8 +110,8 @@ export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv
 	JSON.parse(await good(at, [...args, "--json"], env));
 
 /**
- * Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output is everything that the terminal received.
- * `input` is typed.
+ * Runs `pi-sessions`, or another command, in a terminal, by `script` of util-linux. Its output is everything that the
+ * terminal received. `input` is typed.
  */
 export function runInTerminal(
 	at: World,
@@ -119,9 +119,10 @@ export function runInTerminal(
 	env: NodeJS.ProcessEnv = {},
 	columns = 100,
 	input: string | ((shown: string) => string | undefined) = "",
+	command = bin,
 ): Promise<Result> {
 	const script = tool("script", "bsdutils");
-	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
+	const line = [process.execPath, command, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
 	return runProgram(script, ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
 		cwd: at.cwd,
 		env: { ...at.env, TERM: "xterm-256color", SHELL: "/bin/sh", ...env },

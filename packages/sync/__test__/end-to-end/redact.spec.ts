@@ -192,7 +192,9 @@ test("a deleted session keeps its file, and can be forked", async () => {
 	});
 	await good(desktop, ["pull"]);
 	expect(await good(desktop, ["delete", "0194", "--dry-run"])).toContain("would delete");
-	expect(await good(desktop, ["delete", "0194"])).toBe(`deleted  ${ID} from ${store}; its files on machines stay\n`);
+	expect(await good(desktop, ["delete", "0194", "--yes"])).toContain(
+		`deleted  ${ID} from ${store}; its files on machines stay\n`,
+	);
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
 	// Regression: it said that no such session was stored.
 	expect(await good(laptop, ["pull", ID])).toMatch(/^deleted from the store, its file stays .* {2}0194aaaa/);
@@ -223,7 +225,7 @@ test("a deleted session keeps its file, and can be forked", async () => {
 	expect(await good(desktop, ["status"])).toContain("1 session deleted from the store, with a file on this machine");
 	await good(laptop, ["fork", "0194"]);
 	expect(await good(laptop, ["push"])).toMatch(/ stored {2}(?!0194aaaa)/);
-	expect((await run(desktop, ["delete", "0199"])).code).toBe(1);
+	expect((await run(desktop, ["delete", "0199", "--yes"])).code).toBe(1);
 });
 
 test("status shows stored and waiting sessions, and the last errors", async () => {
@@ -281,7 +283,7 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 			.map(({ line }) => String(line))
 			.join(),
 	).not.toContain("never said");
-	await good(laptop, ["delete", ID]);
+	await good(laptop, ["delete", ID, "--yes"]);
 	await good(laptop, ["sync"]);
 	expect(await good(laptop, ["status"])).toContain("1 private session, never stored");
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
@@ -301,7 +303,7 @@ test("errors of deleted sessions are not shown any more", async () => {
 	const failed = await run(laptop, ["status"]);
 	expect([failed.code, failed.out.match(/^failed/gm)?.length]).toEqual([1, 2]);
 	rmSync(file as string);
-	await good(laptop, ["delete", FORK]);
+	await good(laptop, ["delete", FORK, "--yes"]);
 	expect(await good(laptop, ["status"])).not.toContain("failed");
 	// A push asks for it again.
 	expect((await run(laptop, ["push"])).code).toBe(1);
@@ -342,6 +344,12 @@ test("the sessions of a remote that was renamed are moved", async () => {
 		[FORK, "new/shop"],
 	]);
 	expect((await run(renamed, ["move", "new/shop"])).code).toBe(2);
+	// Regression: it moved them again, and a list of all projects had the old name.
+	expect(await run(renamed, ["move", "shop"])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("No session of a project shop is stored"),
+	});
+	expect(await good(renamed, ["status", "--all", "--sessions"])).toMatch(/new\/shop[\s\S]*new\/shop/);
 	await new DirectoryStore({ path: store, host: "other" }).append("another", {
 		header: storedHeader("another"),
 		lines: [entry("x")],

@@ -409,11 +409,11 @@ describe.each([
 		put(at, SESSION, [HELLO, SECRET.toString()]);
 		await good(at, ["push"], named);
 		const linesBack = await backupOfLines();
-		await good(at, ["delete", SESSION], named);
+		await good(at, ["delete", SESSION, "--yes"], named);
 		await linesBack();
 		expect(await holds("hunter2")).toBe(true);
 		expect(await stored(open("reader"))).toEqual([]);
-		expect(await good(at, ["delete", SESSION], named)).toContain("deleted");
+		expect(await good(at, ["delete", SESSION, "--yes"], named)).toContain("deleted");
 		expect(await holds("hunter2")).toBe(false);
 	});
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { message, root, scratch, user } from "../../../../__test__/support/scratch.js";
 import { DirectoryStore } from "../../lib/index.js";
-import { good, put, run, type World, world } from "../support/cli.js";
+import { good, put, run, runInTerminal, type World, world } from "../support/cli.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 
@@ -59,4 +59,27 @@ test("a push of nothing names the mistake", async () => {
 		expect(await good({ ...laptop, cwd: laptop.agent }, [command])).toBe(
 			"This project (shop) has no sessions on this machine\n",
 		);
+});
+
+// Regression: the session was deleted at once, by any beginning of its id.
+test("delete shows the session and asks", async () => {
+	const { store, laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	const shown = /^0194aaaa\S+ {2}project shop {2}by laptop {2}\d+ B, last changed now\n/;
+	expect(await run(desktop, ["delete", "01"])).toMatchObject({
+		code: 2,
+		out: expect.stringMatching(shown),
+		err: "Error: Nothing was changed: there is no terminal to ask for confirmation. Add --yes\n",
+	});
+	expect(await run(desktop, ["delete", "01", "--json"])).toMatchObject({ code: 2, out: "" });
+	const stored = async () => (await new DirectoryStore({ path: store, host: "reader" }).list()).sessions.length;
+	const asked = (answer: string) => runInTerminal(desktop, ["delete", "01"], answer);
+	expect(await asked("n\n")).toMatchObject({
+		code: 1,
+		out: expect.stringContaining("for everybody who uses the store? [y/N]"),
+	});
+	expect(await stored()).toBe(1);
+	expect(await asked("y\n")).toMatchObject({ code: 0, out: expect.stringContaining("deleted  0194aaaa") });
+	expect(await stored()).toBe(0);
 });

@@ -1,7 +1,13 @@
 // Runs `pi-sync`, and `pi-sessions` for what that alone does, as a user would.
 import { join } from "node:path";
 import { expect } from "vitest";
-import { bin as piSessions, type Result, runProgram, type World } from "../../../../__test__/support/cli.js";
+import {
+	bin as piSessions,
+	type Result,
+	runProgram,
+	runInTerminal as runProgramInTerminal,
+	type World,
+} from "../../../../__test__/support/cli.js";
 import { root } from "../../../../__test__/support/scratch.js";
 
 export { lines, put, type World, world } from "../../../../__test__/support/cli.js";
@@ -22,3 +28,7 @@ export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {
 	expect({ code, err }).toEqual({ code: 0, err: "" });
 	return out;
 }
+
+/** Runs `pi-sync` in a terminal, in which an answer is typed to its question. */
+export const runInTerminal = (at: World, args: string[], answer: string): Promise<Result> =>
+	runProgramInTerminal(at, args, {}, 100, (shown) => (shown.includes("[y/N]") ? answer : undefined), piSync);

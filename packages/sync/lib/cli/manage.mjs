@@ -2,13 +2,24 @@
 import { displayName, isId } from "../base/names.js";
 import { findOne, workingDirectory } from "./places.mjs";
 import { projectHere, withStore } from "./store-connection.mjs";
-import { age, CommandError, clip, counted, safeLine, UsageError, write, writeJson } from "./terminal.mjs";
+import {
+	age,
+	CommandError,
+	clip,
+	counted,
+	isConfirmed,
+	safeLine,
+	size,
+	UsageError,
+	write,
+	writeJson,
+} from "./terminal.mjs";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
-/** @typedef {import("./store-connection.mjs").Options} Options */
+/** @typedef {import("./store-connection.mjs").Options & { yes?: boolean }} Options */
 
 /**
- * Deletes a session from the store. Its files stay where they are.
+ * Deletes a session from the store, if the user agrees. Its files stay where they are.
  * @param {string} query
  * @param {Options} options
  */
@@ -18,7 +29,13 @@ export async function deleteSession(query, options) {
 		const list = await listedFor(connection, query);
 		// An earlier deletion may have been interrupted before the lines were removed.
 		const session = list.deleted.find((one) => one.session === query)?.session ?? storedSession(query, list);
-		if (!options.dryRun) await store.delete(session);
+		const stored = list.sessions.find((one) => one.session === session);
+		if (!options.json) await write(`${described(session, stored)}\n`);
+		if (!options.dryRun) {
+			const question = `Delete it from ${safeLine(shown)} for ever, for everybody who uses the store?`;
+			if (!(await isConfirmed(question, options))) return 1;
+			await store.delete(session);
+		}
 		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
 		else
 			await write(
@@ -27,6 +44,19 @@ export async function deleteSession(query, options) {
 		return 0;
 	});
 }
+
+/** @param {string} session @param {import("../index.js").StoredSession | undefined} stored */
+const described = (session, stored) =>
+	[
+		safeLine(session),
+		...(stored
+			? [
+					`project ${clip(stored.project ?? "", 60)}`,
+					`by ${clip(stored.hosts.map(displayName).join(", "), 60)}`,
+					`${size(stored.bytes)}, last changed ${age(stored.modified)}`,
+				]
+			: []),
+	].join("  ");
 
 /**
  * Gives the sessions of a project the name of another project: by default the working directory's.
@@ -50,7 +80,9 @@ export async function move(from, to, options) {
 				`${safeLine(from)} is already the name of the project; give its new name: pi-sync move ${safeLine(from)} <to>`,
 			);
 		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project })));
-		const sessions = there.sessions.map(({ session }) => session);
+		// A directory and a bucket list moved sessions under the old name, too.
+		const known = new Set(target.sessions.map(({ session }) => session));
+		const sessions = there.sessions.map(({ session }) => session).filter((session) => !known.has(session));
 		if (sessions.length + there.problems.length === 0)
 			throw new CommandError(
 				`No session of a project ${safeLine(from)} is stored; pi-sync status --all --sessions lists the projects`,

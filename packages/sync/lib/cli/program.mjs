@@ -96,8 +96,12 @@ export function buildProgram(asJson) {
 		.argument("[to]", "its new name (default: that of the working directory's project)")
 		.option(...DRY_RUN)
 		.action(runs("manage", "move"));
-	command("delete", "Deletes a session from the store for ever; the files on machines stay", ["delete 0193a2b4"])
+	command("delete", "Deletes a session from the store for ever; the files on machines stay", [
+		"delete 0193a2b4",
+		"delete 0193a2b4 --yes",
+	])
 		.argument("<session>", "the beginning of a session id")
+		.option("-y, --yes", "do not ask")
 		.option(...DRY_RUN)
 		.action(runs("manage", "deleteSession"));
 	command(

@@ -1,5 +1,6 @@
 // The output of the command. Texts that others wrote reach the terminal only through `safeLine`.
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import picocolors from "picocolors";
 import text from "../base/text.js";
 
@@ -11,6 +12,27 @@ export class UsageError extends Error {}
 export const paint = picocolors;
 
 export const { safeLine } = text;
+
+/**
+ * Whether the user agrees: by `--yes`, or by the answer to a question in a terminal.
+ * @param {string} question
+ * @param {{ yes?: boolean, json?: boolean }} options
+ */
+export async function isConfirmed(question, { yes, json }) {
+	if (yes) return true;
+	if (json || !process.stdin.isTTY)
+		throw new UsageError(
+			`Nothing was changed: ${json ? "with --json no question is asked" : "there is no terminal to ask for confirmation"}. Add --yes`,
+		);
+	const asked = createInterface({ input: process.stdin, output: process.stderr });
+	// Ctrl-C and the end of the input close the interface; both count as no.
+	const answer = await new Promise((resolve) => {
+		asked.on("close", () => resolve(""));
+		asked.question(`${question} [y/N] `, resolve);
+	});
+	asked.close();
+	return /^y(es)?$/i.test(String(answer).trim());
+}
 
 /** The beginning of a text on one line. @param {unknown} value @param {number} length */
 export function clip(value, length) {
