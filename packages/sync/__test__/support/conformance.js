@@ -344,6 +344,17 @@ const CASES = {
 		// Once more, under a third name, and from a name that nothing has.
 		await a.move("new", "third");
 		await a.move("nothing", "third");
+		const named = async () => (await a.list()).sessions.map(({ session, project }) => [session, project]).sort();
+		assert.deepEqual(await named(), [
+			[SESSION, "third"],
+			["new", "third"],
+			["other", "other"],
+		]);
+		assert.equal((await a.list({ session: SESSION })).sessions[0]?.project, "third");
+		// And back.
+		await a.move("third", "old");
+		assert.equal((await a.list({ session: SESSION })).sessions[0]?.project, "old");
+		await a.move("old", "third");
 		assert.deepEqual(await listed("third"), [
 			[SESSION, "third"],
 			["new", "third"],

@@ -363,7 +363,7 @@ test("lines in the folder of another project are left out", async () => {
 			problems: [],
 		});
 	expect(await openDirectory(path).list({ session: SESSION })).toMatchObject({
-		sessions: [{ project: "new", hosts: ["a"] }],
+		sessions: [{ project: "newer", hosts: ["a"] }],
 		problems: [],
 	});
 	rmSync(join(path, PROJECT));

@@ -1,4 +1,4 @@
-// The names in a directory or a bucket. They are such that one list of a project shows what changed in each session.
+// The names in a directory or a bucket. One list of a project therefore shows every change.
 // docs/store-adapters.md contains a table of them.
 const { createHash } = require("node:crypto");
 const { compareText } = require("../base/lines.js");
@@ -26,6 +26,7 @@ const LINES = "lines/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
+const NEW_NAME = /^(lines\/[^/]+\/)to\.[0-9a-f]{32}$/;
 const OF_A_SESSION = /^(.+)\.(logs|deleted|redacted)$/;
 
 /** The folder of a project, whose name may be any text. @param {string} [project] */
@@ -38,6 +39,27 @@ const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/
 /** The folders whose sessions belong to the project of these objects, too. @param {ObjectInfo[]} objects */
 const movedIn = (objects) =>
 	objects.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
+
+/** The beginning of the paths of a folder's new names. @param {string} folder of a project that was moved */
+const newNamesOf = (folder) => `${folder}to.`;
+
+/** The path of the new name of a folder's project. @param {string} folder @param {string} project */
+const newNamePath = (folder, project) => `${newNamesOf(folder)}${folderOf(project).split("/")[1]}`;
+
+/**
+ * The paths of the new names among these objects, by folder. If there are several, every host chooses the same one.
+ * @param {ObjectInfo[]} objects
+ */
+const newNamesIn = (objects) =>
+	new Map(
+		objects
+			.map(({ path }) => path)
+			.sort(compareText)
+			.flatMap((path) => {
+				const folder = NEW_NAME.exec(path)?.[1];
+				return folder === undefined ? [] : [/** @type {const} */ ([folder, path])];
+			}),
+	);
 
 /** The beginning of a session's paths. @param {string} folder @param {string} session */
 const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
@@ -142,6 +164,9 @@ exports.logsOf = logsOf;
 exports.movedIn = movedIn;
 exports.movedPath = movedPath;
 exports.newListing = newListing;
+exports.newNamePath = newNamePath;
+exports.newNamesIn = newNamesIn;
+exports.newNamesOf = newNamesOf;
 exports.partPath = partPath;
 exports.prefixOf = prefixOf;
 exports.projectPath = projectPath;

@@ -7,7 +7,18 @@ const { StoreError, resetError } = require("../base/errors.js");
 const { inParallel } = require("../base/in-parallel.js");
 const { checkAppend, checkProject, compareText, sha256 } = require("../base/lines.js");
 const { checksumOf } = require("./log-batches.js");
-const { LINES, deletedPath, folderOf, listingsOf, movedIn, movedPath, projectPath } = require("./log-names.js");
+const {
+	LINES,
+	deletedPath,
+	folderOf,
+	listingsOf,
+	movedIn,
+	movedPath,
+	newNamePath,
+	newNamesIn,
+	newNamesOf,
+	projectPath,
+} = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { LogReader } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
@@ -135,23 +146,32 @@ class LogStore {
 			const { project: named, fault } = await this.#records.readProject(session);
 			if (fault !== undefined) problems.push({ session, where: projectPath(session), message: fault });
 			const listing = named === undefined ? undefined : await this.#records.listingOf(folderOf(named), session);
-			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder))
-				? [{ listing, project: project ?? named }]
-				: [];
+			if (!listing || (own && ![folderOf(project), ...movedIn(own)].includes(listing.folder))) return [];
+			const newNames = own ? undefined : newNamesIn(await this.#objects.list(newNamesOf(listing.folder)));
+			const renamed = newNames ? await this.#readName(newNames.get(listing.folder)) : project;
+			return [{ listing, project: renamed ?? named }];
 		}
-		if (!own) return this.#withProjects(listingsOf(await this.#objects.list(LINES)), problems);
+		if (!own) return this.#withProjects(await this.#objects.list(LINES), problems);
 		const moved = await Promise.all(movedIn(own).map((folder) => this.#objects.list(folder)));
 		return listingsOf([...own, ...moved.flat()]).map((listing) => ({ listing, project }));
+	}
+
+	/** The new name of a project that was moved; undefined if there is none. @param {string | undefined} path */
+	async #readName(path) {
+		const text = path === undefined ? undefined : (await this.#objects.get(path))?.bytes.toString();
+		return text?.endsWith("\n") ? text.slice(0, -1) : undefined;
 	}
 
 	/**
 	 * Adds the names of projects. The name is read once for each folder, from its first session, and for each session
 	 * that is in two folders, because one of them belongs to another project. A session whose project is missing or
 	 * another one becomes a problem.
-	 * @param {SessionListing[]} listings
+	 * @param {import("./log-objects").ObjectInfo[]} objects
 	 * @param {Problem[]} problems
 	 */
-	async #withProjects(listings, problems) {
+	async #withProjects(objects, problems) {
+		const newNames = newNamesIn(objects);
+		const listings = listingsOf(objects);
 		/** @type {Map<string, SessionListing[]>} */
 		const folders = new Map();
 		const [ids, twice] = [new Set(), new Set()];
@@ -163,6 +183,7 @@ class LogStore {
 		const named = await inParallel([...folders.values()], async (some) => {
 			/** @type {string | undefined} */
 			let project;
+			const renamed = await this.#readName(newNames.get(some[0]?.folder ?? ""));
 			const found = [];
 			for (const listing of some) {
 				const { session, hosts } = listing;
@@ -175,7 +196,7 @@ class LogStore {
 					}
 					project = named.project;
 				}
-				found.push({ listing, project });
+				found.push({ listing, project: renamed ?? project });
 			}
 			return found;
 		});
@@ -189,8 +210,14 @@ class LogStore {
 		for (const project of [from, to]) checkProject(project);
 		await this.#records.prepareToRead();
 		const moved = movedIn(await this.#objects.list(folderOf(from)));
-		for (const folder of [folderOf(from), ...moved])
-			if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
+		for (const folder of [folderOf(from), ...moved]) {
+			const earlier = await this.#objects.list(newNamesOf(folder));
+			await this.#objects.remove(earlier.map(({ path }) => path));
+			// Its sessions have their own name again.
+			if (folder === folderOf(to)) continue;
+			await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
+			await this.#objects.create(newNamePath(folder, to), Buffer.from(`${to}\n`));
+		}
 	}
 
 	/** @type {Store["header"]} */
