@@ -56,9 +56,9 @@ export interface Append {
 	 */
 	project?: string;
 	/**
-	 * Everything up to this cursor was loaded or appended by this host. The new lines sort after it, and must not be
-	 * among it: they are only compared with the lines that this host appended since. Without a cursor they are compared
-	 * with everything that this host ever appended.
+	 * Everything up to this cursor was loaded or appended by this host. The new lines sort after this cursor. The store
+	 * compares them only with lines that this host appended after it, so a line before it would be stored twice. Without
+	 * a cursor they are compared with everything that this host ever appended.
 	 */
 	after?: Cursor;
 }
