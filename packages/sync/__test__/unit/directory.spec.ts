@@ -370,7 +370,7 @@ test("lines in the folder of another project are left out", async () => {
 	const missing = { session: SESSION, where: PROJECT, message: "it is missing" };
 	expect(await listed()).toEqual([[], [missing, missing]]);
 	await openDirectory(path).append("after", { header: header("after"), lines: [entry("x")], project: "new" });
-	expect(await listed()).toEqual([[["after", "new"]], [missing, missing]]);
+	expect(await listed()).toEqual([[["after", "newer"]], [missing, missing]]);
 });
 
 // Regression: a log was read into one buffer, of up to 2 GiB.
