@@ -1,5 +1,5 @@
-// pi's own CLI under the hook: one process per command, a scripted model on 127.0.0.1, and by itself pi must do the
-// same.
+// pi's command line with the hook: one process for each command, and a scripted model on 127.0.0.1. pi alone must do
+// the same.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -67,7 +67,7 @@ describe.each(WAYS)("pi on our session manager, $name", (way) => {
 		));
 });
 
-// The oldest release does the steps above, and those of the RPC mode.
+// The oldest release runs the steps above, and the steps of RPC mode.
 describe.each(WAYS.slice(1))("pi on our session manager, $name", (way) => {
 	it("finds and creates sessions by id, refuses a bad id", () =>
 		sameOnBoth(

@@ -1,4 +1,5 @@
-// `npm start` as a user runs it: the agent's conversation and its session, and a session where pi cannot run.
+// `npm start` as a user runs it: the agent's conversation and its session, and a session on a machine where pi cannot
+// run.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "psn-demo-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function node(args: string[]) {
-	// The module is there already, so nothing is built; a home of its own shows what the demo leaves behind.
+	// The module exists, so nothing is built. A new home shows the files that the demo leaves.
 	const env = { ...process.env, PSN_MODULE: moduleUnderTest, HOME: folder, NO_COLOR: "1" };
 	const { status, stdout, stderr } = spawnSync(process.execPath, args, {
 		cwd: folder,

@@ -1,4 +1,4 @@
-// pi in RPC mode on our session manager: one long process that reads the session back while it grows.
+// pi in RPC mode on our session manager: one long process that reads the session while it grows.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

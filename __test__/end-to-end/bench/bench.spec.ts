@@ -1,4 +1,4 @@
-// The benchmark itself: what it measures is what its page says, on both sides, or it says why not. Never how long.
+// The benchmark itself: it measures the cases of its page on both sides, or says why not. No test depends on a time.
 import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ function generated(...args: string[]): { sizes: number[]; entries: Json[]; stdou
 }
 
 describe("the generated session", () => {
-	// Regression: by a link the script did nothing, and said that this was good.
+	// Regression: started by a link the script did nothing, and reported success.
 	test("is made by the script in a linked clone, too", () => {
 		const link = join(scratch(), "clone");
 		symlinkSync(root, link);
@@ -98,7 +98,7 @@ test("starts of pi and of an application are measured", () => {
 		"start-application",
 	]);
 	for (const { pi, ours } of rows) for (const time of [pi, ours]) expect(time).toBeGreaterThan(0);
-	// Of a process that is still there, where the system tells.
+	// The memory of a process that still runs, if the system tells.
 	if (process.platform === "linux") expect(raw["start-0.87.1"].rounds[0].ours.peak).toBeGreaterThan(1 << 20);
 });
 
@@ -121,7 +121,7 @@ test("commands of pi-sessions are measured, alone and against another checkout",
 	});
 });
 
-// Regression: one fast round of eleven was enough for a start, and nothing judged a first start or the extension.
+// Regression: one fast round of eleven sufficed for a start, and no figure existed for a first start or the extension.
 test("a check fails for a slower start or extension", async () => {
 	const { EXTENSION_FIGURES, FIGURES, fallen } = await import(join(root, "bench/check.mjs"));
 	const start = { case: "start-answer", ratio: FIGURES["start-answer"].median, high: 9 };
@@ -143,7 +143,7 @@ test("a check fails for a slower start or extension", async () => {
 	expect(fallen(worse, EXTENSION_FIGURES)).toHaveLength(4);
 });
 
-// Regression: a case with another name than its figure was not judged, and the check passed.
+// Regression: a case with another name than its figure was not checked, and the check passed.
 test("every figure of the check belongs to a case", async () => {
 	const { FIGURES } = await import(join(root, "bench/check.mjs"));
 	const { CASES } = await import(join(root, "bench/cases.mjs"));

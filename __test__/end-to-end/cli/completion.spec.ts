@@ -1,4 +1,4 @@
-// Completion in three shells: of commands, options, ids and files; and that no session makes a shell run anything.
+// Completion in three shells: commands, options, ids and files. No session makes a shell run a command.
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { bin, branched, program, put, run, runProgram, type World, world } from 
 import { message, user } from "../../support/scratch.js";
 import { tool } from "../../support/tools.js";
 
-/** A folder on the path in which the command is. */
+/** A folder on the path that contains the command. */
 function shellWorld(): World {
 	const at = world();
 	program(at, "pi-sessions", `exec '${process.execPath}' '${bin}' "$@"`);
@@ -16,7 +16,7 @@ function shellWorld(): World {
 	return { ...at, env: { ...at.env, PATH: `${at.cwd}:${at.env.PATH}` } };
 }
 
-/** What bash offers for the last of these words. */
+/** bash's completions of the last of these words. */
 async function inBash(at: World, ...words: string[]): Promise<string[]> {
 	const line = `source <(pi-sessions completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pi_sessions; printf '%s\\n' "\${COMPREPLY[@]}"`;
 	const { code, out, err } = await runProgram(
@@ -28,7 +28,7 @@ async function inBash(at: World, ...words: string[]): Promise<string[]> {
 	return out.split("\n").filter(Boolean).sort();
 }
 
-/** What fish offers at the end of a line. */
+/** fish's completions at the end of a line. */
 async function inFish(at: World, line: string): Promise<string[]> {
 	const { out, err } = await runProgram(
 		tool("fish"),
@@ -48,7 +48,7 @@ const SETUP = {
 	zsh: `autoload -U compinit; compinit -u -D; source <(pi-sessions completion zsh); PS1=; zstyle ":completion:*" verbose $VERBOSE; unsetopt auto_menu; LISTMAX=0`,
 };
 
-/** Types keys into an interactive shell, in a terminal of zsh's own, each time until it shows what is to follow. */
+/** Types keys into an interactive zsh in its own terminal. After each step it waits for the expected output. */
 async function typed(
 	at: World,
 	shell: "bash" | "zsh",
@@ -145,7 +145,7 @@ test("ids are those of --dir, where that is typed", async () => {
 	expect(await typed(at, "zsh", [[`pi-sessions show --dir=${typedDir} kept\t`, "kept-apart"]])).toContain("kept-apart");
 });
 
-// Regression: the command had a rule of its own for ids, with a limit of 128 characters.
+// Regression: the command had its own rule for ids, with a limit of 128 characters.
 test("an id is completed if the library accepts it", async () => {
 	const at = world();
 	const id = "a".repeat(129);
@@ -157,7 +157,7 @@ test("file names with spaces stay one word", async () => {
 	const at = shellWorld();
 	writeFileSync(join(at.cwd, "my own session.jsonl"), "");
 	expect(await inBash(at, "show", "my")).toEqual(["my own session.jsonl"]);
-	// Typed by half, with the backslash that a shell wants, and then run: the command is given one argument.
+	// The first half is typed with the backslash that a shell needs. The completed command receives one argument.
 	for (const shell of ["bash", "zsh"] as const)
 		expect(await typed(at, shell, [["pi-sessions show my\\ o\t\n", "not a valid pi session"]])).toContain(
 			"/my own session.jsonl",
@@ -165,7 +165,7 @@ test("file names with spaces stay one word", async () => {
 	expect(await inFish(at, "pi-sessions show my")).toEqual(["my own session.jsonl"]);
 });
 
-// Regression: a session whose id is a command in a shell ran when Tab was pressed.
+// Regression: if a session's id was a shell command, Tab ran it.
 test("Tab runs no session id that is a shell command", async () => {
 	const at = shellWorld();
 	const commands = [
@@ -183,7 +183,7 @@ test("Tab runs no session id that is a shell command", async () => {
 	];
 	for (const [index, id] of commands.entries())
 		put(at, id, [message("a", null, user("id"))], { name: `hostile-${index}.jsonl` });
-	// Ids may be good and names not.
+	// An id may be safe although the name is not.
 	for (const [index, name] of [
 		...commands,
 		"%F{red}${(e):-$(touch PWNED-10)}",

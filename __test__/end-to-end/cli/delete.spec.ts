@@ -1,4 +1,4 @@
-// What `pi-sessions delete` deletes, and what it leaves alone.
+// The files that `pi-sessions delete` deletes, and the files that it keeps.
 import {
 	appendFileSync,
 	copyFileSync,
@@ -23,14 +23,14 @@ import { api, header, message, text, user } from "../../support/scratch.js";
 const said = (words: string, time: string): ReturnType<typeof message> =>
 	message("a", null, { ...user(words), timestamp: Date.parse(time) });
 
-/** A session that was written long ago. */
+/** A session whose last write was long ago. */
 function old(at: World, id: string, words = id, time = "2025-01-01T00:00:00.000Z"): string {
 	const path = put(at, id, [said(words, time)]);
 	utimesSync(path, 1e9, 1e9);
 	return path;
 }
 
-/** A session with a backup, subagents, and files beside it that only look like its own. */
+/** A session with a backup, subagents, and files with similar names that do not belong to it. */
 function family(at: World): { path: string; own: string[]; others: string[] } {
 	const path = old(at, "family", "what was said");
 	const folder = path.replace(".jsonl", "");
@@ -82,7 +82,8 @@ describe("deletes", () => {
 		expect(readFileSync(join(at.cwd, "calls"), "utf8")).toBe("3\n");
 	});
 
-	// Regression: what `trash` left was removed for good, though the question was about the trash.
+	// Regression: if `trash` failed to move a file, it was deleted permanently, although the question mentioned the
+	// trash.
 	test("nothing permanently if `trash` leaves files", async () => {
 		const at = world();
 		const { path, own } = family(at);
@@ -123,7 +124,7 @@ describe("deletes", () => {
 		expect(await good(at, ["delete", "--older-than", "90d"])).toMatch(/^No session of .* is older than 90d\n$/);
 	});
 
-	// Regression: nothing said that the file stays that a session's file leads to.
+	// Regression: no line said that the target of a session's link stays.
 	test("a link, and names its target, which stays", async () => {
 		const at = world();
 		const elsewhere = join(at.cwd, "elsewhere.jsonl");
@@ -223,7 +224,7 @@ describe("leaves alone", () => {
 		expect([code, existsSync(link)]).toEqual([1, true]);
 	});
 
-	// Regression: a link that was led elsewhere meanwhile was not noticed if both files had one size and time.
+	// Regression: if a link's target changed meanwhile, and both files had the same size and time, it was not noticed.
 	test("a link that leads to another file after the preview", async () => {
 		const at = world();
 		const link = old(at, "linked");
@@ -256,7 +257,7 @@ describe("leaves alone", () => {
 		}
 	});
 
-	// Regression: the minute of the last write counted only before the question, which may be read for minutes.
+	// Regression: the minute since the last write was checked only before the question, which may be open for minutes.
 	test("a session changed after the preview, without --force", async () => {
 		const at = world();
 		const [used, grown, same] = ["used", "grown", "same"].map((id) => old(at, id)) as [string, string, string];
@@ -312,7 +313,7 @@ describe("leaves alone", () => {
 		expect(readdirSync(join(at.cwd, "notes"))).toEqual(["mine.txt"]);
 	});
 
-	// Regression: a subagent's session with a torn header stayed, and nothing named what stayed.
+	// Regression: a subagent's session with a torn header stayed, and no line named the remaining files.
 	test("other programs' files in a session's folder, and names them", async () => {
 		const at = world();
 		const { path, own } = family(at);
@@ -336,7 +337,7 @@ describe("leaves alone", () => {
 		expect(existsSync(path)).toBe(false);
 	});
 
-	// Regression: the lines about 300 files that stay drowned the question.
+	// Regression: lines about 300 remaining files hid the question.
 	test("many files in a session's folder, and counts them", async () => {
 		const at = world();
 		const { own } = family(at);

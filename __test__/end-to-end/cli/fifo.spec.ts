@@ -1,4 +1,4 @@
-// A FIFO where a file is expected: opening it for reading blocks until somebody writes, so no command may do that.
+// A FIFO in place of a file. Opening it for reading waits for a writer, so no command may open it.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";

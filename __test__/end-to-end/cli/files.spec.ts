@@ -1,4 +1,4 @@
-// The files that `export` and `fork` make, and the sessions they are made of.
+// The files that `export` and `fork` create, and their source sessions.
 import {
 	existsSync,
 	linkSync,
@@ -16,19 +16,19 @@ import { describe, expect, test } from "vitest";
 import { bin, branched, good, put, run, runProgram, type World, world } from "../../support/cli.js";
 import { api, assistant, type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 
-/** Entries whose bodies are read from the file while the new one is written. */
+/** Entries whose bodies are read from the file while the new file is written. */
 const large: Json[] = Array.from({ length: 50 }, (_, at) =>
 	message(`b${at}`, at === 0 ? null : `b${at - 1}`, user(`${at} ${"y".repeat(5000)}`)),
 );
 
-/** Every way that leads to a new file, each with a name for it. */
+/** All commands that create a file, each with a name. */
 const WAYS = [
 	["export --format jsonl -o", "copy.jsonl"],
 	["export --format jsonl --all -o", "copy.jsonl"],
 	["export --format md -o", "copy.md"],
 ] as const;
 
-/** Runs a way to a file, in bash, so that limits and streams can be set. */
+/** Runs such a command in bash, so that limits and streams can be set. */
 const way = (
 	at: World,
 	source: string,
@@ -45,7 +45,7 @@ const way = (
 };
 
 describe("the session itself is not written over", () => {
-	// Regression: export --force onto its own source destroyed the session.
+	// Regression: `export --force` to its own source destroyed the session.
 	test("export --force onto its own source is refused", async () => {
 		const at = world();
 		const source = put(at, "s-self", large, { name: "self.jsonl" });
@@ -85,10 +85,10 @@ describe("the session itself is not written over", () => {
 });
 
 describe("a file is whole or not there", () => {
-	// A limit on the size of files stops the writing in the middle, as a full disk would.
+	// A limit on the size of files stops the write in the middle, as a full disk would.
 	const LIMIT = "trap '' XFSZ; ulimit -f 4;";
 
-	// Regression: a failing export --force left a cut file in place of the old one.
+	// Regression: if `export --force` failed, an incomplete file replaced the old one.
 	test("a failing export --force leaves the old file unchanged", async () => {
 		const at = world();
 		const source = put(at, "s-1", [
@@ -110,7 +110,7 @@ describe("a file is whole or not there", () => {
 		expect(readdirSync(at.cwd).sort()).toEqual(["copy.jsonl", "copy.md"]);
 	});
 
-	// Regression: a failed export left a partial file that blocked the next.
+	// Regression: a failed export left an incomplete file that blocked the next export.
 	test("a failed export leaves no partial file", async () => {
 		const at = world();
 		const source = put(at, "s-1", [
@@ -196,14 +196,14 @@ describe("a file is whole or not there", () => {
 	});
 });
 
-// Regression: the draft stayed with the secret, and redact said that nothing was left.
+// Regression: the draft with the secret stayed, and redact said that nothing remained.
 test("a redaction removes the draft of a killed export", async () => {
 	const at = world();
 	const source = put(at, "s-1", [message("a", null, user("hunter2"))]);
 	const dir = dirname(source);
 	const drafts = (): string[] => readdirSync(dir).filter((name) => name.endsWith(".tmp"));
 	const secret = `${JSON.stringify(message("a", null, user("hunter2")))}\n`;
-	// The second piece is asked for after the first was written.
+	// The second part is requested after the first was written.
 	const writing = `
 		import { writeText } from ${JSON.stringify(pathToFileURL(join(root, "lib/cli/files.mjs")).href)};
 		const [source, dir] = ${JSON.stringify([source, dir])};
@@ -216,7 +216,7 @@ test("a redaction removes the draft of a killed export", async () => {
 });
 
 describe("standard output that takes nothing", () => {
-	// Regression: a full disk was a stack trace.
+	// Regression: on a full disk the command printed a stack trace.
 	test("a full disk is an error of one line", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
@@ -240,7 +240,7 @@ describe("standard output that takes nothing", () => {
 });
 
 describe("fork", () => {
-	// Regression: --entry on a file whose header is above 64 KB said that its version was old.
+	// Regression: with --entry, a file with a header above 64 KB was reported as an old version.
 	test("--entry takes a file whose header is above 64 KB", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched, { header: { extra: "x".repeat(70_000) } });

@@ -1,4 +1,4 @@
-// What can be done with a session that was found: going on with it in pi, naming it by its name, renaming it.
+// Commands on a session that was found: continuing it in pi, selecting it by its name, renaming it.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { api, entry, type Json, linesOf, message, user } from "../../support/scr
 
 const say = (text: string): Json[] => [message("a", null, user(text))];
 const named = (name: string): Json[] => [...say("hello"), entry("session_info", "n", "a", { name })];
-/** Lines of a terminal, without what moves its cursor. */
+/** The lines of a terminal without cursor movements. */
 const shown = (out: string): string[] =>
 	lines(out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").replaceAll("\r", ""));
 const inTerminal = async (at: World, args: string[], columns = 300): Promise<string[]> =>

@@ -1,4 +1,4 @@
-// The table of `pi-sessions list`: ids that name one session each, and many rows.
+// The table of `pi-sessions list`: unique ids, and many rows.
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ test("list counts the subagents' sessions of a session", async () => {
 	expect(await good(at, ["show", "run-1"])).toContain("run-1");
 });
 
-// Regression: list counted every file with the ending, delete and stats only sessions.
+// Regression: `list` counted every file with the ending, but `delete` and `stats` only sessions.
 test("list, delete and stats count the same sessions of subagents", async () => {
 	const at = world();
 	const path = put(at, "s-main", say("said main"));
@@ -72,7 +72,7 @@ test("a subagent's session is found by its name", async () => {
 });
 
 describe("ids", () => {
-	// Regression: the beginning of an id that was shown named sessions of other directories, too.
+	// Regression: a shown beginning of an id also selected sessions of other directories.
 	test("are unique among all sessions, not only among rows", async () => {
 		const at = world();
 		put(at, "0194aaaa-1111-7000-8000-000000000001", say("said here"));
@@ -110,7 +110,7 @@ test("all rows of a long table have the same columns", async () => {
 	const out = lines(await good(at, ["list"]));
 	expect(out).toHaveLength(count + 1);
 	expect(out.filter((line) => line.startsWith("ID"))).toHaveLength(1);
-	// One table to look at: each column begins where it does in the first row.
+	// The rows form one table: each column begins where it does in the first row.
 	const begins = (line = ""): number => /\S+ +\S+ +\d+ B +\d+ {2}/.exec(line)?.[0].length ?? -1;
 	expect(new Set(out.slice(1).map(begins))).toEqual(new Set([begins(out[1])]));
 	expect(out[0]?.indexOf("NAME OR")).toBe(begins(out[1]));
@@ -147,7 +147,7 @@ describe("--dir", () => {
 				err: "Error: The directory of --dir does not exist: /nope\n",
 			});
 		}
-		// Of the environment it may be one that is yet to be made.
+		// The environment may name a directory that does not exist yet.
 		expect(await good(at, ["list"], { PI_CODING_AGENT_SESSION_DIR: "/nope" })).toContain("No sessions for");
 	});
 

@@ -1,4 +1,4 @@
-// That looking at sessions changes no file, and what commands print of sizes that few sessions have.
+// Commands that show sessions change no file. Also the output for unusually large sessions.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -27,7 +27,7 @@ test("looking changes no old or torn file", async () => {
 	expect(snapshot(dirname(at.agent))).toEqual(before);
 });
 
-// Regression: looking was said to write nothing, and wrote the catalog.
+// Regression: the page said that showing writes nothing, but it wrote the catalog.
 test("looking writes only the catalog, and nothing without it", async () => {
 	const at = world();
 	put(at, "s-1", branched);
@@ -51,7 +51,7 @@ test("looking writes only the catalog, and nothing without it", async () => {
 	for (const name of catalog) expect(modeOf(join(at.agent, name))).toBe(0o600);
 	const others = Object.entries(snapshot(home)).filter(([name]) => !catalog.some((one) => name === `./agent/${one}`));
 	expect(Object.fromEntries(others)).toEqual(before);
-	// The page and the help say so.
+	// The page and the help mention this.
 	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
 	for (const said of [page, await good(at, ["--help"])]) {
 		expect(said).toContain("session-catalog.sqlite");
@@ -59,7 +59,7 @@ test("looking writes only the catalog, and nothing without it", async () => {
 	}
 });
 
-// Regression: looking for sessions of a directory that has none made its session directory.
+// Regression: a search for sessions created the session directory of a directory without sessions.
 test("looking creates no session directory", async () => {
 	const at = world();
 	put(at, "s-1", branched);
@@ -71,7 +71,7 @@ test("looking creates no session directory", async () => {
 		out: expect.stringContaining("No sessions for /nowhere"),
 	});
 	expect(snapshot(join(at.agent, "sessions"))).toEqual(before);
-	// Nor where there is no agent at all.
+	// Without an agent's directory nothing is created, either.
 	const empty = world();
 	for (const args of [
 		["list"],
@@ -86,7 +86,7 @@ test("looking creates no session directory", async () => {
 	expect(existsSync(join(empty.agent, "sessions"))).toBe(false);
 });
 
-// Regression: an id of 5,000 characters was printed whole.
+// Regression: an id of 5,000 characters was printed in full.
 test("an id of 5,000 characters is clipped", async () => {
 	const at = world();
 	const path = put(at, "x".repeat(5000), branched, { name: "one.jsonl" });
@@ -127,7 +127,7 @@ test("stays narrow however deep the session and its forks are", async () => {
 	const at = world();
 	const deep: Json[] = [message("m0", null, user("begin"))];
 	for (let index = 1; index <= 20_000; index++) deep.push(message(`m${index}`, `m${index - 1}`, user(`step ${index}`)));
-	// A fork at every tenth step, each with a side branch that forks again.
+	// A branch point at every tenth step, each with a side branch that branches again.
 	for (let index = 0; index < 20_000; index += 10) {
 		deep.push(
 			message(`s${index}`, `m${index}`, user("aside")),

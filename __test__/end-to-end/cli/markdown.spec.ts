@@ -1,4 +1,4 @@
-// What `pi-sessions export` writes, as a reader of Markdown sees it.
+// The output of `pi-sessions export`, as a Markdown reader shows it.
 import { createRequire } from "node:module";
 import { type DefaultTreeAdapterTypes, parse } from "parse5";
 import { expect, test } from "vitest";
@@ -10,14 +10,14 @@ import { assistant, type Json, message, user } from "../../support/scratch.js";
 
 type Node = DefaultTreeAdapterTypes.Node;
 
-/** What is used of a reader of Markdown. */
+/** The used part of a Markdown reader's API. */
 interface Reader {
 	render(text: string): string;
 }
 const MarkdownIt = createRequire(__filename)("markdown-it") as new (options: { html: boolean }) => Reader;
 const reader = new MarkdownIt({ html: true });
 
-/** The nodes of the page that a browser makes of a text, each with the elements that it is in. */
+/** The nodes of the page that a browser creates from a text, each with its enclosing elements. */
 function* nodesOf(text: string): Generator<[Node, string[]]> {
 	const waiting: [Node, string[]][] = [[parse(reader.render(text)), []]];
 	for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -31,18 +31,18 @@ function* nodesOf(text: string): Generator<[Node, string[]]> {
 const textOf = (node: Node): string =>
 	"value" in node ? node.value : "childNodes" in node ? node.childNodes.map(textOf).join("") : "";
 
-/** The headings that are no part of anything. */
+/** The headings that are not inside another element. */
 function headings(text: string): string[] {
 	return [...nodesOf(text)]
 		.filter(([{ nodeName }, within]) => /^h[1-6]$/.test(nodeName) && within[0] === "body")
 		.map(([node]) => textOf(node));
 }
 
-/** What Markdown makes itself. */
+/** The elements that Markdown creates. */
 const MARKDOWN =
 	/^(?:#document|#text|html|head|body|h[1-6]|p|blockquote|pre|code|em|strong|s|a|img|br|hr|ul|ol|li|table|thead|tbody|tr|th|td)$/;
 
-/** The elements and comments of a page that came from HTML. */
+/** The elements and comments of a page that came from HTML in the text. */
 const foreign = (text: string): string[] =>
 	[...nodesOf(text)].map(([{ nodeName }]) => nodeName).filter((name) => !MARKDOWN.test(name));
 
@@ -56,7 +56,7 @@ const names = (texts: readonly string[]): string[] => [
 	...texts.map((_, index) => (index % 2 === 0 ? "User" : "Assistant")),
 ];
 
-// Regression: it swallowed the rest.
+// Regression: it hid the rest.
 test.each([
 	["a fence", "look:\n```js\nlet x"],
 	["a fence of tildes, longer ones in it", "~~~~\n~~~\n````"],
@@ -82,7 +82,7 @@ test.each([
 	expect(out).toContain(`\n\n${quoted(text.replace(/<(?=[a-z!?])/gi, "&lt;"))}\n\n`);
 });
 
-// Regression: they passed for another speaker's.
+// Regression: they looked like another speaker's.
 test.each([
 	["the end of a quotation", "</blockquote><h2>User</h2>\n\ndo it"],
 	["a heading in a line", "so <h2>User</h2> do it"],
@@ -215,7 +215,7 @@ test.each([
 	expect(headings(out)).toEqual(names(["", "", ""]));
 });
 
-// Regression: a line of quotation marks ended the export, and one of marks of items took a minute and more.
+// Regression: a line of quotation marks ended the export, and a line of list markers took more than a minute.
 test.each([
 	["a line of quotation marks does not end the export", ">".repeat(20_000)],
 	["a line of marks of items is written at once", `${"* ".repeat(200_000)}x`],
@@ -228,7 +228,7 @@ test.each([
 	expect(out.endsWith("## User\n\n> after\n")).toBe(true);
 });
 
-// Regression: the runs were the arguments of one call, which can have some 120,000.
+// Regression: the runs were the arguments of one call, which may have only some 120,000.
 test("a fence is longer than each of 130,000 backtick runs", async () => {
 	const at = world();
 	const text = `${"``` x\n".repeat(130_000)}\`\`\`\`\` end`;
@@ -292,7 +292,7 @@ test("whatever lines follow each other, the headings after them stand", async ()
 		Array.from({ length: 1 + random.int(7) }, () => random.pick(pieces)).join("\n"),
 	);
 	const at = world();
-	// Each alone in front of one that must not be swallowed.
+	// Each alone before a text that it must not hide.
 	const all = texts.flatMap((text) => [text, "after"]);
 	put(at, "s-random", conversation(all));
 	const out = await good(at, ["export"]);

@@ -1,4 +1,4 @@
-// What `pi-sessions move` does with the sessions of a folder that was renamed.
+// `pi-sessions move`: the sessions of a folder that was renamed.
 import {
 	appendFileSync,
 	existsSync,
@@ -19,7 +19,7 @@ import { api, header, message, text, user } from "../../support/scratch.js";
 const headerOf = (path: string): any => JSON.parse(readFileSync(path, "utf8").split("\n")[0] as string);
 const restOf = (path: string): string => readFileSync(path, "utf8").split("\n").slice(1).join("\n");
 
-/** A session that was written long ago. */
+/** A session whose last write was long ago. */
 function old(at: World, id: string, options: Parameters<typeof put>[3] = {}): string {
 	const path = put(at, id, [message("a", null, user(`words of ${id} in ${at.cwd}`))], options);
 	utimesSync(path, 1e9, 1e9);
@@ -27,8 +27,8 @@ function old(at: World, id: string, options: Parameters<typeof put>[3] = {}): st
 }
 
 /**
- * A project with a session that has a backup and a subagent, one in a folder below, a fork elsewhere, and a neighbour;
- * the folder was renamed.
+ * A project whose folder was renamed: a session with a backup and a subagent, a session in a subfolder, a fork
+ * elsewhere, and a neighbour.
  */
 function renamed(): { at: World; from: string; to: string; main: string; below: string; fork: string; other: string } {
 	const at = world();
@@ -72,7 +72,7 @@ test("sessions, backups, subagents and fork links follow their folder", async ()
 	expect(readFileSync(`${newMain}.bak`, "utf8")).toBe("before");
 	for (const path of [newMain, newBelow, fork]) expect(statSync(path).mtimeMs, path).toBe(1e12);
 	expect((await goodJson(at, ["list"])).map(({ id }: { id: string }) => id)).toEqual(["main"]);
-	// What pi goes on with there.
+	// The session that pi continues there.
 	expect(api.findMostRecentSession(folderOf(at, to))).toBe(newMain);
 	expect(await run(at, ["move", from, "--yes"])).toMatchObject({
 		code: 1,
@@ -88,7 +88,7 @@ test("a move completes the fork links of a killed one", async () => {
 	expect(headerOf(fork).parentSession).toBe(join(folderOf(at, to), main.split("/").at(-1) as string));
 });
 
-// Regression: no list contains them, so a link of theirs to a moved session broke, and nothing could mend it.
+// Regression: no list contains them, so their links to a moved session broke, and no command could repair them.
 test("subagents of a session that stays follow the folder", async () => {
 	const { at, from, to, main, other } = renamed();
 	const below = (name: string, head: object): string => {
@@ -121,7 +121,7 @@ test("--session moves one, and only one of that folder", async () => {
 	expect([main, below].map(existsSync)).toEqual([true, false]);
 });
 
-// Regression: "The working directory of this session is not in …", because its path was compared as it was written.
+// Regression: "The working directory of this session is not in …", because the path was compared as it was typed.
 test("--session finds a session in a directory by any spelling", async () => {
 	const { at, from, main } = renamed();
 	const home = at.env.HOME as string;
@@ -168,7 +168,7 @@ test("sessions in use or with a taken name stay", async () => {
 	expect((await run(at, ["move", from, "--yes", "--force"])).out).toContain("Moved 1 session");
 });
 
-// Regression: the minute of the last write counted only before the question.
+// Regression: the minute since the last write was checked only before the question.
 test("a session changed after the preview stays", async () => {
 	const { at, from, main, below } = renamed();
 	const change = (): void => {
@@ -183,7 +183,7 @@ test("a session changed after the preview stays", async () => {
 	expect([main, below].map((path) => headerOf(path).cwd)).toEqual([from, join(from, "packages/x")]);
 });
 
-// Regression: both were moved, and the second was an error because it had moved with the first.
+// Regression: both were moved, and the second was reported as an error because it had moved with the first.
 test("a subagent of a subagent moves with it", async () => {
 	const { at, from, to, other } = renamed();
 	const [worker, helper] = ["worker", "worker/helper"].map((name) => {
@@ -222,12 +222,13 @@ test("what cannot be meant is refused", async () => {
 const settings = (at: World, value: object | string): void =>
 	writeFileSync(join(at.agent, "session-store.json"), typeof value === "string" ? value : JSON.stringify(value));
 
-// Regression: only a rule with the folder's own path was noticed, but a rule applies to everything below a directory.
+// Regression: only a rule with the folder's own path was noticed, although a rule applies to everything below a
+// directory.
 test("moving out of a private rule needs --force with --yes", async () => {
 	const { at, from, main } = renamed();
 	const home = at.env.HOME as string;
 	for (const rule of [from, join(from, "packages"), dirname(from)]) {
-		// The new folder is elsewhere.
+		// The new folder has another parent.
 		const to = join(home, "..", `${home.split("/").at(-1)}-oss`);
 		mkdirSync(to, { recursive: true });
 		onTestFinished(() => rmSync(to, { recursive: true, force: true }));
@@ -248,7 +249,8 @@ test("moving out of a private rule needs --force with --yes", async () => {
 	expect(existsSync(main)).toBe(false);
 });
 
-// Regression: the link in the rule leads nowhere after the folder was renamed, so no warning said that the rule is lost.
+// Regression: after the folder was renamed, the target of the rule's link does not exist, so no warning said that the
+// rule is lost.
 test("a private rule by a link needs --force with --yes", async () => {
 	const { at, from, main } = renamed();
 	const home = at.env.HOME as string;
@@ -280,7 +282,7 @@ test("a lost project name or unreadable settings cause a warning", async () => {
 	}
 });
 
-// Regression: they were only a warning, which nobody reads with --yes, so private sessions could be pushed.
+// Regression: they were only a warning, which nobody reads with --yes. So private sessions could be pushed.
 test("settings that cannot be read need --force with --yes", async () => {
 	const { at, from, main } = renamed();
 	for (const text of [`{ "private": ["${from}"], }`, "[", `{ "private": ["${from}"] }${" ".repeat(2 << 20)}`]) {

@@ -6,7 +6,7 @@ import { api, assistant, type Json, message, snapshot, user } from "../../suppor
 
 const COMMANDS = ["show", "show --full", "show --json", "tree --limit all", "stats", "export", "export --full"];
 
-/** What JSON can hold where something else is meant. */
+/** JSON values of other types than expected. */
 const VALUES: unknown[] = [
 	null,
 	true,
@@ -46,7 +46,7 @@ const blocks = [
 	{ type: "toolCall", id: "c", name: "bash", arguments: { command: "ls" } },
 	{ type: "image", mimeType: "image/png", data: "AAAA" },
 ];
-/** One of every kind of entry and of message, with every field that a view looks at. */
+/** An entry of every kind, and a message of every role, with every field that a view reads. */
 const KINDS: Json[] = [
 	...["user", "assistant", "toolResult", "system", "bashExecution", "branchSummary", "compactionSummary", "custom"].map(
 		(role) => ({
@@ -94,7 +94,7 @@ const KINDS: Json[] = [
 	{ type: "invented_later", field: 1 },
 ];
 
-/** Where values stand in one: lists of keys. */
+/** The places of values in a value, as lists of keys. */
 function placesIn(value: unknown, path: (string | number)[] = []): (string | number)[][] {
 	if (value === null || typeof value !== "object") return [path];
 	const below = Object.entries(value).flatMap(([key, one]) =>
@@ -103,17 +103,17 @@ function placesIn(value: unknown, path: (string | number)[] = []): (string | num
 	return path.length === 0 ? below : [path, ...below];
 }
 
-/** A copy with another value in one place. */
+/** A copy with another value at one place. */
 function withValue(whole: Json, path: readonly (string | number)[], value: unknown): Json {
 	const copy = structuredClone(whole);
 	let at: any = copy;
 	for (const key of path.slice(0, -1)) at = at?.[key];
-	// The place may be gone: what was above it was replaced.
+	// The place may not exist any more, because a value above it was replaced.
 	if (at !== null && typeof at === "object") at[path.at(-1) as string] = value;
 	return copy;
 }
 
-/** Entries one below the other, and labels on some of them. */
+/** Entries in one path, and labels on some of them. */
 function chained(bodies: readonly Json[]): Json[] {
 	return bodies.map((body, index) => ({
 		id: `o${index}`,
@@ -217,7 +217,7 @@ describe("a file of version 1", () => {
 		said("assistant", "four"),
 	];
 
-	// Regression: they had other ids at each look.
+	// Regression: each command showed other ids.
 	test("shows its entries with the same ids at each look", async () => {
 		const at = world();
 		const path = put(at, "old", old, { header: { version: undefined } });

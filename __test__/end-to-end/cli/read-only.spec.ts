@@ -1,4 +1,4 @@
-// Looking takes nothing from others: no lock, no file that stays open, no file that comes back.
+// Showing does not disturb others: no lock, no file that stays open, no file that is created again.
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -18,8 +18,7 @@ import {
 import { api, assistant, message, root, snapshot, user } from "../../support/scratch.js";
 
 /**
- * The environment in which the command runs a script of the test's before anything else; the script has
- * `SessionManager`.
+ * The environment in which the command first runs a script of the test. The script can use `SessionManager`.
  */
 function guarded(at: World, script: string): NodeJS.ProcessEnv {
 	const guard = join(at.cwd, "guard.mjs");
@@ -42,7 +41,7 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 		["export", "--format", "jsonl"],
 	];
 
-	// Regression: sessions that others hold could not be looked at.
+	// Regression: sessions that others had locked could not be shown.
 	test("sessions that others hold can be looked at", async () => {
 		const at = world();
 		const path = put(at, "s-held", branched);
@@ -72,7 +71,7 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 	});
 });
 
-// Regression: stats --all kept them open, and ran out of files.
+// Regression: `stats --all` kept them open, and reached the limit of open files.
 test("stats --all closes each session that it has looked at", async () => {
 	const at = world();
 	for (let index = 0; index < 200; index++)
@@ -140,7 +139,7 @@ describe("a signal during a scan", () => {
 	test("verify --all ends between two files", async () => {
 		const at = world();
 		for (const name of ["s-1", "s-2", "s-3"]) put(at, name, branched);
-		// Each look takes a second by the clock. With the first the progress begins.
+		// Each reading of the clock advances it by a second. The progress begins with the first.
 		const env = guarded(
 			at,
 			`let [time, looks] = [Date.now(), 0];

@@ -32,23 +32,23 @@ test("redact removes a text from session, backup and copies", async () => {
 	await redactsEverywhere(command);
 });
 
-// Regression: the exit code was 0, and the second run said that nothing of it was left.
+// Regression: the exit code was 0, and the second run said that the text was gone.
 test("redact fails while the catalog may contain the text", async () => {
 	await tellsOfTheCatalog(command);
 });
 
-// Regression: only those beside the redacted session went, and the command said that nothing was left; later, only those
-// beside any session, and a dry run did not name them.
+// Regression: only files beside the redacted session were removed, and the command said that the text was gone. Later,
+// only files beside a session were removed, and a dry run did not name them.
 test("redact removes killed processes' temporary files from all session directories", async () => {
 	await removesTemporaryFiles(command);
 });
 
-// Regression: each of them was a failure, with exit code 1, and a dry run ended with 0.
+// Regression: each of them was a failure with exit code 1, but a dry run ended with 0.
 test("files without the text are counted, and no failure", async () => {
 	await countsOtherFiles(command);
 });
 
-// Regression: they were counted as "without", because only copies of the redacted entries were looked for.
+// Regression: they were counted as "without", because only copies of the redacted entries were searched.
 test("files with the text in own lines are only named", async () => {
 	await countsOtherLines(command);
 });
@@ -83,7 +83,7 @@ test("redact reads subagents' folders of any depth", async () => {
 	}
 });
 
-// Regression: they were not looked at, and nobody said so.
+// Regression: they were not searched, and no line said so.
 test("redact removes a text from subagents' sessions and copies", async () => {
 	const at = world();
 	const below = (path: string, name: string, lines: object[]) => {
@@ -111,7 +111,8 @@ test("redact removes a text from subagents' sessions and copies", async () => {
 	expect(await good(at, ["redact", ID, "--text", "swordfish"])).toContain(own);
 });
 
-// Regression: pi had deleted the file of the other session, so its folder was not looked in, and nothing was said to be left.
+// Regression: pi had deleted the file of the other session, so its folder was not searched, and the command reported no
+// rest.
 test("redact reaches subagents whose parent session was deleted", async () => {
 	const at = world();
 	const secret = message("b", null, user(SECRET));
@@ -126,7 +127,7 @@ test("redact reaches subagents whose parent session was deleted", async () => {
 	expect(readFileSync(orphan, "utf8")).not.toContain("hunter2");
 });
 
-// Regression: the session was listed twice, and counted among the other files: its path was compared as it was written.
+// Regression: the session was listed twice, also among the other files, because its path was compared as it was typed.
 testWith("links")("redact counts a session once, however its directory is spelled", async () => {
 	const at = world();
 	const [home, dir] = [at.env.HOME as string, dirname(put(at, ID, [message("b", null, user(SECRET))]))];

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { good, goodJson, lines, put, run, type World, world } from "../../support/cli.js";
 import { assistant, message, user } from "../../support/scratch.js";
 
-/** Runs git as a user without settings, who may clone submodules from files. */
+/** Runs git without the user's settings, with permission to clone submodules from files. */
 function git(at: World, cwd: string, ...args: string[]): void {
 	const settings = ["user.name=x", "user.email=x", "protocol.file.allow=always"].flatMap((one) => ["-c", one]);
 	execFileSync("git", [...settings, ...args], {
@@ -16,7 +16,7 @@ function git(at: World, cwd: string, ...args: string[]): void {
 	});
 }
 
-/** A repository with a second worktree, and sessions in both, in folders of them, and beside them. */
+/** A repository with a second worktree. There are sessions in both, in their subfolders, and beside them. */
 function repository(): { at: World; worktree: string } {
 	const at = world();
 	git(at, at.cwd, "init", "-q");
@@ -54,10 +54,10 @@ test("list, search and stats include all worktrees", async () => {
 	expect((await run(at, ["search", "nothing like it", "-r"])).out).toContain(
 		`Nothing found for nothing like it in 4 sessions of the repository of ${at.cwd}`,
 	);
-	// In a directory of one's own, too.
+	// The same with a session directory.
 	const dir = join(at.agent, "sessions", `--${at.cwd.slice(1).replaceAll("/", "-")}--`);
 	expect(await idsOf(at, "-r", "--dir", dir)).toEqual(["main"]);
-	// Without it nothing changes.
+	// Without the option nothing changes.
 	expect(await idsOf(at)).toEqual(["main"]);
 });
 
@@ -69,7 +69,7 @@ test("outside of a repository it is the working directory alone", async () => {
 	expect(await idsOf({ ...at, env: { ...at.env, PATH: "/nonexistent" } }, "-r")).toEqual(["main"]);
 });
 
-// A repository of settings would make one project of all that a user has.
+// A repository with the user's settings would make all the user's folders one project.
 test("a repository in the home directory makes no project", async () => {
 	const { at } = repository();
 	git(at, at.env.HOME as string, "init", "-q");
@@ -77,7 +77,7 @@ test("a repository in the home directory makes no project", async () => {
 	expect(await idsOf(at, "-r")).toEqual(OWN);
 });
 
-// Regression: there git lists the git directory in place of the working tree, whose sessions were left out.
+// Regression: there git lists the git directory in place of the working tree, so its sessions were not found.
 test.each([
 	{
 		place: "a submodule",
@@ -115,7 +115,7 @@ test.each([
 	}
 	for (const cwd of [root, join(root, "docs")])
 		expect(await idsOf({ ...at, cwd }, "-r")).toEqual(["below", "other", "root"]);
-	// git knows only the root of a submodule from another worktree.
+	// From another worktree git knows only the root of a submodule.
 	expect(await idsOf({ ...at, cwd: worktree }, "-r")).toEqual(isMainKnown ? ["below", "other", "root"] : ["other"]);
 });
 

@@ -1,4 +1,4 @@
-// `pi-sessions search`: places where words were said.
+// `pi-sessions search` finds the entries that contain words.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -80,7 +80,7 @@ test("no text of a session acts on the terminal", async () => {
 	expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 });
 
-// Regression: 50 hits were given where all were asked for; that there were more was not told.
+// Regression: the command returned 50 hits if all were wanted, and did not say that there were more.
 test("a line says if there are more hits than --limit", async () => {
 	const at = world();
 	put(at, "s-many", needles(120));
@@ -98,7 +98,7 @@ test("a line says if there are more hits than --limit", async () => {
 		expect(hits(out)).toBe(count);
 		expect(lines(out).at(-1)).toBe(`There are more hits than ${count}; --limit all shows all`);
 	}
-	// None is none, as in the library, and no failure.
+	// No hit is an empty result, as in the library, and not a failure.
 	expect(await goodHits(at, ["needle", "--limit", "0"])).toEqual([]);
 	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe(
 		"There are more hits than 0; --limit all shows all\n",
@@ -108,7 +108,7 @@ test("a line says if there are more hits than --limit", async () => {
 	expect(exact).not.toContain("There are more");
 });
 
-// Regression: the hits of one long session were all that was shown.
+// Regression: only the hits of one long session were shown.
 test("each session shows three places and counts the others", async () => {
 	const at = world();
 	put(at, "s-short", [message("m900", null, user("a short needle"))]);
@@ -127,7 +127,7 @@ test("each session shows three places and counts the others", async () => {
 	});
 });
 
-// Regression: they were not searched, and nothing said so.
+// Regression: they were not searched, and no line said so.
 test("subagents' sessions are shown below their session", async () => {
 	const at = world();
 	const main = put(at, "s-main", [message("a", null, user("Do it"))]);
@@ -157,7 +157,7 @@ test("search and output ignore escape sequences", async () => {
 	expect(await run(at, ["search", "m33"])).toMatchObject({ code: 1 });
 });
 
-// Regression: it ended as if something had been found, and did not say where it had looked.
+// Regression: it exited as if something had been found, and did not name the searched directory.
 test("an empty result names the scopes, and exits with 1", async () => {
 	const at = world();
 	put(at, "s-1", branched);
@@ -187,7 +187,7 @@ test("an empty result names the scopes, and exits with 1", async () => {
 	expect(await told("--dir", dir)).toContain(`in 0 sessions of ${at.cwd} (session directory ${dir}). `);
 });
 
-// Regression: it named the sessions of the working directory, and not the subagents that were left out.
+// Regression: it named the sessions of the working directory, but not the omitted subagents.
 test("an empty result names the session and its unsearched subagents", async () => {
 	const at = world();
 	const path = put(at, "s-main", [message("a", null, user("Do it"))]);
@@ -208,7 +208,7 @@ test("an empty result names the session and its unsearched subagents", async () 
 	expect(await told("--no-subagents")).toContain("Not searched: sessions of subagents (--no-subagents).");
 });
 
-// Regression: all 50 hits were of the newest session.
+// Regression: all 50 hits were in the newest session.
 test("--json prints three hits of each session and their number", async () => {
 	const at = world();
 	const many = Array.from({ length: 60 }, (_, n) =>
@@ -228,7 +228,7 @@ test("--json prints three hits of each session and their number", async () => {
 	expect((await counts("--session", "s-many"))["s-many"]).toHaveLength(50);
 });
 
-// Regression: with --session and --per-session nothing told of the hits that were left out.
+// Regression: with --session and --per-session no line mentioned the omitted hits.
 test("omitted hits are counted, with options that show them", async () => {
 	const at = world();
 	put(at, "s-many", needles(2500));
@@ -260,7 +260,7 @@ test("--per-session 0 is refused", async () => {
 	});
 });
 
-// Regression: it was 1, as if nothing had been found.
+// Regression: the exit code was 1, as if nothing had been found.
 test("a failed search exits with 2, as grep does", async () => {
 	const at = world();
 	put(at, "s-1", branched);
@@ -270,7 +270,7 @@ test("a failed search exits with 2, as grep does", async () => {
 		expect({ code, out }).toEqual({ code: 2, out: "" });
 		expect(err).toContain(`The directory of --dir does not exist: ${missing}`);
 	}
-	// Of other commands it is 1 as before.
+	// For other commands it is 1 as before.
 	expect(await run(at, ["list", "--dir", missing])).toMatchObject({ code: 1 });
 	expect((await good(at, ["--help"])).replace(/\s+/g, " ")).toContain(
 		"search exits with 1 if it finds nothing and with 2 if it fails",
@@ -280,7 +280,7 @@ test("a failed search exits with 2, as grep does", async () => {
 test("hits are printed at once, also into a pipe", async () => {
 	const at = world();
 	put(at, "s-one", needles(3));
-	// The command is ended before it gets what the search gives.
+	// The command is ended before it receives the hits.
 	const guard = join(at.cwd, "guard.mjs");
 	const code = `import { createRequire } from "node:module";
 		const { SessionManager } = createRequire(import.meta.url)(${JSON.stringify(join(root, "index.js"))});
@@ -306,7 +306,7 @@ test.skipIf(process.platform === "win32")("SIGINT stops it", async () => {
 		env: at.env,
 		stdio: ["ignore", "pipe", "ignore"],
 	});
-	// What is not read of several megabytes keeps the command from its end.
+	// As long as several megabytes of its output are not read, the command does not end.
 	await once(child.stdout, "data");
 	child.stdout.pause();
 	child.kill("SIGINT");

@@ -1,4 +1,4 @@
-// Where `pi-sessions` looks, and where it writes: pi's settings, a working directory that is gone, forks, names of
+// The directories in which `pi-sessions` reads and writes: pi's settings, a deleted working directory, forks, names of
 // files.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,7 +18,7 @@ import {
 } from "../../support/cli.js";
 import { api, message, user } from "../../support/scratch.js";
 
-/** Moves a session into a folder that only settings lead to. */
+/** Moves a session to a folder that only settings name. */
 function moveTo(folder: string, path: string): string {
 	mkdirSync(folder, { recursive: true });
 	const moved = join(folder, "moved.jsonl");
@@ -71,7 +71,7 @@ describe("sessionDir of pi's settings", () => {
 		expect(await found(["--dir", join(home, "told")], { PI_CODING_AGENT_SESSION_DIR: join(home, "environment") })).toBe(
 			"told",
 		);
-		// A relative one is below the working directory that is meant; an empty one takes back the agent's.
+		// A relative path is below the selected working directory. An empty one means the agent's directory again.
 		settings(join(at.cwd, ".pi"), { sessionDir: "own" });
 		expect(await found()).toBe("own");
 		const elsewhere = await runProgram(process.execPath, [bin, "list", "--cwd", at.cwd, "--json"], {
@@ -110,7 +110,7 @@ describe("sessionDir of pi's settings", () => {
 });
 
 describe("in a working directory that was deleted", () => {
-	/** Runs the command in a folder that is gone. */
+	/** Runs the command in a deleted folder. */
 	const gone = (at: World, args: string[]): Promise<Result> => {
 		const words = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(" ");
 		return runProgram("bash", ["-c", `mkdir gone; cd gone; rmdir ../gone; exec ${words}`], at);
@@ -164,7 +164,7 @@ describe("fork", () => {
 		expect(dirname((await goodJson(at, ["fork", elsewhere, "--entry", "e4"])).path)).toBe(join(there, "own"));
 	});
 
-	// Regression: --entry put the new session beside its source.
+	// Regression: with --entry the new session was created beside its source.
 	test("with --entry goes into the session directory, too", async () => {
 		const at = world();
 		const source = join(at.cwd, "apart.jsonl");
@@ -184,7 +184,7 @@ describe("fork", () => {
 	});
 });
 
-// Regression: they made directories of that name, or failed.
+// Regression: the commands created directories of that name, or failed.
 test("--output=~/x.md and addresses of files lead where they say", async () => {
 	const at = world();
 	const path = put(at, "s-1", [message("a", null, user("hello"))]);
@@ -193,7 +193,7 @@ test("--output=~/x.md and addresses of files lead where they say", async () => {
 	expect(readFileSync(join(home, "talk.md"), "utf8")).toContain("hello");
 	await good(at, ["export", path, `--output=${pathToFileURL(join(home, "talk.jsonl"))}`]);
 	expect(api.SessionManager.open(join(home, "talk.jsonl")).getSessionId()).toBe("s-1");
-	// Others stay as they were typed.
+	// Other paths are used as they were typed.
 	await good(at, ["export", path, "-o", "here.md"]);
 	expect(existsSync(join(at.cwd, "here.md"))).toBe(true);
 	expect(existsSync(join(at.cwd, "~"))).toBe(false);

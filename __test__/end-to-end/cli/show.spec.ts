@@ -1,4 +1,4 @@
-// What `pi-sessions show` prints of branches and of sessions that are larger than its memory should be.
+// `pi-sessions show` for branches, and for sessions that are larger than its memory should be.
 import { expect, test } from "vitest";
 import { branched, good, lines, put, run, type World, world } from "../../support/cli.js";
 import { assistant, type Json, message, toolResult, user } from "../../support/scratch.js";
@@ -24,10 +24,10 @@ test("the branch of another leaf is shown, and a session without entries or with
 	expect(lines(await good(at, ["show", put(at, "none", [])]))[0]).toBe("(no name)");
 });
 
-/** Megabytes that a command may have of a session of 250 MB. */
+/** The megabytes that the command may use for a session of 250 MB. */
 const MOST = 240;
 
-/** What a run of `show` in a small heap printed, and the most memory that it had, in MB. */
+/** The output of `show` in a small heap, and its largest memory in MB. */
 async function peakOf(at: World, args: string[]): Promise<{ out: string; peak: number }> {
 	const note = 'data:text/javascript,process.on("exit",()=>console.error(process.resourceUsage().maxRSS))';
 	const { code, out, err } = await run(at, ["show", ...args], {
@@ -37,7 +37,7 @@ async function peakOf(at: World, args: string[]): Promise<{ out: string; peak: n
 	return { out, peak: Number(err) / 1024 };
 }
 
-/** A branch of 100 results, each with more. */
+/** A branch of 100 results, each longer than the one before. */
 const results = (of: (index: number) => Json): Json[] =>
 	Array.from({ length: 100 }, (_, index) =>
 		message(`d${index}`, index === 0 ? null : `d${index - 1}`, index % 2 ? assistant("Next") : of(index)),
@@ -57,7 +57,7 @@ test("details of 250 MB need no memory", async () => {
 	expect(peak).toBeLessThan(MOST);
 }, 120_000);
 
-// Regression: with colours, every entry that had been shown was kept.
+// Regression: with colours, all shown entries stayed in memory.
 test("texts of 250 MB are released once shown", async () => {
 	const at = world();
 	const path = put(

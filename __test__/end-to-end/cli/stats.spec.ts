@@ -1,4 +1,4 @@
-// What sessions cost and what fills them: `pi-sessions stats`.
+// `pi-sessions stats`: the cost of sessions, and the parts that fill them.
 import { statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -89,7 +89,7 @@ describe("stats", () => {
 		const told = await goodJson(at, ["stats"]);
 		expect(told.largest).toHaveLength(7);
 		expect(told.largest[0]).toMatchObject({ id: "g", role: "user", session: "s-stats" });
-		// Everything but the header is an entry.
+		// All lines except the header are entries.
 		expect(told.bytes).toBe(statSync(path).size - Buffer.byteLength(linesOf(path)[0] as string) - 1);
 		const out = await good(at, ["stats"]);
 		expect(out).toContain("7 entries, 5.0 KiB; 5 model calls, $0.9000");
@@ -98,7 +98,7 @@ describe("stats", () => {
 		expect(out).toMatch(/Largest entries\n *SIZE +KIND +ENTRY +TEXT\n3\.\d KiB +user +g +x+…?\n/);
 	});
 
-	// Regression: a year of sessions was a thousand lines by day, and the total was at the beginning alone.
+	// Regression: by day, a year of sessions was a thousand lines, and the total was only at the beginning.
 	test("a long time has rows of weeks or months", async () => {
 		const at = world();
 		const calls = (days: number): Json[] =>
@@ -155,7 +155,7 @@ describe("stats", () => {
 				timestamp: Date.UTC(2024, 0, 1),
 			},
 		});
-		// Two calls alike in one file are two.
+		// Two equal calls in one file are two calls.
 		const path = put(
 			at,
 			"s-old",
@@ -244,7 +244,8 @@ describe("stats", () => {
 			});
 	});
 
-	// Regression: a wrong day was told only where there was a session, and one limit after the other gave an empty table.
+	// Regression: a wrong day was an error only if there was a session, and a limit after the other limit produced an
+	// empty table.
 	test("a wrong day or order of days is refused", async () => {
 		const at = world();
 		const told = async (...args: string[]): Promise<string> => {
@@ -309,7 +310,7 @@ describe("stats", () => {
 		expect(out).toMatch(/acme\/large +1 +1,234,567 +999 +10 +1 +\$35,200\.75\n/);
 	});
 
-	// Regression: there was $Infinity.
+	// Regression: the table contained $Infinity.
 	test("tables print the largest and smallest sums", async () => {
 		const of = (id: string, amount: number, day: number, model: string): Json =>
 			message(id, null, {
@@ -408,7 +409,7 @@ describe("stats", () => {
 			["(no date)", 1],
 			["2025-01-01", 9],
 		]);
-		// Whether a call without a time is of a time cannot be known: it is left out, and that is said.
+		// A call without a time may or may not be in the period: it is not added, and a line says so.
 		const since = await goodJson(at, ["stats", "--since", "2020-01-01"]);
 		expect([since.total.calls, since.leftOut.withoutTime]).toEqual([9, 1]);
 		expect(await good(at, ["stats", "--since", "2020-01-01"])).toMatch(/Not added: [^.]*1 call without a time\./);
@@ -424,7 +425,7 @@ describe("stats", () => {
 		expect(await goodJson(at, ["stats", path])).toMatchObject({ leftOut, total });
 	});
 
-	// Regression: of calls that were not added it said that they were added without a model's name and without a time.
+	// Regression: it said of calls that were not added that they were added without a model's name and without a time.
 	test("a call without usage is not added", async () => {
 		const at = world();
 		const bare = { role: "assistant", content: [] };
@@ -468,8 +469,8 @@ describe("stats", () => {
 		}
 	});
 
-	// Regression: at 80 columns the table had the beginnings of ids, which are the same for sessions of one day, and no
-	// names.
+	// Regression: at 80 columns the table showed only the beginnings of ids, which are equal for sessions of one day, and
+	// no names.
 	test("--by session shows names, and ids where there is room", async () => {
 		const at = world();
 		const ids = ["0195a1b2-c3d4-7e5f-8a9b-000000000001", "0195a1b2-c3d4-7e5f-8a9b-000000000002"] as const;
@@ -489,13 +490,13 @@ describe("stats", () => {
 			for (const name of ["Plan the garden", "Release notes"]) expect(out).toMatch(new RegExp(`^${name} .*\\$`, "m"));
 			for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(wide);
 			for (const id of ids) expect(out.includes(id)).toBe(wide === 160);
-			// A cost has two digits after its point or four: points are below each other.
+			// A cost has two or four digits after its point, and the points are aligned.
 			const costs = out.split("\n").filter((line) => /^(Plan|Release|total)/.test(line));
 			expect(new Set(costs.map((line) => line.indexOf(".", line.indexOf("$")))).size).toBe(1);
 		}
 	});
 
-	// Regression: the exit code was 1 for files that verify --all lists as no faults.
+	// Regression: the exit code was 1 for files that `verify --all` does not report as faults.
 	test("other files are named, and only damaged sessions fail", async () => {
 		const at = world();
 		const dir = dirname(put(at, "s-1", spent));

@@ -1,5 +1,4 @@
-// How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a
-// terminal.
+// `pi-sessions` in terminals, pipes and scripts. No text of a session has an effect on a terminal.
 import { describe, expect, test } from "vitest";
 import { bin, branched, program, put, run, runInTerminal, runProgram, type World, world } from "../../support/cli.js";
 import { assistant, entry, type Json, message, user } from "../../support/scratch.js";
@@ -11,7 +10,7 @@ describe("colours", () => {
 
 	test("are for terminals alone, unless the environment says otherwise", async () => {
 		const at = world();
-		// A session that is named by its path is not looked for, which would draw a bar.
+		// A session that is selected by its path needs no search, which would draw a progress bar.
 		const args = ["tree", put(at, "s-1", branched), "--no-pager"];
 		expect(await coloured(run(at, args))).toBe(false);
 		expect(await coloured(run(at, args, { CI: "true" }))).toBe(false);
@@ -44,7 +43,7 @@ describe("the pager", () => {
 		expect((await runInTerminal(at, ["verify"], { PAGER })).out).not.toContain("paged: ");
 	});
 
-	// Regression: a terminal that can only show lines got a pager, and a bar.
+	// Regression: a terminal that can only show lines got a pager and a progress bar.
 	test("is not started in a dumb terminal", async () => {
 		const at = world();
 		put(at, "s-1", branched);
@@ -86,7 +85,7 @@ test("a terminal's width is kept to", async () => {
 		message("a", null, user("word ".repeat(100))),
 		message("b", "a", assistant("日本語 ".repeat(100))),
 	]);
-	// For a session that is named by its path no bar is drawn, whose characters would count as those of the first row.
+	// A session that is selected by its path draws no progress bar, whose characters would be part of the first row.
 	for (const args of [["list"], ["tree", path]]) {
 		const { out } = await runInTerminal(at, [...args, "--no-pager"], { NO_COLOR: "1" });
 		const rows = out
@@ -104,7 +103,7 @@ test("a terminal's width is kept to", async () => {
 
 describe("narrow terminals", () => {
 	const WIDTHS = [20, 40, 80, 100];
-	/** Columns of a line: wide letters and pictures take two. */
+	/** The columns of a line. Wide letters and emoji take two. */
 	const widthOf = (line: string): number =>
 		[...new Intl.Segmenter().segment(line)].reduce(
 			(sum, { segment }) =>
@@ -149,7 +148,7 @@ describe("narrow terminals", () => {
 		return { at, path, name: (line) => line.includes("/") || line.includes(at.agent) };
 	}
 
-	// Regression: it was wider.
+	// Regression: the table was wider.
 	test.each([
 		"list --no-pager",
 		"list --no-pager --all",
@@ -164,14 +163,14 @@ describe("narrow terminals", () => {
 		for (const columns of WIDTHS) {
 			const { code, out } = await runInTerminal(at, command.split(" "), { NO_COLOR: "1" }, columns);
 			expect(code).toBe(0);
-			// Progress is drawn over and cleared.
+			// The progress is overwritten and cleared.
 			const rows = out
 				.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "")
 				.split(/\r?\n/)
 				.map((line) => line.split("\r").at(-1) ?? "")
 				.filter((line) => !/^(Reading|Adding|Searching)/.test(line));
 			expect(rows.length).toBeGreaterThan(1);
-			// What is there to be copied stays whole.
+			// Texts that users copy are not shortened.
 			expect({ columns, wide: rows.filter((row) => widthOf(row) > columns && !/^ *pi --session /.test(row)) }).toEqual({
 				columns,
 				wide: [],
@@ -287,7 +286,7 @@ describe("what a session says never acts on the terminal", () => {
 		entry("custom_message", "h", "g", { customType: evil, content: evil, display: true }),
 		entry("session_info", "i", "h", { name: evil }),
 	];
-	// Our own: colours, and what a table or the progress needs.
+	// Our own sequences: colours, and those of a table or the progress.
 	const allowed = new RegExp(`${ESC}\\[(?:\\d+(?:;\\d+)*m|\\?25[lh]|\\?7[lh]|\\d*[GKJ])|${ESC}[78]`, "g");
 	const bad = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e]/;
 
@@ -364,7 +363,7 @@ describe("use", () => {
 		}
 	});
 
-	// Regression: the last line was written as it is.
+	// Regression: the last line was written with its escape sequences.
 	test("--help is as wide as the terminal", async () => {
 		for (const COLUMNS of ["60", "80", "100"]) {
 			const wide = (await run(world(), ["--help"], { COLUMNS })).out
@@ -374,7 +373,7 @@ describe("use", () => {
 		}
 	});
 
-	// Regression: a variable that is not set (`--into "$dir"`) meant the working directory, or whatever the default is.
+	// Regression: an unset variable (`--into "$dir"`) meant the working directory, or the default.
 	test("an option that names something must not be empty", async () => {
 		const at = world();
 		put(at, "s-1", branched);
@@ -430,7 +429,7 @@ describe("use", () => {
 		});
 	});
 
-	// Regression: a usage error with --json was told in plain text.
+	// Regression: with --json a usage error was plain text.
 	test("a usage error with --json is told in JSON", async () => {
 		const at = world();
 		const told = async (...args: string[]): Promise<unknown> => {
@@ -449,11 +448,11 @@ describe("use", () => {
 		);
 		for (const name of ["move", "rename"])
 			expect((await run(at, [name])).err).toContain(`(see pi-sessions ${name} --help)`);
-		// An argument that only looks like it.
+		// An argument that only looks like the option.
 		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
 	});
 
-	// Regression: they took it and did not look at it.
+	// Regression: the commands accepted and ignored it.
 	test("stats and verify --all refuse the name of a session", async () => {
 		const at = world();
 		put(at, "s-1", branched);

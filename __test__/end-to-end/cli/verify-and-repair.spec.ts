@@ -1,4 +1,4 @@
-// `pi-sessions verify` and `repair`, which show what the library says of damaged files.
+// `pi-sessions verify` and `repair`, which show the library's reports about damaged files.
 import {
 	chmodSync,
 	existsSync,
@@ -14,7 +14,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { branched, put, run, runWithoutRights, world } from "../../support/cli.js";
 import { anyManager, message, modeOf, text, user } from "../../support/scratch.js";
 
-/** A file with a damaged line, an orphan, an id that occurs twice, and a last line without an end. */
+/** A file with a damaged line, an orphan, an id that occurs twice, and an unterminated last line. */
 function damaged(at: ReturnType<typeof world>): string {
 	const path = put(at, "s-bad", [
 		message("a", null),
@@ -102,7 +102,10 @@ describe("repair", () => {
 });
 
 describe("the most damaged files", () => {
-	/** Session directories in which four files have no readable header, in a folder of pi's and in one of another's. */
+	/**
+	 * Session directories with four files without a readable header, in a folder of pi and in a folder of another
+	 * program.
+	 */
 	function damagedStore(): { at: ReturnType<typeof world>; bad: string[]; good: string } {
 		const at = world();
 		const good = put(at, "s-good", branched);
@@ -118,7 +121,7 @@ describe("the most damaged files", () => {
 		return { at, bad: bad.map(([path]) => path).sort(), good };
 	}
 
-	// Regression: verify --all said nothing about files without a readable header.
+	// Regression: `verify --all` did not mention files without a readable header.
 	test("verify --all names files without a readable header", async () => {
 		const { at, bad, good } = damagedStore();
 		const { code, out, err } = await run(at, ["verify", "--all"]);
@@ -126,7 +129,7 @@ describe("the most damaged files", () => {
 		const named = [...out.matchAll(/^(?:faulty {2}| {2})(\/[^\s:]+)/gm)].map(([, path]) => path);
 		expect(named.sort()).toEqual(bad);
 		expect(out).toContain("4 session files: 2 good, 2 faulty, 0 unreadable\n2 other files, not pi sessions:\n");
-		// Good ones, which may be thousands, are only counted.
+		// Undamaged sessions, which may be thousands, are only counted.
 		expect(out).not.toMatch(/^good/m);
 		const reports = JSON.parse((await run(at, ["verify", "--all", "--json"])).out);
 		expect(
@@ -159,7 +162,7 @@ describe("the most damaged files", () => {
 		});
 	});
 
-	// Regression: stats --all left them out and did not say so.
+	// Regression: `stats --all` omitted them without a message.
 	test("stats --all says that it leaves them out", async () => {
 		const { at, bad } = damagedStore();
 		const { code, out, err } = await run(at, ["stats", "--all"]);
@@ -175,7 +178,8 @@ describe("the most damaged files", () => {
 	});
 });
 
-// Regression: entries of version 1 have no ids, so without its header line the file was called no session of pi.
+// Regression: entries of version 1 have no ids. So without its header line the file was reported as not a session of
+// pi.
 test("a version 1 session without its header is faulty", async () => {
 	const at = world();
 	const path = put(at, "s-old", []);
@@ -201,7 +205,7 @@ test("a version 1 session without its header is faulty", async () => {
 	expect((await run(at, ["verify", "--all"])).code).toBe(0);
 });
 
-// Regression: repair made sessions of files of other programs, and verify --all called them faulty.
+// Regression: `repair` made sessions from files of other programs, and `verify --all` reported them as damaged.
 test("files of other programs are no damaged sessions", async () => {
 	const at = world();
 	const dir = dirname(put(at, "s-good", branched));
@@ -227,7 +231,7 @@ test("files of other programs are no damaged sessions", async () => {
 	expect(existsSync(`${format4}.bak`)).toBe(false);
 });
 
-// Regression: pi --continue went on with a session of last year that was repaired, or got a name.
+// Regression: after a session of last year was repaired or renamed, `pi --continue` continued it.
 test("repairs, migrations and new names keep the file's time", async () => {
 	const at = world();
 	const lastYear = new Date(1_700_000_000_000);
@@ -273,7 +277,7 @@ test("verify notes a tool call without a result", async () => {
 	);
 });
 
-// Regression: verify a b nope dropped the reports of a and b.
+// Regression: `verify a b nope` did not print the reports of a and b.
 test("verify reports good sessions beside a missing one", async () => {
 	const at = world();
 	const good = put(at, "s-good", branched);

@@ -4,20 +4,20 @@ import { dirname, join } from "node:path";
 import { root } from "../../support/scratch.js";
 
 export interface Block {
-	/** Path below the root. */
+	/** The path below the root. */
 	file: string;
-	/** Where its code begins, from 1. */
+	/** The line where its code begins, from 1. */
 	line: number;
 	language: string;
 	code: string;
 }
 
-/** Where pages lead to other pages: links, and files that are named in the text. */
+/** The references of pages to other pages: links, and files that the text names. */
 const LED = /\]\(([^)\s#]+\.md)\b|`([\w/.-]+\.md)`/g;
 
 /**
- * Every page of documentation that people are led to from the first one, and those of the packages. The notices are
- * other people's texts, and so is whatever else may lie beside it.
+ * All pages of documentation that the first page leads to, and the pages of the packages. Other files beside them, such
+ * as the notices, are texts of others.
  */
 function reachable(): string[] {
 	const found = new Set(["README.md"]);
@@ -34,7 +34,7 @@ export const textOf = (page: string): string => readFileSync(join(root, page), "
 
 export const pages: string[] = reachable();
 
-/** The fenced blocks of a page, or of the comments in a file of TypeScript. */
+/** The fenced blocks of a page, or of the comments in a TypeScript file. */
 export function blocksOf(page: string): Block[] {
 	const blocks: Block[] = [];
 	let open: { fence: string; block: Block } | undefined;
@@ -55,6 +55,6 @@ export function blocksOf(page: string): Block[] {
 /** Also the examples in the comments of the declarations. */
 export const allBlocks: Block[] = [...pages, "index.d.ts"].flatMap(blocksOf);
 export const placeOf = ({ file, line }: Block): string => `${file}:${line}`;
-/** What a block says it prints: `// → text`, line by line. */
+/** The output that a block declares by `// → text`, line by line. */
 export const printed = (code: string): string[] =>
 	[...code.matchAll(/\/\/ → (.*)$/gm)].map(([, text]) => (text as string).trimEnd());

@@ -1,5 +1,5 @@
-// The documentation says what is so: every block of code in it runs, every link leads somewhere, and the pages that are
-// made from the sources are fresh.
+// The documentation is true: every block of code in it runs, every link leads to a page, and the generated pages are up
+// to date.
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const declarations = read(join(root, "index.d.ts"));
 const inLanguage = (...languages: string[]) => allBlocks.filter(({ language }) => languages.includes(language));
 const code = inLanguage("ts", "js");
-// pi's own package needs a newer Node than this one may be.
+// pi's package needs a newer Node than this one may be.
 const nodeFor = (text: string): string =>
 	text.includes("@earendil-works/") ? join(root, "scripts/reference/node_modules/node/bin/node") : process.execPath;
 
@@ -45,7 +45,7 @@ describe("code", () => {
 		async (_, block) => {
 			const { expected, lines, err, code } = await project.run(block, nodeFor(block.code));
 			expect({ err, code }).toEqual({ err: "", code: 0 });
-			// A line that says nothing about it may print as well.
+			// A line without a declared output may print as well.
 			let at = 0;
 			for (const line of lines) if (line === expected[at]) at++;
 			expect({ printed: lines, missing: expected.slice(at) }).toEqual({ printed: lines, missing: [] });
@@ -69,7 +69,7 @@ describe("data", () => {
 			const all = [...header, ...lines];
 			const values = all.map((line) => JSON.parse(line));
 			const manager = api.SessionManager.open(put(scratch(), "session.jsonl", `${all.join("\n")}\n`));
-			// Before version 3 opening migrates.
+			// Opening a file before version 3 migrates it.
 			if ((values[0].version ?? 1) < 3) expect(manager.getEntryCount()).toBe(all.length - 1);
 			else expect([manager.getHeader(), ...manager.getEntries()]).toEqual(values);
 		},
@@ -114,7 +114,7 @@ test("every example in the help runs", async () => {
 });
 
 describe("pages", () => {
-	/** For the addon's loader. */
+	/** The addon's loader needs it. */
 	const INTERNAL = ["__napiBindingTarget"];
 
 	test.each(pages)("%s: links lead to files and headings that are there", (page) => {
@@ -159,12 +159,12 @@ describe("pages", () => {
 		);
 		const roles = [...declarations.matchAll(/^\trole: "(\w+)"/gm)].map(([, role]) => role as string);
 		expect(kinds.length).toBeGreaterThan(10);
-		// Summaries' messages are made for the context and never written.
+		// Messages of summaries are created for the context, and never written.
 		for (const role of roles.filter((one) => !/Summary$/.test(one))) kinds.push(`role ${role}`);
 		expect([...shown]).toEqual(expect.arrayContaining(["session", ...kinds]));
 	});
 
-	// Regression: it left out fields that pi writes.
+	// Regression: it omitted fields that pi writes.
 	test("the file format's page names every field of pi", () => {
 		const pi = (path: string): string => join(root, "scripts/reference/pi-packages", path);
 		const published: Record<string, RegExp> = {
@@ -206,7 +206,7 @@ describe("pages", () => {
 		const variables = (text: string): string[] => [...new Set(text.match(/\bPI_[A-Z]+(?:_[A-Z]+)*\b/g))].sort();
 		const sources = ["crates/session-core/src", "src", "lib", "bin", "register.mjs"]
 			.flatMap((path) => filesBelow(join(root, path)))
-			// The checkout itself may be in a folder of that name.
+			// The path of the checkout may contain a folder of that name.
 			.filter((file) => !/[\\/]tests?[\\/.]|\.md$/.test(file.slice(root.length)));
 		expect(sources.length).toBeGreaterThan(200);
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
@@ -240,7 +240,7 @@ describe("pages", () => {
 		});
 	});
 
-	// Regression: pi was left with the path of an extension that was gone.
+	// Regression: pi kept the path of a deleted extension.
 	test("removing everything undoes each installing command of the README", () => {
 		const section = /^## Removing everything$([\s\S]*?)^## /m.exec(textOf("docs/moving-from-pi.md"))?.[1] ?? "";
 		const undone: [command: RegExp, undo: (...groups: string[]) => string][] = [
@@ -259,17 +259,17 @@ describe("pages", () => {
 			expect(found.length, String(command)).toBeGreaterThan(0);
 			for (const [, ...groups] of found) expect(section).toContain(undo(...groups));
 		}
-		// The extension goes while its files are still there.
+		// The extension is removed while its files still exist.
 		expect(section.indexOf("pi remove")).toBeLessThan(section.indexOf("rm -rf"));
 	});
 });
 
-/** The files of a directory and of those below it, or the file itself. */
+/** The files in a directory, at any depth, or the file itself. */
 function filesBelow(path: string): string[] {
 	return statSync(path).isDirectory() ? readdirSync(path).flatMap((name) => filesBelow(join(path, name))) : [path];
 }
 
-/** The names that GitHub gives a page's headings. */
+/** The anchors that GitHub creates for a page's headings. */
 function anchorsOf(page: string): string[] {
 	const text = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
 	return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
@@ -281,7 +281,7 @@ function anchorsOf(page: string): string[] {
 }
 
 describe("index.d.ts", () => {
-	/** The comment above each export, and above each method of the class. */
+	/** The comments above each export, and above each method of the class. */
 	const documented = [
 		...declarations.matchAll(
 			/(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^(?:export (?:declare )?(?:class|function|const|interface|type) |\t(?:static )?(?=\w+[<(]))(\w+)/gm,

@@ -1,5 +1,5 @@
-// Commands of the documentation that are not run, because they build, test or measure for minutes: whether what they
-// name is there. Scripts, files, folders, options, and the names of cases and runtimes.
+// Checks commands of the documentation that are not run, because they build, test or measure for minutes: the scripts,
+// files, folders, options, and names of cases and runtimes in them must exist.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { select } from "../../../bench/cases.mjs";
@@ -10,10 +10,10 @@ const pack = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 /** Commands of npm itself. */
 const NPM = ["install", "ci", "pack", "publish", "uninstall"];
 const CARGO = ["test", "build", "fmt", "clippy", "run", "fuzz", "+nightly"];
-/** Programs of which nothing here is named. */
+/** Programs whose arguments name no file or option of ours. */
 const OTHERS = ["git", "cd", "rm", "apt-get", "sudo", "export"];
 
-/** What is wrong with a command; nothing if all that it names is there. */
+/** The error of a command; undefined if everything that it names exists. */
 export function unknown(command: string): string | undefined {
 	for (const part of command.split(/\s+&&\s+/)) {
 		const problem = unknownPart(
@@ -52,12 +52,12 @@ function unknownPart([program = "", ...args]: string[]): string | undefined {
 	}
 }
 
-/** `[script, "--", ...args]` as npm takes it. */
+/** npm's form `[script, "--", ...args]`. */
 function unknownScript([name = "", dashes, ...args]: string[]): string | undefined {
 	const line: string | undefined = pack.scripts[name];
 	if (line === undefined) return `package.json has no script ${name}`;
 	if (dashes === undefined) return undefined;
-	// npm would keep them for itself.
+	// npm would not pass them on.
 	if (dashes !== "--") return `npm run ${name} takes what follows -- alone`;
 	const file = /^node (\S+\.mjs)/.exec(line)?.[1];
 	return file === undefined
@@ -66,14 +66,14 @@ function unknownScript([name = "", dashes, ...args]: string[]): string | undefin
 }
 
 /**
- * The options that a file of ours takes, as its `optionsOf` or its look at `process.argv` says, and what they may be.
+ * The options of a script, from its `optionsOf` or its use of `process.argv`, and their allowed values.
  */
 function unknownArguments(file: string, args: string[]): string | undefined {
 	if (!existsSync(join(root, file))) return `no file ${file}`;
 	const source = readFileSync(join(root, file), "utf8");
 	const words = [...args];
 	for (let word = words.shift(); word !== undefined; word = words.shift()) {
-		// Something for the reader to fill in.
+		// A placeholder that the reader replaces.
 		if (/^<.*>?$|^[^-]*>$/.test(word)) continue;
 		if (!word.startsWith("--")) {
 			if (!/positionals|process\.argv/.test(source)) return `${file} takes no ${word}`;

@@ -1,4 +1,4 @@
-// A project as a reader of the documentation would have it: the package installed, a session to work with.
+// A project like the reader's: the package is installed, and there is a session.
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { root } from "../../support/scratch.js";
 import { type Block, placeOf, printed } from "./blocks.js";
 
 const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
-/** Every name that the package exports, types too; one that is declared twice once. */
+/** All names that the package exports, types too. A name that is declared twice is listed once. */
 const names = [
 	...new Set(
 		[...declarations.matchAll(/^export (?:declare )?(?:class|function|const|interface|type) (\w+)/gm)].map(
@@ -39,7 +39,7 @@ const entries = manager.getEntries();
 void [cwd, dir, manager, id, file, entries];
 `;
 
-/** The block as a module. If it imports nothing, it follows the prelude. */
+/** The block as a module. If it has no imports, the prelude precedes it. */
 export function moduleOf({ code }: Block): string {
 	return /^import /m.test(code) ? code : `${PRELUDE}{\n${code}}\nexport {};\n`;
 }
@@ -64,14 +64,14 @@ export class Project {
 		rmSync(this.dir, { recursive: true, force: true });
 	}
 
-	/** A folder of a block's own, below the project's. */
+	/** A folder for one block, below the project's. */
 	folder(block: Block): string {
 		const dir = join(this.dir, placeOf(block).replace(/\W/g, "-"));
 		mkdirSync(dir, { recursive: true });
 		return dir;
 	}
 
-	/** What tsc says about TypeScript blocks, all in one program. */
+	/** The errors of tsc for TypeScript blocks, all in one program. */
 	typeErrors(blocks: Block[]): string[] {
 		const files = new Map(blocks.map((block) => [join(this.folder(block), "block.mts"), block]));
 		for (const [file, block] of files) writeFileSync(file, moduleOf(block));
@@ -100,7 +100,7 @@ export class Project {
 		});
 	}
 
-	/** Runs a block. Gives what it should print and what it printed. */
+	/** Runs a block. Returns its declared and its real output. */
 	async run(
 		block: Block,
 		node: string,

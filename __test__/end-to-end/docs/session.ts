@@ -1,4 +1,4 @@
-// The session that the command's page shows. Ids and times are fixed, so that what is printed is what the page says.
+// The session on the command's page. Ids and times are fixed, so that the output equals the page.
 import { entry, type Json } from "../../support/scratch.js";
 
 const at = (minute: number): string => `2025-06-01T12:${String(minute).padStart(2, "0")}:00.000Z`;

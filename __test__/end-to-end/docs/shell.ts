@@ -1,5 +1,5 @@
-// Commands in the documentation. Those of `pi-sessions` are run on sessions like the reader's, those that start pi
-// start the published one; of others it is checked that what they name is there.
+// Commands in the documentation. Commands of `pi-sessions` run on sessions like the reader's, commands that start pi
+// start the published pi, and of other commands the names in them must exist.
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isolatedEnv, nodeBin, piPackage } from "../../../scripts/demo/pi.mjs";
@@ -10,17 +10,17 @@ import { unknown } from "./known.js";
 import { put } from "./project.js";
 import { session } from "./session.js";
 
-/** The version of the pi that is started here. */
+/** The version of the pi that this test starts. */
 const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "utf8"));
 
 const OWN = /(^|[|;&(]\s*|<\()pi-(?:sessions|sync)\b/;
 /**
- * A line that starts pi on this manager: as a package, from within a clone, or from the clone that the README names.
+ * A line that starts pi on this manager: from the package, from a clone, or from the clone that the README names.
  */
 const PI =
 	/^(?:pi-native|node (?:--import (?:pi-session-native\/register|~\/pi-session-native\/register\.mjs)|(?:~\/pi-session-native\/)?bin\/pi-native\.mjs))(?: |$)/;
 
-/** What is wrong with a block of commands. */
+/** The errors in a block of commands. */
 export async function runShell(block: Block): Promise<string[]> {
 	const steps = block.language === "console" ? consoleSteps(block.code) : shellSteps(block.code);
 	const problems: string[] = [];
@@ -52,7 +52,7 @@ interface Step {
 	output?: string;
 }
 
-/** One command a line; a backslash goes on in the next. Comments are for people. */
+/** One command a line; a backslash continues it in the next. Comments are ignored. */
 const shellSteps = (code: string): Step[] =>
 	code
 		.replace(/\\\n\s*/g, " ")
@@ -72,12 +72,12 @@ function consoleSteps(code: string): Step[] {
 		});
 }
 
-/** A folder with a session that the pages talk about, and the command on the path. */
+/** A folder with the session of the pages, and the command on the path. */
 function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	const at = world();
 	const path = putSession(at, session.id, session.entries, { header: session.header });
 	cpSync(path, join(at.cwd, "session.jsonl"));
-	// The reader's session was not written just now.
+	// The reader's session is older than a minute.
 	for (const file of [path, join(at.cwd, "session.jsonl")]) utimesSync(file, 1e9, 1e9);
 	for (const name of ["project", "other-project"]) mkdirSync(join(at.env.HOME as string, name), { recursive: true });
 	mkdirSync(join(at.env.HOME as string, ".config/fish/completions"), { recursive: true });
@@ -91,9 +91,9 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 }
 
 /**
- * Runs a command that starts pi, with \`--version\` after it: what comes then would wait for a person. By then the
- * session manager is replaced, which is told. The folder is a project that has pi and this package installed, and in it
- * stands what a clone of this package has.
+ * Runs a command that starts pi, with `--version` added, because pi would otherwise wait for a person. At that time the
+ * session manager is already replaced, which a line says. The folder is a project with pi and this package installed,
+ * and contains the files of a clone of this package.
  */
 async function startPi(command: string): Promise<Result> {
 	const at = world();
@@ -105,7 +105,7 @@ async function startPi(command: string): Promise<Result> {
 	symlinkSync(piPackage, join(modules, "@earendil-works/pi-coding-agent"));
 	symlinkSync(join(root, "bin"), join(at.cwd, "bin"));
 	symlinkSync(root, join(home, "pi-session-native"));
-	// Global commands: pi, and this package's own.
+	// Global commands: pi, and the commands of this package.
 	symlinkSync(join(piPackage, "dist/bundle/cli.js"), join(home, "bin/pi"));
 	symlinkSync(join(root, "bin/pi-native.mjs"), join(home, "bin/pi-native"));
 	const PATH = `${join(home, "bin")}:${dirname(nodeBin)}:/usr/bin:/bin`;

@@ -1,4 +1,4 @@
-// What a user's machine may be like: pi goes on, and says what is wrong.
+// Unusual states of a user's machine: pi continues, and a message names the problem.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -73,7 +73,7 @@ test("fast typing and abandoned searches leave nothing behind", async () => {
 	expect(stderrOf(stderr)).toBe("");
 });
 
-// Regression: the hits of the query before stay until new ones come, and these keys acted on them.
+// Regression: the former query's hits stay until new ones come, and these keys acted on them.
 test("keys typed at once act on the new query's hits", async () => {
 	const at = await world([{ text: "Unused." }]);
 	for (let n = 0; n < 30; n++)

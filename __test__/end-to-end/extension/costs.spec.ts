@@ -1,4 +1,4 @@
-// `/costs` in the real pi: the sums of `pi-sessions stats`, on the screen and in text.
+// `/costs` in the real pi: the sums of `pi-sessions stats`, on the screen and as text.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,8 +21,8 @@ const spent = (cost: number, model: string, cache = 0): Json =>
 	});
 
 /**
- * A session of $2 with a subagent's of $7, which the tool's result reports, too, and one of another project of $3,
- * whose file it gives.
+ * A session of $2 with a subagent's session of $7, which the tool's result also reports, and a session of $3 in another
+ * project, whose path is returned.
  */
 function fill(at: World): string {
 	const run = join(at.here, "0194-main", "abc", "run-0");
@@ -61,7 +61,7 @@ test("/costs --repository adds up the worktrees of this project", async () => {
 	const { stdout } = await print(at, "/costs --repository model");
 	expect(stdout).toMatch(/^1 session in this project, 1 session of subagents; 2 model calls, \$9\.00/);
 	expect(stdout).toMatch(/MODEL/);
-	// Of two worktrees, all that is in them.
+	// All sessions of two worktrees.
 	const git = (...args: string[]): void =>
 		void execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x", ...args], { cwd: at.work, stdio: "pipe" });
 	git("init", "-q");
@@ -140,7 +140,7 @@ const statsOf = (at: World, ...args: string[]): string => {
 	});
 };
 
-// Regression: /costs added what was read from the cache, and written to it, to INPUT.
+// Regression: /costs added cache reads and cache writes to INPUT.
 test("usage, stats and /costs show equal sums in every table", async () => {
 	const at = await world();
 	fill(at);
@@ -169,7 +169,7 @@ test("usage, stats and /costs show equal sums in every table", async () => {
 		expect(json.rows).toMatchObject(
 			files.by[grouping].map(({ key, models: _, ...sum }) => ({ [grouping]: key, ...sum })),
 		);
-		// Periods stand in their order there, the newest first in /costs.
+		// There periods are in chronological order; in /costs the newest is first.
 		const lines = statsOf(at, "--by", grouping).trimEnd().split("\n");
 		const from = lines.findIndex((line) => line.includes(" CACHE WRITE "));
 		const spaces = (line: string): string => line.replace(/ {2,}/g, "  ");
@@ -226,7 +226,7 @@ test("a session that costs nothing, and no session at all, are shown as such", a
 	await terminal.shows("scripted • medium");
 });
 
-// Regression: the number of rows was told nowhere, and at 40 columns numbers were cut.
+// Regression: the number of rows was not shown, and at 40 columns numbers were cut.
 test("a small terminal shows the rows' range and whole numbers", async () => {
 	const at = await world();
 	for (let n = 0; n < 28; n++)

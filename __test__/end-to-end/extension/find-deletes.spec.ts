@@ -60,7 +60,7 @@ test("deleting a link says that its target stays", async () => {
 	expect([link, target].map((path) => existsSync(path))).toEqual([false, true]);
 });
 
-// Regression: whether it is in use was asked before the question alone.
+// Regression: whether the session is in use was checked only before the question.
 test("a session written during the question is not deleted", async () => {
 	const at = await world();
 	const { fork } = fill(at);
@@ -75,7 +75,7 @@ test("a session written during the question is not deleted", async () => {
 	expect(existsSync(fork)).toBe(true);
 });
 
-// Regression: only the command said so.
+// Regression: only the command printed this.
 test("a deletion says if the catalog may keep its text", async () => {
 	const at = await world();
 	const { fork } = fill(at);

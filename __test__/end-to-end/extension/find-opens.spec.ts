@@ -1,4 +1,4 @@
-// What `/find` in the real pi does with a hit: opens it, moves the leaf, copies it, shows its place.
+// Actions of `/find` in the real pi on a hit: opening it, moving the leaf, copying it, showing its surroundings.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -23,7 +23,7 @@ test("ctrl+o opens the session, ctrl+g copies, escape changes nothing", async ()
 	await terminal.shows("1 hit in 1 session");
 	terminal.press("C-o");
 	await terminal.shows(closed, "Butter and flour.");
-	// Within the session that is open, only the leaf moves.
+	// In the open session only the leaf moves.
 	await terminal.enter("/find degrees");
 	await terminal.shows(/\d hits? in \d session/);
 	terminal.press("Escape");
@@ -36,7 +36,7 @@ test("ctrl+o opens the session, ctrl+g copies, escape changes nothing", async ()
 	await terminal.shows(closed, "Butter and flour.");
 });
 
-// Regression: the leaf was before the message, and the answer that one looked for was out of sight.
+// Regression: the leaf was before the message, so that the wanted answer was not visible.
 test("enter on a question goes to its answer", async () => {
 	const at = await world([{ text: "First reply." }]);
 	const { here } = fill(at);
@@ -62,8 +62,8 @@ test("enter on a question goes to its answer", async () => {
 	await terminal.shows(closed, "And the medlar?");
 });
 
-// Regression: the screen said that the leaf moves to the entry. pi moves it before a user's message, which goes to the
-// editor.
+// Regression: the screen said that the leaf moves to the entry. If it is a user's message, pi moves the leaf before it,
+// because the message goes to the editor.
 test("ctrl+x puts a user's message into the editor", async () => {
 	const at = await world([{ text: "First reply." }, { text: "Second reply." }]);
 	const { here } = fill(at);
@@ -86,7 +86,7 @@ test("ctrl+x puts a user's message into the editor", async () => {
 	const lines = jsonLines(here);
 	const before = ({ parentId }: any): any => {
 		const parent = lines.find(({ id }) => id === parentId);
-		// pi writes entries of its own in between, whose ids are longer.
+		// pi writes its own entries in between, which have longer ids.
 		return parent.id.length === 1 ? parent.id : before(parent);
 	};
 	const sent = lines.filter(({ id, message }) => id.length > 1 && message?.role === "user");
@@ -111,7 +111,7 @@ test("a user's message is added below the editor's draft", async () => {
 	await terminal.shows(closed, /A draft\n *And the crust\?/);
 });
 
-// Regression: what was found there had no preview, could not be copied, and was said to be gone.
+// Regression: hits there had no preview, could not be copied, and were reported as missing.
 test("a hit in a version 1 session works like others", async () => {
 	const at = await world();
 	const entries = [
@@ -142,7 +142,7 @@ test("a hit in a version 1 session works like others", async () => {
 	expect(await terminal.shows(closed, "old answer", "another question")).not.toContain("another answer");
 });
 
-// Regression: one had to move the session's leaf to read what was around a hit.
+// Regression: to read the entries around a hit, users had to move the session's leaf.
 test("ctrl+l shows the place of a hit and moves nothing", async () => {
 	const at = await world();
 	const { here } = fill(at);
@@ -213,7 +213,7 @@ test("a key of keybindings.json opens /find", async () => {
 		JSON.stringify({ "pi-session-native.find": ["ctrl+shift+f", "f8"] }),
 	);
 	const terminal = await inTerminal(at);
-	// Regression: it was index.mjs.
+	// Regression: the shown name was index.mjs.
 	await terminal.shows(/\[Extensions\]\n *pi-session-native\.mjs$/m);
 	terminal.press("F8");
 	await terminal.shows(find);

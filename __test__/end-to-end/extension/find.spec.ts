@@ -1,5 +1,4 @@
-// `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this
-// package's.
+// `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's session manager and on this package's.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +18,7 @@ test.each([
 	await terminal.enter("/find");
 	await terminal.shows(find, "f1 shows the keys");
 	await terminal.type("quince");
-	// What the fork copied is shown once, for the newest session; the message of the first hit is below.
+	// Entries that the fork copied are shown once, for the newest session. The message of the first hit is shown below.
 	const screen = await terminal.shows(
 		"2 hits in 1 session",
 		/^How do we bake/m,
@@ -54,7 +53,7 @@ test.each([
 	terminal.press("Down");
 	await terminal.shows(/› +\d+d assistant|› +\d+d user/);
 	terminal.press("Enter");
-	// The leaf is at the entry: the conversation ends with it.
+	// The leaf is the entry, so the conversation ends with it.
 	const opened = await terminal.shows(closed, "bake the quince pie");
 	expect(opened).not.toContain("Another question");
 });
@@ -66,7 +65,7 @@ test("more hits are found as one goes down", async () => {
 	await terminal.enter("/find quince");
 	await terminal.shows("at least 200 hits in at least 200 sessions", /› .*«?quince 229/);
 	for (let n = 0; n < 19; n++) terminal.press("PageDown");
-	// What was chosen stays chosen.
+	// The selected hit stays selected.
 	await terminal.shows("230 hits in 230 sessions", /› .*quince 39$/m);
 	for (let n = 0; n < 4; n++) terminal.press("PageDown");
 	await terminal.shows(/› .*quince 0$/m);
@@ -98,13 +97,13 @@ test("a long session shows three hits; ctrl+s shows all", async () => {
 	expect(printed).toContain("  247 more in this session: /find --session 0194-long quince\n");
 	expect(printed).toContain("A quince alone");
 	expect((await print(at, "/find --session 0194-lo quince number 24")).stdout.match(/^ {2}e\d+ /gm)).toHaveLength(13);
-	// Regression: it led to the command that printed it.
+	// Regression: it named the command that had printed it.
 	const ofOne = (await print(at, "/find --session 0194-lo quince")).stdout;
 	expect(ofOne).toMatch(/\nOnly the first 200 hits of 250 are shown\.\n$/);
 	expect(ofOne).not.toContain("more in this session");
 });
 
-// Regression: of a session with more hits than are shown at once, it showed that there are no more.
+// Regression: for a session with more hits than are shown at once, it showed that there are no more.
 test("ctrl+s shows at most 5,000 hits, and counts the others", async () => {
 	const at = await world();
 	const entries = Array.from({ length: 5_003 }, (_, n) =>
@@ -118,7 +117,7 @@ test("ctrl+s shows at most 5,000 hits, and counts the others", async () => {
 	await terminal.shows(/^quince number 0 {2}3 more · /m);
 });
 
-// Regression: they were not searched, and nothing said so.
+// Regression: they were not searched, and no line said so.
 test("/find shows subagents' sessions below their session", async () => {
 	const at = await world();
 	const main = put(at, "0194-main", [said("a", null, user("Bake something")), said("b", "a", assistant("Done."))]);
@@ -137,7 +136,7 @@ test("/find shows subagents' sessions below their session", async () => {
 	await terminal.shows("this project without subagents", "nothing found");
 	terminal.press("Escape");
 	await terminal.shows(closed);
-	// Regression: nothing said that one session is searched without its subagents.
+	// Regression: no line said that the subagents of one session are not searched.
 	await terminal.enter("/find --session 0194-main quince");
 	await terminal.shows("one session", "nothing found", /Not searched: .*1\s+session\s+of\s+its\s+subagents\./);
 	expect((await print(at, "/find --session 0194-main quince")).stdout).toContain(
@@ -149,8 +148,8 @@ test("/find shows subagents' sessions below their session", async () => {
 	);
 });
 
-// Regression: four lines of help and three empty ones left four hits at 24 lines, one without its session at 12, and
-// none at 8.
+// Regression: because of four lines of help and three empty lines, a screen of 24 lines showed four hits, one of 12
+// lines a hit without its session, and one of 8 lines no hit.
 test.each([
 	{ rows: 24, columns: 80, hits: 9 },
 	{ rows: 12, columns: 80, hits: 3 },
@@ -168,12 +167,12 @@ test.each([
 	const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
 	expect(screen.match(/^[› ].* quince \d \d/gm)).toHaveLength(hits);
 	for (let n = 0; n < 17; n++) terminal.press("Down");
-	// The title stays, however few lines there are, and no line is left empty.
+	// However few lines there are, the title is shown, and no line is empty.
 	await terminal.shows(/› .*quince 0 0/, /^About 0/m);
 	expect(terminal.screen()).not.toMatch(/\n\n/);
 });
 
-// Regression: only hits were marked, and a word that a colour interrupts was not found.
+// Regression: only hits were marked, and a word with a colour in it was not found.
 test("found words are marked in hits and message despite colours", async () => {
 	const at = await world();
 	put(at, "0194-colours", [
@@ -192,7 +191,7 @@ test("found words are marked in hits and message despite colours", async () => {
 	expect(terminal.colours().match(/\u001b\[[\d;]*m33ms\u001b\[/g)).toHaveLength(2);
 });
 
-// Regression: "--al x" was searched for, and two pasted lines were joined without a blank.
+// Regression: "--al x" was a query, and two pasted lines were joined without a space.
 test("unknown options are refused, and pasted lines are words", async () => {
 	const at = await world();
 	fill(at);
@@ -217,7 +216,7 @@ test("unknown options are refused, and pasted lines are words", async () => {
 test("today is the day of the clock, not 24 hours", async () => {
 	const at = await world();
 	put(at, "0194-today", [said("a", null, user("quince of today"), 1), said("b", "a", user("quince of yesterday"), 20)]);
-	// A place where it is about noon.
+	// A time zone in which it is about noon.
 	const east = 12 - new Date().getUTCHours();
 	const terminal = await inTerminal(at, { env: { TZ: `Etc/GMT${east > 0 ? "-" : "+"}${Math.abs(east)}` } });
 	await terminal.enter("/find quince");
@@ -233,7 +232,7 @@ test("previews leave no session file open", async () => {
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
 	await terminal.shows("12 hits in 12 sessions");
-	// The file that was written last is the first.
+	// The file that was written last comes first.
 	for (let n = 10; n >= 0; n--) {
 		terminal.press("Down");
 		await terminal.shows(new RegExp(`─\n *quince answer ${n}$`, "m"));
@@ -245,7 +244,7 @@ test("previews leave no session file open", async () => {
 	expect(open()).toEqual([]);
 });
 
-// Regression: a session that lies elsewhere makes its folder the one that is searched, and nothing said so.
+// Regression: if a session is in another folder, that folder is searched, but no line said so.
 test.each([
 	{ how: "a session file", args: (dir: string) => ["--session", join(dir, "0194-elsewhere.jsonl")] },
 	{ how: "a session directory", args: (dir: string) => ["--session-dir", dir] },
@@ -277,7 +276,7 @@ test("/find shows sessions in the order of pi-sessions search", async () => {
 	const paths = [30, 10, 20].map((hours) =>
 		put(at, `0194-${hours}`, [said("a", null, user(`quince of ${hours}`), hours)]),
 	);
-	// The order is by the last message, not by the files' times.
+	// The order depends on the last message, not on the files' times.
 	for (const [n, path] of paths.entries()) utimesSync(path, 1e9 + n, 1e9 + n);
 	const order = (text: string): string[] => [...new Set(text.match(/quince of \d+/g))];
 	const command = [join(root, "bin/pi-sessions.mjs"), "search", "quince"];
@@ -353,7 +352,7 @@ test.each([{ hooked: false }, { hooked: true }])(
 					(record: Json) => record.type === "extension_ui_request" && record.method === "notify",
 				);
 				expect(notified).toMatchObject({ message: expect.stringContaining("And the crust?") });
-				// It says what it does until it is done.
+				// It reports its work until the work is done.
 				const statuses = client.records
 					.filter((record: Json) => record.method === "setStatus" && record.statusKey === "pi-session-native")
 					.map(({ statusText }: Json) => statusText);

@@ -1,8 +1,8 @@
-// Sessions that `/find` searches, and its screen.
+// Sessions for `/find`, and its screen.
 import { assistant, toolResult, user } from "../../support/scratch.js";
 import { put, said, type World } from "./pi.js";
 
-/** Sessions of this project and of another; one is hostile to a terminal, one is a fork. */
+/** Sessions of this project and of another. One is hostile to a terminal, one is a fork. */
 export function fill(at: World): { here: string; fork: string; there: string } {
 	const shared = [
 		said("a", null, user("How do we bake the quince pie?"), 50),
@@ -26,6 +26,6 @@ export function fill(at: World): { here: string; fork: string; there: string } {
 	return { here, fork, there };
 }
 
-/** The overlay is no longer there. */
+/** The overlay is closed. */
 export const closed = /^(?![\s\S]*Find {2}(?:this|all))/;
 export const find = "Find  this project · messages · any time";

@@ -1,5 +1,5 @@
-// The package as pi installs it: from a folder, and from what is published, with the addon of the platform in a package
-// of its own.
+// Installs the package by pi: from a folder, and from the published packages, where the platform's addon has its own
+// package.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ test("the packed package works with its platform's package", async () => {
 	const addon = readdirSync(installed).find((name) => name.endsWith(".node")) as string;
 	const platform = /\.([^.]+)\.node$/.exec(addon)?.[1] as string;
 	expect((await print(at, "/find quince", { extension: installed })).stdout).toContain("Quince pie");
-	// As it is published, the addon is beside the package.
+	// The published addon is beside the package.
 	const beside = join(at.root, "node_modules", `pi-session-native-${platform}`);
 	cpSync(join(root, "npm", platform), beside, { recursive: true });
 	cpSync(join(installed, addon), join(beside, addon));

@@ -1,4 +1,4 @@
-// The reference pi with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
+// The reference pi with the extension: in a terminal, in print mode and in RPC mode, each in its own home.
 import {
 	cpSync,
 	existsSync,
@@ -20,7 +20,7 @@ import { remove } from "../../support/remove.js";
 import { header, type Json, message, root, text, user } from "../../support/scratch.js";
 import { Terminal } from "../register/terminal.js";
 
-/** The releases that the extension is tried in, by their directories. */
+/** The releases on which the extension is tested, by their directories. */
 export const RELEASES = [
 	{ version: pi.referenceVersion, release: pi.referencePackage },
 	{ version: pi.earlierVersion, release: pi.earlierPackage },
@@ -28,7 +28,7 @@ export const RELEASES = [
 const [register, piNative] = [join(root, "register.mjs"), join(root, "bin/pi-native.mjs")];
 
 export interface World {
-	/** Its folder, the user's home, the working directory, and the directories of its sessions. */
+	/** Its folder, the user's home, the working directory, and the session directories. */
 	root: string;
 	home: string;
 	work: string;
@@ -37,7 +37,7 @@ export interface World {
 	server: Awaited<ReturnType<typeof startModelServer>>;
 }
 
-/** A home with a model that answers so. */
+/** A home with a model that returns these answers. */
 export async function world(steps: ScriptedStep[] = [], settings: Json = {}): Promise<World> {
 	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-extension-")));
 	const [home, work] = [join(dir, "home"), join(dir, "work")];
@@ -54,17 +54,17 @@ export async function world(steps: ScriptedStep[] = [], settings: Json = {}): Pr
 }
 
 export interface PiOptions {
-	/** The package that is loaded; this one by default, none for false. */
+	/** The package that is loaded: by default this one, with false none. */
 	extension?: string | false;
-	/** The directory of pi; the reference's by default. */
+	/** The directory of pi, by default the reference's. */
 	release?: string;
 	/** Whether pi runs on this package's manager from its start, by `--import` or by the command `pi-native`. */
 	hooked?: boolean | "pi-native";
 	args?: string[];
 	env?: Record<string, string>;
-	/** Where stderr goes in a terminal. */
+	/** The target of stderr in a terminal. */
 	stderr?: string;
-	/** What a terminal shows when it is ready for keys. */
+	/** A text on the screen when the terminal is ready for keys. */
 	ready?: string | RegExp;
 }
 
@@ -101,7 +101,7 @@ export async function inTerminal(at: World, options: PiOptions = {}): Promise<Te
 	return terminal;
 }
 
-/** pi in print mode (or with `--mode json`), to its end. */
+/** Runs pi in print mode (or with `--mode json`) to its end. */
 export async function print(
 	at: World,
 	prompt: string,
@@ -135,12 +135,12 @@ export function withoutAddon(at: World): string {
 	return copy;
 }
 
-/** When the last session was written, in seconds: an hour ago, so that what pi writes is newer. */
+/** The time of the last written session in seconds, an hour ago, so that pi's own files are newer. */
 let writtenAt = Date.now() / 1000 - 3600;
 
 /**
- * Writes a session of a working directory, by default of the world's own. Each file is a second newer than the one
- * before: a file system's clock may give the same time to several.
+ * Writes a session of a working directory, by default of the world's own. Each file's time is a second later than the
+ * one before, because a file system's clock may assign the same time to several files.
  */
 export function put(at: World, id: string, entries: Json[], fields: Json = {}): string {
 	const cwd = String(fields.cwd ?? at.work);
@@ -153,7 +153,7 @@ export function put(at: World, id: string, entries: Json[], fields: Json = {}): 
 	return path;
 }
 
-/** A message that was said so many hours ago. */
+/** A message that was written this many hours ago. */
 export const said = (id: string, parent: string | null, body: any = user(), hours = 1): Json => {
 	const at = Date.now() - hours * 3_600_000;
 	return message(id, parent, { ...body, timestamp: at }, { timestamp: new Date(at).toISOString() });

@@ -19,7 +19,7 @@ import {
 	world,
 } from "./pi.js";
 
-/** What loads the addon: pi's own lists need none of these. */
+/** Actions that load the addon. pi's own lists need none of them. */
 const catalogs = (at: World): string[] =>
 	readdirSync(join(at.home, "agent")).filter((name) => name.startsWith("session-catalog"));
 
@@ -47,10 +47,10 @@ function fill(at: World, count = 12): void {
 
 const listed = /Resume Session/;
 const closed = /^(?![\s\S]*Resume Session)[\s\S]*scripted • medium/;
-/** The keys that take a word back. */
+/** The keys that remove a word. */
 const erased = (word: string): string[] => [...word].map(() => "BSpace");
 
-/** Two pis that are given the same keys: pi alone, and one with this package. */
+/** Two pis that receive the same keys: pi alone, and pi with this package. */
 class Both {
 	constructor(
 		readonly own: Terminal,
@@ -72,9 +72,9 @@ class Both {
 		for (const terminal of [this.own, this.ours]) terminal.press(...keys);
 	}
 
-	/** Waits until both show what is wanted, and the same list. */
+	/** Waits until both show the expected text and the same list. */
 	async see(...wanted: (string | RegExp)[]): Promise<string> {
-		// Dates and paths of the two homes are as long.
+		// Dates and paths of the two homes have the same length.
 		const list = (screen: string): string =>
 			screen.slice(screen.search(listed)).replaceAll(/psn-extension-\w+/g, "home");
 		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
@@ -90,7 +90,7 @@ class Both {
 		await this.see(listed, `/${count})`);
 	}
 
-	/** What the session that was opened says, which must be the same. */
+	/** The texts of the opened session, which must be equal. */
 	async opened(screen = closed): Promise<string> {
 		const said = (screen: string): string => (screen.match(/^.*(?:question|answer).*$/gm) ?? []).slice(-2).join("\n");
 		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
@@ -107,7 +107,10 @@ const ways = RELEASES.flatMap(({ version, release }) => [
 	{ version, how: "pi-native alone", options: { release, hooked: "pi-native", extension: false } as const },
 ]);
 
-/** An extension that notes of each session how it began, whose its manager is, and whose the next one would be. */
+/**
+ * An extension that notes for each session: how it began, whose class its manager has, and whose class the next manager
+ * would have.
+ */
 function observe(at: World): { notes(): string[]; args: string[] } {
 	const [notes, observer] = [join(at.root, "notes"), join(at.root, "observer.mjs")];
 	writeFileSync(
@@ -138,18 +141,17 @@ test.each(ways)("with $how pi $version lists sessions as pi's own /resume", asyn
 		await both.do((terminal) => terminal.shows(closed));
 	};
 	await resume();
-	// Only then was the addon loaded.
+	// The addon is loaded only now.
 	expect(catalogs(at)).not.toEqual([]);
 	await both.ours.enter("/reload");
 	await both.ours.shows(/Reloaded/);
 	await resume();
 	const isOurs = options.hooked !== false;
-	// pi's own screens would be the same.
+	// pi's own screens would be equal.
 	expect(notes().slice(-2)).toEqual([`startup ${isOurs} true true`, `reload ${isOurs} true true`]);
 });
 
-// Regression: pi 1.6.0 selects the best match of a query, and this package then selected the row that had been selected
-// before.
+// Regression: pi 1.6.0 selects the best match of a query, but this package selected the row that was selected before.
 test.each(ways)("with $how pi $version selects the row that pi does", async ({ options }) => {
 	const at = await world();
 	for (let n = 0; n < 12; n++) {
@@ -160,7 +162,7 @@ test.each(ways)("with $how pi $version selects the row that pi does", async ({ o
 		]);
 	}
 	const both = await Both.start(at, at, options);
-	/** Steps of keys: between the steps both lists must be the same, within one nothing is looked at. */
+	/** Steps of keys. After each step both lists must be equal; within a step they are not compared. */
 	const cases: string[][][] = [
 		[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
 		[["Down", "Down", "Down"], ["n"], ["BSpace"], ["Enter"]],
@@ -193,7 +195,7 @@ test.each(ways)("with $how pi $version deletes and renames as pi does", async ({
 	);
 	const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
 	const both = await Both.start(...worlds, options);
-	// The first row is the newest session in a part of the list, too.
+	// The first row is also the newest session in a partial list.
 	await both.do((terminal) => terminal.enter("/resume"));
 	await both.do((terminal) => terminal.shows(listed, "› question 149"));
 	both.press("C-d");
@@ -202,7 +204,8 @@ test.each(ways)("with $how pi $version deletes and renames as pi does", async ({
 	await both.see(listed, "› question 148", "/149)");
 	const deleted = [149];
 	expect(gone()).toEqual([deleted, deleted]);
-	// After a deletion or a new name further down, the row of pi 1.5.2 alone depends on how fast it reads the list.
+	// After a deletion, or a new name further down, only the selected row of pi 1.5.2 depends on how fast it reads the
+	// list.
 	if (version === referenceVersion) {
 		both.press("Down", "Down", "Down");
 		await both.see(listed, "› question 145");
@@ -220,7 +223,7 @@ test.each(ways)("with $how pi $version deletes and renames as pi does", async ({
 		await both.see(listed, "Damson", "/148)");
 	}
 	both.press("Escape");
-	// A key that comes at once with Escape is one key with it: Alt and that key.
+	// If a key follows Escape at once, the terminal reads Alt and that key.
 	await both.do((terminal) => terminal.shows(closed));
 	await both.do((terminal) => terminal.enter("/resume"));
 	both.press(..."pear137end");
@@ -233,7 +236,7 @@ test.each(ways)("with $how pi $version deletes and renames as pi does", async ({
 	await both.see(listed, "pear137end", "No sessions in current folder", "◉ Current Folder");
 	deleted.unshift(137);
 	expect(gone()).toEqual([deleted, deleted]);
-	// Typed at once, whatever is read by then.
+	// All keys are typed at once, however much of the list is read by then.
 	both.press(...erased("pear137end"), ..."pear138end", "Enter");
 	expect(await both.opened()).toContain("pear138end");
 });
@@ -307,7 +310,7 @@ test.each(RELEASES)("in pi $version /import, /clone and /tree store the same", a
 	]);
 });
 
-// Regression: other users could read the directories that pi created while both managers were compared.
+// Regression: while both managers were compared, pi created directories that other users could read.
 test("a session directory that is created with the extension is its user's alone", async () => {
 	const at = await world([{ text: "An answer." }]);
 	const maker = join(at.root, "maker.mjs");
@@ -335,7 +338,7 @@ test.each(RELEASES)("in pi $version `pi-native -r` opens the same session", asyn
 	await both.see(listed, "question 10");
 	both.press("Down", "Down", "Enter");
 	expect(await both.opened(/^(?![\s\S]*Resume Session)[\s\S]*Using loopback/)).toContain("answer 2");
-	// Both wrote a note: pi alone, and ours.
+	// Both wrote a note: pi alone, and pi with our manager.
 	expect(notes().sort()).toEqual(["startup false true false", "startup true true true"]);
 });
 

@@ -1,4 +1,4 @@
-// The tools and the skill in the real pi: off until they are turned on, then called by a model.
+// The tools and the skill in the real pi: off by default, turned on and then called by a model.
 import { expect, test } from "vitest";
 import { assistant, type Json, user } from "../../support/scratch.js";
 import { print, put, said, type World, world } from "./pi.js";
@@ -6,7 +6,7 @@ import { print, put, said, type World, world } from "./pi.js";
 const toolNames = (at: World): string[] =>
 	((at.server.requests[0]?.body.tools ?? []) as Json[]).map((tool) => (tool.function as Json).name as string);
 
-// Regression: the skill, which tells of the tools, was in every system prompt.
+// Regression: the skill, which describes the tools, was in every system prompt.
 test("without the setting the model has no tool or skill", async () => {
 	const at = await world([{ text: "Hello." }]);
 	expect((await print(at, "Hi")).stdout).toBe("Hello.\n");
@@ -36,7 +36,7 @@ test.each([{ hooked: false }, { hooked: true }])(
 			.filter(({ role }) => role === "tool")
 			.map(({ content }) => JSON.stringify(content));
 		expect(results[0]).toContain('session 0194-pie \\"How do we bake the quince pie?\\"\\n  entry a');
-		// The present session asks the same, and is left out.
+		// The present session contains the same question, and is omitted.
 		expect(results[0]).not.toContain("At what heat");
 		expect(results[1]).toContain("Bake it at 180 degrees.");
 		expect(results[2]).toContain("No session has an id that begins with 0194-none");

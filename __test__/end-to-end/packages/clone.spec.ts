@@ -1,4 +1,4 @@
-// A clone in which nothing was installed or built yet: whatever is started says in one line what to run.
+// A clone in which nothing was installed or built: each command says in one line which command to run.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { print, world } from "../extension/pi.js";
 
 const REMEDY = /npm install && npm run build/;
 
-/** What git has of the package, with its dependencies if they were installed. */
+/** The package's files in git, with its dependencies if they were installed. */
 function clone(isInstalled: boolean): string {
 	const dir = join(scratch(), "clone");
 	mkdirSync(dir);

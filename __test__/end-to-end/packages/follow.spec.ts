@@ -1,4 +1,4 @@
-// `npm run follow`: what it says of pi's declarations, and of what its parts find. What the parts run is run anyway.
+// `npm run follow`: its reports about pi's declarations and about the results of its parts. Other tests run the parts.
 import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ test("the declarations of the reference are the same", () => {
 	expect(compareDeclarations({ pi: referencePackage, types })).toEqual([]);
 });
 
-/** A copy of the reference's declarations, beside the packages that they name, and how to edit its files. */
+/** A copy of the reference's declarations beside the packages that they import, and a function that edits its files. */
 function release() {
 	const dir = scratch();
 	const dirs = { pi: join(dir, "pi"), types: join(dir, "types") };
@@ -89,7 +89,7 @@ test("new and missing roles, kinds, blocks and reasons are named", () => {
 	expect(compareKinds(dirs)).toContain("kind of entry: pi declares none that is known");
 });
 
-// Regression: a compiler that did not start, or had an error of no file, made "declarations: same".
+// Regression: if the compiler did not start, or its error named no file, the result was "declarations: same".
 test("a compiler that does not run is a difference", () => {
 	const dir = scratch();
 	const compiler = (text: string): string => {
@@ -174,7 +174,7 @@ test("differences are printed, and the exit status is 1", () => {
 	expect(printed).not.toContain("Nothing differs");
 });
 
-// Regression: `--only declaration` tried nothing, said that nothing differs, and ended with 0.
+// Regression: `--only declaration` compared nothing, said that nothing differs, and exited with 0.
 test("an unknown part is an error", () => {
 	for (const only of ["declaration", "", "agent,screen"]) {
 		const { status, tried, printed } = followed({}, { only, write: true, page: HEAD });
@@ -184,7 +184,7 @@ test("an unknown part is an error", () => {
 	expect(followed({}, { only: "takeover,agent" }).tried).toEqual(["agent", "takeover"]);
 });
 
-// Regression: `latest` and `v1.6.0` were compared and got rows of these names, and a second release was ignored.
+// Regression: `latest` and `v1.6.0` were compared and got rows with these names, and a second release was ignored.
 test("anything but one release is an error", () => {
 	for (const versions of [["nonsense"], ["latest"], ["v1.6.0"], ["1.6"], [""], ["1.6.0", "1.5.2"]]) {
 		const { status, tried, printed, page } = followed({}, { versions, write: true, page: HEAD });
@@ -196,7 +196,7 @@ test("anything but one release is an error", () => {
 	expect(followed({}, { versions: [], only: "agent" })).toMatchObject({ status: 0, tried: ["agent"] });
 });
 
-// Regression: a stack trace and the exit status of a difference.
+// Regression: the command printed a stack trace, and had the exit status of a difference.
 test("a failed installation is an error of one line", () => {
 	const env = { ...process.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
 	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/follow.mjs"), "99.0.0"], {
@@ -221,7 +221,7 @@ test("a release's row is sorted and keeps untried results", () => {
 	const later = { write: true, today: "day 2, commit 2" };
 	const second = followed({}, { ...later, only: "agent,extension", page: first.page });
 	expect(second.page).toContain(row("1.10.0", "same", none, "2 pass", "1 differ", none, "2 pass", "day 1, commit 1"));
-	// Regression: nothing said how old a result was that was kept.
+	// Regression: a kept result had no date.
 	const third = followed({}, { ...later, only: "declarations,agent,screens,extension", page: second.page });
 	expect(third.page).toContain(row("1.10.0", "same", none, "2 pass", "2 pass", none, "2 pass", "day 2, commit 2"));
 	expect(followed({}, { only: "agent", page }).page).toBe(page);

@@ -1,4 +1,4 @@
-// What is published, as it would be published: packed, installed into an empty project on a machine without Rust, used.
+// The packages as they would be published: packed, installed into an empty project on a machine without Rust, and used.
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import {
 	cpSync,
@@ -27,16 +27,16 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const syncManifest = JSON.parse(readFileSync(join(root, "packages/sync/package.json"), "utf8"));
 const targets = (manifest.napi.targets as string[]).map((triple) => parseTriple(triple));
 const platforms = targets.map((target) => target.platformArchABI);
-/** The one this machine runs, by the addon that the build left. */
+/** The platform of this machine, from the name of the built addon. */
 const here = platforms.find((platform) => existsSync(join(root, `pi-session-native.${platform}.node`))) as string;
 
-/** A network that has no packages: npm is told 404 for whatever it asks for. */
+/** A registry without packages: npm gets 404 for each request. */
 let registry: Server;
 const asked: string[] = [];
 const scratch = mkdtempSync(join(tmpdir(), "psn-packages-"));
 const tarballs = join(scratch, "tarballs");
 
-/** Runs a command with nothing on the path but node, npm and a shell; and no settings of the user's. */
+/** Runs a command with only node, npm and a shell on the path, and without the user's settings. */
 async function run(command: string, args: string[], cwd: string) {
 	const env = {
 		PATH: join(scratch, "bin"),
@@ -55,8 +55,8 @@ const checked = (result: SpawnSyncReturns<string>): string => {
 };
 
 /**
- * The folders of the packages that one needs to run, and of those that they need. npm would list those of the
- * workspaces, too.
+ * The folders of the packages that a package needs at run time, at any depth. npm would also list those of the
+ * workspaces.
  */
 function dependenciesOf(dir: string, found = new Set<string>()): string[] {
 	const { dependencies = {} } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as {
@@ -72,7 +72,7 @@ function dependenciesOf(dir: string, found = new Set<string>()): string[] {
 	return [...found];
 }
 
-/** Packs folders; gives of each the tarball and the files in it. */
+/** Packs folders. Returns for each the tarball and the files in it. */
 function pack(...dirs: string[]): { tarball: string; files: string[] }[] {
 	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs, ...dirs];
 	const packed: { filename: string; files: { path: string }[] }[] = JSON.parse(
@@ -88,9 +88,9 @@ const clone = join(scratch, "clone");
 let main: ReturnType<typeof pack>[number];
 let platform: ReturnType<typeof pack>[number];
 let sync: ReturnType<typeof pack>[number];
-/** What the main package needs to run, as tarballs: there is no registry to have it from. */
+/** The run-time dependencies of the main package, as tarballs, because there is no registry. */
 let dependencies: string[];
-/** What pi-session-sync needs besides. */
+/** The further dependencies of pi-session-sync. */
 let syncDependencies: string[];
 
 function which(command: string): string {
@@ -102,8 +102,8 @@ beforeAll(async () => {
 	symlinkSync(process.execPath, join(scratch, "bin/node"));
 	for (const command of ["npm", "sh", "env"]) symlinkSync(which(command), join(scratch, "bin", command));
 
-	// A clone that is thrown away, as the release has one. The other platforms' addons are not built here.
-	// Sources and tests come along, to see that they are left out.
+	// A temporary clone, as a release has one. The addons of other platforms are not built here. It contains sources and
+	// tests, so that the test sees that packages omit them.
 	const parts = [...manifest.files, "npm", "package.json", "README.md", "src", "Cargo.toml", "__test__/unit/contract"];
 	parts.push("packages/sync");
 	for (const part of parts) {
@@ -189,14 +189,14 @@ describe("the platform packages", () => {
 	});
 });
 
-// Regression: the page said that one command is all that CI does.
+// Regression: the page said that one command does all that CI does.
 test("the contributor's page names each command of CI", () => {
 	const commands = [
 		...readFileSync(join(root, ".github/workflows/ci.yml"), "utf8").matchAll(/^ {6}- run: (.*)$/gm),
 	].map(([, one]) => one as string);
 	expect(commands.length).toBeGreaterThan(8);
 	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
-	// What a machine needs is installed by `.ci/run` elsewhere.
+	// On other machines `.ci/run` installs the system's packages.
 	for (const command of commands.filter((one) => !one.startsWith("sudo apt-get "))) {
 		expect(page).toContain(`\`${command.replace(/\$\{\{ matrix\.(\w+) \}\}/, "<$1>")}\``);
 	}
@@ -206,7 +206,7 @@ describe("the main package", () => {
 	test("depends on every platform package once it is published", () => {
 		const wanted = Object.fromEntries(platforms.map((name) => [`pi-session-native-${name}`, manifest.version]));
 		expect(JSON.parse(readFileSync(join(clone, "package.json"), "utf8")).optionalDependencies).toEqual(wanted);
-		// In a clone it would have npm ask for packages that nobody has published, or that somebody else has.
+		// In a clone npm would ask for packages that nobody has published, or that somebody else has.
 		expect(manifest.optionalDependencies).toBeUndefined();
 	});
 
@@ -255,7 +255,8 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		expect(smoke).toMatchObject({ code: 0, stderr: "" });
 	});
 
-	// Regression: conditions of one's own, and Bun's bundler, got a module whose addon they could not see.
+	// Regression: under a bundler's own conditions, and in Bun's bundler, the import was a module whose addon the bundler
+	// could not see.
 	test.each<[string, BuildOptions]>([
 		["by default", {}],
 		["with conditions of one's own", { conditions: ["own"] }],
@@ -277,7 +278,7 @@ describe("installed in an empty project, without Rust on the path,", () => {
 			bundle: true,
 			platform: "node",
 			external: ["*.node", "pi-session-native-*"],
-			// The loader asks for every platform's package, where it must and where not; that is its way.
+			// napi's loader requires every platform's package, even those of other platforms.
 			logLevel: "error",
 			...options,
 		});
@@ -307,7 +308,7 @@ describe("installed in an empty project, without Rust on the path,", () => {
 
 test("a dry run of a release packs packages that work", async () => {
 	const [addons, folder] = [join(scratch, "built"), join(scratch, "dry-run")];
-	// One runs here; the other stands in for one that was built for another platform.
+	// One runs on this machine; the other replaces an addon that was built for another platform.
 	const built = [here, platforms.find((name) => name !== here) as string];
 	for (const name of built)
 		cpSync(
@@ -338,7 +339,7 @@ test("a dry run of a release packs packages that work", async () => {
 });
 
 test("it installs beside any pi, and installs none", async () => {
-	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
+	// `pi.d.ts` imports types from pi, and package managers show pi only to a package that names it.
 	const name = "@earendil-works/pi-coding-agent";
 	expect(manifest.peerDependencies[name]).toBe("*");
 	for (const peer of Object.keys(manifest.peerDependencies))
@@ -420,7 +421,7 @@ describe("a clone packed for a program", () => {
 			expect(readFileSync(join(root, page), "utf8")).toContain(`/pi-session-native-${manifest.version}.tgz\``);
 		}
 		dir = await project("program", tarball, ...dependencies);
-		// pi, as the project has it.
+		// pi as a dependency of the project.
 		mkdirSync(join(dir, "node_modules/@earendil-works"), { recursive: true });
 		symlinkSync(
 			join(root, "scripts/reference/node_modules/@earendil-works/pi-coding-agent"),
@@ -434,7 +435,7 @@ describe("a clone packed for a program", () => {
 		expect(await run("node", ["-e", code], dir)).toEqual({ code: 0, stdout: "/x\n", stderr: "" });
 	});
 
-	// Regression: with a link in node_modules everything of `pi-session-native/pi` was `any`.
+	// Regression: with a link in node_modules all types of `pi-session-native/pi` were `any`.
 	test.each(["pi-session-native", "pi-session-native/pi"])("%s rejects an unknown method by its types", (entry) => {
 		const program = (call: string) =>
 			`import { SessionManager } from "${entry}";\nconst manager = SessionManager.inMemory();\n${call};\nexport {};\n`;

@@ -1,5 +1,5 @@
-// How a release is made: what may be tagged, what the packages say then, and how they are published, to a registry that
-// is a small server here.
+// A release: which tags are accepted, the contents of the packages, and their publication to a small server in place of
+// the registry.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -23,7 +23,7 @@ const write = (file: string, text: string): void => {
 };
 const json = (file: string): any => JSON.parse(readFileSync(file, "utf8"));
 
-/** What a release reads of a clone, and the addons of all platforms, as far as their names go. */
+/** The files of a clone that a release reads, and files with the names of the addons of all platforms. */
 function clone(): { dir: string; addons: string; manifests: string[] } {
 	const dir = join(scratch(), "clone");
 	const sync = "packages/sync/package.json";
@@ -81,7 +81,7 @@ test("the notices are fresh: node scripts/notices.mjs", () => {
 });
 
 describe("the packages of a release", () => {
-	// Regression: packages named no repository, and npm refused the statement of where they were built.
+	// Regression: packages had no `repository`, so npm refused the statement of their origin.
 	test("each names the repository it is built in", () => {
 		const { dir, addons, manifests } = clone();
 		expect(manifests).toHaveLength(9);
@@ -111,9 +111,9 @@ test("a prerelease has a dist-tag of its own", () => {
 describe("publishing", () => {
 	interface Registry {
 		env: Record<string, string>;
-		/** Packages as they came in, with their dist-tags. */
+		/** The published packages, in order, with their dist-tags. */
 		taken: { name: string; version: string; tags: string[] }[];
-		/** Names that it fails on, when they are published. */
+		/** The names of packages whose publication fails. */
 		failing: Set<string>;
 		down: boolean;
 	}
@@ -190,7 +190,7 @@ describe("publishing", () => {
 	const publish = (dir: string, { env }: Registry) =>
 		run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
 
-	// Regression: a release that stopped half way could not be run again.
+	// Regression: a release that stopped half way could not be repeated.
 	test("continues in order when it is run again", async () => {
 		const server = await registry();
 		const dir = await tarballs("1.2.3");
@@ -209,7 +209,7 @@ describe("publishing", () => {
 				"pi-session-sync",
 			].map((name) => ({ name, version: "1.2.3", tags: ["latest"] })),
 		);
-		// And once more, from another build.
+		// Again, with another build.
 		const other = await tarballs("1.2.3");
 		writeFileSync(
 			join(other, "../package/package.json"),

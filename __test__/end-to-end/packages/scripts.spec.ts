@@ -1,4 +1,4 @@
-// Scripts that run on other systems, as far as that can be shown on this one.
+// Scripts that run on other systems, as far as this system can test them.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { read, root, scratch } from "../../support/scratch.js";
 
-/** Runs a script after a module of the test's; gives what it printed. */
+/** Runs a script after a module of the test. Returns its output. */
 function after(dir: string, code: string, script: string): string {
 	const stub = join(dir, "stub.cjs");
 	writeFileSync(stub, code);
@@ -17,7 +17,7 @@ function after(dir: string, code: string, script: string): string {
 	return stdout;
 }
 
-// Regression: on Windows npm was started without a shell, which alone can start it.
+// Regression: on Windows npm was started without a shell, but only a shell can start it.
 test("on Windows npm is started by a shell", () => {
 	const dir = scratch();
 	mkdirSync(join(dir, "scripts"));
@@ -41,7 +41,7 @@ test("on Windows npm is started by a shell", () => {
 	}
 });
 
-// Regression: the smoke test removed a directory with files of its own open in it, which Windows refuses.
+// Regression: the smoke test removed a directory while it had files in it open, which Windows refuses.
 test("the smoke test closes its files before removing them", () => {
 	const asks = `const fs = require("node:fs");
 		const { rmSync } = fs;
@@ -54,7 +54,7 @@ test("the smoke test closes its files before removing them", () => {
 	expect(after(scratch(), asks, join(root, "scripts/smoke.mjs"))).toMatch(/^works on .*\nopen: 0\n$/);
 });
 
-// Regression: a number of kills that was none meant no kills, all found.
+// Regression: if the number of kills was not a number, there were no kills, and all entries were found.
 test("a number that is none is refused", () => {
 	for (const [script, option, value, said] of [
 		["scripts/kills", "kills", "x", "a number of at least 1"],
@@ -82,7 +82,7 @@ test("a number that is none is refused", () => {
 		expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
 });
 
-// Regression: a script that was given an option it has not said so in a stack of its own lines alone.
+// Regression: for an unknown option a script printed only a stack of its own lines.
 test("an unknown option is refused in one line", () => {
 	for (const name of [
 		"bench/run",
@@ -108,7 +108,7 @@ interface Report {
 }
 const report = (): Promise<Report> => import(pathToFileURL(join(root, "scripts/report.mjs")).href) as Promise<Report>;
 
-// Regression: what failed before or after the tests of a file was not named.
+// Regression: failures before or after the tests of a file had no name.
 test("each failure is named with its command", async () => {
 	const { reported } = await report();
 	const file = (
@@ -181,7 +181,7 @@ test("each failure is named with its command", async () => {
 			`g.spec.ts, its process ended before its tests did:\n      not run to the end: eleven, twelve\n      ${before} g.spec.ts`,
 		],
 	});
-	// The whole file needs it, as its `beforeAll` says.
+	// The whole file needs it, because its `beforeAll` requires it.
 	const lacks = [
 		file("f.spec.ts", "failed", "Error: initdb is missing: apt-get install -y postgresql\nat x", [
 			["eight", "skipped"],
@@ -212,7 +212,7 @@ test("each failure is named with its command", async () => {
 	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
 });
 
-// Regression: tests of the core that crashed or never ended were not told from a build that failed.
+// Regression: tests of the core that crashed or never ended looked like a failed build.
 test("a crash of the core's tests is no failed build", async () => {
 	const { reportedByCargo } = await report();
 	const crash =
@@ -234,8 +234,8 @@ test("a crash of the core's tests is no failed build", async () => {
 	});
 });
 
-// Regression: of tests that were killed because one hung, those that had passed did not count, and a build that failed
-// had no failure.
+// Regression: if tests were killed because one hung, the passed ones were not counted, and a failed build was not a
+// failure.
 test("passed tests count if others are killed", async () => {
 	const { reportedByCargo, compared } = await report();
 	const killed = reportedByCargo(
@@ -259,7 +259,7 @@ test("passed tests count if others are killed", async () => {
 	});
 });
 
-// Regression: the registry of a new wine prefix was lost when its first program ended within 30 seconds, and the prefix
+// Regression: if its first program ended within 30 seconds, the registry of a new wine prefix was lost, but the prefix
 // counted as ready.
 test("a part of the setup that fails is made again", async () => {
 	const { once } = await import(join(root, "scripts/platforms/once.mjs"));

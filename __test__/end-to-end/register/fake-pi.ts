@@ -1,5 +1,5 @@
-// A pi in a few lines: the layout of the published one (an unbundled `dist` beside a bundle), a session manager of its
-// own, and whatever a test changes about it. It says what it does on stdout.
+// A small fake of pi: the published layout (an unbundled `dist` beside a bundle), a session manager, and the changes of
+// a test. It prints its actions to stdout.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { isolatedEnv, nodeBin, root } from "../../../scripts/demo/pi.mjs";
 export { scratch } from "../../support/scratch.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-/** This package, as its messages call it. */
+/** The name of this package in its messages. */
 export const own = `${manifest.name} ${manifest.version}`;
 export const register = join(root, "register.mjs");
 export const piNative = join(root, "bin/pi-native.mjs");
@@ -32,7 +32,7 @@ const name = piConfig.name ?? "pi";
 export const getAgentDir = () => process.env[name.toUpperCase() + "_CODING_AGENT_DIR"] || join(homedir(), piConfig.configDir ?? ".pi", "agent");
 `;
 
-/** What pi's session manager has, as far as it is looked at. Whoever gets a manager of its own sees 1 entry in it. */
+/** The members of pi's session manager that are checked. A manager of the fake has 1 entry. */
 const MANAGER = `
 export const CURRENT_SESSION_VERSION = 3;
 export class SessionManager {
@@ -63,7 +63,7 @@ export function main(args) {
 
 const CLI = '#!/usr/bin/env node\nimport { main } from "./main.js";\nmain(process.argv.slice(2));\n';
 
-/** What the fake consists of, by path. */
+/** The files of the fake, by path. */
 const FILES: Record<string, string> = {
 	"dist/config.js": CONFIG,
 	"dist/core/session-manager.js": MANAGER,
@@ -76,13 +76,13 @@ const FILES: Record<string, string> = {
 export interface FakePi {
 	name?: string;
 	piConfig?: Record<string, string>;
-	/** Files in place of the usual ones; null for none. */
+	/** Files that replace the usual ones; null for no file. */
 	files?: Record<string, string | null>;
-	/** What is different in the text of the session manager. */
+	/** Changes in the text of the session manager. */
 	manager?: (text: string) => string;
 }
 
-/** Writes a fake pi into `dir`, with a bundle that is made as pi's is, and gives `dir`. */
+/** Writes a fake pi to `dir`, with a bundle like pi's. Returns `dir`. */
 export function fakePi(
 	dir: string,
 	{
@@ -127,7 +127,7 @@ export interface Outcome {
 	stderr: string;
 }
 
-/** Runs the newer Node that pi needs, in an environment of its own. */
+/** Runs the newer Node that pi needs, in a clean environment. */
 export function node(args: string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }): Outcome {
 	const home = join(cwd, "home");
 	mkdirSync(home, { recursive: true });

@@ -1,4 +1,4 @@
-// The command `pi-native`: which pi it finds, and that it starts that one on our manager.
+// The command `pi-native`: which pi it finds, and that this pi runs on our manager.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { fakePi, moduleDir, node, type Outcome, piNative, register, scratch, wri
 
 const VERBOSE = { PI_SESSION_NATIVE_VERBOSE: "1" };
 
-/** The folder of the pi that was started, by its own account and ours. */
+/** The folder of the started pi, from its own output and from ours. */
 function startedFrom(outcome: Outcome): string {
 	const [, dir] = /the session manager of \S+ \S+ \((.*)\) is replaced\n$/.exec(outcome.stderr) ?? [];
 	expect(outcome.stdout, outcome.stderr).toMatch(/^pi starts\n\{"args":\["one","two words"\].*\}\n$/);
@@ -19,23 +19,23 @@ function startedFrom(outcome: Outcome): string {
 const run = (cwd: string, env: Record<string, string>, command = piNative) =>
 	node([command, "one", "two words"], { cwd, env: { ...VERBOSE, ...env } });
 
-/** Makes the command `pi` of a pi in a folder, and returns the folder. */
+/** Creates the command `pi` for a pi in a folder, and returns the folder. */
 function commandOf(dir: string, bin: string): string {
 	mkdirSync(bin, { recursive: true });
 	symlinkSync(join(dir, "dist/bundle/cli.js"), join(bin, "pi"));
 	return bin;
 }
 
-/** Makes a shell script `pi` in a folder that starts a pi. */
+/** Creates a shell script `pi` in a folder, which starts a pi. */
 const launcher = (bin: string, dir: string): string =>
 	write(join(bin, "pi"), `#!/bin/sh\nexec node "${dir}/dist/bundle/cli.js" "$@"\n`, 0o755);
 
-/** A PATH that holds what a process needs to run, and in front of it `dir`. */
+/** A PATH with `dir` first, and then the directories that a process needs. */
 const pathWith = (dir: string) => ({ PATH: `${dir}:${dirname(nodeBin)}:/usr/bin:/bin` });
-/** A PATH on which nothing is found. */
+/** A PATH without any program. */
 const bare = (dir: string) => ({ PATH: dir });
 
-/** This package as it is installed: a link in a `node_modules`, its command a link in `.bin`. */
+/** This package as it is installed: a link in a `node_modules`, with a link to its command in `.bin`. */
 function linked(cwd: string): string {
 	mkdirSync(join(cwd, "node_modules/.bin"), { recursive: true });
 	symlinkSync(root, join(cwd, "node_modules/pi-session-native"));
@@ -44,7 +44,7 @@ function linked(cwd: string): string {
 	return command;
 }
 
-// Regression: in a directory that was deleted pi-native showed a stack.
+// Regression: in a deleted directory pi-native printed a stack.
 it("in a deleted directory pi-native prints one line", () => {
 	const cwd = scratch();
 	fakePi(moduleDir(join(cwd, "lib")));
@@ -121,7 +121,7 @@ describe("pi-native starts", () => {
 		);
 	});
 
-	// Regression: without process.execve (Node 20, Windows) pi-native ended with 1 and did not start pi.
+	// Regression: without process.execve (Node 20, Windows) pi-native exited with 1 and did not start pi.
 	it("a single binary, and exits as it does, without execve", () => {
 		const cwd = scratch();
 		mkdirSync(join(cwd, "bin"));
@@ -147,7 +147,7 @@ describe("pi-native starts", () => {
 	});
 });
 
-/** A pi whose code no test may run. */
+/** A pi that no test may run. */
 function stranger(dir: string): string {
 	const evil = 'console.log("a stranger\'s code runs");\n';
 	return fakePi(dir, { files: { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil } });
@@ -197,7 +197,7 @@ describe("pi-native starts nothing", () => {
 			refused(run(cwd, bare(bin)), "no pi is installed");
 			rmSync(join(bin, "pi"));
 		}
-		// A link there to what lies beside it.
+		// A link there to the program beside it.
 		const linkedTo = stranger(join(outer, "clone/packages/evil"));
 		rmSync(moduleDir(cwd), { recursive: true });
 		symlinkSync(linkedTo, moduleDir(cwd));
@@ -205,7 +205,7 @@ describe("pi-native starts nothing", () => {
 		refused(run(cwd, bare(bin)), "no pi is installed");
 	});
 
-	// Regression: only a package was looked up behind its link, so a stranger's binary was started.
+	// Regression: only the links of packages were resolved, so a stranger's binary was started.
 	it("that is the project's binary, though a link leads there", () => {
 		const outer = scratch();
 		const [cwd, bin, home] = ["clone", "bin", "user"].map((name) => join(outer, name)) as [string, string, string];
@@ -233,12 +233,12 @@ describe("pi-native starts nothing", () => {
 			const bin = commandOf(stranger(moduleDir(join(place, "lib"))), join(place, "bin"));
 			refused(run(cwd, { ...bare(bin), HOME: home }), "no pi is installed");
 		}
-		// The same where the home is above: what is installed in it is the user's own.
+		// The same below the home: packages that are installed there belong to the user.
 		const own = commandOf(fakePi(moduleDir(join(home, ".local/lib"))), join(home, ".local/bin"));
 		for (const place of [home, cwd]) expect(startedFrom(run(place, { ...bare(own), HOME: home }))).toContain(home);
 	});
 
-	// Regression: a link to this package made everything beside it the user's own.
+	// Regression: a link to this package made all files beside it the user's own.
 	it("beside a link to this package in the project", () => {
 		const cwd = scratch();
 		linked(cwd);
@@ -246,7 +246,7 @@ describe("pi-native starts nothing", () => {
 		refused(run(cwd, pathWith(bin)), "no pi is installed");
 	});
 
-	// Regression: a project without a repository was only its folder in which pi-native was started.
+	// Regression: without a repository the project was only the folder in which pi-native was started.
 	it("from a project that only a tool's file marks", () => {
 		const tools = [".direnv", ".envrc", ".mise.toml", ".tool-versions", "flake.nix", "mise.toml", "shell.nix"];
 		const python = [".venv", "Pipfile", "pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "venv"];

@@ -1,5 +1,4 @@
-// The published pi under the hook: started in each of its ways, and its extensions, which are loaded in a way of their
-// own (jiti).
+// The published pi under the hook: started in each way, and with extensions, which pi loads by jiti.
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -23,8 +22,8 @@ const replaced = ({ version, dir }: { version: string; dir: string }) =>
 	`${own}: the session manager of @earendil-works/pi-coding-agent ${version} (${dir}) is replaced\n`;
 
 /**
- * An extension that says whether the session that it is in, and one that it makes, are of the class that it gets from
- * pi, and are ours.
+ * An extension that says whether its session, and a session that it creates, are of the class that it gets from pi, and
+ * whether they are ours.
  */
 const EXTENSION = `
 import { appendFileSync } from "node:fs";
@@ -46,7 +45,7 @@ async function run(args: string[], cwd: string, env: Record<string, string>): Pr
 	return { code, stdout: out, stderr: err };
 }
 
-/** Runs a pi with the extension and one prompt; gives how it ended, and what the extension noted. */
+/** Runs a pi with the extension and one prompt. Returns how it ended, and the notes of the extension. */
 async function converse(command: string[], dir: string, more: Record<string, string> = {}) {
 	const cwd = scratch();
 	const home = join(cwd, "home");
@@ -94,12 +93,12 @@ describe.each(PIS)("the bundle of $version", (one) => {
 	});
 });
 
-// How pi is loaded differs between releases. What follows is code of this package alone.
+// Releases differ in how pi is loaded. The code after that belongs only to this package.
 describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 	const [version, dir] = [pi.referenceVersion, pi.referencePackage];
 	const cli = join(dir, "dist/bundle/cli.js");
 
-	// Regression: other users could read the directories that pi created while both managers were compared.
+	// Regression: while both managers were compared, pi created directories that other users could read.
 	it("stores its first session for its user alone", async () => {
 		const cwd = scratch();
 		const agent = join(cwd, "home/.pi/agent");
@@ -143,7 +142,7 @@ describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 			expect(compiled).not.toEqual([]);
 			return compiled.filter((line) => !line.includes("was accepted"));
 		};
-		// Its index, one chunk more, and the command, which pi's own start does not cache.
+		// Its index, one more chunk, and the command, which pi's own start does not cache.
 		for (const command of [["--import", register, cli], [piNative]])
 			expect((await compiledAnew(command)).length).toBeLessThan(4);
 		for (const command of [["--import", register, cli], [piNative]]) expect(await compiledAnew(command)).toEqual([]);
@@ -152,7 +151,7 @@ describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 	it("runs on our manager as a renamed build", async () => {
 		const cwd = scratch();
 		const home = join(cwd, "home");
-		// The published package under another name, among the same dependencies.
+		// The published package under another name, with the same dependencies.
 		const modules = join(cwd, "node_modules");
 		const renamedDir = join(modules, "@acme/tau");
 		mkdirSync(join(modules, "@acme"), { recursive: true });
@@ -171,7 +170,7 @@ describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 		renameSync(pi.agentDirOf(home), join(cwd, "settings"));
 		const { PI_CODING_AGENT_DIR, ...own } = pi.isolatedEnv(home);
 		const env = { ...own, PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_SESSION_NATIVE_VERBOSE: "1" };
-		// Regression: the store was that of pi's settings, and what is private that of the build's own.
+		// Regression: the store was read from pi's settings, but the private directories from the build's own.
 		const stores = ["own", "foreign"].map((name) => join(cwd, name));
 		for (const store of stores) mkdirSync(store);
 		const foreign = join(home, ".pi/agent");
@@ -193,7 +192,7 @@ describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 			cpSync(join(cwd, "settings"), agent, { recursive: true });
 			writeFileSync(join(agent, "session-store.json"), JSON.stringify({ store: stores[0], ...more }), { mode: 0o600 });
 			const outcome = await run(command, cwd, { ...env, ...extra });
-			// On a busy machine the store has the session after pi's end, which a second line says.
+			// On a busy machine the store gets the session after pi's end, which a second line says.
 			const lines = outcome.stderr
 				.trimEnd()
 				.split("\n")
@@ -205,7 +204,7 @@ describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 			const folders = readdirSync(join(agent, "sessions"));
 			expect(folders).toEqual([`--${cwd.slice(1).replaceAll("/", "-")}--`]);
 			expect(readdirSync(join(agent, "sessions", folders[0]))).toHaveLength(1);
-			// The process beside pi has ended its work, and its notes are the build's, too.
+			// The process beside pi has ended its work, and its notes are also the build's.
 			const pending = () =>
 				readdirSync(join(agent, "session-stores/open"), { recursive: true, encoding: "utf8" }).filter((name) =>
 					name.endsWith(".jsonl"),

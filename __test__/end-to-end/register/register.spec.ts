@@ -1,5 +1,5 @@
-// `node --import …/register.mjs`: what is taken over, and what is left to pi with a line that says why, on small fakes
-// of pi. That the published pi runs so is shown in pi.spec.ts and tui.spec.ts.
+// `node --import …/register.mjs` with small fakes of pi: which classes are taken over, and when pi keeps its own
+// manager and a line says why. pi.spec.ts and tui.spec.ts run the published pi in this way.
 import { cpSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ const [BUNDLE, UNBUNDLED, RPC] = ["dist/bundle/cli.js", "dist/cli.js", "dist/bun
 
 const reportOf = ({ stdout }: Outcome) => JSON.parse(stdout.split("\n")[1] as string);
 
-/** pi ran on our manager, which begins without an entry; nothing was said. */
+/** pi ran on our manager, which begins without an entry. No line was printed. */
 function ours(outcome: Outcome) {
 	expect(outcome).toMatchObject({ code: 0, stderr: "" });
 	expect(reportOf(outcome)).toMatchObject({ entries: 0, isInstance: true });
@@ -25,7 +25,7 @@ function theirs(outcome: Outcome, why: string | RegExp) {
 	expect(reportOf(outcome)).toMatchObject({ entries: 1, isInstance: true });
 }
 
-/** pi was not started; one line says why. */
+/** pi was not started, and one line said why. */
 function stopped(outcome: Outcome, why: RegExp | string) {
 	expect(outcome).toMatchObject({ code: 1, stdout: "" });
 	expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
@@ -69,7 +69,7 @@ describe("a pi that is started", () => {
 		ours(node(["--import", register, "pi"], { cwd }));
 	});
 
-	// What else there is, __test__/integration/takeover/take-over.spec.ts shows.
+	// __test__/integration/takeover/take-over.spec.ts checks the rest.
 	const differences: [string, FakePi, string | RegExp][] = [
 		[
 			"lacks a static",
@@ -107,7 +107,7 @@ describe("a pi that is started", () => {
 		);
 	});
 
-	// Regression: it ran on when the process that waited for it was killed.
+	// Regression: it continued when the process that waited for it was killed.
 	it("is not started as a single binary without execve", () => {
 		const cwd = scratch();
 		const binary = join(cwd, "pi");
@@ -117,7 +117,7 @@ describe("a pi that is started", () => {
 		stopped(outcome, `${binary} is a single-binary build of pi, which this Node cannot run. Start ${binary} itself`);
 	});
 
-	// Regression: Node said nothing but SyntaxError.
+	// Regression: Node printed only SyntaxError.
 	it("is stopped, when a package manager's shell script starts it", () => {
 		const cwd = scratch();
 		const modules = "global/5/node_modules/@earendil-works/pi-coding-agent";
@@ -129,7 +129,7 @@ describe("a pi that is started", () => {
 		const outcome = node(["--import", register, launcher], { cwd });
 		stopped(outcome, `${launcher} is a shell script that starts pi`);
 		expect(outcome.stderr).toContain(`Start pi-native, or ${join(cwd, modules, BUNDLE)}`);
-		// Such a line may stand at the top of what Node does run.
+		// Such a line may also be the first line of a file that Node runs.
 		const script = write(join(cwd, "both.cjs"), `#!/bin/sh\n":" //; exec node "$0" "$@"\nconsole.log("runs");\n`);
 		expect(node(["--import", register, script], { cwd })).toEqual({ code: 0, stdout: "runs\n", stderr: "" });
 	});
@@ -161,7 +161,7 @@ describe("a program that has nothing to do with pi", () => {
 		}
 	});
 
-	// Regression: any program was called a single binary of pi.
+	// Regression: each program counted as a single-binary pi.
 	it("is called a single binary only under pi's name", () => {
 		const cwd = scratch();
 		const binary = write(join(cwd, "ls"), "\x7fELF\0and so on", 0o755);

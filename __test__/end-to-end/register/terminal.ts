@@ -1,13 +1,13 @@
-// A program in a terminal of its own (tmux), driven by keys and read as text. A step waits for what the screen must
-// show, and until four looks in a row are equal.
+// A program in its own terminal (tmux), which is controlled by keys and read as text. A step waits for the expected
+// texts on the screen, and until the screen was equal four times in a row.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { tool } from "../../support/tools.js";
 
-/** When a screen that does not come is given up; a shorter time is for who writes a test. */
+/** The time after which a test stops waiting for a screen. Use a shorter one while you write a test. */
 export const DEADLINE_MS = Number(process.env.PSN_SCREEN_MS ?? 300_000);
-/** The screen is at rest when so many looks in a row found it the same. */
+/** The screen is at rest when it was equal this many times in a row. */
 const LOOKS = 4;
 const BETWEEN_LOOKS_MS = 60;
 
@@ -16,7 +16,7 @@ export interface Program {
 	args: string[];
 	cwd: string;
 	env: Record<string, string>;
-	/** Where its stderr goes; the terminal shows the rest. */
+	/** The target of its stderr. The terminal shows the rest. */
 	stderr: string;
 }
 
@@ -36,13 +36,13 @@ export class Terminal {
 		this.#socket = socket;
 	}
 
-	/** Starts a program in a terminal of 100 by 46 characters; `home` is a folder for the terminal's own socket. */
+	/** Starts a program in a terminal of 100 by 46 characters. `home` is a folder for the terminal's socket. */
 	static start(home: string, { command, args, cwd, env, stderr }: Program): Terminal {
 		const terminal = new Terminal(join(home, "tmux"));
 		const pairs = Object.entries({ ...env, TERM: "tmux-256color" }).map(([name, value]) => `${name}=${value}`);
 		const redirected = ["sh", "-c", 'log=$1; shift; exec "$@" 2>"$log"', "sh", stderr, command, ...args];
 		const window = ["new-session", "-d", "-x", "100", "-y", "46", "-c", cwd, "env", "-i", ...pairs, ...redirected];
-		// The dead program's last screen stays, so that a failure can be read.
+		// The last screen of a program that has ended stays, so that a failure can be read.
 		tmux(terminal.#socket, [
 			"set-option",
 			"-g",
@@ -73,7 +73,7 @@ export class Terminal {
 		return tmux(this.#socket, ["capture-pane", "-p", "-e"]);
 	}
 
-	/** Pastes a text, as a terminal does it. */
+	/** Pastes a text, as a terminal does. */
 	paste(text: string): void {
 		tmux(this.#socket, ["set-buffer", "--", text, ";", "paste-buffer", "-p"]);
 	}
@@ -88,12 +88,12 @@ export class Terminal {
 		tmux(this.#socket, ["resize-window", "-x", String(columns), "-y", String(rows)]);
 	}
 
-	/** Presses keys, by tmux's names for them. */
+	/** Presses keys, which have tmux's names. */
 	press(...keys: string[]): void {
 		tmux(this.#socket, ["send-keys", ...keys]);
 	}
 
-	/** Types a text and waits until it stands on the screen, which says that the program takes input. */
+	/** Types a text and waits until the screen shows it, because then the program reads input. */
 	async type(text: string): Promise<void> {
 		tmux(this.#socket, ["send-keys", "-l", text]);
 		await this.shows(text);
@@ -105,7 +105,7 @@ export class Terminal {
 		this.press("Enter");
 	}
 
-	/** Waits until the screen shows all of these (and none of `not`) and has come to rest; gives the screen. */
+	/** Waits until the screen shows all of these texts (and none of `not`) and is at rest. Returns the screen. */
 	async shows(...wanted: (string | RegExp)[]): Promise<string> {
 		const missing = (screen: string) =>
 			wanted.filter((one) => (typeof one === "string" ? !screen.includes(one) : !one.test(screen)));
@@ -121,7 +121,7 @@ export class Terminal {
 		}
 	}
 
-	/** Waits for the program's end; gives its exit code. */
+	/** Waits for the program's end. Returns its exit code. */
 	async exit(): Promise<number> {
 		for (const deadline = Date.now() + DEADLINE_MS; ; await pause(BETWEEN_LOOKS_MS)) {
 			const [dead, status] = tmux(this.#socket, ["display-message", "-p", "#{pane_dead} #{pane_dead_status}"]).split(

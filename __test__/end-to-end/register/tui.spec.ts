@@ -1,6 +1,6 @@
 // pi's interactive mode in a terminal, twice: as it is published, and by `pi-native`. The same keys must lead to the
-// same screens, and leave the same sessions. Both go step by step: a program that is slow to draw is waited for until
-// its screen is the other one's, however often it comes to rest before.
+// same screens and the same sessions. The test goes step by step: it waits until the screens are equal, however often a
+// slow program is at rest before.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,19 +17,19 @@ const ANSWERS = [
 	{ text: "Answer number two, Zoë \u{1f44b}." },
 	{ text: "Answer on another branch." },
 	{ text: "Answer in the fork." },
-	// A turn that is cut in the middle is summed up by itself.
+	// pi summarizes separately a turn that is cut in the middle.
 	{ text: "## Goal\nA summary of the fork." },
 	{ text: "What came before in this turn." },
 	{ text: "Answer after the summary." },
 	{ text: "Answer in the resumed session." },
 ];
-/** So little is kept that the first compaction has something to do. */
+/** Few tokens are kept, so that the first compaction has something to replace. */
 const SETTINGS = { compaction: { enabled: false, keepRecentTokens: 1 } };
 
-/** How long ago a session was touched: the lists show it. */
+/** The age of a session, which the lists show. */
 const AGES = /(\d+) (now|\d+[smh])$/gm;
 
-/** A run of pi in a terminal of its own. */
+/** A run of pi in its own terminal. */
 class Visit {
 	readonly root = realpathSync(mkdtempSync(join(tmpdir(), "psn-tui-")));
 	readonly home = join(this.root, "home");
@@ -60,12 +60,12 @@ class Visit {
 		return visit;
 	}
 
-	/** The screen when it shows all of these and has come to rest, ids and times as names. */
+	/** The screen when it shows all of these texts and is at rest, with names in place of ids and times. */
 	async screen(wanted: (string | RegExp)[]): Promise<string> {
 		return new Normaliser(this.root).text(await this.terminal.shows(...wanted)).replace(AGES, "$1 <age>");
 	}
 
-	/** What is left when the program has ended. */
+	/** The files after the program has ended. */
 	left(): { sessions: string[]; stderr: string; requests: string[] } {
 		const normal = new Normaliser(this.root);
 		const sessions = join(pi.agentDirOf(this.home), "sessions");
@@ -74,7 +74,7 @@ class Visit {
 		);
 		const stderr = join(this.root, "stderr");
 		return {
-			// By time, which their names begin with.
+			// Sorted by time, with which their names begin.
 			sessions: files.sort().map((name) => normal.text(readFileSync(join(sessions, name), "utf8"))),
 			stderr: existsSync(stderr) ? readFileSync(stderr, "utf8") : "",
 			requests: this.server.requests.map((request) => normal.text(JSON.stringify(request.body))),
@@ -82,7 +82,7 @@ class Visit {
 	}
 }
 
-/** Terminals in which the same is typed. */
+/** Terminals that receive the same keys. */
 class Both {
 	constructor(readonly visits: readonly [own: Visit, ours: Visit]) {}
 
@@ -94,7 +94,7 @@ class Both {
 		await Promise.all(this.visits.map(({ terminal }) => terminal.enter(line)));
 	}
 
-	/** Both screens show all of these, and are one. */
+	/** Both screens show all of these texts, and are equal. */
 	async see(name: string, ...wanted: (string | RegExp)[]): Promise<void> {
 		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
 			const [own, ours] = await Promise.all(this.visits.map((visit) => visit.screen(wanted)));
@@ -106,7 +106,7 @@ class Both {
 
 async function talk(terminal: Both): Promise<void> {
 	const see = terminal.see.bind(terminal);
-	/** The line under the editor, with the tokens of so many answers. */
+	/** The line under the editor, with the tokens of this many answers. */
 	const settled = (name: string, ...more: (string | RegExp)[]) => see(name, "scripted • medium", ...more);
 	await settled("the start");
 	await terminal.enter("First question");
@@ -124,7 +124,7 @@ async function talk(terminal: Both): Promise<void> {
 	terminal.press("Enter");
 	await see("/tree, chosen", /No summary/);
 	terminal.press("Enter");
-	// The question stands in the editor again; it is asked in other words.
+	// The question is in the editor again, and is asked in other words.
 	await settled("back before the second question", "Navigated to selected point");
 	terminal.press("C-c");
 	await settled("an empty editor");
