@@ -1,15 +1,15 @@
-// That the choice of durability reaches the disk, from the option of every static and from the environment: the calls
-// that wait for the disk are counted, file by file.
+// The chosen durability reaches the disk, from the option of each static and from the environment. The test counts for
+// each file the calls that wait for the disk.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { header, LOAD, message, root, scratch, user, writeSession } from "../support/scratch.js";
 
-/** How many entries each manager appends. */
+/** The number of entries that each manager appends. */
 const APPENDS = 5;
 
-/** What a process appends to, by the way that it came to its manager; `options` is what it was given. */
+/** The file to which a process appends, for each way to create its manager. `options` are the given options. */
 const WAYS = {
 	create: "SessionManager.create('/p', dir, options)",
 	open: "SessionManager.open(file, options)",
@@ -22,7 +22,7 @@ const WAYS = {
 		"(() => { const m = SessionManager.open(file, options); m.createBranchedSession('a'); return m; })()",
 } as const;
 
-/** A library that counts, made of C. */
+/** A library in C that counts the calls. */
 function counter(dir: string): string {
 	const library = join(dir, "syncs.so");
 	const built = spawnSync("cc", ["-shared", "-fPIC", "-o", library, join(root, "__test__/stress/syncs.c"), "-ldl"], {
@@ -33,7 +33,7 @@ function counter(dir: string): string {
 	return library;
 }
 
-/** For how many of the appends, made in each way, the disk was waited for. */
+/** The number of appends that waited for the disk, for each way. */
 function waits(options: object | undefined, environment: Record<string, string>): Record<string, number> {
 	const base = scratch();
 	const log = join(base, "log");

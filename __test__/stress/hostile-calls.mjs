@@ -1,7 +1,7 @@
-// Calls every method and static with hostile values, by a seeded generator, in a process of its own: whatever is
-// passed, each call gives a result or an error, the process lives, its memory is bounded, and no file is touched but
-// the sessions' own: everything lives in a sandbox, in which every file is looked at in the end. Prints a line of JSON:
-// how many calls were made, how they ended, what memory they took. Run with --expose-gc.
+// Calls all methods and statics with hostile values from a seeded generator, in its own process. For any arguments,
+// each call returns or throws, the process lives, and its memory is limited. No file is changed except the sessions'
+// own: all files are in a sandbox, and are checked at the end. Prints a line of JSON: the number of calls, how they
+// ended, and their memory. Run with --expose-gc.
 import {
 	chmodSync,
 	existsSync,
@@ -35,7 +35,7 @@ const one = (list) => list[random(list.length)];
 const outer = mkdtempSync(join(tmpdir(), "hostile-"));
 const dir = join(outer, "sessions");
 const agent = join(outer, "agent");
-// Deep enough that "../../up" is still in the sandbox.
+// So deep that "../../up" is still in the sandbox.
 const cwd = join(outer, "home", "one", "work");
 process.env.PI_CODING_AGENT_DIR = agent;
 process.env.HOME = join(outer, "home");
@@ -47,7 +47,7 @@ process.on("exit", () => {
 	rmSync(outer, { recursive: true, force: true });
 });
 
-// Files of others, some of them under names that calls are given: not a byte, mode or time of them may change.
+// Files of others, some with names that calls receive. No byte, mode or time of them may change.
 const FOREIGN = {
 	[join(outer, "note.txt")]: "a note",
 	[join(outer, "home", ".profile")]: "a profile",
@@ -83,7 +83,7 @@ const wide = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, n) => [`k$
 const revoked = Proxy.revocable({}, {});
 revoked.revoke();
 
-/** How many bytes of sessions are kept before they are cleared away. */
+/** The number of bytes of sessions at which they are deleted. */
 const CLEAR = 150_000_000;
 let managers = [];
 const meddle = () => {
@@ -205,7 +205,7 @@ const VALUES = [
 const value = () => one(VALUES)();
 const found = { files: 0, outside: [] };
 /**
- * Looks at every file in the sandbox: foreign ones are what they were, all others are whole sessions of their owner.
+ * Checks each file in the sandbox: foreign files have not changed, and all others are complete sessions of their owner.
  */
 const look = (clear) => {
 	found.outside = [];
@@ -220,7 +220,7 @@ const look = (clear) => {
 			return;
 		}
 		if (!entry.isFile()) return strange("neither a file nor a directory");
-		// What is no session is refused by all.
+		// All calls refuse a file that is not a session.
 		if (path in FOREIGN) {
 			const same = readFileSync(path, "utf8") === FOREIGN[path] && stat.mode === 0o100644 && stat.mtimeMs === 1_000_000;
 			if (!same) strange("was touched");
@@ -236,7 +236,7 @@ const look = (clear) => {
 		const report = SessionManager.verify(path);
 		if (stat.size > 0 && report.sessionId === null) strange("is no session");
 		if (report.damaged.length > 0 || report.duplicateIds.length > 0) strange(JSON.stringify(report));
-		// A test of its own memory as well: larger files are left to `verify`.
+		// It also limits its own memory, so only `verify` checks larger files.
 		if (stat.size < 1_000_000) for (const line of readFileSync(path, "utf8").split("\n").slice(0, -1)) JSON.parse(line);
 		doomed.push(path);
 	});
@@ -248,7 +248,7 @@ const look = (clear) => {
 const fresh = () => {
 	let bytes = 0;
 	walk(outer, (path, entry) => (bytes += entry.isFile() ? statSync(path).size : 0));
-	// What is looked at may go: a disk has its bounds, too.
+	// Checked files are deleted, because the disk is limited, too.
 	if (bytes > CLEAR) {
 		for (const manager of managers) manager.close();
 		found.files += look(true);
@@ -263,26 +263,26 @@ const fresh = () => {
 	for (const manager of managers) manager.appendMessage({ role: "user", content: "begin", timestamp: 1 });
 };
 
-// What a listener throws is an uncaught exception, on purpose (contract/applications.spec.ts); hostile ones would end
-// this.
+// An exception of a listener is uncaught, on purpose (contract/applications.spec.ts). A hostile listener would end this
+// process.
 const untried = ["constructor", "onAppend"];
 const methods = Object.getOwnPropertyNames(SessionManager.prototype).filter((name) => !untried.includes(name));
 const statics = Object.getOwnPropertyNames(SessionManager).filter(
 	(name) => typeof SessionManager[name] === "function" && name !== "prototype",
 );
-// `setAgentDir` would move the sessions of all later calls out of the scratch directory.
+// `setAgentDir` would move the sessions of all later calls out of the sandbox.
 const functions = Object.keys(api).filter(
 	(name) => typeof api[name] === "function" && !["SessionManager", "setAgentDir"].includes(name),
 );
 const count = { calls: 0, results: 0, errors: 0, thrownOthers: 0, peakMB: 0 };
 const MB = 2 ** 20;
 const seen = new Set();
-/** Errors without a code that are neither the engine's nor the caller's. */
+/** Errors without a code that come neither from the engine nor from the caller. */
 const uncoded = new Set();
 const OF_ENGINE = new RegExp(
 	`^(${[
 		"Converting circular structure|Do not know how to serialize|Cannot (convert|perform|create proxy|assign to|delete)|Maximum call stack|Invalid (array|string) length|refused$",
-		// JavaScriptCore's words for the same.
+		// JavaScriptCore's texts for the same errors.
 		"JSON\\.stringify cannot serialize|Proxy has already been revoked|Array\\.isArray cannot be called on a Proxy|No default value$",
 	].join("|")})`,
 );
@@ -293,7 +293,7 @@ async function settle(what, call) {
 		await call();
 		count.results++;
 	} catch (error) {
-		// What the caller's own code throws comes through as it is; all else is an Error.
+		// An exception of the caller's code is passed on unchanged. All others are Errors.
 		if (error instanceof Error) count.errors++;
 		else count.thrownOthers++;
 		if (error instanceof Error && error.code === undefined && !OF_ENGINE.test(error.message))
@@ -319,7 +319,7 @@ for (let round = 0; round < rounds; round++) {
 	seen.add(`${kind} ${name}`);
 	if (process.env.PSN_TRACE) console.error(`${round} ${kind} ${name} ${args.length}`);
 	if (kind === "method") {
-		// Now and then on a receiver that is none, or detached.
+		// Sometimes the receiver is wrong, or the method is detached.
 		const receiver = random(12) === 0 ? value() : one(managers);
 		await settle(name, () => Reflect.apply(SessionManager.prototype[name], receiver, args));
 	} else if (kind === "static") {
@@ -331,8 +331,8 @@ for (let round = 0; round < rounds; round++) {
 	} else await settle(name, () => api[name](...args));
 }
 
-// The system counts the peak itself, between any two looks. Whatever was done, the sessions are whole and nobody else's
-// file was touched.
+// The system counts the peak, also between two checks. After all calls, the sessions are complete, and foreign files
+// have not changed.
 count.peakMB = Math.round(process.resourceUsage().maxRSS / 1024);
 found.files += look(false);
 for (const manager of managers) manager.close();

@@ -1,4 +1,4 @@
-// Hostile arguments, in a process whose end, time and memory can be seen. Longer: PSN_HOSTILE_CALLS=200000 PSN_SEED=1.
+// Hostile arguments, in a process whose end, time and memory are checked. Longer: PSN_HOSTILE_CALLS=200000 PSN_SEED=1.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -21,9 +21,9 @@ test("hostile arguments cause results or errors, never broken files", () => {
 	expect(told.results).toBeGreaterThan(ROUNDS / 10);
 	expect(told.errors).toBeGreaterThan(ROUNDS / 10);
 	expect(told.files).toBeGreaterThan(ROUNDS / 200);
-	// The heap may grow to 1,500 MB: an object of a million keys takes 48 MB there once it is read from its file, and
-	// each of the managers may hold several. Beside the heap a few copies of the largest lines are in use at once.
+	// The heap may grow to 1,500 MB, because an object of a million keys takes 48 MB once it is read from its file, and
+	// each manager may have several. Outside of the heap, a few copies of the largest lines are in use at once.
 	expect(told.peakMB).toBeLessThan(2_000);
-	// When the managers are gone, so is what they held.
+	// When the managers are collected, their memory is, too.
 	expect(told.leftMB).toBeLessThan(100);
 });

@@ -1,8 +1,12 @@
-// Several managers on one file that others rewrite, cut, rename, remove and make again between any two calls. Whatever
-// the order: what an append returned is in the file in the end, but for what somebody took out of the file in place, or
-// what was replaced while its manager was closed, and then the diagnostics told of a cut and it was missing right
-// after; no call that looks at the file fails, but for a manager that was closed when the file was removed; no other
-// session is written to; after a reload memory is what a fresh open reads. Longer: PSN_ROUNDS=20000 PSN_SEED=1.
+// Several managers on one file. Between any two calls others rewrite, truncate, rename, remove or create the file
+// again. In any order:
+// - At the end the file contains each entry that an append returned, with two exceptions, which the diagnostics report
+//   as a cut: entries that others removed from the file in place, and entries that were missing in a file that replaced
+//   another while the manager was closed.
+// - A call that checks the file does not fail, unless the manager was closed when the file was removed.
+// - No other session is changed.
+// - After a reload, the entries in memory are those of a new open.
+// Longer: PSN_ROUNDS=20000 PSN_SEED=1.
 import {
 	appendFileSync,
 	existsSync,
@@ -30,7 +34,7 @@ const OTHER = text([header({ id: "other" }), ...["o", "p", "q"].map((name) => me
 
 const asleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-/** Numbers from 0 on below `n`, the same for the same seed. */
+/** Numbers from 0 to `n` - 1, the same for the same seed. */
 function numbers(seed: number): (n: number) => number {
 	let state = seed >>> 0;
 	return (n) => {
@@ -41,15 +45,15 @@ function numbers(seed: number): (n: number) => number {
 
 interface Writer {
 	manager: Manager;
-	/** What its appends returned. */
+	/** The entries that its appends returned. */
 	acknowledged: string[];
-	/** What of that was missing when the diagnostics told of a cut. */
+	/** Those of them that were missing when the diagnostics reported a cut. */
 	cutOff: Set<string>;
-	/** How many cuts they told of. */
+	/** The number of reported cuts. */
 	cuts: number;
-	/** Whether it was closed, and has not looked at the file since. */
+	/** Whether it was closed, and has not checked the file since. */
 	closed: boolean;
-	/** What it threw when it last looked at the file. */
+	/** The error of its last check of the file. */
 	error?: string;
 }
 
@@ -59,15 +63,15 @@ class World {
 	readonly log: string[] = [];
 	readonly writers: Writer[];
 	/**
-	 * What was acknowledged and then taken out of the file or moved in it, until its manager has read it there; and what
-	 * was not in a file that came in the place of another one while its manager was closed.
+	 * Acknowledged entries that may be missing. `inPlace`: others removed or moved them in the file, and their manager
+	 * has not read them there since. `closed`: they were not in a file that replaced another while their manager was
+	 * closed.
 	 */
 	private readonly gone = { inPlace: new Set<string>(), closed: new Set<string>() };
 	private names = 0;
 
 	constructor(private readonly random: (n: number) => number) {
-		// Mostly in memory, where nothing waits for a disk; at times on one, which gives inodes of removed files to new
-		// ones.
+		// Usually in memory, where no call waits for a disk; sometimes on a disk, which reuses the inodes of removed files.
 		const memory = this.random(8) > 0 && existsSync("/dev/shm");
 		this.dir = mkdtempSync(join(memory ? "/dev/shm" : tmpdir(), "psn-interleaving-"));
 		this.file = join(this.dir, "s.jsonl");
@@ -81,7 +85,7 @@ class World {
 		}));
 	}
 
-	/** A call that looks at the file. Only that it is gone, and was not open, may keep it from working. */
+	/** A call that checks the file. It may fail only if the file is gone and was not open. */
 	private tried<T>(writer: Writer, work: () => T): T | undefined {
 		try {
 			const result = work();
@@ -98,7 +102,7 @@ class World {
 		}
 	}
 
-	/** Notes what a cut that was just told of took. */
+	/** Notes the entries that a newly reported cut removed. */
 	private note(writer: Writer): void {
 		const { foreignChanges } = writer.manager.getDiagnostics();
 		const cuts = foreignChanges.find(({ kind }) => kind === "truncated")?.count ?? 0;
@@ -112,7 +116,7 @@ class World {
 		writer.closed = true;
 	}
 
-	/** A call that only reads: what would have to be written first waits for the next append or reload. */
+	/** A call that only reads. If it would have to write first, it waits for the next append or reload. */
 	private readBy<T>(writer: Writer, work: () => T): T | undefined {
 		try {
 			return work();
@@ -147,7 +151,7 @@ class World {
 		return readFileSync(this.file, "utf8").split(/(?<=\n)/);
 	}
 
-	/** What somebody has who copied the file earlier, or took lines out of it. */
+	/** Contents that another program may write: an earlier copy of the file, or the file without some lines. */
 	private older(): string {
 		const lines = this.lines();
 		const from = 1 + this.random(lines.length);
@@ -166,7 +170,7 @@ class World {
 		return `${ended ? "" : "\n"}${text([message(`f${this.names++}`, "a", user("theirs"))])}`;
 	}
 
-	/** Another session is at the path for a while: whoever looks is told, and nothing goes into it. */
+	/** Another session is at the path for a while. Each check reports it, and nothing is written to it. */
 	private usurped(inPlace: boolean): void {
 		const before = readFileSync(this.file);
 		const other = OTHER + (inPlace ? text(Array.from({ length: 40 }, (_, n) => message(`o${n}`, "o"))) : "");
@@ -181,7 +185,7 @@ class World {
 		else this.replace(before.toString());
 	}
 
-	/** Torn lines are removed, orphans get parents: nothing that was acknowledged goes. */
+	/** A repair removes torn lines and assigns parents to orphans. No acknowledged entry is lost. */
 	private repair(): void {
 		const before = readFileSync(this.file);
 		const { backup } = SessionManager.repair(this.file);
@@ -233,7 +237,7 @@ class World {
 	step(): void {
 		const who = this.random(3);
 		const [name, work] = this.steps[this.random(this.steps.length)] as (typeof this.steps)[number];
-		// What others do needs a file that begins with a header.
+		// The actions of others need a file that begins with a header.
 		const foreign = !/^(append|read|branch|reload|flush|close|a pause)$/.test(name);
 		if (foreign && !(existsSync(this.file) && this.lines()[0]?.endsWith("\n"))) return;
 		this.log.push(`${who} ${name}`);
@@ -242,7 +246,7 @@ class World {
 		if (foreign) this.noteGone(before, this.state());
 	}
 
-	/** Which file is there, and where its entries are, by id. */
+	/** The present file, and the positions of its entries, by id. */
 	private state(): { inode?: number; entries: Map<string, number> } {
 		const entries = new Map<string, number>();
 		if (!existsSync(this.file)) return { entries };
@@ -277,8 +281,8 @@ class World {
 	}
 
 	/**
-	 * Everybody looks until nobody has anything to add; gives how many entries are there, and how many were told to be
-	 * gone.
+	 * All managers check the file until none has anything to add. Returns the number of entries in it, and the number of
+	 * entries that were reported missing.
 	 */
 	check(): { kept: number; inPlace: number; closed: number; open: number } {
 		for (let round = 0; round < 4; round++) {

@@ -5,13 +5,13 @@ export interface KillTotal {
 	deleted: number;
 	/** Writers that had the lock. */
 	locked: number;
-	/** Others that were refused it meanwhile. */
+	/** Other writers that were refused the lock meanwhile. */
 	refused: number;
-	/** Redactions, repairs and merges of the file that is written to. */
+	/** Redactions, repairs and merges of the writer's file. */
 	rewritten: number;
-	/** Lines that a kill cut, each alone. */
+	/** Lines that a kill cut, each in a line of its own. */
 	cut: number;
-	/** Originals that repairs kept, all whole. */
+	/** Originals that repairs kept, all complete. */
 	kept: number;
 }
 
@@ -23,7 +23,7 @@ export function killLoop(options: {
 	progress?: (total: KillTotal) => void;
 }): Promise<KillTotal>;
 
-/** What the loop itself writes as a damaged line. */
+/** The damaged line that the loop itself writes. */
 export const DAMAGE: string;
 
 export function isCut(text: string): boolean;

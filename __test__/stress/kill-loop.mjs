@@ -1,5 +1,5 @@
-// A writer that is killed at a random moment, again and again, while another process redacts, repairs and merges its
-// file, and is killed, too: whatever the writer had acknowledged is found in its files, and every file is whole.
+// A writer that is killed at random moments, again and again, while another process redacts, repairs and merges its
+// file, and is killed, too. Each entry that the writer had acknowledged is in its files, and every file is complete.
 // `kills.spec.ts` runs a few kills, `npm run kills` thousands.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,16 +10,16 @@ import { fileURLToPath } from "node:url";
 
 const modulePath = process.env.PSN_MODULE ?? resolve(dirname(fileURLToPath(import.meta.url)), "../../index.js");
 
-/** What the writer says now and then, and the other process takes out. */
+/** A text that the writer sometimes appends, and the other process redacts. */
 const SECRET = "hunter2";
 
 /**
- * What the other process appends before a repair, as a program that knows nothing of this package. It begins with a newline, because a
- * killed writer may have left half a line, which would become one line with it.
+ * A line that the other process appends before a repair, as a program without this package would. It begins with a
+ * newline, because a killed writer may have left half a line, which would otherwise become one line with it.
  */
 export const DAMAGE = '\n{"type":"mess\n';
 
-/** The writer: works on a session, acknowledges on its output whatever a call has returned. */
+/** The writer: works on a session, and acknowledges on its output what each call has returned. */
 const WRITER = `
 	const { SessionManager } = require(${JSON.stringify(modulePath)});
 	const fs = require("node:fs");
@@ -74,7 +74,7 @@ const WRITER = `
 		}
 		if (random(40) === 0) {
 			const broken = path.join(dir, "broken-" + seed + "-" + n + ".jsonl");
-			// Some are large: their copy takes a while.
+			// Some are large, so that copying them takes a while.
 			const large = random(4) === 0 ? '\\n{"type":"custom","data":"' + "y".repeat(1000000) + '"}' : "";
 			const text = fs.readFileSync(main, "utf8").split("\\n").slice(0, 30).join("\\n") + large + '\\n{"type":"mess';
 			fs.writeFileSync(broken + ".part", text);
@@ -100,7 +100,7 @@ const REWRITER = `
 		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
 		return Math.floor((state / 2 ** 32) * below);
 	};
-	// The writer has the lock for itself, or the file is deleted at this moment.
+	// The writer has an exclusive lock, or the file is deleted at this moment.
 	const REFUSED = ["ERR_SESSION_LOCKED", "ERR_SESSION_INVALID", "ERR_SESSION_CHANGED", "ENOENT"];
 	const damage = () => {
 		const file = fs.openSync(main, fs.constants.O_WRONLY | fs.constants.O_APPEND);
@@ -135,7 +135,7 @@ const REWRITER = `
 
 const header = { type: "session", version: 3, id: "main", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/somewhere" };
 
-/** A second writer is refused while the first lives, and hears who that is. */
+/** While the first writer lives, a second one is refused, with the first one's process in the error. */
 function expectRefused(SessionManager, main, pid) {
 	let refusal;
 	try {
@@ -147,7 +147,8 @@ function expectRefused(SessionManager, main, pid) {
 }
 
 /**
- * Makes a rewriter ready. It begins when it is told to, and is killed when it has said `lines` lines, or at the end.
+ * Prepares a rewriter. It begins when it is started by a line, and is killed after it has printed `lines` lines, or at
+ * the end.
  */
 async function readyRewriter(main, seed, lines) {
 	const child = spawn(process.execPath, ["-e", REWRITER, main, String(seed)], { stdio: ["pipe", "pipe", "pipe"] });
@@ -176,7 +177,7 @@ async function readyRewriter(main, seed, lines) {
 }
 
 /**
- * Starts a writer, kills it when it has said `lines` lines, whatever it does just then, and gives what it acknowledged.
+ * Starts a writer, kills it after it has printed `lines` lines, and returns what it has acknowledged.
  */
 async function round(SessionManager, dir, { seed, durability, lock, lines, asks, rewrites }) {
 	const rewriter = await readyRewriter(join(dir, "main.jsonl"), seed, rewrites);
@@ -208,7 +209,7 @@ async function round(SessionManager, dir, { seed, durability, lock, lines, asks,
 			else if (rewritten.error !== undefined)
 				fail(new Error(`seed ${seed}: the rewriter ended by itself: ${rewritten.error}`));
 			else if (signal !== "SIGKILL") fail(new Error(`seed ${seed}: the writer ended by itself (${code}): ${errors}`));
-			// The last line may have been cut by the kill: then it acknowledges nothing.
+			// The kill may have cut the last line, which then acknowledges nothing.
 			else
 				done({
 					words: said
@@ -222,7 +223,8 @@ async function round(SessionManager, dir, { seed, durability, lock, lines, asks,
 }
 
 /**
- * Every way a line of the writer's may read, letter by letter: `#` is a hexadecimal digit, `9` a digit, `*` as many x.
+ * All possible lines of the writer, character by character: `#` is a hexadecimal digit, `9` a digit, `*` any number of
+ * x.
  */
 const LINES = ["null", '"########"'].flatMap((parent) =>
 	["*", "new", "after the file was deleted", SECRET, "[redacted]"].map(
@@ -232,19 +234,19 @@ const LINES = ["null", '"########"'].flatMap((parent) =>
 	),
 );
 const letter = (one) => ({ "#": "[0-9a-f]", 9: "\\d", "*": "x*" })[one] ?? one.replace(/[^\w]/, "\\$&");
-/** Matches the beginnings of a line: each letter, and all behind it, may be missing. */
+/** Matches the beginnings of a line: each character, and all after it, may be missing. */
 const BEGINNINGS = LINES.map(
 	(line) => new RegExp(`^${[...line].reduceRight((rest, one) => `(?:${letter(one)}${rest})?`, "")}$`),
 );
 
-/** Whether a text is the beginning of a line that the writer writes, and nothing else stands on it. */
+/** Whether a text is the beginning of a line of the writer, without any other text. */
 export const isCut = (text) => BEGINNINGS.some((beginning) => beginning.test(text)) && !text.endsWith("}}");
 
-/** What is wrong with the files of a directory, by what was acknowledged there. */
+/** The errors in the files of a directory, compared with the acknowledged entries. */
 function check(SessionManager, dir, { acknowledged, main, kills }) {
 	for (const [file, ids] of acknowledged) {
 		if (SessionManager.isLocked(file)) throw new Error(`${file}: the dead have its lock`);
-		// Between its deletion and the append that writes it again there is no file: the kill was quicker.
+		// The kill came between its deletion and the append that writes it again, when there is no file.
 		const names = readdirSync(dir);
 		if (!names.includes(file.slice(dir.length + 1)) && file === main) return "deleted";
 		const there = new Set(
@@ -254,8 +256,8 @@ function check(SessionManager, dir, { acknowledged, main, kills }) {
 		);
 		for (const id of ids) if (!there.has(id)) throw new Error(`${file}: entry ${id} was acknowledged and is lost`);
 		const report = SessionManager.verify(file);
-		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone; one for each kill at most.
-		// The other process writes one before each repair.
+		// A kill may cut the write of a large line, which was not acknowledged. It stays in a line of its own, at most one
+		// for each kill. The other process writes such a line before each repair.
 		const bytes = readFileSync(file);
 		const torn = report.damaged.filter(({ start, end }) => !isCut(bytes.subarray(start, end).toString("utf8")));
 		const tooMany = report.damaged.length > (file === main ? 2 * kills : 0);
@@ -279,7 +281,10 @@ function checkOld(SessionManager, file) {
 	if (lines.length !== 51 || JSON.parse(lines[0]).version !== 3) throw new Error(`${file}: half migrated`);
 }
 
-/** What a repair kept, or was about to keep: all of the original, or nothing. Tells whether there is a copy. */
+/**
+ * A copy that a repair kept, or was about to keep, contains all of the original, or does not exist. Returns whether it
+ * exists.
+ */
 function checkKept(dir, name, sum) {
 	const kept = readdirSync(dir).filter((one) => one.startsWith(`${name}.bak`));
 	for (const one of kept) {
@@ -292,7 +297,7 @@ function checkKept(dir, name, sum) {
 	return kept.length > 0;
 }
 
-/** Kills `kills` writers, several in one directory after each other, and gives how much was checked. */
+/** Kills `kills` writers, several in one directory one after the other. Returns the number of checks. */
 export async function killLoop({ kills, seed, scratch, each = 25, progress = () => {} }) {
 	const { SessionManager } = createRequire(import.meta.url)(modulePath);
 	const total = {
@@ -322,7 +327,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 		for (let n = 0; n < each && total.kills < kills; n++) {
 			const seed = random(2 ** 31);
 			const durability = random(4) === 0 ? "fsync" : "os";
-			// Whoever had the lock is dead: the next who wants it has it, or the writer would end by itself.
+			// The holder of the lock is dead. So the next writer gets the lock, or would end with an error.
 			const lock = random(3) === 0 ? "exclusive" : "none";
 			const asks = lock === "exclusive" && random(2) === 0;
 			const [lines, rewrites] = [1 + random(80), 1 + random(40)];
@@ -342,7 +347,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 				if (what === "broken" && checkKept(dir, basename(file), id)) total.kept++;
 			}
 			if (check(SessionManager, dir, { acknowledged, main, kills: n + 1 }) === "deleted") {
-				// The writer deleted its file itself and died before it wrote again: begin anew.
+				// The writer deleted its file itself, and was killed before it wrote it again. We begin with a new session.
 				total.deleted++;
 				acknowledged.clear();
 				acknowledged.set(main, []);
@@ -353,7 +358,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 		for (const file of old) checkOld(SessionManager, file);
 		total.cut += SessionManager.verify(main).damaged.length;
 		total.files += acknowledged.size + old.length;
-		// Whoever writes here next removes what the dead have left.
+		// The next writer here removes the files of dead processes.
 		const last = createRequire(import.meta.url)("node:child_process");
 		const script = `
 			const { SessionManager } = require(${JSON.stringify(modulePath)});

@@ -12,12 +12,12 @@ test("a writer killed at any moment loses no acknowledged entry", async () => {
 	const total = await killLoop({ kills, seed: SEED, scratch: scratch(), each: 20 });
 	console.log(`kill loop: ${JSON.stringify(total)}`);
 	expect(total.kills).toBe(kills);
-	// Every third writer has the lock, and half of those are asked for it by another meanwhile.
+	// Every third writer has the lock. For half of those, another writer tries to get it meanwhile.
 	expect(total.locked).toBeGreaterThan(kills / 10);
 	expect(total.refused).toBeGreaterThan(kills / 30);
-	// Repairs are among what they do, and what those kept is whole.
+	// Some actions are repairs, and the copies that these kept are complete.
 	expect(total.kept).toBeGreaterThan(0);
-	// Its file is replaced beside it, unless it has the lock.
+	// The other process replaces its file, unless it has the lock.
 	expect(total.rewritten).toBeGreaterThan(kills);
 	expect(total.acknowledged).toBeGreaterThan(kills * 15);
 });
@@ -34,8 +34,9 @@ test("half a line counts as cut only at the end", () => {
 });
 
 /**
- * Regression: a writer was killed in a write, which left 4,737 bytes of a line, up to the end of a page of memory. The other process
- * appended its damaged line to them, was killed before the repair, and the loop found a line that no writer writes.
+ * Regression: a writer was killed during a write, which left 4,737 bytes of a line, up to the end of a page of memory.
+ * The other process appended its damaged line to them, and was killed before the repair. The loop then found a line
+ * that no writer writes.
  */
 test("the loop's own damage is not a cut line", () => {
 	const half =

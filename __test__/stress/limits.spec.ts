@@ -1,4 +1,4 @@
-// Names as long as names may be, and processes that may open few files.
+// The longest possible names, and processes that may open few files.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ const { SessionManager } = api;
 const exclusive = { lock: "exclusive" } as const;
 const LONGEST = 255;
 
-// Regression: its lock's name was too long.
+// Regression: the name of its lock was too long.
 test("a session with a name of 250 bytes is writable", () => {
 	for (let length = 219; length <= 224; length++) {
 		for (const options of [{}, exclusive]) {
@@ -141,7 +141,7 @@ test("a call without a free file handle changes nothing", async () => {
 		...names.map((name) => `${name}, EMFILE, string, nothing changed`),
 		"deleted: 3",
 	]);
-	// To open a session changes nothing, with its lock too.
+	// Opening a session changes nothing, even with its lock.
 	expect(lines.filter((line) => line.endsWith("did nothing"))).toEqual(["open did nothing"]);
 });
 
@@ -158,12 +158,12 @@ test("too many open managers are an error naming the file", async () => {
 				kept[n].appendCustomEntry("mine");
 			}
 		} catch (error) {
-			// It is opened for reading first, and for writing by the append, which looks for a lock before.
+			// It is first opened for reading, and by the append for writing, which checks for a lock first.
 			const file = error.path.replace(/[.]lock$/, "");
 			say(error.code + " " + ([at(kept.length), at(kept.length - 1)].includes(file) ? "at the next" : error.path));
 		}
 		if (kept.length < 40) say("only " + kept.length);
-		// A manager that is closed makes room.
+		// Closing a manager frees its handle.
 		kept.shift().close();
 		kept[5].appendCustomEntry("more");
 		say("entries " + kept[5].getEntryCount());`;

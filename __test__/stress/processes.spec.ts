@@ -1,4 +1,4 @@
-// Several processes on one session: every entry is there, every line whole, no id twice.
+// Several processes on one session: all entries are there, all lines are complete, no id occurs twice.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { api, header, jsonLines, message, root, scratch, user, writeSession } fr
 
 const { SessionManager } = api;
 
-/** Appends and says every id. */
+/** Appends entries, and prints their ids. */
 const WRITER = `
 	const [file, name, count] = args;
 	const manager = SessionManager.open(file);
@@ -22,7 +22,8 @@ const WRITER = `
 `;
 
 /**
- * Every line whole, every id once, everything that was acknowledged there, each writer's entries one below the other.
+ * All lines are complete, all ids occur once, all acknowledged entries are there, and each entry of a writer is below
+ * its former one.
  */
 function expectAll(file: string, writers: readonly string[][]): void {
 	const text = readFileSync(file, "utf8");
@@ -36,7 +37,7 @@ function expectAll(file: string, writers: readonly string[][]): void {
 		for (const [n, id] of writer.entries()) {
 			const entry = byId.get(id);
 			expect(entry?.message.content.startsWith(`writer ${number} ${n} `), `writer ${number}, entry ${n}`).toBe(true);
-			// A writer begins below what was there when it opened the file.
+			// A writer begins below the leaf that the file had when it was opened.
 			if (n > 0) expect(entry.parentId).toBe(writer[n - 1]);
 			else expect(byId.has(entry.parentId)).toBe(true);
 		}
@@ -61,7 +62,7 @@ test("eight processes append many entries to one session", async () => {
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);
-	// A manager that only watched takes all of it in, and its leaf stays.
+	// A manager that only watched reads all entries, and its leaf stays.
 	watcher.reload();
 	expect(watcher.getLeafId()).toBe("root");
 	expect(watcher.getEntryCount()).toBe(8 * entries + 1);
@@ -115,7 +116,7 @@ test("four processes with one empty file begin one session", async () => {
 	}
 });
 
-// Regression: each migrated it, and they lost each other's entries.
+// Regression: each process migrated it, and they lost each other's entries.
 test("processes that open one old file migrate it once", async () => {
 	for (let round = 0; round < 4; round++) {
 		const old = [

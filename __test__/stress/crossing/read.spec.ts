@@ -1,4 +1,4 @@
-// What is in a file is read as JSON.parse reads it, in entries of their own and among others, with bodies and without.
+// Values in a file are read as JSON.parse reads them, in single entries and in batches, with bodies and without.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
@@ -59,7 +59,7 @@ const KEYS = [
 	],
 	...["constructor", "", "toString", "length", "toJSON", "é", "\\ud83d", "\u007f"],
 ];
-// A key with which JSON.parse of Node 24 and 26 later reads other keys wrong:
+// After JSON.parse of Node 24 and 26 has read this key, it reads other keys wrong:
 // https://github.com/nodejs/node/issues/63785
 const POISON = '"\\\\"';
 
@@ -96,7 +96,7 @@ const { value, block } = fc.letrec<{ value: string; block: string }>((tie) => {
 			list(field, "{", "}"),
 			{ weight: 2, arbitrary: tie("block") },
 		),
-		// What messages mostly hold.
+		// The usual fields of messages.
 		block: fc.oneof(
 			string.map((text) => `{"type":"text","text":${text}}`),
 			string.map((text) => `{"type":"thinking","thinking":${text},"thinkingSignature":"abc"}`),

@@ -1,5 +1,5 @@
-// Values of every kind that `JSON.stringify` treats in a way of its own, as recipes: one recipe makes the same value
-// twice, and what runs when the value is written is noted in a log.
+// Values of all kinds that `JSON.stringify` treats specially, as recipes: a recipe creates the same value twice. A log
+// notes the code that runs when the value is written.
 import fc from "fast-check";
 
 export type Recipe =
@@ -9,7 +9,7 @@ export type Recipe =
 	| { kind: "object"; fields: [string, Recipe][] }
 	| { kind: Odd; inner: Recipe };
 
-/** Each makes a value around another one. */
+/** Each creates a value around another one. */
 const ODD = {
 	getter: (inner, log) => ({
 		before: "x".repeat(300),
@@ -193,7 +193,7 @@ const text = fc.record({
 	last: fc.constantFrom("", "\ud83d", '"', "\\", "日", "z"),
 });
 
-/** Values whose every part is plain data, and values of all kinds. */
+/** Values that consist of plain data, and values of all kinds. */
 export const { value, json } = fc.letrec<{ value: Recipe; json: Recipe }>((tie) => {
 	const containers = (of: fc.Arbitrary<Recipe>): fc.Arbitrary<Recipe>[] => [
 		fc.record({ kind: fc.constant("list" as const), items: fc.array(of, { maxLength: 4 }) }),

@@ -1,5 +1,5 @@
-// What is appended is written as JSON.stringify writes it, whatever it is: the same bytes, or the same error, and the
-// caller's code run in the same order.
+// Appended values are written as JSON.stringify writes them: the same bytes or the same error, and the caller's code
+// runs in the same order.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ import { build, json, type Recipe, value } from "./values.js";
 const seed = Number(process.env.PSN_SEED ?? 20250607);
 const numRuns = count("crossings");
 
-/** A session's file, of which each call gives what was written since the one before. */
+/** A session's file. Each call returns the text that was written since the last call. */
 function session() {
 	const manager = api.SessionManager.create("/somewhere", scratch());
 	manager.appendMessage(user());
@@ -27,7 +27,7 @@ function session() {
 	return { manager, written };
 }
 
-/** What a call gives or throws, as text. */
+/** The result or the error of a call, as text. */
 function outcome(work: () => string): string {
 	try {
 		return work();

@@ -1,4 +1,4 @@
-// Runs many cases of one kind. At the first difference it shortens the case and says how to run exactly that one again.
+// Runs many cases of one kind. At the first difference it shortens the case, and says how to repeat it.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { count } from "../../support/counts.mjs";
@@ -10,20 +10,19 @@ import { SCENARIOS } from "./scenarios.js";
 import { keepingProcess } from "./side.js";
 import { describe, type Step } from "./steps.js";
 
-/** How many times a failing case may be run again to make it shorter. */
+/** How often a failing case may be repeated to shorten it. */
 const SHRINK_BUDGET = 400;
 
 export interface Plan {
-	/** Base seeds with the number of cases under each. */
+	/** Base seeds, each with the number of its cases. */
 	batches: { seed: number; cases: number }[];
-	/** Exactly this one case instead. */
+	/** Runs only this case. */
 	only?: number;
 }
 
 /**
- * The plan of this run: `share` is the part of the cases that this kind takes. Without a seed it is always the same
- * one: a run tells of the change under test alone. `npm run differential` is the one that tries seeds no run before has
- * tried.
+ * The plan of this run. `share` is the share of cases for this kind. Without a seed the plan is always the same, so
+ * that a failure comes from the change under test. `npm run differential` tries new seeds.
  */
 export function plan(kind: string, share: number): Plan | undefined {
 	const { PSN_SEED, PSN_CASE } = process.env;
@@ -35,7 +34,7 @@ export function plan(kind: string, share: number): Plan | undefined {
 	return { batches: [{ seed: Number(PSN_SEED ?? 1), cases }] };
 }
 
-/** Runs the plan; returns what to print. Throws with the shortened case at a difference. */
+/** Runs the plan. Returns the text to print. At a difference it throws with the shortened case. */
 export async function runPlan(kind: string, { batches, only }: Plan): Promise<string> {
 	const scenario = SCENARIOS[kind] as Scenario;
 	const modules: Modules = { reference: await loadReference(), subject: await loadSubject(), better: differsOnPurpose };
@@ -62,7 +61,7 @@ export async function runPlan(kind: string, { batches, only }: Plan): Promise<st
 	);
 }
 
-/** A crash of the process leaves no report: what `npm run differential` names then is the case that had begun last. */
+/** If the process crashes, there is no report. Then `npm run differential` names the case that began last. */
 function markBegun(kind: string, seed: number): void {
 	const folder = process.env.PSN_PROGRESS;
 	if (folder) writeFileSync(join(folder, kind), String(seed));
@@ -85,14 +84,14 @@ async function report(
 	].join("\n");
 }
 
-/** Leaves out steps, then parts of steps, as long as the case still fails. */
+/** Omits steps, then parts of steps, as long as the case still fails. */
 async function shrink(scenario: Scenario, seed: number, modules: Modules, found: CaseResult): Promise<CaseResult> {
 	let best = found;
 	let budget = SHRINK_BUDGET;
 	const attempt = async (steps: readonly Step[]): Promise<boolean> => {
 		if (budget-- <= 0) return false;
 		const result = await runCase(scenario, seed, modules, steps);
-		// An accident of the shortening itself is no difference between the two.
+		// An error of the shortening itself is not a difference between the two.
 		if (!result.failure || result.failure.constructor !== found.failure?.constructor) return false;
 		best = result;
 		return true;

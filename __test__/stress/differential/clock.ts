@@ -1,4 +1,4 @@
-// One fake clock for both managers. It moves only when a case says so, so what the two write carries equal times.
+// One fake clock for both managers. Only the case advances it, so both write the same times.
 const RealDate = Date;
 let now = 0;
 
@@ -13,7 +13,7 @@ class FakeDate extends RealDate {
 	}
 }
 
-/** Runs `body` under the fake clock. The real one is back afterwards, whatever happened. */
+/** Runs `body` with the fake clock. Afterwards the real one is restored, even after an error. */
 export async function withFakeClock<T>(body: () => Promise<T>): Promise<T> {
 	globalThis.Date = FakeDate as DateConstructor;
 	try {

@@ -1,9 +1,9 @@
-// How two outcomes are held against each other, and how a difference is told.
+// Compares two outcomes, and describes a difference.
 import type { Side } from "./side.js";
 
 export type Outcome = { value: unknown } | { error: unknown };
 
-/** A difference between the two managers: what a case exists to find. */
+/** A difference between the two managers, which a case is meant to find. */
 export class Difference extends Error {
 	constructor(
 		readonly what: string,
@@ -14,7 +14,7 @@ export class Difference extends Error {
 	}
 }
 
-/** Both texts around their first differing character. */
+/** Both texts around their first different character. */
 function excerpts(expected: string, actual: string): string {
 	let at = 0;
 	while (at < expected.length && expected[at] === actual[at]) at++;
@@ -49,9 +49,9 @@ function describeError(side: Side, error: unknown): string {
 }
 
 /**
- * Three kinds of errors of the reference, three rules. What it throws itself: the same text. What merely breaks inside
- * it (a TypeError of V8's or of Node's argument checks): a TypeError, in words of our own. What the file system says:
- * an error that names the path, if the reference's does.
+ * There are three rules for errors of the reference. If the reference throws its own error, ours has the same text. If
+ * an engine's error occurs in it (a TypeError of V8 or of Node's argument checks), ours is a TypeError with its own
+ * text. If the file system fails, our error names the path if the reference's does.
  */
 export function compareErrors(what: string, reference: Side, expected: unknown, ours: Side, actual: unknown): void {
 	const differs = () =>
@@ -71,7 +71,7 @@ export function compareErrors(what: string, reference: Side, expected: unknown, 
 	}
 }
 
-/** Throws unless both ended alike; says whether both threw. */
+/** Throws unless both ended alike. Returns whether both threw. */
 export function compareOutcomes(
 	what: string,
 	reference: Side,
@@ -90,7 +90,7 @@ export function compareOutcomes(
 	return "returned";
 }
 
-/** Throws unless both values print alike; the difference is named by the shortest path to it. */
+/** Throws unless both values are printed alike. The error names the shortest path to the difference. */
 export function compareValues(
 	what: string,
 	reference: Side,
@@ -105,13 +105,13 @@ export function compareValues(
 	throw new Difference(`${what}${differingPath(reference, expected, ours, actual)}`, left, right);
 }
 
-/** `.a[1].b` down to the innermost value whose print differs. */
+/** A path such as `.a[1].b` to the innermost value that is printed differently. */
 function differingPath(reference: Side, expected: unknown, ours: Side, actual: unknown, depth = 0): string {
-	// Values may be cyclic, and a difference in identity alone has no innermost value.
+	// Values may be cyclic, and if only identities differ, there is no innermost value.
 	if (depth > 40) return "…";
 	if (typeof expected !== "object" || typeof actual !== "object" || expected === null || actual === null) return "";
 	const show = (side: Side, value: unknown) => {
-		// Printed kept objects show their label alone; here their content matters.
+		// Kept objects that were printed before are printed as their label, but here we need their content.
 		side.dumper.startStep();
 		return side.dumper.dump(value);
 	};

@@ -1,23 +1,24 @@
-// A value as text that two sides can be compared by. It shows what deepEqual and JSON hide: own undefined keys, -0, key
-// order, lone surrogates, prototypes, hidden and accessor-made properties, and which objects are the same object.
+// A value as text, for the comparison of two sides. The text also contains differences that deepEqual and JSON ignore:
+// undefined properties, -0, the order of keys, lone surrogates, prototypes, hidden properties and accessors, and which
+// objects are the same object.
 import { types } from "node:util";
 import type { Names } from "./names.js";
 
 export class Dumper {
-	/** Labels of objects that must stay the same object for the whole case: entries and what they carry. */
+	/** Labels of objects that must stay the same object during the whole case: entries and the objects in them. */
 	private readonly kept = new WeakMap<object, string>();
 	private keptCount = 0;
-	/** Kept objects whose content this step has printed already. */
+	/** Kept objects whose content was already printed in this step. */
 	private printed = new Set<object>();
-	/** Labels within one result: two places of one object, and nothing beyond. */
+	/** Labels within one result, for two places of the same object. */
 	private local = new Map<object, string>();
 
-	/** Shows numbers as JSON.stringify writes them: without -0, and null for what is not finite. */
+	/** Prints numbers as JSON.stringify writes them: without -0, and null for infinite numbers and NaN. */
 	jsonNumbers = false;
 
 	/**
-	 * A compaction of version 1 may name an entry that is still to come: pi's migration leaves `firstKeptEntryId` there
-	 * as an own undefined property until the file is read again. Ours reads what was migrated from the file at once.
+	 * A compaction of version 1 may name a later entry. Then pi's migration sets `firstKeptEntryId` to undefined until
+	 * the file is read again. Ours reads migrated entries from the file at once.
 	 */
 	migratesFiles = false;
 
@@ -27,14 +28,14 @@ export class Dumper {
 		this.printed = new Set();
 	}
 
-	/** Remembers an object the caller passes in, so that reading back another object shows. */
+	/** Remembers an object that the caller passes, so that it is noticed if another object is returned. */
 	keep(value: unknown): void {
 		if (typeof value === "object" && value !== null && !this.kept.has(value)) {
 			this.kept.set(value, `&${++this.keptCount}`);
 		}
 	}
 
-	/** With `keep`, every object met is one whose identity lasts. */
+	/** With `keep`, all objects in the value are objects whose identity is kept. */
 	dump(value: unknown, keep = false): string {
 		this.local = new Map();
 		return this.write(value, keep);
@@ -73,7 +74,7 @@ export class Dumper {
 			label = `%${this.local.size + 1}`;
 			this.local.set(value, label);
 		}
-		// Not by instanceof: under the fake clock the times of files are Dates of the real class.
+		// We do not use instanceof, because with the fake clock the times of files are Dates of the real class.
 		if (types.isDate(value)) return `${label}Date(${value.getTime()})`;
 		return label + (Array.isArray(value) ? this.writeArray(value, keep) : this.writeProperties(value, keep));
 	}
@@ -92,7 +93,7 @@ export class Dumper {
 		const prototype = Object.getPrototypeOf(value) as object | null;
 		let text = prototype === Object.prototype ? "{" : `${prototype?.constructor?.name ?? "null"}{`;
 		const { type, firstKeptEntryId } = value as Record<string, unknown>;
-		// A large value is an accessor until it is looked at.
+		// A large value is an accessor until it is read.
 		Object.values(value);
 		const leaves = this.migratesFiles && type === "compaction" && firstKeptEntryId === undefined;
 		const keys = Reflect.ownKeys(value).filter((key) => !leaves || key !== "firstKeptEntryId");

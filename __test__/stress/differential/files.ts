@@ -1,4 +1,4 @@
-// What the two sides left on disk.
+// Compares the files of the two sides.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { attempt, Difference } from "./compare.js";
@@ -11,7 +11,7 @@ interface Tree {
 	dirs: string[];
 }
 
-/** All below the side's folder, by full path. */
+/** All files below the side's folder, by full path. */
 function tree(side: Side): Tree {
 	const result: Tree = { files: [], dirs: [] };
 	const walk = (dir: string) => {
@@ -20,7 +20,7 @@ function tree(side: Side): Tree {
 			if (item.isDirectory()) {
 				result.dirs.push(path);
 				walk(path);
-				// The catalog beside the sessions is ours alone, and on purpose.
+				// Only we have the catalog beside the sessions, on purpose.
 			} else if (!item.name.startsWith("session-catalog")) result.files.push(path);
 		}
 	};
@@ -32,7 +32,10 @@ export function sessionFiles(side: Side): string[] {
 	return tree(side).files.filter((path) => path.endsWith(".jsonl"));
 }
 
-/** Gives every session file a time of its own, the same on both sides: searches and lists go by it. */
+/**
+ * Sets a different time for each session file, the same on both sides, because searches and lists use it for their
+ * order.
+ */
 export function stampFiles(side: Side, seed: number): void {
 	const byName = new Map(sessionFiles(side).map((path) => [side.names.normalise(path), path]));
 	const order = new Random(seed).shuffle([...byName.keys()].sort());
@@ -41,8 +44,8 @@ export function stampFiles(side: Side, seed: number): void {
 }
 
 /**
- * After a failed call: folders that the reference made on its way to the error need not exist on our side, later ones
- * must.
+ * After a failed call, our side need not have the folders that the reference created before the error, but it must have
+ * later ones.
  */
 export function forgiveFolders(reference: Side, ours: Side): void {
 	for (const dir of tree(reference).dirs) {
@@ -57,7 +60,7 @@ function isBackup(path: string): boolean {
 	return path.endsWith(".v1.bak");
 }
 
-/** Compares everything on disk. */
+/** Compares all files. */
 export function compareTrees(reference: Side, ours: Side, rules: { hostile: boolean; better: boolean }): void {
 	const [left, right] = [tree(reference), tree(ours)];
 	const names = (side: Side, paths: string[]) =>
@@ -85,7 +88,7 @@ function checkMode(ours: Side, path: string, mode: number): void {
 		throw new Difference(`the mode of ${ours.names.normalise(path)}`, mode.toString(8), actual.toString(8));
 }
 
-/** Compares one session file, named by its path on the reference's side. */
+/** Compares one session file. `path` is its path on the reference's side. */
 export function compareFile(reference: Side, path: string, ours: Side, rules: { hostile: boolean }): void {
 	const name = reference.names.normalise(path);
 	const referencePath = resolve(reference.root, path);
@@ -100,7 +103,7 @@ export function compareFile(reference: Side, path: string, ours: Side, rules: { 
 		return;
 	}
 	if (reference.names.normalise(left) === ours.names.normalise(right)) return;
-	// Entries that nobody has read yet may have ids without a name.
+	// Entries that were not read yet may have ids without a name.
 	registerIds(reference, left);
 	registerIds(ours, right);
 	const [a, b] = [reference.names.normalise(left), ours.names.normalise(right)];
@@ -124,9 +127,9 @@ function compareLines(what: string, left: string[], right: string[]): void {
 }
 
 /**
- * The lines of a file that stem from a hostile one, by value: pi writes a line it read anew, we may keep its bytes.
- * Lines that are no entry stay out, for where the reference drops them we keep them (docs/moving-from-pi.md, "a line
- * that is not an entry").
+ * The lines that come from a hostile file, as values, because pi rewrites a line that it has read, and ours may keep
+ * its bytes. Lines that are not entries are omitted, because we keep some that the reference drops
+ * (docs/moving-from-pi.md, "a line that is not an entry").
  */
 function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string[] {
 	const result: string[] = [];
@@ -143,9 +146,9 @@ function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string
 }
 
 /**
- * A file that was there before the module came: its bytes stand at its head still, with what was appended after them
- * (docs/moving-from-pi.md, "opening a file whose last line has no newline"); or it was migrated, and then the backup
- * holds them and each damaged line stands where it stood.
+ * A file that existed before the module opened it. Either it still begins with its old bytes, followed by appended
+ * lines (docs/moving-from-pi.md, "opening a file whose last line has no newline"). Or it was migrated: then the backup
+ * contains the old bytes, and each damaged line has the same place.
  */
 function checkOriginal(ours: Side, path: string, bytes: Buffer): void {
 	const now = readFileSync(path);
@@ -167,7 +170,7 @@ function checkOriginal(ours: Side, path: string, bytes: Buffer): void {
 		throw new Difference(`damaged lines of ${what} after migration`, before.join("\n"), after.join("\n"));
 }
 
-/** One item per line: `entry`, or the text of a line that is none. Blank lines do not count. */
+/** One item per line: `entry`, or the text of a line that is not an entry. Blank lines do not count. */
 function shape(bytes: Buffer, junk: ReadonlySet<string>): string[] {
 	return bytes
 		.toString("latin1")

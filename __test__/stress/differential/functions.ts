@@ -1,4 +1,4 @@
-// The exported functions, on plain arrays: entries of live managers, parsed files, migrated ones.
+// The exported functions on plain arrays: entries of open managers, of parsed files, and of migrated files.
 import { existsSync, readFileSync } from "node:fs";
 import { attempt } from "./compare.js";
 import { textBlock } from "./messages.js";
@@ -18,8 +18,8 @@ const EDITS: readonly ((r: Random) => unknown)[] = [
 ];
 
 /**
- * Every context function on an array, with the leaf ids and maps that their signatures allow. Skips what pi does not export, as releases
- * before 1.5 have no `projectContextEntry`.
+ * Calls each context function on an array, with the leaf ids and maps of its signature. Skips functions that pi does
+ * not export, because releases before 1.5 have no `projectContextEntry`.
  */
 function callAll(side: Side, pi: Side["module"], entries: readonly Fields[], seed: number): Record<string, unknown> {
 	const r = new Random(seed);
@@ -28,7 +28,7 @@ function callAll(side: Side, pi: Side["module"], entries: readonly Fields[], see
 	const call = (name: string, ...args: unknown[]) => {
 		if (pi[name] === undefined) return;
 		const outcome = attempt(() => module[name]?.(...args));
-		// What the reference throws here is V8's own text.
+		// Here the reference throws V8's own text.
 		results[`${Object.keys(results).length} ${name}`] =
 			"value" in outcome ? outcome.value : (outcome.error as Error).constructor.name;
 	};
@@ -49,7 +49,7 @@ function callAll(side: Side, pi: Side["module"], entries: readonly Fields[], see
 	return results;
 }
 
-/** On the entries of a manager: the results hold the very objects that the manager shows. */
+/** On the entries of a manager: the results contain the same objects that the manager returns. */
 export function functionsOnManager(world: World, slot: string): Step {
 	const seed = world.r.uint32();
 	return {
@@ -57,7 +57,7 @@ export function functionsOnManager(world: World, slot: string): Step {
 		name: "(exported functions on its entries)",
 		args: [],
 		slot,
-		// The ids must have names before the results can be told apart.
+		// The ids need names before the results can be compared.
 		reads: { seed, ids: [] },
 		run: (side) => {
 			const entries = side.manager(slot).getEntries?.() as Fields[];
@@ -70,15 +70,15 @@ export function functionsOnManager(world: World, slot: string): Step {
 const isObject = (value: unknown): value is Fields =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** parseSessionEntries and migrateSessionEntries, on the text of a file. Both sides get the reference's text. */
+/** Calls parseSessionEntries and migrateSessionEntries on the text of a file. Both sides get the reference's text. */
 export function functionsOnFile(world: World): Step | undefined {
 	const { r, reference } = world;
 	const files = world.files();
 	if (files.length === 0) return undefined;
 	const file = r.pick(files);
 	const path = reference.names.resolve(file);
-	// With tokens for ids, so that each side gets its own. An id that has no token yet would get a different one on each
-	// side.
+	// With tokens in place of ids, so that each side gets its own ids. An id without a token would get a different one on
+	// each side.
 	const content = reference.names.normalise(existsSync(path) ? readFileSync(path, "utf8") : "");
 	if (/"id":"[0-9a-f]{8}"/.test(content)) return undefined;
 	const seed = r.uint32();
@@ -90,10 +90,10 @@ export function functionsOnFile(world: World): Step | undefined {
 		run: (side) => {
 			const parsed = side.module.parseSessionEntries?.(edge + side.names.resolve(content)) as unknown[];
 			const asParsed = JSON.stringify(parsed);
-			// The reference breaks on entries that are none, and on message entries without a message.
+			// The reference fails on values that are not entries, and on message entries without a message.
 			const entries = parsed.filter(isObject).filter((entry) => entry.type !== "message" || isObject(entry.message));
 			const before = callAll(side, reference.module, entries, seed);
-			// In place: the results of before and after hold the same objects.
+			// Migration changes the objects in place, so both results contain the same objects.
 			const returned = side.module.migrateSessionEntries?.(entries);
 			for (const entry of entries) side.names.register(entry.id);
 			return { asParsed, parsed, before, returned, entries, after: callAll(side, reference.module, entries, seed) };
@@ -101,7 +101,7 @@ export function functionsOnFile(world: World): Step | undefined {
 	};
 }
 
-/** loadEntriesFromFile on a file, whatever it is. */
+/** Calls loadEntriesFromFile on any file. */
 export function load(world: World, loadable: (file: string) => boolean): Step | undefined {
 	const { r } = world;
 	const files = world.files().filter(loadable);
@@ -120,7 +120,7 @@ export function load(world: World, loadable: (file: string) => boolean): Step | 
 	};
 }
 
-/** The small ones: assertValidSessionId, getDefaultSessionDir and the version. */
+/** The small functions: assertValidSessionId, getDefaultSessionDir and the version. */
 export function smallFunctions(world: World): Step {
 	const { r } = world;
 	const id = literal(

@@ -1,9 +1,9 @@
-// Damage to single entries: fields that are missing, odd or unknown.
+// Damages single entries: fields that are missing, unusual or unknown.
 import type { Random } from "./random.js";
 import type { Fields } from "./sessions.js";
 import { nested, number, plain, text } from "./values.js";
 
-/** Times by V8's rules: ISO or not, local or not, overflowing. */
+/** Times that V8 parses: ISO or not, local or not, beyond the range. */
 export const READABLE_TIMESTAMPS: readonly unknown[] = [
 	"2023-07-26T10:30:40.594Z",
 	"2024-01-01",
@@ -82,7 +82,7 @@ const MUTATIONS: readonly ((r: Random, entry: Fields, listable: boolean) => void
 		const message = entry.message as Fields | undefined;
 		if (!message) return;
 		message[r.pick(["extra", "model", "provider"])] = r.chance(0.5) ? number(r) : text(r);
-		// Lists are ordered by it, and no order is defined for times beyond a Date's range.
+		// Lists are sorted by it, and times beyond a Date's range have no defined order.
 		if (!listable) message.timestamp = r.chance(0.5) ? number(r) : text(r);
 	},
 	(r, entry) => {
@@ -94,13 +94,13 @@ const MUTATIONS: readonly ((r: Random, entry: Fields, listable: boolean) => void
 
 export function mutateEntry(r: Random, entry: Fields, listable: boolean): void {
 	r.pick(MUTATIONS)(r, entry, listable);
-	// A line holds no undefined, and a later generator may look at the entry again.
+	// A line contains no undefined, and a later generator may read the entry again.
 	for (const key of Object.keys(entry)) if (entry[key] === undefined) delete entry[key];
 }
 
-/** Gives an entry any other one as its parent, also a later one, as long as no cycle comes of it. */
+/** Sets any other entry as an entry's parent, even a later one, unless this creates a cycle. */
 export function relink(r: Random, entries: Fields[]): void {
-	// Version 1 knows no parents.
+	// Version 1 has no parents.
 	if (entries.some((entry) => typeof entry.id !== "string")) return;
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	for (let i = r.between(1, 3); i > 0 && entries.length > 1; i--) {

@@ -1,10 +1,10 @@
-// Damage to the text of lines: what JSON.parse accepts and strict parsers refuse, and what nothing accepts.
+// Damages the text of lines: JSON that JSON.parse accepts but strict parsers refuse, and text that no parser accepts.
 import type { Random } from "./random.js";
 import type { Fields } from "./sessions.js";
 
 const escapeFirst = (key: string): string => `"\\u${key.charCodeAt(0).toString(16).padStart(4, "0")}${key.slice(1)}"`;
 
-/** Adds text in front of the closing brace. */
+/** Inserts text before the closing brace. */
 const append = (json: string, field: string): string => `${json.slice(0, -1)},${field}}`;
 
 const REWRITES: readonly ((r: Random, json: string, value: Fields) => string)[] = [
@@ -20,31 +20,31 @@ const REWRITES: readonly ((r: Random, json: string, value: Fields) => string)[] 
 			? json.replace(`"id":"${value.id}"`, `"id":${escapeFirst(value.id)}`)
 			: json,
 	(_, json) => json.replace('"type":"message"', '"type":"\\u006dessage"'),
-	// Repeated keys: the last one wins, at the place of the first.
+	// Repeated keys: the last value counts, at the place of the first.
 	(r, json) =>
 		`{${JSON.stringify(r.pick(Object.keys(JSON.parse(json) as object)))}:${r.pick(['"x"', "5", "null", "{}"])},${json.slice(1)}`,
 	(_, json) => json.replace('"role":', '"role":"assistant","role":'),
 	(_, json) => append(json, '"twice":1,"other":2,"twice":3'),
-	// White space wherever JSON has it, carriage returns included.
+	// White space wherever JSON allows it, also carriage returns.
 	(r, json, value) => JSON.stringify(value, null, 1).replaceAll("\n", r.pick(["\r", "\t", "  ", " \r "])) || json,
 	(r, json) => `${r.pick([" ", "\t", "\r"])}${json}${r.pick([" ", "\t\t", "\r", "\r\r"])}`,
-	// Numbers beyond or at the edge of a double.
+	// Numbers beyond or near the limits of a double.
 	(_, json) =>
 		append(
 			json,
 			'"n":[1e999,-1e999,-0,-0.0,1E400,12345678901234567890,0.1e-400,1.0,100000000000000000000000,4294967296,1700000000000]',
 		),
-	// Keys JavaScript reorders or treats specially.
+	// Keys that JavaScript sorts or treats specially.
 	(_, json) => append(json, '"10":1,"2":2,"__proto__":{"a":1},"k":{"5":1,"b":2,"1":3,"__proto__":[]}'),
-	// Depth beyond any recursion limit of a parser.
+	// Deeper than any parser's recursion limit.
 	(r, json) => append(json, `"deep":${deep(r.pick([127, 129, 400, 1200]))}`),
-	// Half a surrogate pair, as escapes: often the end of a cut text.
+	// Half of a surrogate pair as an escape, which is often the end of a truncated text.
 	(_, json) => append(json, '"cut":"\\ud83d","low":"\\udc00x","pair":"\\ud83d\\ude00","key\\ud83d":1'),
 	(_, json) => json.replaceAll('"text":"', '"text":"\\ud83d').replaceAll('"summary":"', '"summary":"\\udfff'),
-	// Separators that end lines elsewhere, raw.
+	// Raw separators, which end lines in other programs.
 	(_, json) => append(json, '"sep":"\u2028 raw \u2029 \u0085 \ufeff"'),
 	(_, json) => append(json, '"esc":"\\u2028\\u0000\\/\\b\\f\\n\\r\\t\\u007f"'),
-	// Long enough for a body that is parsed late.
+	// Long enough for a body that is parsed at its first use.
 	(r, json) => append(json, `"long":"${r.hex(64).repeat(80)}\\ud83d\\\\"`),
 ];
 
@@ -52,7 +52,7 @@ function deep(depth: number): string {
 	return depth % 2 ? `${"[".repeat(depth)}1${"]".repeat(depth)}` : `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 }
 
-/** Byte sequences that are no UTF-8: each becomes some U+FFFD, and the line still counts. */
+/** Byte sequences that are not UTF-8: each becomes one or more U+FFFD, and the line is still valid. */
 const NOT_UTF8 = [
 	[0xff],
 	[0xc3],
@@ -65,12 +65,12 @@ const NOT_UTF8 = [
 	[0xe2, 0x28, 0xa1],
 ];
 
-/** The value as a line that JSON.parse reads as that value, give or take the fields it adds. */
+/** The value as a line. JSON.parse reads it as that value, except for the fields that it adds. */
 export function hostileText(r: Random, value: Fields): Buffer {
 	let json = JSON.stringify(value);
 	for (let i = r.between(1, 2); i > 0; i--) {
 		const rewritten = r.pick(REWRITES)(r, json, value);
-		// Rewrites that start over from the value may come second, the others may have nothing to work on.
+		// Rewrites that begin with the value may be second. The others may find nothing to change.
 		if (isSameEntry(rewritten, value)) json = rewritten;
 	}
 	const bytes = Buffer.from(json);
@@ -86,7 +86,10 @@ export function hostileText(r: Random, value: Fields): Buffer {
 	return Buffer.concat([bytes.subarray(0, bytes.lastIndexOf("}")), field]);
 }
 
-/** A rewrite must leave a valid line, and the entry at its place in the tree: no duplicate ids, no cycles. */
+/**
+ * After a rewrite the line must be valid, and the entry must have the same place in the tree: no duplicate ids, no
+ * cycles.
+ */
 function isSameEntry(json: string, value: Fields): boolean {
 	try {
 		const parsed = JSON.parse(json) as Fields;
@@ -94,7 +97,7 @@ function isSameEntry(json: string, value: Fields): boolean {
 			(key) => JSON.stringify(parsed[key]) === JSON.stringify(value[key]),
 		);
 	} catch {
-		// The second rewrite did not fit after the first.
+		// The second rewrite did not fit the result of the first.
 		return false;
 	}
 }
@@ -127,13 +130,16 @@ const JUNK: readonly (string | Buffer)[] = [
 	"\u0000".repeat(64),
 ];
 
-/** A line that is no JSON text. */
+/** A line that is not JSON. */
 export function junkLine(r: Random): Buffer {
 	const junk = r.pick(JUNK);
 	return typeof junk === "string" ? Buffer.from(junk) : junk;
 }
 
-/** A line of valid JSON that is no entry. Where migration gives ids an object without one is an entry. */
+/**
+ * A line of valid JSON that is not an entry. In versions whose migration assigns ids, an object without an id is an
+ * entry.
+ */
 export function nonEntryLine(r: Random, migrationGivesIds: boolean): Buffer {
 	const values = ["5", '"text"', "true", "[]", '[{"type":"message","id":"inarray0"}]', "1e999"];
 	const objects = [

@@ -1,15 +1,15 @@
-// Session files as they are met in the wild: valid sessions, damaged in every way that the reference survives.
+// Session files as they occur: valid sessions, damaged in all ways that the reference accepts.
 //
-// Where we do more than the reference on purpose (docs/moving-from-pi.md), the two sides get different bytes, and the
-// reference's are chosen so that its answer is the one that is expected of us:
-// - "a later line of valid JSON that is no object ...": such a line is ours alone (`reference: null`), we must act as
-//   if it were
-//   not there, and keep it. In version 1 the reference gets a later session line for it: like that one it counts in a
-//   `firstKeptEntryIndex`, which is an index of what parsed, and is no entry.
-// - "a message entry without a message object": the reference gets the entry under a type it does not know.
-// Kept out altogether: duplicate ids and cycles (the reference hangs), replacements of context edits that are no object
-// and names that are no string (the reference breaks on reading), `null`, `0`, `false` or `""` before the header (the
-// reference skips them, we do not), headers above 1 MiB.
+// If we do more than the reference on purpose (docs/moving-from-pi.md), the two sides get different bytes. The bytes of
+// the reference are chosen so that its result is the result that we should return:
+// - "a later line of valid JSON that is no object ...": only our side gets such a line (`reference: null`). We must
+// ignore
+//   it, and keep it. In version 1 the reference gets a second session line in its place, because that is also no entry,
+//   but counts in `firstKeptEntryIndex`, the index of a parsed line.
+// - "a message entry without a message object": the reference gets the entry with an unknown type. These are never
+// generated: duplicate ids and cycles, because the reference hangs; replacements of context edits that are not objects,
+// and names that are not strings, because the reference fails to read them; `null`, `0`, `false` or `""` before the
+// header, because only the reference skips them; headers above 1 MiB.
 import { mutateEntry, READABLE_TIMESTAMPS, relink } from "./hostile-entries.js";
 import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
 import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";
@@ -18,20 +18,20 @@ import { type Fields, session } from "./sessions.js";
 
 export interface Line {
 	bytes: Buffer;
-	/** What stands in the reference's file instead; null: nothing. */
+	/** The line in the reference's file instead; null for no line. */
 	reference?: Buffer | null;
-	/** Valid JSON and yet no entry. */
+	/** Valid JSON that is not an entry. */
 	nonEntry?: boolean;
-	/** Shortening a case leaves it in: without it the line after, meant for below a header, would be taken for one. */
+	/** Shortening a case keeps it. Otherwise the next line, which must be below a header, would be read as the header. */
 	header?: boolean;
 }
 
 export interface HostileFile {
 	lines: Line[];
 	endsWithNewline: boolean;
-	/** Both sides' plain loaders give the same for it: no line is ours alone. */
+	/** Both sides' plain loaders return the same for it: no line exists only on our side. */
 	sameForBoth: boolean;
-	/** The version that the loaders act on. */
+	/** The version from which the loaders migrate. */
 	version: unknown;
 }
 
@@ -50,14 +50,14 @@ export interface HostileOptions {
 	cwd: string;
 	/** Whether the module under test differs on purpose (docs/moving-from-pi.md). */
 	better: boolean;
-	/** Leave out what makes the whole session vanish from the reference's list. */
+	/** Omits contents that would remove the whole session from the reference's list. */
 	listable: boolean;
 }
 
 const VERSIONS = [undefined, null, 0, -1, 1, 1.5, 2, 2.5, 3, 3.5, 4, 99, "1", "2", "3", true];
 
 function mutateHeader(r: Random, header: Fields, listable: boolean): void {
-	// Entries of version 1 have no ids, so a header of theirs must stay one that gives them some.
+	// Entries of version 1 have no ids, so the version in the header must stay one whose migration assigns ids.
 	if (r.chance(0.3)) header.version = r.pick(givesIds(header.version) ? VERSIONS.filter(givesIds) : VERSIONS);
 	if (r.chance(0.1)) header.extra = { unknown: [1, "field"] };
 	if (r.chance(0.1))
@@ -67,7 +67,7 @@ function mutateHeader(r: Random, header: Fields, listable: boolean): void {
 	if (!listable && r.chance(0.03)) header.type = r.pick([undefined, "message", "Session", 5]);
 }
 
-/** Migration gives ids below version 2; from there an entry needs its own. */
+/** Below version 2 the migration assigns ids; later an entry needs its own. */
 function givesIds(version: unknown): boolean {
 	return ((version ?? 1) as number) < 2;
 }
@@ -86,7 +86,7 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 	if (special) return { lines: [{ bytes: special }], endsWithNewline: false, sameForBoth: true, version: undefined };
 
 	const base = session(r, { cwd: options.cwd, oddContent: !options.listable, maxEntries: r.pick([3, 8, 20]) });
-	// Sessions of equal times: what their order in a list is then.
+	// The order of sessions with equal times in a list.
 	if (options.listable && r.chance(0.3)) {
 		base.header.timestamp = "2023-11-11T11:11:11.111Z";
 		base.entries = base.entries.filter((entry) => entry.type !== "message");
@@ -108,7 +108,7 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 	lines.unshift({ bytes: headerBytes, header: true });
 	if (r.chance(0.1)) insert(r, lines, Buffer.from(JSON.stringify({ ...base.header, id: "a-later-session-line" })));
 	if (r.chance(0.4)) for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, junkLine(r));
-	// Reading on past these, the two sides part where the first value decides; see the head of this file.
+	// If reading continues after these, the two sides differ where the first value decides; see the top of this file.
 	if (r.chance(0.1)) insert(r, lines, Buffer.from(r.pick(["null", "0", "-0", "false", '""', " null "])));
 	let sameForBoth = noMessage.size === 0;
 	if (options.better && r.chance(0.2)) {
@@ -121,7 +121,7 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 	return { lines: [...beforeHeader, ...lines], endsWithNewline: r.chance(0.85), sameForBoth, version };
 }
 
-/** Puts a line somewhere below the header. */
+/** Inserts a line somewhere below the header. */
 function insert(r: Random, lines: Line[], bytes: Buffer, more: Omit<Line, "bytes"> = {}): void {
 	lines.splice(r.between(1, lines.length), 0, { bytes, ...more });
 }

@@ -1,4 +1,4 @@
-// list and listAll: infos, order, progress, abort.
+// list and listAll: sessions, order, progress, abort.
 import { readFileSync, writeFileSync } from "node:fs";
 import { attempt } from "./compare.js";
 import { sessionFiles, stampFiles } from "./files.js";
@@ -25,10 +25,10 @@ const isNewestFirst = (infos: readonly Info[]) =>
 const paths = (infos: readonly Info[]) => infos.map((info) => info.path);
 
 /**
- * Runs a list and checks what holds of its progress whichever file is read first: one call per file, counted up;
- * partial lists newest first and part of the result; the last of them the whole result; no call after the promise
- * settled. For `list` the calls that carry a partial list are fixed, for `listAll` they depend on when the newest file
- * arrives.
+ * Runs a list and checks its progress in a way that does not depend on which file is read first: one call per file,
+ * with rising numbers; partial lists are sorted newest first, and are a part of the result; the last one is the whole
+ * result; no call follows after the promise has settled. For `list` it is fixed which calls have a partial list; for
+ * `listAll` this depends on when the newest file is read.
  */
 async function observe(
 	run: (progress: (loaded: number, total: number, partial?: Info[]) => void) => Promise<Info[]>,
@@ -58,9 +58,9 @@ async function observe(
 }
 
 /**
- * The files as the reference has to see them to give the answer that is expected of us: without CR and, from Node 24
- * on, raw U+2028 and U+2029, at which its `readline` ends lines (docs/moving-from-pi.md), without null content, and
- * with `parentSession` for `branchedFrom`.
+ * The files in the form from which the reference returns the result that we should: without CR and, from Node 24 on,
+ * raw U+2028 and U+2029, because its `readline` ends lines there (docs/moving-from-pi.md); without null content; and
+ * with `parentSession` in place of `branchedFrom`.
  */
 async function withReferencesView<T>(side: Side, stamp: number, body: () => Promise<T>): Promise<T> {
 	const saved = sessionFiles(side).map((path) => [path, readFileSync(path)] as const);
@@ -75,7 +75,7 @@ async function withReferencesView<T>(side: Side, stamp: number, body: () => Prom
 	}
 }
 
-/** Whether Node's `readline` ends lines at U+2028 and U+2029, where pi's list then loses messages. */
+/** Whether Node's `readline` ends lines at U+2028 and U+2029, so that pi's list loses messages. */
 const endsLinesAtSeparators = Number(process.versions.node.split(".")[0]) >= 24;
 
 function peersLine(line: string): string[] {
@@ -90,7 +90,7 @@ function peersLine(line: string): string[] {
 	return [endsLinesAtSeparators ? text.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029") : text];
 }
 
-/** How many session files a directory holds on the reference's side: some ways to abort need several. */
+/** The number of session files in a directory on the reference's side, because some ways to abort need several. */
 function countIn(world: World, dir: string): number {
 	const prefix = world.reference.names.resolve(dir.replace(/\/$/, ""));
 	return sessionFiles(world.reference).filter((path) => path.startsWith(`${prefix}/`)).length;
@@ -115,7 +115,7 @@ export function list(world: World): Step {
 	const quiet = abort === "never" && r.chance(0.2);
 	const skipsDir = all && !withDir && r.chance(0.5);
 	const run = async (side: Side) => {
-		// Aborted while it reads, the reference does reject, but its open streams throw past every catch as well.
+		// If the reference is aborted while it reads, it rejects, but its open streams also throw outside of every catch.
 		const when =
 			abort === "at the first progress" && (side.isReference || !world.traits.better) ? "after the call" : abort;
 		const controller = new AbortController();

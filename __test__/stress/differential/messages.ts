@@ -1,13 +1,13 @@
-// Messages of every role, well formed and not.
+// Messages of all roles, valid and invalid.
 import type { Random } from "./random.js";
 import { anything, largeText, number, plain, text } from "./values.js";
 
 type Fields = Record<string, unknown>;
 
 export interface MessageOptions {
-	/** Content that is neither text nor blocks: listing such a session breaks in the reference. */
+	/** Content that is neither text nor blocks. The reference fails to list such a session. */
 	oddContent: boolean;
-	/** Values that only live in memory (undefined, Date, toJSON ...); without it, what a JSON line can hold. */
+	/** Also creates values that only exist in memory (undefined, Date, toJSON ...). Without it, only JSON values. */
 	inMemory: boolean;
 }
 
@@ -35,7 +35,7 @@ function block(r: Random): Fields {
 	])();
 }
 
-/** Text, blocks, or with `oddContent` anything. */
+/** Text, blocks, or with `oddContent` any value. */
 export function content(r: Random, options: MessageOptions): unknown {
 	if (options.oddContent && r.chance(0.2))
 		return r.pick([null, undefined, 0, 5, true, { text: "object" }, { length: 1 }]);
@@ -67,7 +67,7 @@ function tool(r: Random): Fields {
 }
 
 function systemMessage(r: Random, options: MessageOptions): Fields {
-	// Blocks of this role are joined by text alone, so odd content here would only be a broken caller.
+	// In this role only texts are joined, so other content would only be a caller's error.
 	const message: Fields = {
 		role: "system",
 		content: r.chance(0.6) ? text(r) : Array.from({ length: r.int(3) }, () => textBlock(r)),
@@ -138,7 +138,7 @@ const ROLES: Record<string, (r: Random, options: MessageOptions) => Fields> = {
 	invented: (r, o) => ({ role: "invented", content: content(r, o), payload: extra(r, o) }),
 };
 
-/** Roles by how often they come; the conversation itself most. */
+/** Roles by their frequency, with the conversation most often. */
 const ROLE_WEIGHTS: readonly (readonly [number, string])[] = [
 	[8, "user"],
 	[8, "assistant"],

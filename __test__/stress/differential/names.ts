@@ -1,18 +1,21 @@
-// What differs between two correct runs: random ids and each side's own temporary folder. Ids become tokens in the
-// order in which a case first meets them, folders become `<root>`. A token carries the number of the step that brought
-// the id, so dropping other steps (when a failing case is shortened) does not rename it.
+// The differences between two correct runs: random ids, and each side's temporary folder. Ids become tokens in the
+// order in which a case first reads them, folders become `<root>`. A token contains the number of the step that created
+// the id. So it stays the same if other steps are removed when a failing case is shortened.
 
 const GENERATED_ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8}/g;
 const ENTIRELY_GENERATED = new RegExp(`^(?:${GENERATED_ID.source})$`);
 const TOKEN = /⟦[0-9.]+⟧/g;
 
 /**
- * What the reference gets as the type of a message entry without a message object, on which it would break: see
+ * The type that the reference gets in place of a message entry without a message object, on which it would fail: see
  * hostile.ts.
  */
 export const STAND_IN_TYPE = "message!";
 
-/** The id of the session line that the reference gets for a line of version 1 that is no entry: see hostile.ts. */
+/**
+ * The id of the session line that the reference gets in place of a line of version 1 that is not an entry: see
+ * hostile.ts.
+ */
 export const NON_ENTRY_ID = "not-an-entry";
 
 export class Names {
@@ -23,7 +26,7 @@ export class Names {
 	private count = 0;
 
 	constructor(private readonly root: string) {
-		// As it stands inside the name of a default session folder.
+		// Its form inside the name of a default session folder.
 		this.encodedRoot = root.slice(1).replace(/[/\\:]/g, "-");
 	}
 
@@ -32,7 +35,7 @@ export class Names {
 		this.count = 0;
 	}
 
-	/** Gives every generated id inside `text` its token, unless it has one. */
+	/** Assigns a token to each generated id in `text` that has none. */
 	register(text: unknown): void {
 		if (typeof text !== "string") return;
 		for (const [id] of this.withoutRoot(text).matchAll(GENERATED_ID)) {
@@ -61,7 +64,7 @@ export class Names {
 		return result;
 	}
 
-	/** The other way: what a normalised text (an id or a path) is on this side. */
+	/** The reverse: the value of a normalised text (an id or a path) on this side. */
 	resolve(text: string): string {
 		return text
 			.replace(/--<root>/g, `--${this.encodedRoot}`)
@@ -71,7 +74,7 @@ export class Names {
 }
 
 /**
- * What a token stands for in a shortened case that lacks its step: an id nobody has, and no two tokens the same one.
+ * If a shortened case lacks the step of a token: an id that does not exist, a different one for each token.
  */
 function unknownId(token: string): string {
 	const [step = 0, count = 0] = token.slice(1, -1).split(".").map(Number);

@@ -1,4 +1,4 @@
-// One step on a manager that exists: every instance method that changes something, with sensible and odd arguments.
+// One step on an existing manager: all methods that change something, with usual and unusual arguments.
 import { content, message, textBlock, usage } from "./messages.js";
 import type { Random } from "./random.js";
 import type { Side } from "./side.js";
@@ -10,14 +10,14 @@ interface Operation {
 	weight: number;
 	method: string;
 	args(world: World, slot: string): Arg[];
-	/** Takes a session file's name from the clock, so it needs a time of its own. */
+	/** It derives a session file's name from the clock, so it needs a time of its own. */
 	namesFile?: boolean;
 	makesEntry?: boolean;
 	mayMoveReference?: boolean;
 	allowed?(world: World, slot: string): boolean;
 }
 
-/** An argument that is mostly what its type says and sometimes anything. */
+/** An argument that usually has its type, and sometimes is any value. */
 function mostly(world: World, make: (r: Random) => unknown): Arg {
 	return world.r.chance(0.93)
 		? made(world.r, make)
@@ -26,7 +26,7 @@ function mostly(world: World, make: (r: Random) => unknown): Arg {
 
 const details = (world: World): Arg[] => (world.r.chance(0.5) ? [] : [made(world.r, anything)]);
 
-/** Trailing `details, fromHook, usage`, any number of them. */
+/** The last arguments `details, fromHook, usage`, any number of them. */
 function trailing(world: World): Arg[] {
 	const all = [
 		made(world.r, anything),
@@ -156,8 +156,8 @@ const OPERATIONS: readonly Operation[] = [
 	},
 	{ weight: 1, method: "newSession", namesFile: true, args: (w) => [w.sessionOptions()] },
 	{ weight: 2, method: "setSessionFile", namesFile: true, mayMoveReference: true, args: (w) => [w.file()] },
-	// A value that cannot be written. Only where the file is there already: at a first write the reference leaves half a
-	// file behind, and the retry fails (docs/moving-from-pi.md, "a failed write").
+	// A value that cannot be written. It is used only if the file exists, because at a first write the reference leaves
+	// half a file, and the next try fails (docs/moving-from-pi.md, "a failed write").
 	{
 		weight: 1,
 		method: "appendMessage",
@@ -179,7 +179,7 @@ const OPERATIONS: readonly Operation[] = [
 	},
 ];
 
-/** In place of `undefined` messages and the like (see hostile.ts) there is nothing. */
+/** A random operation on the manager in a slot. */
 export function operation(world: World, slot: string): Step {
 	const { r } = world;
 	if (r.chance(0.06) && !world.hasFile(slot)) return mutation(world, slot);
@@ -199,8 +199,7 @@ export function operation(world: World, slot: string): Step {
 }
 
 /**
- * The caller changes an object it handed over, before any file holds it: what is written and shown later is the new
- * state.
+ * The caller changes an object after passing it, before a file contains it. The new state is written and returned.
  */
 function mutation(world: World, slot: string): Step {
 	const target = world.entryId(slot, 0, (entry) => entry.type === "message" || entry.type === "custom");

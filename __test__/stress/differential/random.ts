@@ -1,4 +1,4 @@
-// The one source of chance: a small seeded generator (sfc32), so that a seed names a case for good.
+// The only source of random values: a small seeded generator (sfc32), so that a seed always means the same case.
 
 export class Random {
 	private a: number;
@@ -27,7 +27,7 @@ export class Random {
 		return Math.floor((this.uint32() / 0x1_0000_0000) * n);
 	}
 
-	/** A whole number from `low` to `high`, both included. */
+	/** A whole number from `low` to `high`, inclusive. */
 	between(low: number, high: number): number {
 		return low + this.int(high - low + 1);
 	}
@@ -40,7 +40,7 @@ export class Random {
 		return items[this.int(items.length)] as T;
 	}
 
-	/** One of the given values, each as likely as its weight. */
+	/** One of these values, with a probability in proportion to its weight. */
 	weighted<T>(items: readonly (readonly [number, T])[]): T {
 		let left = this.int(items.reduce((sum, [weight]) => sum + weight, 0));
 		for (const [weight, value] of items) {
@@ -64,7 +64,7 @@ export class Random {
 	}
 }
 
-/** The seed of case `index` under a base seed: neighbours must not look alike. */
+/** The seed of case `index` under a base seed. Neighbours must not be similar. */
 export function caseSeed(base: number, index: number): number {
 	let h = Math.imul(base ^ 0x85ebca6b, 0xc2b2ae35) ^ Math.imul(index + 1, 0x27d4eb2f);
 	h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);

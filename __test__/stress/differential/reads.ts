@@ -1,4 +1,4 @@
-// Every way to read a manager, on both sides, held against each other.
+// All ways to read a manager, on both sides, compared.
 import { attempt, compareOutcomes, compareValues, Difference, type Outcome } from "./compare.js";
 import { Random } from "./random.js";
 import type { Side } from "./side.js";
@@ -7,7 +7,7 @@ import type { ReadPlan } from "./steps.js";
 interface Read {
 	name: string;
 	run(side: Side, slot: string): unknown;
-	/** Its result is made of entries, whose identity lasts beyond the step. */
+	/** Its result consists of entries, whose identity is kept beyond the step. */
 	ofEntries?: boolean;
 }
 
@@ -24,13 +24,13 @@ const withArgument = (name: string, normalised: unknown, ofEntries = false): Rea
 	ofEntries,
 });
 
-/** Arguments that name no entry, some of them of no sensible type. */
+/** Arguments that are not ids of entries, some of a wrong type. */
 const ODD_IDS = [undefined, null, "", "0badc0de", "root", 5];
 
 function reads(plan: ReadPlan, r: Random): Read[] {
 	const ids: unknown[] = [...plan.ids, r.pick(ODD_IDS)];
 	return [
-		// Entries come first: they print in full, whatever holds them afterwards by their label.
+		// Entries come first, so that they are printed in full, and in later results by their label.
 		simple("getEntries", true),
 		simple("getHeader", true),
 		simple("getTree"),
@@ -52,11 +52,11 @@ function reads(plan: ReadPlan, r: Random): Read[] {
 	];
 }
 
-/** The results of all reads that a step asks for, before anything is printed. */
+/** The results of all reads in a step, before any of them is printed. */
 function collect(side: Side, slot: string, list: readonly Read[], order: readonly Read[]): Map<Read, Outcome> {
 	const results = new Map<Read, Outcome>();
 	side.reenter();
-	// The order is random because what one read makes, the next one finds made.
+	// The order is random, because a read finds the objects that an earlier read has created.
 	for (const read of order)
 		results.set(
 			read,
@@ -101,8 +101,8 @@ interface TreeNode {
 }
 
 /**
- * Three or more siblings of which one has a time that is none: how they end up depends on the sorting algorithm, so
- * their order is not compared.
+ * At least three siblings, one of which has an invalid time. Their order depends on the sorting algorithm, so it is not
+ * compared.
  */
 function settleTree(roots: unknown, entries: readonly unknown[]): unknown {
 	const position = new Map(entries.map((entry, i) => [entry, i]));
@@ -117,7 +117,7 @@ function settleTree(roots: unknown, entries: readonly unknown[]): unknown {
 	return roots;
 }
 
-/** What a failed call must leave alone, as text. Nothing in it outlasts the comparison with a later snapshot. */
+/** The state that a failed call must not change, as text. It is used only for the comparison with a later snapshot. */
 export function snapshot(side: Side, slot: string): string {
 	const manager = side.manager(slot);
 	const scalars = ["getSessionId", "getSessionFile", "getLeafId", "getEntryCount", "getCwd", "getSessionDir"].map(

@@ -19,7 +19,7 @@ export interface Modules {
 
 export interface Scenario {
 	traits(r: Random, modules: Modules): Traits;
-	/** The next step, or none if the case is over. */
+	/** The next step; undefined if the case is over. */
 	next(world: World): Step | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface CaseResult {
 	failure?: Error;
 }
 
-/** Generates and runs a case; with `replay` it runs those steps instead. */
+/** Generates and runs a case. With `replay` it runs those steps instead. */
 export async function runCase(
 	scenario: Scenario,
 	seed: number,
@@ -46,7 +46,7 @@ export async function runCase(
 		const world = new World(r, reference, traits);
 		const run = new Run(reference, ours, traits);
 		for (let i = 0; ; i++) {
-			// Choosing looks at the reference, which may ask for its folder and environment.
+			// Choosing a step reads the reference, which may need its folder and environment.
 			reference.enter(0, traits.agentDir);
 			const step = replay ? replay[i] : scenario.next(world);
 			if (!step) break;
@@ -69,7 +69,7 @@ function makeSide(isReference: boolean, module: SessionModule, root: string): Si
 }
 
 class Run {
-	/** The reference has written lines of a hostile file anew. */
+	/** The reference has rewritten lines of a hostile file. */
 	private referenceRewrote = false;
 
 	constructor(
@@ -80,14 +80,14 @@ class Run {
 
 	async step(step: Step): Promise<void> {
 		const { reference, ours } = this;
-		// A shortened case may lack the step that made the manager.
+		// In a shortened case the step that created the manager may be missing.
 		if (step.slot && !step.makesManager && !reference.managers.has(step.slot)) return;
 		for (const side of [reference, ours]) side.startStep(step.n);
 		const before = step.mayMoveReference && step.slot ? snapshot(ours, step.slot) : undefined;
 		const expected = await this.runOn(reference, step);
 		const actual = await this.runOn(ours, step);
 		const threw = compareOutcomes(step.name, reference, expected, ours, actual) === "threw";
-		// A snapshot printed entries; what follows prints them anew.
+		// A snapshot has printed entries, and the next results print them again.
 		for (const side of [reference, ours]) side.dumper.startStep();
 		if (threw) this.afterError(step, before);
 		else {
@@ -116,15 +116,15 @@ class Run {
 		if (manager) {
 			side.names.register(manager.getSessionId?.());
 			side.names.register(manager.getSessionFile?.());
-			// A later branch summary may name it, when the entry itself is gone.
+			// A later branch summary may name it when the entry itself no longer exists.
 			side.names.register(manager.getLeafId?.());
 		}
 		return outcome;
 	}
 
 	/**
-	 * Where the reference moves a line it stringifies it anew: -0 becomes 0, 1e999 null. Ours may keep the line, so once
-	 * a file of that kind is read again, these numbers count as what JSON.stringify makes of them.
+	 * When the reference moves a line, it stringifies it again: -0 becomes 0, 1e999 becomes null. Ours may keep the line.
+	 * So after such a file was read again, these numbers are compared in the form that JSON.stringify writes.
 	 */
 	private noteRewrite(step: Step): void {
 		const { reference, ours } = this;
@@ -154,8 +154,8 @@ class Run {
 	}
 
 	/**
-	 * docs/moving-from-pi.md, "a failed write": ours is as before. Where the reference has moved, the two cannot be
-	 * compared any further.
+	 * docs/moving-from-pi.md, "a failed write": ours has not changed. If the reference has, the two can no longer be
+	 * compared.
 	 */
 	private afterError(step: Step, before: string | undefined): void {
 		forgiveFolders(this.reference, this.ours);
@@ -176,15 +176,15 @@ class Run {
 	}
 
 	/**
-	 * Two managers that write one file are another matter (docs/moving-from-pi.md, "another program appends to the
-	 * file"): the older one goes.
+	 * Two managers that write to one file are tested elsewhere (docs/moving-from-pi.md, "another program appends to the
+	 * file"), so the older one is removed.
 	 */
 	private retireOthers(slot: string): void {
 		const file = this.fileOf(slot);
 		for (const other of [...this.reference.managers.keys()]) {
 			if (other !== slot && file !== undefined && this.fileOf(other) === file) this.drop(other);
 		}
-		// Few enough that most steps meet a manager with a past.
+		// So few managers that most steps use one with a history.
 		if (this.reference.managers.size > 3) this.drop([...this.reference.managers.keys()][0] as string);
 	}
 
@@ -213,7 +213,7 @@ function checkEntryId(id: unknown): void {
 		throw new Difference("the form of a new entry id", "eight hex digits", String(id));
 }
 
-/** A UUIDv7, unless the caller or the file gave one. */
+/** A UUIDv7, unless the caller or the file contains another id. */
 function checkSessionId(id: unknown): void {
 	if (
 		/^[0-9a-f]{8}-/.test(String(id)) &&

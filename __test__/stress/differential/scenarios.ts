@@ -1,4 +1,4 @@
-// The kinds of cases. A kind decides what exists at the start and which steps follow.
+// The kinds of cases. A kind decides the initial state and the steps.
 import { functionsOnFile, functionsOnManager, load, smallFunctions } from "./functions.js";
 import { type HostileFile, hostileFile } from "./hostile.js";
 import { list } from "./listing.js";
@@ -20,7 +20,7 @@ function traits(r: Random, { better }: Modules, own: Partial<Traits>): Traits {
 	};
 }
 
-/** A hostile file may be one that only one side's plain loader can take. */
+/** A hostile file may be one that only one side's plain loader accepts. */
 const unloadable = new WeakMap<World, Set<string>>();
 
 function hostileStep(world: World, path: string, listable: boolean): Step {
@@ -49,13 +49,15 @@ function anyStep(world: World): Step {
 	return step ?? operation(world, slot);
 }
 
-/** Long lives of managers: everything the API can do to sessions it made itself. Files are compared byte by byte. */
+/**
+ * Long histories of managers: all that the API can do with sessions that it created. Files are compared byte by byte.
+ */
 const operations: Scenario = {
 	traits: (r, modules) => traits(r, modules, {}),
 	next: (world) => (world.steps < 4 || (world.steps < 100 && !world.r.chance(0.05)) ? anyStep(world) : undefined),
 };
 
-/** Files that came from somewhere: loaded, opened, forked, continued, branched from and written on. */
+/** Existing files, which are loaded, opened, forked, continued, branched from and appended to. */
 const hostile: Scenario = {
 	traits: (r, modules) => traits(r, modules, { hostile: true, oddContent: true }),
 	next: (world) => {
@@ -101,7 +103,7 @@ const listing: Scenario = {
 				true,
 			);
 		if (world.steps > 60 || r.chance(0.2)) return undefined;
-		// Past this number no more files are written.
+		// After this number no more files are written.
 		world.steps = Math.max(world.steps, 30);
 		return r.weighted<() => Step>([
 			[5, () => list(world)],

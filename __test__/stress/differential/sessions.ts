@@ -1,4 +1,4 @@
-// Whole sessions as pi would have written them, in its three file versions. hostile.ts damages them.
+// Complete sessions as pi would have written them, in its three versions. hostile.ts damages them.
 import { type MessageOptions, message, textBlock, usage } from "./messages.js";
 import type { Random } from "./random.js";
 import { plain, text } from "./values.js";
@@ -13,7 +13,7 @@ export interface Session {
 
 type MakePayload = (r: Random, session: Session, options: MessageOptions) => Fields;
 
-/** An id of the session: an earlier entry's mostly, at times one that nobody has. */
+/** An id in the session: usually an earlier entry's, sometimes one that does not exist. */
 function someId(r: Random, session: Session): unknown {
 	const known = session.entries.map((entry) => entry.id).filter((id) => id !== undefined);
 	return known.length > 0 && r.chance(0.9) ? r.pick(known) : r.pick(["0badc0de", "gone"]);
@@ -22,7 +22,7 @@ function someId(r: Random, session: Session): unknown {
 function compaction(r: Random, session: Session): Fields {
 	const fields: Fields = { summary: text(r) };
 	if (session.version === 1) {
-		// Counts the header as 0. Indexes of later entries, of none and of no whole number occur.
+		// An index that counts the header as 0. Indexes of later entries, missing indexes and fractions occur.
 		fields.firstKeptEntryIndex = r.chance(0.7)
 			? r.int(session.entries.length + 1)
 			: r.pick([-1, 0, 1.5, session.entries.length + 1, session.entries.length + 3, 9999, "2", null]);
@@ -98,7 +98,7 @@ const KINDS: readonly (readonly [number, string])[] = [
 	[1, "invented_kind"],
 ];
 
-/** Random data may hold a second `type` or `id` of its own, but the ids of entries themselves stay unique. */
+/** Random data may contain a second `type` or `id`, but the ids of entries stay unique. */
 function uniqueId(r: Random, taken: Set<unknown>): string {
 	for (;;) {
 		const id = r.hex(8);
@@ -135,7 +135,7 @@ export function session(r: Random, options: { cwd: string; oddContent: boolean; 
 		const type = r.weighted(KINDS);
 		const timestamp = new Date(start + i * 1000 + r.int(500)).toISOString();
 		const payload = (PAYLOADS[type] as MakePayload)(r, result, { oddContent: options.oddContent, inMemory: false });
-		// What the in-memory generators leave undefined is no part of a line.
+		// A line does not contain the fields that the in-memory generators set to undefined.
 		const entry: Fields =
 			version === 1
 				? { type, timestamp, ...payload }

@@ -1,4 +1,4 @@
-// One of the two worlds a case runs in: a module, a folder of its own, its managers, and its names for things.
+// One of the two sides of a case: a module, a folder, its managers, and its names for ids and paths.
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { Names } from "./names.js";
 export class Side {
 	readonly names: Names;
 	readonly dumper: Dumper;
-	/** Live managers by slot. A slot is named after the step that made its manager. */
+	/** The open managers by slot. A slot has the number of the step that created its manager. */
 	readonly managers = new Map<string, Manager>();
-	/** Paths the case itself wrote, by the full name: their modes are not the module's doing. */
+	/** Full paths of files that the case itself wrote, so their modes do not come from the module. */
 	readonly written = new Set<string>();
-	/** Session files the case put in place, as they were then. */
+	/** Session files that the case created, with their first content. */
 	readonly originals = new Map<string, Buffer>();
-	/** Lines of theirs that are valid JSON and yet no entry: this side alone has them. */
+	/** Lines in them that are valid JSON but not entries, which only this side has. */
 	readonly junk = new Set<string>();
 
 	constructor(
@@ -35,16 +35,16 @@ export class Side {
 		this.dumper.startStep();
 	}
 
-	/** The last `enter` again, after the other side had its turn. */
+	/** Repeats the last `enter` after the other side has run. */
 	reenter: () => void = () => {};
 
-	/** Makes this side's folder, home and agent folder the ones the process sees. */
+	/** Sets the process's working directory, home and agent directory to this side's. */
 	enter(now: number, agentDir: string | undefined): void {
 		this.reenter = () => this.enter(now, agentDir);
 		setClock(now);
 		process.chdir(this.root);
 		process.env.HOME = join(this.root, "home");
-		// Else both sides would share the user's own.
+		// Otherwise both sides would share the user's directory.
 		if (homedir() !== process.env.HOME)
 			throw new Error("the home directory does not move: on Bun, use `npm run runtimes -- bun`");
 		if (agentDir === undefined) delete process.env.PI_CODING_AGENT_DIR;
@@ -58,7 +58,7 @@ export class Side {
 	}
 }
 
-/** The process as it was, around a whole run. */
+/** Restores the process's state after a whole run. */
 export async function keepingProcess<T>(body: () => Promise<T>): Promise<T> {
 	const cwd = process.cwd();
 	const { HOME, PI_CODING_AGENT_DIR } = process.env;

@@ -1,4 +1,4 @@
-// Steps that begin something: a manager made by a static method, a file put in place, a search for one.
+// Steps that create something: a manager by a static method, a file, or a search.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { attempt } from "./compare.js";
@@ -10,14 +10,14 @@ import type { Side } from "./side.js";
 import { type Arg, literal, made, named, type Step } from "./steps.js";
 import type { World } from "./world.js";
 
-/** Calls a static method, now and then detached from its class, as callers do that pass it around. */
+/** Calls a static method, sometimes detached from its class, as callers do that pass it on. */
 function callStatic(side: Side, method: string, args: readonly Arg[], detached: boolean): unknown {
 	const values = args.map((arg) => arg.get(side));
 	const call = side.module.SessionManager[method];
 	return detached ? call?.(...values) : side.module.SessionManager[method]?.(...values);
 }
 
-/** Missing and mistyped arguments, where the reference breaks at once. */
+/** Missing arguments and arguments of a wrong type, on which the reference fails at once. */
 const BROKEN_ARGS: readonly (readonly [string, readonly unknown[]])[] = [
 	["create", []],
 	["create", [null]],
@@ -56,7 +56,7 @@ const MAKERS: readonly Maker[] = [
 	{ weight: 3, method: "forkFrom", args: (w) => [w.file(), w.cwd(), w.sessionDir(), w.sessionOptions()] },
 ];
 
-/** Entries held outside the file system: a live manager's own header and branch, or parsed ones of any version. */
+/** Entries in memory: an open manager's header and branch, or parsed ones of any version. */
 function handedOver(world: World): Arg {
 	const slots = world.slots();
 	if (slots.length > 0 && world.r.chance(0.5)) {
@@ -75,7 +75,7 @@ function handedOver(world: World): Arg {
 			oddContent: world.traits.oddContent,
 			maxEntries: 6,
 		});
-		// Without a header nothing migrates: an entry without an id would be one, which is damage.
+		// Without a header nothing is migrated, so an entry without an id would be damage.
 		if (r.chance(0.15) && header.version !== undefined) return entries;
 		return r.chance(0.1) ? [...entries, header] : [header, ...entries];
 	});
@@ -107,7 +107,7 @@ export function makeManager(world: World): Step {
 	};
 }
 
-/** A fork of a version 1 or 2 file: ours copies it migrated, so the reference has to migrate its source before. */
+/** A fork of a file of version 1 or 2: ours copies it migrated, so the reference must migrate its source first. */
 function forkMigrated(side: Side, args: readonly Arg[], detached: boolean): unknown {
 	const source = args[0]?.get(side);
 	if (typeof source !== "string") return callStatic(side, "forkFrom", args, detached);
@@ -125,7 +125,7 @@ function forkMigrated(side: Side, args: readonly Arg[], detached: boolean): unkn
 	}
 }
 
-/** Puts a session file in place before anything reads it. */
+/** Creates a session file before any read of it. */
 export function writeFile(world: World, path: string, file: HostileFile): Step {
 	const step = (lines: HostileFile["lines"], base: { n: number; now: number }): Step => ({
 		...base,
@@ -190,7 +190,7 @@ export function find(world: World): Step {
 	};
 }
 
-/** The id in the name or first line of some session file. */
+/** The id in the name or in the first line of a session file. */
 function headerId(world: World, seed: number): Arg {
 	const r = new Random(seed);
 	const files = world.files();

@@ -1,38 +1,41 @@
-// What a case is made of. A step can be run on either side, any number of times: its arguments are made anew from seeds
-// and tokens, never shared.
+// The parts of a case. A step can run on either side, any number of times: its arguments are created anew from seeds
+// and tokens, and never shared.
 import { Random } from "./random.js";
 import type { Side } from "./side.js";
 
 export interface Arg {
-	/** For the log of a failing case. */
+	/** A description for the log of a failing case. */
 	show(): string;
 	get(side: Side): unknown;
 }
 
 export interface ReadPlan {
 	seed: number;
-	/** Entry ids to ask for, normalised. */
+	/** The ids of entries to read, normalised. */
 	ids: readonly string[];
 }
 
 export interface Step {
-	/** Its number in the case as generated; tokens carry it. */
+	/** Its number in the generated case, which tokens contain. */
 	n: number;
 	now: number;
 	name: string;
 	args: readonly Arg[];
 	run(side: Side): unknown;
-	/** The manager it concerns. */
+	/** The manager that it uses. */
 	slot?: string;
-	/** The result is a manager, to be kept in `slot`. */
+	/** The result is a manager, which is kept in `slot`. */
 	makesManager?: boolean;
-	/** The result is an entry, to be the same object ever after. */
+	/** The result is an entry, which must stay the same object. */
 	makesEntry?: boolean;
-	/** If it throws, the reference may have moved, and ours must not. */
+	/** If it throws, the reference may have changed, but ours must not. */
 	mayMoveReference?: boolean;
-	/** Which reads follow; none: the next step comes unseen, so that what is made lazily stays unmade. */
+	/**
+	 * The reads that follow. If there are none, objects that are created at their first use stay uncreated for the next
+	 * step.
+	 */
 	reads?: ReadPlan;
-	/** Parts that a failing case can be freed of, and the step without some of them. */
+	/** Parts that can be removed from a failing case, and the step without some of them. */
 	parts?: { count: number; without(dropped: ReadonlySet<number>): Step };
 }
 
@@ -49,12 +52,12 @@ export function literal(value: unknown): Arg {
 	return { show: () => (typeof value === "string" ? JSON.stringify(value) : String(value)), get: () => value };
 }
 
-/** An id or path in its normalised form. */
+/** An id or a path in its normalised form. */
 export function named(text: string): Arg {
 	return { show: () => JSON.stringify(text), get: (side) => side.names.resolve(text) };
 }
 
-/** A value made from a seed, on each side its own; reading it back must give that very object. */
+/** A value from a seed, a different object on each side. Reading it must return that object. */
 export function made(r: Random, make: (r: Random) => unknown): Arg {
 	const seed = r.uint32();
 	return {

@@ -1,5 +1,5 @@
-// Values a caller may put into an entry. Each is built from a seed, so that both sides get equal values of their own
-// and neither can be saved by sharing an object with the other.
+// Values that a caller may put into an entry. Each is created from a seed, so that the two sides get equal but separate
+// values, and cannot pass a test by sharing an object.
 import type { Random } from "./random.js";
 
 const TEXTS = [
@@ -25,12 +25,12 @@ const TEXTS = [
 
 export function text(r: Random): string {
 	if (r.chance(0.1)) return `${r.pick(TEXTS)}${r.hex(r.between(1, 60))}${r.pick(TEXTS)}`;
-	// Over the size from which a body may be parsed late.
+	// Larger than a body that is parsed at its first use.
 	if (r.chance(0.02)) return r.pick(TEXTS.slice(2)).repeat(r.between(200, 600));
 	return r.pick(TEXTS);
 }
 
-/** Text of about the size from which on a value is read when it is looked at; at times of far more. */
+/** A text of about the size from which a value is read at its first use, sometimes much longer. */
 export function largeText(r: Random): string {
 	const length = r.chance(0.8) ? r.between(480, 620) : r.between(1000, 9000);
 	let made = r.chance(0.5) ? "x".repeat(length - 30) : "";
@@ -68,7 +68,7 @@ class Coordinates {
 	) {}
 }
 
-/** What JSON.stringify treats in a way of its own. */
+/** Values that JSON.stringify treats specially. */
 const PECULIAR: readonly ((r: Random) => unknown)[] = [
 	() => undefined,
 	() => Number.NaN,
@@ -100,7 +100,7 @@ const PECULIAR: readonly ((r: Random) => unknown)[] = [
 	}),
 ];
 
-/** Objects whose keys JavaScript orders or treats specially. */
+/** Objects whose keys JavaScript sorts or treats specially. */
 const ODD_KEYS: readonly (() => unknown)[] = [
 	() => ({ b: 1, 10: "ten", a: 2, 2: "two", "-1": 3, "01": 4, 4294967294: 5, 4294967295: 6 }),
 	() => JSON.parse('{"__proto__":{"polluted":true},"x":1}') as unknown,
@@ -115,7 +115,7 @@ export function nested(r: Random, depth: number): unknown {
 	return value;
 }
 
-/** Any value that JSON can hold. */
+/** Any JSON value. */
 export function plain(r: Random, depth = 3): unknown {
 	if (depth === 3 && r.chance(0.12))
 		return r.pick([
@@ -140,7 +140,7 @@ export function plain(r: Random, depth = 3): unknown {
 	])();
 }
 
-/** Any value at all, as long as JSON.stringify does not throw on it. */
+/** Any value on which JSON.stringify does not throw. */
 export function anything(r: Random): unknown {
 	if (r.chance(0.25)) {
 		const peculiar = r.pick(PECULIAR)(r);
@@ -150,7 +150,7 @@ export function anything(r: Random): unknown {
 	return plain(r);
 }
 
-/** Values on which JSON.stringify throws: an append to a file must fail and leave no trace. */
+/** Values on which JSON.stringify throws. An append of them to a file must fail and change nothing. */
 export function unwritable(r: Random): unknown {
 	const cycle: Record<string, unknown> = { name: "cycle" };
 	cycle.self = cycle;

@@ -1,5 +1,5 @@
-// The state of one case while it is generated: the two sides, what exists, and the choices made from it. Everything
-// here is read from the reference's side alone, so that choosing the next step makes nothing in the module under test.
+// The state of one case while it is generated: the two sides, the existing sessions, and the choices. All of it is read
+// from the reference's side, so that choosing the next step creates no objects in the module under test.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Manager } from "../../support/reference.js";
@@ -8,12 +8,12 @@ import type { Side } from "./side.js";
 import { type Arg, literal, named, type ReadPlan } from "./steps.js";
 
 export interface Traits {
-	/** Content that keeps a session out of the reference's list, where it breaks on it: then this case lists nothing. */
+	/** Contents that remove a session from the reference's list, because it fails on them. Such a case lists nothing. */
 	oddContent: boolean;
-	/** How often a step is followed by reads. */
+	/** The probability that reads follow a step. */
 	readRate: number;
 	agentDir: string | undefined;
-	/** Files with lines pi never wrote: compared by value, not by bytes. */
+	/** Files with lines that pi never wrote. They are compared by value, not by bytes. */
 	hostile: boolean;
 	/** The module under test differs on purpose (docs/moving-from-pi.md). */
 	better: boolean;
@@ -55,8 +55,8 @@ export class World {
 	) {}
 
 	/**
-	 * The next step's number and time. Steps that name a file take a time of their own, for ids are random and names are
-	 * not.
+	 * The number and time of the next step. A step that names a file gets a time of its own, because ids are random but
+	 * names are not.
 	 */
 	nextStep(keepsTime: boolean): { n: number; now: number } {
 		const n = this.steps++;
@@ -78,12 +78,12 @@ export class World {
 		return this.reference.manager(slot).getEntries?.() as AnyEntry[];
 	}
 
-	/** Ids are usable once both sides have a name for them. */
+	/** Ids can be used once both sides have a name for them. */
 	private nameable(entries: readonly AnyEntry[]): string[] {
 		return entries.map((entry) => entry.id).filter((id): id is string => this.reference.names.knows(id));
 	}
 
-	/** The id of an entry, or with `oddity` of none. `among` narrows the choice where possible. */
+	/** The id of an entry; with `oddity` sometimes one that does not exist. `among` limits the choice if possible. */
 	entryId(slot: string, oddity = 0.1, among?: (entry: AnyEntry) => boolean): Arg {
 		if (this.r.chance(oddity)) return literal(this.r.pick(["0badc0de", "", "root", undefined, null, 5]));
 		const entries = this.entries(slot);
@@ -105,7 +105,7 @@ export class World {
 		return [...this.reference.managers.keys()];
 	}
 
-	/** The session's file is there: from now on each append is one more line of it. */
+	/** The session's file exists: from now on each append adds one line to it. */
 	hasFile(slot: string): boolean {
 		const manager: Manager = this.reference.manager(slot);
 		const file = manager.getSessionFile?.();
@@ -120,7 +120,7 @@ export class World {
 		return this.r.chance(0.4) ? literal(undefined) : named(this.r.pick(DIRS));
 	}
 
-	/** Options for a new session, invalid ids included. */
+	/** Options for a new session, including invalid ids. */
 	sessionOptions(): Arg {
 		return literalObject(
 			this.r.weighted<Record<string, unknown> | null | undefined>([
@@ -137,7 +137,7 @@ export class World {
 		);
 	}
 
-	/** Session files that exist, normalised. */
+	/** The existing session files, normalised. */
 	files(): string[] {
 		const found: string[] = [];
 		const walk = (dir: string) => {
@@ -151,7 +151,7 @@ export class World {
 		return found.sort();
 	}
 
-	/** A session file, or at times no such thing. Written in the ways in which a path may be. */
+	/** A session file, or sometimes a path that is none, in one of the forms that a path may have. */
 	file(): Arg {
 		const files = this.files();
 		if (files.length === 0 || this.r.chance(0.1))
