@@ -3,13 +3,13 @@
 // If we do more than the reference on purpose (docs/moving-from-pi.md), the two sides get different bytes. The bytes of
 // the reference are chosen so that its result is the result that we should return:
 // - "a later line of valid JSON that is no object ...": only our side gets such a line (`reference: null`). We must
-// ignore
-//   it, and keep it. In version 1 the reference gets a second session line in its place, because that is also no entry,
-//   but counts in `firstKeptEntryIndex`, the index of a parsed line.
-// - "a message entry without a message object": the reference gets the entry with an unknown type. These are never
-// generated: duplicate ids and cycles, because the reference hangs; replacements of context edits that are not objects,
-// and names that are not strings, because the reference fails to read them; `null`, `0`, `false` or `""` before the
-// header, because only the reference skips them; headers above 1 MiB.
+//   ignore it, and keep it. In version 1 the reference gets a second session line in its place, because that is also no
+//   entry, but counts in `firstKeptEntryIndex`, the index of a parsed line.
+// - "a message entry without a message object": the reference gets the entry with an unknown type.
+//
+// These are never generated: duplicate ids and cycles, because the reference hangs; replacements of context edits that
+// are not objects, and names that are not strings, because the reference fails to read them; `null`, `0`, `false` or
+// `""` before the header, because only the reference skips them; headers above 1 MiB.
 import { mutateEntry, READABLE_TIMESTAMPS, relink } from "./hostile-entries.js";
 import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
 import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";
